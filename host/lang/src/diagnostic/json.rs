@@ -1,0 +1,112 @@
+//! The machine-readable form: the structure that `terraform -json` gives.
+
+use serde::Serialize;
+
+use crate::{Diagnostic, Position, Severity, Span};
+
+#[derive(Serialize)]
+struct Json<'a> {
+    severity: &'static str,
+    summary: &'a str,
+    detail: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<Range<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snippet: Option<Snippet<'a>>,
+}
+
+#[derive(Serialize)]
+struct Range<'a> {
+    filename: &'a str,
+    start: Place,
+    end: Place,
+}
+
+#[derive(Serialize)]
+struct Place {
+    line: usize,
+    column: usize,
+    byte: usize,
+}
+
+#[derive(Serialize)]
+struct Snippet<'a> {
+    context: Option<&'a str>,
+    code: &'a str,
+    start_line: usize,
+    highlight_start_offset: usize,
+    highlight_end_offset: usize,
+    values: Vec<Note<'a>>,
+}
+
+#[derive(Serialize)]
+struct Note<'a> {
+    traversal: &'a str,
+    statement: &'a str,
+}
+
+impl From<Position> for Place {
+    fn from(position: Position) -> Self {
+        Self { line: position.line, column: position.column, byte: position.byte }
+    }
+}
+
+impl Diagnostic {
+    /// The structure that Terraform's `-json` outputs give a diagnostic.
+    pub fn to_json(&self) -> serde_json::Value {
+        let json = Json {
+            severity: match self.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+            },
+            summary: &self.summary,
+            detail: &self.detail,
+            address: self.address.as_deref(),
+            range: self.subject.as_ref().map(range),
+            snippet: self.subject.as_ref().map(|span| self.snippet(span)),
+        };
+        serde_json::to_value(json).unwrap_or_default()
+    }
+
+    fn snippet<'a>(&'a self, span: &'a Span) -> Snippet<'a> {
+        let start = span.start_position();
+        let code = lines(span);
+        let line_start = span.file.line_start(start.line);
+        let offset = |byte: usize| byte.saturating_sub(line_start).min(code.len());
+        Snippet {
+            context: self.context.as_deref(),
+            code,
+            start_line: start.line,
+            highlight_start_offset: offset(span.start),
+            highlight_end_offset: offset(end_of(span)),
+            values: self
+                .values
+                .iter()
+                .map(|note| Note { traversal: &note.traversal, statement: &note.statement })
+                .collect(),
+        }
+    }
+}
+
+fn range(span: &Span) -> Range<'_> {
+    Range {
+        filename: span.file.name(),
+        start: span.start_position().into(),
+        end: span.file.position(end_of(span)).into(),
+    }
+}
+
+/// An empty span is shown as one character.
+fn end_of(span: &Span) -> usize {
+    if span.end > span.start { span.end } else { span.start + 1 }
+}
+
+/// The lines that a span touches.
+fn lines(span: &Span) -> &str {
+    let (start, end) = (span.start_position(), span.end_position());
+    let last_line_start = span.file.line_start(end.line);
+    let text_end = last_line_start + span.file.line(end.line).len();
+    span.file.text().get(span.file.line_start(start.line)..text_end).unwrap_or("")
+}

@@ -1,0 +1,33 @@
+//! The language: configuration text becomes syntax with spans, expressions that
+//! are compiled once and evaluated many times, and diagnostics that show where.
+//!
+//! Nothing here does I/O: text comes in as [`SourceFile`]s, and functions that
+//! read files or clocks ask the [`Scope`] that the caller provides. Nothing here
+//! knows a provider or what a resource means.
+//!
+//! Always holds: arbitrary text gives a result or diagnostics, never a panic;
+//! recursion is bounded by the nesting that the parser admits; unknown values and
+//! marks flow through every operation.
+
+mod compile;
+mod constraint;
+mod diagnostic;
+mod evaluate;
+mod expression;
+mod functions;
+mod node;
+mod reference;
+mod scope;
+mod source;
+mod suggestion;
+mod syntax;
+
+pub use constraint::{Defaults, TypeConstraint};
+pub use diagnostic::{Diagnostic, Diagnostics, NoStyle, Severity, Style, Tone, ValueNote};
+pub use expression::{Call, Expression};
+pub use functions::{function_names, is_function};
+pub use reference::{Reference, ResourceMode, Subject, Traversal, TraversalStep};
+pub use scope::{EmptyScope, Resolved, Scope};
+pub use source::{Position, SourceFile, Span};
+pub use suggestion::closest;
+pub use syntax::{Attribute, Block, Body, Label, parse_body, parse_expression, parse_template};

@@ -1,0 +1,258 @@
+//! What an expression refers to.
+
+use std::fmt;
+
+use wardian_value::{PathStep, Str};
+
+use crate::{Diagnostic, Span};
+
+/// Which kind of object a resource address names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ResourceMode {
+    /// `resource`.
+    Managed,
+    /// `data`.
+    Data,
+    /// `ephemeral`.
+    Ephemeral,
+}
+
+/// The object that a reference names, as far as names alone tell.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// `var.name`
+    Variable(Str),
+    /// `local.name`
+    Local(Str),
+    /// `type.name`, `data.type.name`, `ephemeral.type.name`
+    Resource {
+        /// Managed, data or ephemeral.
+        mode: ResourceMode,
+        /// The resource type: `aws_instance`.
+        kind: Str,
+        /// The name in the configuration.
+        name: Str,
+    },
+    /// `module.name`
+    Module(Str),
+    /// `each.key`
+    EachKey,
+    /// `each.value`
+    EachValue,
+    /// `count.index`
+    CountIndex,
+    /// `self`
+    SelfValue,
+    /// `path.module`
+    PathModule,
+    /// `path.root`
+    PathRoot,
+    /// `path.cwd`
+    PathCwd,
+    /// `terraform.workspace`
+    Workspace,
+    /// `terraform.applying`
+    Applying,
+    /// A bare name; only in template files and other text outside of modules.
+    Name(Str),
+}
+
+/// A reference with the steps that follow it and are known without evaluation.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// What is named.
+    pub subject: Subject,
+    /// Static steps behind it; they end at the first computed index or splat.
+    pub remaining: Vec<PathStep>,
+    /// The text of the reference with its static steps.
+    pub span: Span,
+}
+
+/// Names and constant indexes in a row, not interpreted: what `depends_on`,
+/// `ignore_changes`, `provider` and `moved` hold.
+#[derive(Clone, Debug)]
+pub struct Traversal {
+    /// The first name.
+    pub root: Str,
+    /// Its place.
+    pub root_span: Span,
+    /// What follows.
+    pub steps: Vec<TraversalStep>,
+    /// The whole.
+    pub span: Span,
+}
+
+/// One step of a [`Traversal`].
+#[derive(Clone, Debug)]
+pub struct TraversalStep {
+    /// `.name`, `["key"]` or `[0]`.
+    pub step: PathStep,
+    /// The step with its dot or brackets.
+    pub span: Span,
+}
+
+impl Traversal {
+    /// The names as text where there are only names: `aws.west`.
+    pub fn names(&self) -> Option<Vec<&Str>> {
+        let mut names = vec![&self.root];
+        for step in &self.steps {
+            match &step.step {
+                PathStep::Attribute(name) => names.push(name),
+                _ => return None,
+            }
+        }
+        Some(names)
+    }
+
+    /// Interprets the names as a reference.
+    ///
+    /// # Errors
+    ///
+    /// Where the names do not form one: `var` alone, `path.nothing`.
+    pub fn reference(&self) -> Result<Reference, Diagnostic> {
+        let (subject, consumed) = resolve_names(self)?;
+        Ok(Reference {
+            subject,
+            remaining: self.steps.iter().skip(consumed).map(|s| s.step.clone()).collect(),
+            span: self.span.clone(),
+        })
+    }
+}
+
+/// As it is written: `aws_instance.web[0].id`.
+impl fmt::Display for Traversal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let steps: Vec<PathStep> = self.steps.iter().map(|s| s.step.clone()).collect();
+        write!(f, "{}{}", self.root, wardian_value::Path::from(steps))
+    }
+}
+
+/// As it is written: `data.aws_ami.x`.
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name) => write!(f, "var.{name}"),
+            Self::Local(name) => write!(f, "local.{name}"),
+            Self::Resource { mode, kind, name } => match mode {
+                ResourceMode::Managed => write!(f, "{kind}.{name}"),
+                ResourceMode::Data => write!(f, "data.{kind}.{name}"),
+                ResourceMode::Ephemeral => write!(f, "ephemeral.{kind}.{name}"),
+            },
+            Self::Module(name) => write!(f, "module.{name}"),
+            Self::EachKey => f.write_str("each.key"),
+            Self::EachValue => f.write_str("each.value"),
+            Self::CountIndex => f.write_str("count.index"),
+            Self::SelfValue => f.write_str("self"),
+            Self::PathModule => f.write_str("path.module"),
+            Self::PathRoot => f.write_str("path.root"),
+            Self::PathCwd => f.write_str("path.cwd"),
+            Self::Workspace => f.write_str("terraform.workspace"),
+            Self::Applying => f.write_str("terraform.applying"),
+            Self::Name(name) => write!(f, "{name}"),
+        }
+    }
+}
+
+/// The reference as it is written.
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.subject, wardian_value::Path::from(self.remaining.clone()))
+    }
+}
+
+/// The subject and how many steps behind the root it takes up.
+pub(crate) fn resolve_names(traversal: &Traversal) -> Result<(Subject, usize), Diagnostic> {
+    let invalid =
+        |detail: String, span: &Span| Err(Diagnostic::error("Invalid reference", detail).at(span.clone()));
+    let attribute = |index: usize| match traversal.steps.get(index) {
+        Some(TraversalStep { step: PathStep::Attribute(name), .. }) => Some(name.clone()),
+        _ => None,
+    };
+    let root: &str = &traversal.root;
+    match root {
+        "var" | "local" | "module" => {
+            let Some(name) = attribute(0) else {
+                let what = match root {
+                    "var" => "an input variable",
+                    "local" => "a local value",
+                    _ => "a module call",
+                };
+                return invalid(
+                    format!("`{root}` must be followed by a dot and the name of {what}."),
+                    &traversal.span,
+                );
+            };
+            let subject = match root {
+                "var" => Subject::Variable(name),
+                "local" => Subject::Local(name),
+                _ => Subject::Module(name),
+            };
+            Ok((subject, 1))
+        }
+        "each" | "count" | "path" | "terraform" => {
+            let subject = match (root, attribute(0).as_deref()) {
+                ("each", Some("key")) => Subject::EachKey,
+                ("each", Some("value")) => Subject::EachValue,
+                ("count", Some("index")) => Subject::CountIndex,
+                ("path", Some("module")) => Subject::PathModule,
+                ("path", Some("root")) => Subject::PathRoot,
+                ("path", Some("cwd")) => Subject::PathCwd,
+                ("terraform", Some("workspace")) => Subject::Workspace,
+                ("terraform", Some("applying")) => Subject::Applying,
+                (_, found) => {
+                    let choices = match root {
+                        "each" => "`each.key` and `each.value`",
+                        "count" => "`count.index`",
+                        "path" => "`path.module`, `path.root` and `path.cwd`",
+                        _ => "`terraform.workspace` and `terraform.applying`",
+                    };
+                    let (summary, problem) = match found {
+                        Some(name) => (
+                            format!("Invalid \"{root}\" attribute"),
+                            format!("`{root}` has no attribute \"{name}\"."),
+                        ),
+                        None => (
+                            "Invalid reference".to_owned(),
+                            format!("`{root}` stands for nothing by itself."),
+                        ),
+                    };
+                    let span = traversal.steps.first().map_or(&traversal.span, |s| &s.span);
+                    let detail = format!("{problem} What it offers: {choices}.");
+                    return Err(Diagnostic::error(summary, detail).at(span.clone()));
+                }
+            };
+            Ok((subject, 1))
+        }
+        "self" => Ok((Subject::SelfValue, 0)),
+        "data" | "ephemeral" | "resource" => {
+            let (Some(kind), Some(name)) = (attribute(0), attribute(1)) else {
+                return invalid(
+                    format!("`{root}` must be followed by a resource type and a name, both behind dots."),
+                    &traversal.span,
+                );
+            };
+            let mode = match root {
+                "data" => ResourceMode::Data,
+                "ephemeral" => ResourceMode::Ephemeral,
+                _ => ResourceMode::Managed,
+            };
+            Ok((Subject::Resource { mode, kind, name }, 2))
+        }
+        "template" | "lazy" | "arg" => Err(Diagnostic::error(
+            "Reserved symbol name",
+            format!("`{root}` is reserved and cannot begin a reference."),
+        )
+        .at(traversal.root_span.clone())),
+        _ => match attribute(0) {
+            Some(name) => {
+                Ok((Subject::Resource { mode: ResourceMode::Managed, kind: traversal.root.clone(), name }, 1))
+            }
+            None => invalid(
+                "A reference to a resource needs its type and its name with a dot between them. \
+                 If this was meant as text, put it in quotes."
+                    .to_owned(),
+                &traversal.span,
+            ),
+        },
+    }
+}

@@ -1,0 +1,130 @@
+//! What an evaluation may ask its caller for.
+
+use wardian_value::Value;
+
+use crate::{Diagnostic, Diagnostics, Span, Subject};
+
+/// The answer to a reference.
+#[derive(Clone, Debug)]
+pub enum Resolved {
+    /// The object itself; an index that follows is still to be applied.
+    Whole(Value),
+    /// The instance that the index names: the index is used up.
+    Element(Value),
+}
+
+/// The world as expressions see it. Everything has a default that refuses, so
+/// that an implementer states only what its place in a configuration offers.
+pub trait Scope {
+    /// The value of what a reference names.
+    ///
+    /// `index` is the evaluated index directly behind a resource or module
+    /// (`a[count.index]`), if there is one and it is known. An implementer that
+    /// can reach that instance alone answers [`Resolved::Element`]; answering
+    /// [`Resolved::Whole`] is always right, only slower.
+    ///
+    /// # Errors
+    ///
+    /// Where nothing of that name is declared or may be used here; the
+    /// diagnostics should carry `span`.
+    fn resolve(&self, subject: &Subject, index: Option<&Value>, span: &Span)
+    -> Result<Resolved, Diagnostics>;
+
+    /// Calls `provider::<provider>::<function>`.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such function or it refuses.
+    fn call_provider_function(
+        &self,
+        provider: &str,
+        function: &str,
+        arguments: &[Value],
+        span: &Span,
+    ) -> Result<Value, Diagnostics> {
+        let _ = arguments;
+        Err(Diagnostic::error(
+            "Unknown provider function",
+            format!("No function \"provider::{provider}::{function}\" is available here."),
+        )
+        .at(span.clone())
+        .into())
+    }
+
+    /// A file's content. Relative paths start at [`Scope::working_directory`].
+    ///
+    /// # Errors
+    ///
+    /// The reason in words, without the path.
+    fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
+        let _ = path;
+        Err("files cannot be read here".into())
+    }
+
+    /// Whether there is a regular file at the path.
+    ///
+    /// # Errors
+    ///
+    /// Where something else is there, or it cannot be told.
+    fn file_exists(&self, path: &str) -> Result<bool, String> {
+        let _ = path;
+        Err("files cannot be read here".into())
+    }
+
+    /// The paths of all regular files below a directory, relative to it, with
+    /// `/` between their parts.
+    ///
+    /// # Errors
+    ///
+    /// Where the directory cannot be read.
+    fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
+        let _ = directory;
+        Err("files cannot be read here".into())
+    }
+
+    /// Where relative paths start; absolute.
+    fn working_directory(&self) -> Option<String> {
+        None
+    }
+
+    /// What `~` stands for.
+    fn home_directory(&self) -> Option<String> {
+        None
+    }
+
+    /// The current time as RFC 3339; `None` where it is not known yet (a plan).
+    fn timestamp(&self) -> Option<String> {
+        None
+    }
+
+    /// The time of the plan as RFC 3339.
+    fn plan_timestamp(&self) -> Option<String> {
+        None
+    }
+
+    /// Fresh random bytes for `uuid` and `bcrypt`; `None` where the result must
+    /// not be known yet (a plan).
+    fn random_bytes(&self) -> Option<[u8; 16]> {
+        None
+    }
+}
+
+/// A scope that has nothing: for constants.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EmptyScope;
+
+impl Scope for EmptyScope {
+    fn resolve(
+        &self,
+        subject: &Subject,
+        _index: Option<&Value>,
+        span: &Span,
+    ) -> Result<Resolved, Diagnostics> {
+        Err(Diagnostic::error(
+            "Variables not allowed",
+            format!("Only constants can be used here, so `{subject}` cannot be."),
+        )
+        .at(span.clone())
+        .into())
+    }
+}

@@ -1,0 +1,118 @@
+//! Bodies, blocks and attributes: the structure of a file.
+
+mod error;
+mod parse;
+
+use std::sync::Arc;
+
+use wardian_value::Str;
+
+use crate::{Diagnostics, Expression, SourceFile, Span, compile};
+
+/// What stands in a file or between the braces of a block.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// `name = expression`, in the order of the text; names are unique.
+    pub attributes: Vec<Attribute>,
+    /// Blocks in the order of the text.
+    pub blocks: Vec<Block>,
+    /// All of it; for a block the text between the braces.
+    pub span: Span,
+}
+
+/// `name = expression`.
+#[derive(Clone, Debug)]
+pub struct Attribute {
+    /// The name.
+    pub name: Str,
+    /// Its place.
+    pub name_span: Span,
+    /// What it is set to.
+    pub expression: Expression,
+    /// The whole definition.
+    pub span: Span,
+}
+
+/// `kind "label" { ... }`.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// `resource`, `variable`, ...
+    pub kind: Str,
+    /// Its place.
+    pub kind_span: Span,
+    /// The labels.
+    pub labels: Vec<Label>,
+    /// What stands between the braces.
+    pub body: Body,
+    /// From the kind to the last label.
+    pub header_span: Span,
+    /// From the kind to the closing brace.
+    pub span: Span,
+}
+
+/// A label of a block, quoted or bare.
+#[derive(Clone, Debug)]
+pub struct Label {
+    /// Without quotes.
+    pub text: Str,
+    /// With quotes.
+    pub span: Span,
+}
+
+impl Body {
+    /// A body with nothing in it.
+    pub fn empty(span: Span) -> Self {
+        Self { attributes: Vec::new(), blocks: Vec::new(), span }
+    }
+
+    /// The attribute of that name.
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.iter().find(|attribute| &*attribute.name == name)
+    }
+
+    /// The blocks of that kind.
+    pub fn blocks_of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Block> {
+        self.blocks.iter().filter(move |block| &*block.kind == kind)
+    }
+
+    /// The place behind the last thing inside: where something is missing.
+    pub fn missing_item_span(&self) -> Span {
+        self.span.after()
+    }
+}
+
+impl Block {
+    /// The texts of the labels.
+    pub fn label_texts(&self) -> Vec<&str> {
+        self.labels.iter().map(|label| &*label.text).collect()
+    }
+}
+
+/// Reads a file of blocks and attributes; also `.tfvars`, whose attributes are
+/// constants.
+///
+/// # Errors
+///
+/// Syntax errors.
+pub fn parse_body(file: &Arc<SourceFile>) -> Result<Body, Diagnostics> {
+    parse::body(file)
+}
+
+/// Reads text that is one expression.
+///
+/// # Errors
+///
+/// Syntax errors.
+pub fn parse_expression(file: &Arc<SourceFile>) -> Result<Expression, Diagnostics> {
+    compile::expression_at(&file.span())
+}
+
+/// Reads text that is a template, as `templatefile` does: bare names in it are
+/// [`crate::Subject::Name`].
+///
+/// # Errors
+///
+/// Syntax errors.
+pub fn parse_template(file: &Arc<SourceFile>) -> Result<Expression, Diagnostics> {
+    compile::template_file(file)
+}
