@@ -1,0 +1,160 @@
+//! Compiling plugins to components, for the host to embed and for tests to load.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::process;
+use crate::progress::{Step, note, size};
+use crate::toolchain::{TARGET, Toolchain};
+use crate::workspace::{Guest, Purpose, Workspace};
+
+/// What all embedded plugins together may weigh, in bytes.
+pub(crate) const BUDGET: u64 = 8_000_000;
+
+/// A component as it lies in `target/guests`.
+pub(crate) struct Artefact {
+    pub(crate) name: String,
+    pub(crate) purpose: Purpose,
+    pub(crate) bytes: u64,
+}
+
+/// Leaves each guest as `target/guests/NAME.wasm`, and those for tests as
+/// `target/guests/test/NAME.wasm`.
+pub(crate) fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Vec<Artefact>> {
+    let directory = directory(workspace);
+    let step = Step::start(&format!("Building {} plugins", workspace.guests.len()));
+    if !workspace.guests.is_empty() {
+        compile(workspace, toolchain, &directory)?;
+    }
+    for purpose in [Purpose::Embedded, Purpose::Test] {
+        let place = place(&directory, purpose);
+        fs::create_dir_all(&place).with_context(|| format!("could not create {}", place.display()))?;
+        remove_strays(&place, &workspace.guests, purpose)?;
+    }
+    let compiled = directory.join(TARGET).join("guest");
+    let mut artefacts = Vec::new();
+    for guest in &workspace.guests {
+        let from = compiled.join(format!("{}.wasm", guest.library));
+        let to = place(&directory, guest.purpose).join(format!("{}.wasm", guest.name));
+        let bytes = copy_if_different(&from, &to)?;
+        if guest.purpose == Purpose::Embedded {
+            note(&format!("{:<16} {:>8}", guest.name, size(bytes)));
+        }
+        artefacts.push(Artefact { name: guest.name.clone(), purpose: guest.purpose, bytes });
+    }
+    step.done(&format!("{} embedded in all (at most {})", size(embedded(&artefacts)), size(BUDGET)));
+    Ok(artefacts)
+}
+
+pub(crate) fn directory(workspace: &Workspace) -> PathBuf {
+    workspace.own_target().join("guests")
+}
+
+pub(crate) fn place(directory: &Path, purpose: Purpose) -> PathBuf {
+    match purpose {
+        Purpose::Embedded => directory.to_path_buf(),
+        Purpose::Test => directory.join("test"),
+    }
+}
+
+pub(crate) fn embedded(artefacts: &[Artefact]) -> u64 {
+    artefacts
+        .iter()
+        .filter(|artefact| artefact.purpose == Purpose::Embedded)
+        .map(|artefact| artefact.bytes)
+        .sum()
+}
+
+pub(crate) fn within_budget(artefacts: &[Artefact]) -> Result<()> {
+    let sum = embedded(artefacts);
+    if sum > BUDGET {
+        bail!(
+            "the embedded plugins weigh {sum} bytes together, over the budget of {BUDGET}; \
+             `cargo xtask guests` lists them"
+        );
+    }
+    Ok(())
+}
+
+fn compile(workspace: &Workspace, toolchain: &Toolchain, directory: &Path) -> Result<()> {
+    let mut cargo = workspace.cargo();
+    cargo.args(["build", "--profile=guest", "--lib", "--target", TARGET]);
+    cargo.arg("--target-dir").arg(directory);
+    for guest in &workspace.guests {
+        cargo.args(["--package", &guest.package]);
+    }
+    cargo.env_remove("RUSTFLAGS");
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace, toolchain)?);
+    process::run(&mut cargo).context("the plugins could not be built")
+}
+
+/// With `--target`, cargo hands these to guests only, not to build scripts and
+/// macros. They keep this machine's paths out of the artefacts, so that the same
+/// sources give the same bytes everywhere.
+fn flags(workspace: &Workspace, toolchain: &Toolchain) -> Result<String> {
+    let mut flags = vec![format!("--remap-path-prefix={}=/wardian", text(&workspace.root)?)];
+    if let Some(home) = cargo_home() {
+        flags.push(format!("--remap-path-prefix={}=/cargo", text(&home)?));
+    }
+    if let Some(sysroot) = &toolchain.sysroot {
+        flags.push(format!("--sysroot={}", text(sysroot)?));
+    }
+    Ok(flags.join("\u{1f}"))
+}
+
+fn cargo_home() -> Option<PathBuf> {
+    std::env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| std::env::home_dir().map(|home| home.join(".cargo")))
+}
+
+fn text(path: &Path) -> Result<&str> {
+    path.to_str().with_context(|| format!("{} is not UTF-8, which rustc's flags need", path.display()))
+}
+
+/// An unchanged file keeps its time stamp, so that the host is not built again.
+fn copy_if_different(from: &Path, to: &Path) -> Result<u64> {
+    let built = fs::read(from).with_context(|| format!("cargo left no component at {}", from.display()))?;
+    if fs::read(to).ok().as_deref() != Some(&built) {
+        fs::write(to, &built).with_context(|| format!("could not write {}", to.display()))?;
+    }
+    Ok(built.len() as u64)
+}
+
+/// A guest that was renamed or dropped must not be embedded any longer.
+fn remove_strays(place: &Path, guests: &[Guest], purpose: Purpose) -> Result<()> {
+    for entry in fs::read_dir(place)? {
+        let path = entry?.path();
+        let (Some(stem), Some("wasm")) = (
+            path.file_stem().and_then(|stem| stem.to_str()),
+            path.extension().and_then(|extension| extension.to_str()),
+        ) else {
+            continue;
+        };
+        let known = guests.iter().any(|guest| guest.name == stem && guest.purpose == purpose);
+        if !known {
+            note(&format!("removing {}, which no package makes", path.display()));
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn artefact(purpose: Purpose, bytes: u64) -> Artefact {
+        Artefact { name: "random".into(), purpose, bytes }
+    }
+
+    #[test]
+    fn only_embedded_plugins_count_against_the_budget() {
+        let fits = [artefact(Purpose::Embedded, BUDGET), artefact(Purpose::Test, BUDGET)];
+        assert!(within_budget(&fits).is_ok());
+        let over = [artefact(Purpose::Embedded, BUDGET), artefact(Purpose::Embedded, 1)];
+        assert!(within_budget(&over).is_err());
+    }
+}

@@ -1,0 +1,137 @@
+//! The project's own commands: `cargo xtask demo | test | bench | build | guests`.
+//!
+//! xtask starts programs (cargo, rustup, `wardian`, `terraform`) and looks at
+//! what they leave behind. It links none of the project's crates, so that it
+//! compiles in seconds on a fresh machine.
+
+mod bench;
+mod demo;
+mod guests;
+mod host;
+mod measure;
+mod oracle;
+mod process;
+mod progress;
+mod test;
+mod toolchain;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::toolchain::Source;
+use crate::workspace::Workspace;
+
+const HELP: &str = "\
+Usage: cargo xtask <command>
+
+Commands:
+  demo      build Wardian, then plan, apply, change and destroy tests/demo with it
+  test      build Wardian, then run every test of the workspace
+  bench     build Wardian, then measure it, beside `terraform` where that is on PATH
+  build     build the plugins, then the `wardian` binary that embeds them
+  guests    build the plugins alone
+
+Options:
+  --toolchain <auto|installed|rustup|debian>
+            where the standard library for wasm32-wasip2 comes from (default: auto,
+            the first of these that works)
+
+  test [arguments]      handed to `cargo test --workspace`
+  bench --runs <N>      whole-process runs per measurement (default: 20)
+  bench --check         exit 1 if a figure misses its target
+";
+
+/// What a person asked for on the command line.
+struct Request {
+    command: String,
+    toolchain: Source,
+    rest: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    match run(std::env::args().skip(1).collect()) {
+        Ok(code) => code,
+        Err(error) => {
+            progress::say(&format!("\nerror: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Vec<String>) -> Result<ExitCode> {
+    if arguments.first().is_some_and(|first| first == "measure") {
+        return measure::child(&arguments[1..]);
+    }
+    let request = parse(arguments)?;
+    match request.command.as_str() {
+        "demo" => {
+            let (workspace, _) = built(&request)?;
+            demo::run(&workspace)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        "test" => {
+            let (workspace, guests) = built(&request)?;
+            guests::within_budget(&guests)?;
+            test::run(&workspace, &request.rest)
+        }
+        "bench" => {
+            let options = bench::Options::parse(&request.rest)?;
+            let (workspace, guests) = built(&request)?;
+            guests::within_budget(&guests)?;
+            bench::run(&workspace, &guests, &options)
+        }
+        "build" => {
+            built(&request)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        "guests" => {
+            let workspace = Workspace::load()?;
+            guests_only(&workspace, request.toolchain)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        "help" | "-h" | "--help" => {
+            progress::say(HELP);
+            Ok(ExitCode::SUCCESS)
+        }
+        other => bail!("there is no command `{other}`\n\n{HELP}"),
+    }
+}
+
+/// Everything that demo, test and bench need, in one order for all of them.
+fn built(request: &Request) -> Result<(Workspace, Vec<guests::Artefact>)> {
+    let workspace = Workspace::load()?;
+    let guests = guests_only(&workspace, request.toolchain)?;
+    host::build(&workspace)?;
+    Ok((workspace, guests))
+}
+
+fn guests_only(workspace: &Workspace, source: Source) -> Result<Vec<guests::Artefact>> {
+    let toolchain = toolchain::prepare(workspace, source)?;
+    guests::build(workspace, &toolchain)
+}
+
+fn parse(arguments: Vec<String>) -> Result<Request> {
+    let mut arguments = arguments.into_iter();
+    let Some(command) = arguments.next() else {
+        bail!("a command is missing\n\n{HELP}");
+    };
+    let mut toolchain = Source::Auto;
+    let mut rest = Vec::new();
+    while let Some(argument) = arguments.next() {
+        if argument == "--toolchain" {
+            let name = arguments.next().context("--toolchain needs a value")?;
+            toolchain = Source::parse(&name)?;
+        } else if let Some(name) = argument.strip_prefix("--toolchain=") {
+            toolchain = Source::parse(name)?;
+        } else {
+            rest.push(argument);
+        }
+    }
+    let takes_more = matches!(command.as_str(), "test" | "bench");
+    if let (false, Some(extra)) = (takes_more, rest.first()) {
+        bail!("`{command}` does not take `{extra}`\n\n{HELP}");
+    }
+    Ok(Request { command, toolchain, rest })
+}

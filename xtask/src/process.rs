@@ -1,0 +1,94 @@
+//! Running other programs, with errors that show what was run.
+
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+
+/// Runs to the end with the terminal as its own; an unsuccessful end is an error.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let status = status(command)?;
+    if !status.success() {
+        bail!("`{}` ended with {status}", line(command));
+    }
+    Ok(())
+}
+
+pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
+    command.status().with_context(|| format!("could not start `{}`", line(command)))
+}
+
+/// Runs to the end and returns what it wrote to standard output; an unsuccessful
+/// end is an error that carries what it wrote to standard error.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("could not start `{}`", line(command)))?;
+    if !output.status.success() {
+        bail!(
+            "`{}` ended with {}\n{}",
+            line(command),
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        );
+    }
+    String::from_utf8(output.stdout)
+        .with_context(|| format!("`{}` wrote something that is not UTF-8", line(command)))
+}
+
+/// Like [`run`], but ended by force after `limit`.
+pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
+    let mut child = command
+        .stdin(Stdio::null())
+        .spawn()
+        .with_context(|| format!("could not start `{}`", line(command)))?;
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            if !status.success() {
+                bail!("`{}` ended with {status}", line(command));
+            }
+            return Ok(());
+        }
+        if started.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            bail!("`{}` took over {} s", line(command), limit.as_secs());
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// The program found on PATH under this name, if there is one.
+pub(crate) fn on_path(name: &str) -> Option<std::path::PathBuf> {
+    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|directory| directory.join(&file))
+        .find(|candidate| candidate.is_file())
+}
+
+fn line(command: &Command) -> String {
+    std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_hangs_is_ended() {
+        let error = run_within(Command::new("sleep").arg("60"), Duration::from_millis(50)).unwrap_err();
+        assert_eq!(error.to_string(), "`sleep 60` took over 0 s");
+    }
+
+    #[test]
+    fn a_failure_shows_the_command_and_its_complaint() {
+        let error = output(Command::new("sh").args(["-c", "echo no >&2; exit 3"])).unwrap_err();
+        assert_eq!(error.to_string(), "`sh -c echo no >&2; exit 3` ended with exit status: 3\nno");
+    }
+}

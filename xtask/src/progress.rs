@@ -1,0 +1,66 @@
+//! What xtask tells the person who waits: one line when a step starts, one when
+//! it ends.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+/// Prints a line. A closed pipe (`| head`) is no reason to stop working.
+pub(crate) fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{line}");
+    let _ = out.flush();
+}
+
+/// A line that belongs to the step above it.
+pub(crate) fn note(text: &str) {
+    say(&format!("    {text}"));
+}
+
+/// A piece of work with a name, from its start to its end.
+pub(crate) struct Step {
+    started: Instant,
+}
+
+impl Step {
+    pub(crate) fn start(title: &str) -> Self {
+        say(&format!("==> {title}"));
+        Self { started: Instant::now() }
+    }
+
+    pub(crate) fn done(self, result: &str) {
+        note(&format!("{result}, {}", elapsed(self.started.elapsed())));
+    }
+}
+
+/// A duration as people say it: `0.4 s`, `3 min 12 s`.
+pub(crate) fn elapsed(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    if seconds < 60 {
+        format!("{:.1} s", duration.as_secs_f64())
+    } else {
+        format!("{} min {} s", seconds / 60, seconds % 60)
+    }
+}
+
+/// A size in bytes as people say it: `412 kB`, `3.1 MB` (powers of ten).
+pub(crate) fn size(bytes: u64) -> String {
+    let thousands = (bytes + 500) / 1000;
+    if thousands < 1000 {
+        format!("{thousands} kB")
+    } else {
+        format!("{}.{} MB", thousands / 1000, thousands % 1000 / 100)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_and_sizes_read_well() {
+        assert_eq!(elapsed(Duration::from_millis(400)), "0.4 s");
+        assert_eq!(elapsed(Duration::from_secs(192)), "3 min 12 s");
+        assert_eq!(size(412_499), "412 kB");
+        assert_eq!(size(3_149_000), "3.1 MB");
+    }
+}

@@ -1,0 +1,102 @@
+//! `cargo xtask test`: every test of the workspace, with one closing line.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{ExitCode, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
+
+use crate::guests;
+use crate::progress::{elapsed, say};
+use crate::workspace::{Purpose, Workspace};
+
+/// Where end-to-end tests find what they run and load.
+const BINARY: &str = "WARDIAN_TEST_BINARY";
+const TEST_GUESTS: &str = "WARDIAN_TEST_GUESTS";
+
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<ExitCode> {
+    say("==> Running the tests");
+    let started = Instant::now();
+    let mut cargo = workspace.cargo();
+    cargo
+        .args(["test", "--workspace", "--no-fail-fast"])
+        .args(arguments)
+        .env(BINARY, workspace.host_program("wardian"))
+        .env(TEST_GUESTS, guests::place(&guests::directory(workspace), Purpose::Test))
+        .stdout(Stdio::piped());
+    let mut child = cargo.spawn().context("could not start cargo")?;
+    let out = child.stdout.take().context("cargo has no output")?;
+
+    let mut tally = Tally::default();
+    for line in BufReader::new(out).split(b'\n') {
+        let line = line.context("could not read what cargo writes")?;
+        let line = String::from_utf8_lossy(&line);
+        say(&line);
+        tally.count(&line);
+    }
+    let status = child.wait()?;
+    say(&tally.closing_line(status.success(), &elapsed(started.elapsed())));
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The sum of the `test result:` lines that each test binary ends with.
+#[derive(Default)]
+struct Tally {
+    binaries: u64,
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+}
+
+impl Tally {
+    fn count(&mut self, line: &str) {
+        let Some(result) = line.strip_prefix("test result: ") else {
+            return;
+        };
+        self.binaries += 1;
+        let Some((_, counts)) = result.split_once(". ") else {
+            return;
+        };
+        for count in counts.split("; ") {
+            let Some((number, what)) = count.split_once(' ') else {
+                continue;
+            };
+            let number: u64 = number.parse().unwrap_or(0);
+            match what {
+                "passed" => self.passed += number,
+                "failed" => self.failed += number,
+                "ignored" => self.ignored += number,
+                _ => {}
+            }
+        }
+    }
+
+    fn closing_line(&self, successful: bool, time: &str) -> String {
+        let verdict = if successful { "ok" } else { "FAILED" };
+        format!(
+            "\nall tests: {verdict}. {} passed; {} failed; {} ignored; in {} binaries, {time}",
+            self.passed, self.failed, self.ignored, self.binaries
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_all_binaries_are_summed() {
+        let mut tally = Tally::default();
+        tally.count("running 3 tests");
+        tally.count(
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s",
+        );
+        tally.count(
+            "test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.00s",
+        );
+        assert_eq!(
+            tally.closing_line(false, "1.0 s"),
+            "\nall tests: FAILED. 7 passed; 2 failed; 1 ignored; in 2 binaries, 1.0 s"
+        );
+    }
+}
