@@ -1,0 +1,21 @@
+//! The plugin protocol, stated once, in Rust: as the newest Terraform protocol
+//! (6.x) has it for providers, and protocol 5 for provisioners.
+//!
+//! The sandbox and the bridge to native plugins implement [`Provider`] and
+//! [`Provisioner`]; the engine calls them and never learns which is behind. This
+//! crate knows no transport, no configuration language and no engine. It also
+//! holds what all of them name plugins by: addresses and versions.
+
+pub mod address;
+mod diagnostic;
+mod provider;
+mod provisioner;
+mod schema;
+mod source;
+pub mod version;
+
+pub use diagnostic::{PluginDiagnostic, PluginDiagnostics, Severity, has_errors};
+pub use provider::*;
+pub use provisioner::Provisioner;
+pub use schema::*;
+pub use source::ProviderSource;

@@ -1,0 +1,1 @@
+//! wardian-provider-null
