@@ -192,7 +192,12 @@ impl Demo {
         };
         let list = self.capture(&["state", "list"])?;
         say("\n$ terraform state list; terraform state pull; terraform version");
-        oracle::agrees_on_state(&terraform, &self.directory, &list)?;
+        oracle::agrees_on_state(
+            &terraform,
+            &self.path("terraform.tfstate"),
+            &self.directory.with_extension("terraform"),
+            &list,
+        )?;
         oracle::agrees_on_lock(&terraform, &self.directory)?;
         say("Terraform reads the same resources, state and provider versions.");
         Ok(())

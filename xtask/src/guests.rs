@@ -24,7 +24,7 @@ pub(crate) struct Artefact {
 /// `target/guests/test/NAME.wasm`.
 pub(crate) fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Vec<Artefact>> {
     let directory = directory(workspace);
-    let step = Step::start(&format!("Building {} plugins", workspace.guests.len()));
+    let step = Step::start(&format!("Building the plugins ({})", workspace.guests.len()));
     if !workspace.guests.is_empty() {
         compile(workspace, toolchain, &directory)?;
     }

@@ -61,9 +61,6 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Vec<String>) -> Result<ExitCode> {
-    if arguments.first().is_some_and(|first| first == "measure") {
-        return measure::child(&arguments[1..]);
-    }
     let request = parse(arguments)?;
     match request.command.as_str() {
         "demo" => {

@@ -23,18 +23,22 @@ pub(crate) fn ask(terraform: &Path, directory: &Path, arguments: &[&str]) -> Res
     )
 }
 
-/// Compares the state file in `directory` with what Terraform reads in it.
-pub(crate) fn agrees_on_state(terraform: &Path, directory: &Path, our_list: &str) -> Result<()> {
-    let their_list = ask(terraform, directory, &["state", "list"])?;
+/// Compares a state file with what Terraform reads in it. Terraform looks at a copy
+/// in `aside`, a folder without a configuration: beside one it would first want that
+/// one's native providers installed.
+pub(crate) fn agrees_on_state(terraform: &Path, file: &Path, aside: &Path, our_list: &str) -> Result<()> {
+    fs::create_dir_all(aside).with_context(|| format!("could not create {}", aside.display()))?;
+    fs::copy(file, aside.join("terraform.tfstate"))
+        .with_context(|| format!("could not copy {}", file.display()))?;
+    let their_list = ask(terraform, aside, &["state", "list"])?;
     if their_list != our_list {
         bail!(
             "`terraform state list` differs from `wardian state list`\n\
              terraform:\n{their_list}\nwardian:\n{our_list}"
         );
     }
-    let file = directory.join("terraform.tfstate");
-    let ours = fs::read_to_string(&file).with_context(|| format!("could not read {}", file.display()))?;
-    let theirs = ask(terraform, directory, &["state", "pull"])?;
+    let ours = fs::read_to_string(file).with_context(|| format!("could not read {}", file.display()))?;
+    let theirs = ask(terraform, aside, &["state", "pull"])?;
     let (ours, theirs) = (comparable(&ours)?, comparable(&theirs)?);
     if ours != theirs {
         bail!(
