@@ -1,0 +1,195 @@
+//! The file system as the provider uses it: whole files, and the difference
+//! between what is absent and what it may not see.
+//!
+//! In the sandbox a path outside every granted directory looks just like a
+//! path where nothing is. Taking it for an absent file would drop a resource
+//! from state because of a missing grant, so absence is believed only where
+//! some directory above the path can be seen.
+
+use std::fs;
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::permission::Created;
+
+/// Why something on disk could not be done.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DiskError {
+    /// No directory that the provider may use contains the path.
+    #[error(
+        "{} lies outside of the directories that the provider may use",
+        .0.display()
+    )]
+    NotGranted(PathBuf),
+    /// The system refused.
+    #[error("failed to {action} {}: {source}", .path.display())]
+    Failed { action: &'static str, path: PathBuf, source: io::Error },
+}
+
+/// The content of the file, or none where there is no such file.
+pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, DiskError> {
+    match fs::read(path) {
+        Ok(content) => Ok(Some(content)),
+        Err(error) => absent_or_failed("read", path, error),
+    }
+}
+
+/// Whether there is a directory; none where there is nothing, an error where
+/// there is something else.
+pub(crate) fn directory_exists(path: &Path) -> Result<Existence, DiskError> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Ok(Existence::Directory),
+        Ok(_) => Ok(Existence::Other),
+        Err(error) => {
+            let absent: Option<()> = absent_or_failed("look at", path, error)?;
+            debug_assert!(absent.is_none());
+            Ok(Existence::Nothing)
+        }
+    }
+}
+
+/// What is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Existence {
+    Directory,
+    Other,
+    Nothing,
+}
+
+/// The modes that new things ask for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Modes {
+    pub(crate) file: u32,
+    pub(crate) directory: u32,
+}
+
+/// Writes a whole file and the directories above it, and says what of them is
+/// new. A file that is already there keeps its mode.
+pub(crate) fn write(path: &Path, content: &[u8], modes: Modes) -> Result<Vec<Created>, DiskError> {
+    let mut created = Vec::new();
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty())
+        && fs::metadata(parent).is_err()
+    {
+        create_directories(parent, modes.directory)
+            .map_err(|error| refused("create directory", parent, error))?;
+        created.push(Created::Directory);
+    }
+    if fs::metadata(path).is_err() {
+        created.push(Created::File);
+    }
+    let write = || opening(modes.file).open(path)?.write_all(content);
+    write().map_err(|error| refused("write", path, error))?;
+    Ok(created)
+}
+
+/// Deletes the file. One that is gone already is as good as deleted.
+pub(crate) fn remove(path: &Path) -> Result<(), DiskError> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(()),
+        Err(error) => absent_or_failed("delete", path, error).map(|_: Option<()>| ()),
+    }
+}
+
+fn absent_or_failed<T>(action: &'static str, path: &Path, error: io::Error) -> Result<Option<T>, DiskError> {
+    if error.kind() == ErrorKind::NotFound && some_directory_above_is_seen(path) {
+        return Ok(None);
+    }
+    Err(refused(action, path, error))
+}
+
+fn refused(action: &'static str, path: &Path, source: io::Error) -> DiskError {
+    let path = path.to_path_buf();
+    if some_directory_above_is_seen(&path) {
+        return DiskError::Failed { action, path, source };
+    }
+    DiskError::NotGranted(path)
+}
+
+fn some_directory_above_is_seen(path: &Path) -> bool {
+    path.ancestors().skip(1).any(|directory| {
+        let directory = match directory.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => directory,
+        };
+        fs::metadata(directory).is_ok()
+    })
+}
+
+#[cfg(unix)]
+fn create_directories(path: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    fs::DirBuilder::new().recursive(true).mode(mode).create(path)
+}
+
+#[cfg(not(unix))]
+fn create_directories(path: &Path, _mode: u32) -> io::Result<()> {
+    fs::create_dir_all(path)
+}
+
+fn opening(mode: u32) -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    with_mode(options, mode)
+}
+
+#[cfg(unix)]
+fn with_mode(mut options: fs::OpenOptions, mode: u32) -> fs::OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    options.mode(mode);
+    options
+}
+
+#[cfg(not(unix))]
+fn with_mode(options: fs::OpenOptions, _mode: u32) -> fs::OpenOptions {
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODES: Modes = Modes { file: 0o600, directory: 0o700 };
+
+    #[test]
+    fn files_come_with_their_directories_and_modes() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a/b/c.txt");
+        let created = write(&path, b"one", MODES).unwrap();
+        assert_eq!(created, [Created::Directory, Created::File]);
+        assert_eq!(read(&path).unwrap().unwrap(), b"one");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&path), 0o600);
+        assert_eq!(mode(path.parent().unwrap()), 0o700);
+
+        assert_eq!(write(&path, b"t", Modes { file: 0o644, ..MODES }).unwrap(), []);
+        assert_eq!(read(&path).unwrap().unwrap(), b"t");
+        assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn absence_is_no_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a/b");
+        assert!(read(&path).unwrap().is_none());
+        remove(&path).unwrap();
+        assert_eq!(directory_exists(&path).unwrap(), Existence::Nothing);
+        assert_eq!(directory_exists(directory.path()).unwrap(), Existence::Directory);
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(matches!(read(directory.path()), Err(DiskError::Failed { .. })));
+        assert!(write(directory.path(), b"", MODES).is_err());
+        let file = directory.path().join("file");
+        write(&file, b"", MODES).unwrap();
+        assert_eq!(directory_exists(&file).unwrap(), Existence::Other);
+        assert!(read(&file.join("below")).is_err());
+    }
+
+    #[test]
+    fn relative_paths_start_where_the_provider_runs() {
+        assert!(read(Path::new("no-such-file-here")).unwrap().is_none());
+    }
+}

@@ -1,0 +1,64 @@
+//! Permission strings such as `"0640"`, and what of them can be kept.
+//!
+//! WASI has no notion of a file's mode: what a component creates gets the mode
+//! that the host gives to new files and directories (0666 and 0777, less the
+//! umask). So a configured mode is honoured where it asks for just that, and
+//! anything else is worth a warning, never a silent difference.
+
+/// What is wrong with a permission string.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PermissionError {
+    #[error("a permission has three or four digits, this one has {0} characters")]
+    Length(usize),
+    #[error("a permission is written with octal digits and is at most 0777")]
+    Octal,
+}
+
+/// Reads a permission in octal notation, three or four digits.
+pub(crate) fn parse(text: &str) -> Result<u32, PermissionError> {
+    if !(3..=4).contains(&text.len()) {
+        return Err(PermissionError::Length(text.len()));
+    }
+    match u32::from_str_radix(text, 8) {
+        Ok(mode) if mode <= 0o777 && !text.starts_with('+') => Ok(mode),
+        _ => Err(PermissionError::Octal),
+    }
+}
+
+/// What kind of thing is created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Created {
+    File,
+    Directory,
+}
+
+/// Whether something new that asks for `mode` gets it under an ordinary umask
+/// even though nobody sets it.
+pub(crate) fn is_kept(created: Created, mode: u32) -> bool {
+    if cfg!(unix) {
+        return true;
+    }
+    match created {
+        Created::File => matches!(mode, 0o666 | 0o664 | 0o644),
+        Created::Directory => matches!(mode, 0o777 | 0o775 | 0o755),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permissions_are_three_or_four_octal_digits() {
+        assert_eq!(parse("0777"), Ok(0o777));
+        assert_eq!(parse("644"), Ok(0o644));
+        assert_eq!(parse("0000"), Ok(0));
+        assert_eq!(parse("77"), Err(PermissionError::Length(2)));
+        assert_eq!(parse("07777"), Err(PermissionError::Length(5)));
+        assert_eq!(parse("1777"), Err(PermissionError::Octal));
+        assert_eq!(parse("0888"), Err(PermissionError::Octal));
+        assert_eq!(parse("+644"), Err(PermissionError::Octal));
+        assert_eq!(parse("-644"), Err(PermissionError::Octal));
+        assert_eq!(parse("rw-r"), Err(PermissionError::Octal));
+    }
+}
