@@ -127,15 +127,14 @@ fn plans(
     let step = Step::start(&format!("Measuring {} plans of {name}", options.runs));
     fs::create_dir_all(directory).with_context(|| format!("could not create {}", directory.display()))?;
     fs::write(directory.join("main.tf"), configuration)?;
-    process::output(Command::new(program).arg("init").current_dir(directory))?;
-    let plan = || {
-        measure::once(
-            Command::new(program)
-                .args(["plan", "-input=false"])
-                .current_dir(directory)
-                .env("CHECKPOINT_DISABLE", "1"),
-        )
+    let command = |argument| {
+        let mut command = Command::new(program);
+        command.args([argument, "-input=false"]).current_dir(directory);
+        process::without_settings(&mut command);
+        command
     };
+    process::output(&mut command("init"))?;
+    let plan = || measure::once(&mut command("plan"));
     // The first fill the caches.
     for _ in 0..2 {
         plan()?;

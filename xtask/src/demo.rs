@@ -114,17 +114,11 @@ impl Demo {
         self.directory.join(name)
     }
 
-    /// The binary in the demo's folder, without settings of the person who runs
-    /// the demo: a `TF_VAR_...` or `TF_CLI_ARGS` of theirs is meant for other work.
     fn wardian(&self, arguments: &[&str]) -> Command {
         say(&format!("\n$ wardian {}", arguments.join(" ")));
         let mut command = Command::new(&self.wardian);
         command.args(arguments).current_dir(&self.directory).stdin(Stdio::null());
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("TF_") {
-                command.env_remove(name);
-            }
-        }
+        process::without_settings(&mut command);
         command
     }
 

@@ -15,12 +15,11 @@ pub(crate) fn terraform() -> Result<PathBuf> {
     process::on_path("terraform").context("`terraform` is not on PATH")
 }
 
-/// A command of Terraform in this folder that only reads. It ignores the
-/// person's own settings, and asks no server for news.
+/// A command of Terraform in this folder that only reads.
 pub(crate) fn ask(terraform: &Path, directory: &Path, arguments: &[&str]) -> Result<String> {
-    process::output(
-        Command::new(terraform).args(arguments).current_dir(directory).env("CHECKPOINT_DISABLE", "1"),
-    )
+    let mut command = Command::new(terraform);
+    command.args(arguments).current_dir(directory);
+    process::output(process::without_settings(&mut command))
 }
 
 /// Compares a state file with what Terraform reads in it. Terraform looks at a copy
@@ -40,11 +39,8 @@ pub(crate) fn agrees_on_state(terraform: &Path, file: &Path, aside: &Path, our_l
     let ours = fs::read_to_string(file).with_context(|| format!("could not read {}", file.display()))?;
     let theirs = ask(terraform, aside, &["state", "pull"])?;
     let (ours, theirs) = (comparable(&ours)?, comparable(&theirs)?);
-    if ours != theirs {
-        bail!(
-            "`terraform state pull` differs from {}\nterraform: {theirs:#}\nfile: {ours:#}",
-            file.display()
-        );
+    if let Some(difference) = first_difference("", &theirs, &ours) {
+        bail!("`terraform state pull` differs from {} {difference}", file.display());
     }
     Ok(())
 }
@@ -63,13 +59,36 @@ pub(crate) fn agrees_on_lock(terraform: &Path, directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Terraform stamps its own version on what it pulls.
+/// Terraform stamps its own version on what it pulls, and writes the results of
+/// checks in no fixed order.
 fn comparable(state: &str) -> Result<Value> {
     let mut state: Value = serde_json::from_str(state).context("a state is not JSON")?;
     if let Some(object) = state.as_object_mut() {
         object.remove("terraform_version");
+        if let Some(Value::Array(checks)) = object.get_mut("check_results") {
+            checks.sort_by_key(|check| check["config_addr"].to_string());
+        }
     }
     Ok(state)
+}
+
+/// Where two documents first part, and what stands there in each.
+fn first_difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
+    match (theirs, ours) {
+        (Value::Object(left), Value::Object(right)) => left.keys().chain(right.keys()).find_map(|key| {
+            let path = format!("{path}.{key}");
+            match (left.get(key), right.get(key)) {
+                (Some(left), Some(right)) => first_difference(&path, left, right),
+                _ => Some(format!("at {path}, which only one of them has")),
+            }
+        }),
+        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => left
+            .iter()
+            .zip(right)
+            .enumerate()
+            .find_map(|(index, (left, right))| first_difference(&format!("{path}[{index}]"), left, right)),
+        _ => (theirs != ours).then(|| format!("at {path}: {theirs} there, {ours} in the file")),
+    }
 }
 
 /// Addresses and versions of a lock file as every tool writes it: one
@@ -95,6 +114,25 @@ pub(crate) fn locked_versions(text: &str) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let difference = |theirs: &str, ours: &str| {
+            first_difference("", &comparable(theirs).unwrap(), &comparable(ours).unwrap())
+        };
+        assert_eq!(
+            difference(
+                r#"{ "terraform_version": "1.11.4", "check_results": [{ "config_addr": "b" }, { "config_addr": "a" }] }"#,
+                r#"{ "check_results": [{ "config_addr": "a" }, { "config_addr": "b" }] }"#,
+            ),
+            None
+        );
+        assert_eq!(
+            difference(r#"{ "a": [{ "b": 1 }] }"#, r#"{ "a": [{ "b": 2 }] }"#).unwrap(),
+            "at .a[0].b: 1 there, 2 in the file"
+        );
+        assert_eq!(difference(r#"{ "a": null }"#, "{}").unwrap(), "at .a, which only one of them has");
+    }
 
     #[test]
     fn a_lock_file_is_read() {

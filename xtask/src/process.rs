@@ -60,6 +60,17 @@ pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
     }
 }
 
+/// Takes out the settings of the person who runs xtask: a `TF_VAR_...` or
+/// `TF_CLI_ARGS` of theirs is meant for other work. Asks no server for news either.
+pub(crate) fn without_settings(command: &mut Command) -> &mut Command {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("TF_") {
+            command.env_remove(name);
+        }
+    }
+    command.env("CHECKPOINT_DISABLE", "1")
+}
+
 /// The program found on PATH under this name, if there is one.
 pub(crate) fn on_path(name: &str) -> Option<std::path::PathBuf> {
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
