@@ -1,0 +1,32 @@
+//! Types and values of the Terraform language: the one implementation that
+//! host, providers and codecs share.
+//!
+//! A [`Value`] is immutable and cheap to clone; it carries its [`Type`], may be
+//! null or unknown (with a [`Refinement`]), and bears [`Marks`] (sensitive,
+//! ephemeral) that flow with it. Nothing here does I/O, knows a provider or
+//! parses a configuration; the crate compiles for hosts and for guests alike.
+//!
+//! Always holds: strings are NFC; sets are sorted and free of duplicates; a
+//! collection's elements have exactly the element type its own type states;
+//! whether a value has unknowns or marks anywhere inside is known in constant
+//! time.
+
+pub mod convert;
+pub mod json;
+mod marks;
+pub mod msgpack;
+mod number;
+mod path;
+mod refinement;
+mod set;
+mod text;
+mod types;
+mod value;
+
+pub use marks::Marks;
+pub use number::{Number, NumberError};
+pub use path::{Path, PathMarks, PathStep};
+pub use refinement::{Bound, Refinement};
+pub use text::Str;
+pub use types::{ObjectType, Type};
+pub use value::{Value, View};

@@ -1,0 +1,62 @@
+//! Out-of-band labels on values. They flow through every operation and never
+//! reach a wire format or a file.
+
+use std::ops::{BitOr, BitOrAssign};
+
+/// The set of marks on a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Marks(u8);
+
+impl Marks {
+    /// No mark.
+    pub const NONE: Self = Self(0);
+    /// Must not be shown to people.
+    pub const SENSITIVE: Self = Self(1);
+    /// Must not be stored in state or plan.
+    pub const EPHEMERAL: Self = Self(2);
+
+    /// Whether there is no mark.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether every mark of `other` is here.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether the value is sensitive.
+    pub const fn is_sensitive(self) -> bool {
+        self.contains(Self::SENSITIVE)
+    }
+
+    /// Whether the value is ephemeral.
+    pub const fn is_ephemeral(self) -> bool {
+        self.contains(Self::EPHEMERAL)
+    }
+
+    /// The marks of `self` that are not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// The marks of both.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOr for Marks {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        self.union(other)
+    }
+}
+
+impl BitOrAssign for Marks {
+    fn bitor_assign(&mut self, other: Self) {
+        *self = self.union(other);
+    }
+}

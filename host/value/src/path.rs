@@ -1,0 +1,128 @@
+//! Where inside a value something is.
+
+use std::fmt;
+
+use crate::{Marks, Number, Str, Value, View};
+
+/// One step from a value to a part of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PathStep {
+    /// An attribute of an object.
+    Attribute(Str),
+    /// A key of a map.
+    Key(Str),
+    /// An index of a list or tuple.
+    Index(u64),
+}
+
+/// Steps from the root of a value to a part of it. A path never leads into a
+/// set: its elements have no names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Path(Vec<PathStep>);
+
+/// Marks by the place where they sit.
+pub type PathMarks = Vec<(Path, Marks)>;
+
+impl Path {
+    /// The root.
+    pub const fn root() -> Self {
+        Self(Vec::new())
+    }
+
+    /// The steps.
+    pub fn steps(&self) -> &[PathStep] {
+        &self.0
+    }
+
+    /// Whether this is the root.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// This path and one step more.
+    #[must_use]
+    pub fn child(&self, step: PathStep) -> Self {
+        let mut steps = Vec::with_capacity(self.0.len() + 1);
+        steps.extend_from_slice(&self.0);
+        steps.push(step);
+        Self(steps)
+    }
+
+    /// This path and an attribute name.
+    #[must_use]
+    pub fn attribute(&self, name: impl Into<Str>) -> Self {
+        self.child(PathStep::Attribute(name.into()))
+    }
+
+    /// This path and a list index.
+    #[must_use]
+    pub fn index(&self, index: u64) -> Self {
+        self.child(PathStep::Index(index))
+    }
+
+    /// This path and a map key.
+    #[must_use]
+    pub fn key(&self, key: impl Into<Str>) -> Self {
+        self.child(PathStep::Key(key.into()))
+    }
+
+    /// Adds a step in place.
+    pub fn push(&mut self, step: PathStep) {
+        self.0.push(step);
+    }
+
+    /// Removes the last step.
+    pub fn pop(&mut self) -> Option<PathStep> {
+        self.0.pop()
+    }
+
+    /// Whether this path is `other` or leads through it.
+    pub fn starts_with(&self, other: &Self) -> bool {
+        self.0.starts_with(&other.0)
+    }
+
+    /// The part of `value` that the path leads to, or `None` where a step finds
+    /// nothing, a null or an unknown on its way. Cost: O(steps).
+    pub fn apply<'a>(&self, value: &'a Value) -> Option<&'a Value> {
+        self.0.iter().try_fold(value, |value, step| match (value.view(), step) {
+            (View::Object(attributes), PathStep::Attribute(name)) => attributes.get(name),
+            // Paths from providers name map keys either way.
+            (View::Map(elements), PathStep::Key(key) | PathStep::Attribute(key)) => elements.get(key),
+            (View::Object(attributes), PathStep::Key(key)) => attributes.get(key),
+            (View::List(elements) | View::Tuple(elements), PathStep::Index(index)) => {
+                elements.get(usize::try_from(*index).ok()?)
+            }
+            _ => None,
+        })
+    }
+}
+
+impl From<Vec<PathStep>> for Path {
+    fn from(steps: Vec<PathStep>) -> Self {
+        Self(steps)
+    }
+}
+
+impl PathStep {
+    /// The index value that this step stands for: a number or a string.
+    pub fn index_value(&self) -> Value {
+        match self {
+            Self::Attribute(name) | Self::Key(name) => Value::string(name.clone()),
+            Self::Index(index) => Value::number(Number::from(*index)),
+        }
+    }
+}
+
+/// As it is written behind a reference: `.tags["a"].list[0]`.
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for step in &self.0 {
+            match step {
+                PathStep::Attribute(name) => write!(f, ".{name}")?,
+                PathStep::Key(key) => write!(f, "[{key:?}]")?,
+                PathStep::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,199 @@
+//! The canonical order of set elements: the order in which a set is iterated,
+//! encoded and shown. It is Terraform's own, so that states and plans of both
+//! agree byte for byte.
+//!
+//! Strings go by their bytes, numbers by their value, `false` before `true`.
+//! Known elements come first, then unknown ones, then null. Elements with parts
+//! have no natural order: they go by a rendering of their content ([`render`]).
+
+use std::cmp::Ordering;
+use std::fmt::Write as _;
+
+use crate::{Value, View};
+
+/// Sorts and removes duplicates. Elements with anything unknown inside are never
+/// duplicates: they may turn out to differ.
+pub(crate) fn canonicalise(elements: &mut Vec<Value>) {
+    if elements.len() < 2 {
+        return;
+    }
+    if elements.iter().all(|element| element.ty().is_primitive()) {
+        elements.sort_by(compare);
+    } else {
+        let mut rendered: Vec<(String, Value)> = elements
+            .drain(..)
+            .map(|element| {
+                let mut text = String::new();
+                render(&element, &mut text);
+                (text, element)
+            })
+            .collect();
+        rendered.sort_by(|(a_text, a), (b_text, b)| {
+            // Renderings are equal where numbers differ after ten digits.
+            rank(a).cmp(&rank(b)).then_with(|| a_text.cmp(b_text)).then_with(|| compare(a, b))
+        });
+        elements.extend(rendered.into_iter().map(|(_, element)| element));
+    }
+    elements.dedup_by(|next, kept| kept.is_wholly_known() && next == kept);
+}
+
+fn rank(value: &Value) -> u8 {
+    match value.view() {
+        View::Null => 2,
+        View::Unknown => 1,
+        _ => 0,
+    }
+}
+
+/// A total order of values of one type, part by part.
+fn compare(a: &Value, b: &Value) -> Ordering {
+    match (a.view(), b.view()) {
+        (View::Bool(a), View::Bool(b)) => a.cmp(&b),
+        (View::Number(a), View::Number(b)) => a.cmp(b),
+        (View::String(a), View::String(b)) => a.cmp(b),
+        (View::List(a) | View::Tuple(a) | View::Set(a), View::List(b) | View::Tuple(b) | View::Set(b)) => a
+            .iter()
+            .zip(b)
+            .map(|(a, b)| compare(a, b))
+            .find(|order| order.is_ne())
+            .unwrap_or_else(|| a.len().cmp(&b.len())),
+        (View::Map(a) | View::Object(a), View::Map(b) | View::Object(b)) => a
+            .iter()
+            .zip(b)
+            .map(|((a_key, a), (b_key, b))| a_key.cmp(b_key).then_with(|| compare(a, b)))
+            .find(|order| order.is_ne())
+            .unwrap_or_else(|| a.len().cmp(&b.len())),
+        _ => rank(a).cmp(&rank(b)),
+    }
+}
+
+/// The text by which compound elements are ordered.
+///
+/// | content | text |
+/// |---|---|
+/// | unknown, null | `?`, `~` |
+/// | number | as C's `%g`, of at most ten digits |
+/// | bool, string | `T` or `F`, Go-quoted |
+/// | map | `{"key":value;...}` |
+/// | list, set | `[value;...]` |
+/// | object (values by name), tuple | `<value;...>` |
+fn render(value: &Value, out: &mut String) {
+    let sequence = |open, elements: &[Value], close, out: &mut String| {
+        out.push(open);
+        for element in elements {
+            render(element, out);
+            out.push(';');
+        }
+        out.push(close);
+    };
+    match value.view() {
+        View::Unknown => out.push('?'),
+        View::Null => out.push('~'),
+        View::Bool(value) => out.push(if value { 'T' } else { 'F' }),
+        View::Number(number) if number.is_zero() => out.push('0'),
+        View::Number(number) => out.push_str(&number.to_general(Some(10))),
+        View::String(text) => quote(text, out),
+        View::List(elements) | View::Set(elements) => sequence('[', elements, ']', out),
+        View::Tuple(elements) => sequence('<', elements, '>', out),
+        View::Map(elements) => {
+            out.push('{');
+            for (key, element) in elements {
+                quote(key, out);
+                out.push(':');
+                render(element, out);
+                out.push(';');
+            }
+            out.push('}');
+        }
+        View::Object(attributes) => {
+            out.push('<');
+            for attribute in attributes.values() {
+                render(attribute, out);
+                out.push(';');
+            }
+            out.push('>');
+        }
+    }
+}
+
+/// As Go quotes strings, but for its table of printable characters: here those
+/// that are neither controls nor blanks.
+fn quote(text: &str, out: &mut String) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            ' '..='~' => out.push(character),
+            _ if !character.is_control() && !character.is_whitespace() => out.push(character),
+            _ => {
+                let code = u32::from(character);
+                let _ = match code {
+                    0..0x80 => write!(out, "\\x{code:02x}"),
+                    0x80..0x1_0000 => write!(out, "\\u{code:04x}"),
+                    _ => write!(out, "\\U{code:08x}"),
+                };
+            }
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Type;
+
+    fn set(elements: Vec<Value>) -> Vec<Value> {
+        let ty = elements[0].ty().clone();
+        Value::set(ty, elements).as_elements().unwrap().to_vec()
+    }
+
+    fn pair(number: i64, text: &str) -> Value {
+        Value::tuple([Value::number(number), Value::string(text)])
+    }
+
+    #[test]
+    fn primitives_have_their_natural_order() {
+        let null = Value::null(Type::String);
+        let unknown = Value::unknown(Type::String);
+        assert_eq!(
+            set(vec![null.clone(), unknown.clone(), "b".into(), "a".into(), "B".into()]),
+            ["B".into(), "a".into(), "b".into(), unknown, null]
+        );
+        assert_eq!(set(vec![10.into(), 9.into(), (-1).into()]), [(-1).into(), 9.into(), 10.into()]);
+        assert_eq!(set(vec![true.into(), false.into()]), [false.into(), true.into()]);
+    }
+
+    /// Terraform 1.11.4 iterates 10, 1, 2 here.
+    #[test]
+    fn compounds_go_by_their_rendering() {
+        assert_eq!(
+            set(vec![pair(2, "b"), pair(10, "a"), pair(1, "z")]),
+            [pair(10, "a"), pair(1, "z"), pair(2, "b")]
+        );
+    }
+
+    #[test]
+    fn duplicates_go_but_unknowns_stay() {
+        let unknown = || Value::unknown(Type::String);
+        assert_eq!(set(vec!["a".into(), "a".into(), unknown(), unknown()]).len(), 3);
+        assert_eq!(set(vec![pair(1, "a"), pair(2, "b"), pair(1, "a")]).len(), 2);
+        let half = || Value::tuple([unknown()]);
+        assert_eq!(set(vec![half(), half()]).len(), 2);
+    }
+
+    #[test]
+    fn numbers_that_differ_after_ten_digits_stay_apart() {
+        let long = |text| Value::tuple([Value::number(crate::Number::parse(text).unwrap())]);
+        let elements = vec![long("1.00000000002"), long("1.00000000001"), long("1.00000000002")];
+        assert_eq!(set(elements).len(), 2);
+    }
+}

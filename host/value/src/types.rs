@@ -1,0 +1,222 @@
+//! Type constraints and the types of values.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::Str;
+
+/// A type. [`Type::Dynamic`] is a constraint ("any type, not known yet"): a
+/// known value that is not null never has it.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Type {
+    /// Any type, to be determined by the value.
+    Dynamic,
+    /// `bool`.
+    Bool,
+    /// `number`.
+    Number,
+    /// `string`.
+    String,
+    /// Ordered, one element type.
+    List(Arc<Type>),
+    /// Unordered, unique elements of one type.
+    Set(Arc<Type>),
+    /// String keys, one element type.
+    Map(Arc<Type>),
+    /// Named attributes, each with its own type.
+    Object(Arc<ObjectType>),
+    /// Fixed positions, each with its own type.
+    Tuple(Arc<[Type]>),
+}
+
+/// The attributes of an object type.
+///
+/// Attributes may be optional only in a constraint that values are converted
+/// to; the type of a value has none that are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectType {
+    attributes: BTreeMap<Str, (Type, bool)>,
+}
+
+impl ObjectType {
+    /// An object type whose attributes are all required.
+    pub fn new(attributes: impl IntoIterator<Item = (Str, Type)>) -> Self {
+        Self { attributes: attributes.into_iter().map(|(n, t)| (n, (t, false))).collect() }
+    }
+
+    /// An object type; the flag says whether the attribute is optional.
+    pub fn with_optional(attributes: impl IntoIterator<Item = (Str, Type, bool)>) -> Self {
+        Self { attributes: attributes.into_iter().map(|(n, t, o)| (n, (t, o))).collect() }
+    }
+
+    /// The type of one attribute.
+    pub fn attribute(&self, name: &str) -> Option<&Type> {
+        self.attributes.get(name).map(|(ty, _)| ty)
+    }
+
+    /// Whether the attribute may be left out of a value to be converted.
+    pub fn is_optional(&self, name: &str) -> bool {
+        self.attributes.get(name).is_some_and(|(_, optional)| *optional)
+    }
+
+    /// Attributes in the order of their names.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Str, &Type)> {
+        self.attributes.iter().map(|(name, (ty, _))| (name, ty))
+    }
+
+    /// How many attributes there are.
+    pub fn len(&self) -> usize {
+        self.attributes.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.attributes.is_empty()
+    }
+
+    /// Whether any attribute is optional, here or further inside.
+    pub fn has_optional(&self) -> bool {
+        self.attributes.values().any(|(ty, optional)| *optional || ty.has_optional())
+    }
+}
+
+impl Type {
+    /// `list(element)`.
+    pub fn list(element: Self) -> Self {
+        Self::List(Arc::new(element))
+    }
+
+    /// `set(element)`.
+    pub fn set(element: Self) -> Self {
+        Self::Set(Arc::new(element))
+    }
+
+    /// `map(element)`.
+    pub fn map(element: Self) -> Self {
+        Self::Map(Arc::new(element))
+    }
+
+    /// `object({...})` with required attributes.
+    pub fn object<N: Into<Str>>(attributes: impl IntoIterator<Item = (N, Self)>) -> Self {
+        Self::Object(Arc::new(ObjectType::new(attributes.into_iter().map(|(n, t)| (n.into(), t)))))
+    }
+
+    /// `tuple([...])`.
+    pub fn tuple(elements: impl IntoIterator<Item = Self>) -> Self {
+        Self::Tuple(elements.into_iter().collect())
+    }
+
+    /// Whether this is string, number or bool.
+    pub const fn is_primitive(&self) -> bool {
+        matches!(self, Self::Bool | Self::Number | Self::String)
+    }
+
+    /// Whether this is a list, set or map.
+    pub const fn is_collection(&self) -> bool {
+        matches!(self, Self::List(_) | Self::Set(_) | Self::Map(_))
+    }
+
+    /// The element type of a list, set or map.
+    pub fn element(&self) -> Option<&Self> {
+        match self {
+            Self::List(element) | Self::Set(element) | Self::Map(element) => Some(element),
+            _ => None,
+        }
+    }
+
+    /// Whether [`Type::Dynamic`] occurs here or anywhere inside.
+    pub fn has_dynamic(&self) -> bool {
+        match self {
+            Self::Dynamic => true,
+            Self::Bool | Self::Number | Self::String => false,
+            Self::List(element) | Self::Set(element) | Self::Map(element) => element.has_dynamic(),
+            Self::Object(object) => object.iter().any(|(_, ty)| ty.has_dynamic()),
+            Self::Tuple(elements) => elements.iter().any(Self::has_dynamic),
+        }
+    }
+
+    /// Whether optional attributes occur anywhere inside.
+    pub fn has_optional(&self) -> bool {
+        match self {
+            Self::Dynamic | Self::Bool | Self::Number | Self::String => false,
+            Self::List(element) | Self::Set(element) | Self::Map(element) => element.has_optional(),
+            Self::Object(object) => object.has_optional(),
+            Self::Tuple(elements) => elements.iter().any(Self::has_optional),
+        }
+    }
+
+    /// The same type with every attribute required: what a converted value has.
+    #[must_use]
+    pub fn without_optional(&self) -> Self {
+        if !self.has_optional() {
+            return self.clone();
+        }
+        match self {
+            Self::List(element) => Self::list(element.without_optional()),
+            Self::Set(element) => Self::set(element.without_optional()),
+            Self::Map(element) => Self::map(element.without_optional()),
+            Self::Object(object) => {
+                Self::object(object.iter().map(|(n, t)| (n.clone(), t.without_optional())))
+            }
+            Self::Tuple(elements) => Self::tuple(elements.iter().map(Self::without_optional)),
+            primitive => primitive.clone(),
+        }
+    }
+
+    /// The type as people read it in messages: "string", "list of number".
+    pub fn friendly_name(&self) -> String {
+        match self {
+            Self::Dynamic => "dynamic".into(),
+            Self::Bool => "bool".into(),
+            Self::Number => "number".into(),
+            Self::String => "string".into(),
+            Self::List(element) => format!("list of {}", element.friendly_name()),
+            Self::Set(element) => format!("set of {}", element.friendly_name()),
+            Self::Map(element) => format!("map of {}", element.friendly_name()),
+            Self::Object(_) => "object".into(),
+            Self::Tuple(_) => "tuple".into(),
+        }
+    }
+}
+
+/// The type as it is written in a configuration: `list(object({a=string}))`.
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dynamic => f.write_str("any"),
+            Self::Bool => f.write_str("bool"),
+            Self::Number => f.write_str("number"),
+            Self::String => f.write_str("string"),
+            Self::List(element) => write!(f, "list({element})"),
+            Self::Set(element) => write!(f, "set({element})"),
+            Self::Map(element) => write!(f, "map({element})"),
+            Self::Object(object) => {
+                f.write_str("object({")?;
+                for (index, (name, (ty, optional))) in object.attributes.iter().enumerate() {
+                    let comma = if index == 0 { "" } else { "," };
+                    if *optional {
+                        write!(f, "{comma}{name}=optional({ty})")?;
+                    } else {
+                        write!(f, "{comma}{name}={ty}")?;
+                    }
+                }
+                f.write_str("})")
+            }
+            Self::Tuple(elements) => {
+                f.write_str("tuple([")?;
+                for (index, element) in elements.iter().enumerate() {
+                    let comma = if index == 0 { "" } else { "," };
+                    write!(f, "{comma}{element}")?;
+                }
+                f.write_str("])")
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

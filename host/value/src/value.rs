@@ -1,0 +1,682 @@
+//! The value itself.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{Marks, Number, ObjectType, Path, PathMarks, PathStep, Refinement, Str, Type, set};
+
+/// A value: a type, content, and marks. Cloning shares the content.
+#[derive(Clone)]
+pub struct Value {
+    ty: Type,
+    content: Content,
+    marks: Marks,
+    inside: Inside,
+}
+
+#[derive(Clone)]
+enum Content {
+    Null,
+    Unknown(Option<Arc<Refinement>>),
+    Bool(bool),
+    Number(Number),
+    String(Str),
+    /// Elements of a list, set (sorted, unique) or tuple.
+    Sequence(Arc<[Value]>),
+    /// Elements of a map or attributes of an object.
+    Mapping(Arc<BTreeMap<Str, Value>>),
+}
+
+/// What the value or anything inside it has, kept so that asking is O(1).
+#[derive(Clone, Copy, Default)]
+struct Inside {
+    unknown: bool,
+    marks: Marks,
+}
+
+/// The content of a value, for matching. Marks are not part of it: whoever looks
+/// inside answers for carrying [`Value::marks`] on.
+#[derive(Clone, Copy)]
+pub enum View<'a> {
+    /// Null of the value's type.
+    Null,
+    /// To be known later.
+    Unknown,
+    /// A truth value.
+    Bool(bool),
+    /// A number.
+    Number(&'a Number),
+    /// A string.
+    String(&'a Str),
+    /// Elements of a list.
+    List(&'a [Value]),
+    /// Elements of a set in canonical order.
+    Set(&'a [Value]),
+    /// Elements of a tuple.
+    Tuple(&'a [Value]),
+    /// Elements of a map by key.
+    Map(&'a BTreeMap<Str, Value>),
+    /// Attributes of an object by name.
+    Object(&'a BTreeMap<Str, Value>),
+}
+
+/// Constructors.
+impl Value {
+    fn leaf(ty: Type, content: Content) -> Self {
+        Self { ty, content, marks: Marks::NONE, inside: Inside::default() }
+    }
+
+    fn sequence(ty: Type, elements: Arc<[Self]>) -> Self {
+        let inside = Inside::of(elements.iter());
+        Self { ty, content: Content::Sequence(elements), marks: Marks::NONE, inside }
+    }
+
+    fn mapping(ty: Type, elements: BTreeMap<Str, Self>) -> Self {
+        let inside = Inside::of(elements.values());
+        Self { ty, content: Content::Mapping(Arc::new(elements)), marks: Marks::NONE, inside }
+    }
+
+    /// Null of a type.
+    pub fn null(ty: Type) -> Self {
+        Self::leaf(ty.without_optional(), Content::Null)
+    }
+
+    /// Unknown of a type, of which nothing more is known.
+    pub fn unknown(ty: Type) -> Self {
+        let ty = ty.without_optional();
+        Self {
+            ty,
+            content: Content::Unknown(None),
+            marks: Marks::NONE,
+            inside: Inside { unknown: true, marks: Marks::NONE },
+        }
+    }
+
+    /// Unknown of a type, with facts. Facts on a dynamic type are dropped. Where
+    /// the facts leave one value only, that value is returned (see
+    /// [`crate::Refinement`]'s collapse rules in the msgpack format).
+    pub fn unknown_with(ty: Type, refinement: Refinement) -> Self {
+        let ty = ty.without_optional();
+        if matches!(ty, Type::Dynamic) || refinement.is_empty() {
+            return Self::unknown(ty);
+        }
+        if refinement.not_null
+            && let Some(collapsed) = Self::collapse(&ty, &refinement)
+        {
+            return collapsed;
+        }
+        Self {
+            ty,
+            content: Content::Unknown(Some(Arc::new(refinement))),
+            marks: Marks::NONE,
+            inside: Inside { unknown: true, marks: Marks::NONE },
+        }
+    }
+
+    fn collapse(ty: &Type, refinement: &Refinement) -> Option<Self> {
+        match ty {
+            Type::Number => match (&refinement.lower, &refinement.upper) {
+                (Some(lower), Some(upper))
+                    if lower.inclusive && upper.inclusive && lower.value == upper.value =>
+                {
+                    Some(Self::number(lower.value.clone()))
+                }
+                _ => None,
+            },
+            Type::List(element) | Type::Set(element) | Type::Map(element) => {
+                let length = refinement.max_length?;
+                if length != refinement.min_length.unwrap_or(0) {
+                    return None;
+                }
+                match ty {
+                    _ if length == 0 => Some(Self::empty_collection(ty)),
+                    // Bounded so that a hostile length cannot exhaust memory.
+                    Type::List(_) if length <= 1024 => Some(Self::list(
+                        (**element).clone(),
+                        std::iter::repeat_n(Self::unknown((**element).clone()), length),
+                    )),
+                    Type::Set(_) if length == 1 => {
+                        Some(Self::set((**element).clone(), [Self::unknown((**element).clone())]))
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn empty_collection(ty: &Type) -> Self {
+        match ty {
+            Type::Map(_) => Self::mapping(ty.clone(), BTreeMap::new()),
+            _ => Self::sequence(ty.clone(), Arc::from([])),
+        }
+    }
+
+    /// A truth value.
+    pub fn bool(value: bool) -> Self {
+        Self::leaf(Type::Bool, Content::Bool(value))
+    }
+
+    /// A number.
+    pub fn number(value: impl Into<Number>) -> Self {
+        Self::leaf(Type::Number, Content::Number(value.into()))
+    }
+
+    /// A string.
+    pub fn string(value: impl Into<Str>) -> Self {
+        Self::leaf(Type::String, Content::String(value.into()))
+    }
+
+    /// A list. Elements must have type `element` (any type where that is dynamic
+    /// is accepted only for nulls and unknowns of it); callers convert first.
+    pub fn list(element: Type, elements: impl IntoIterator<Item = Self>) -> Self {
+        Self::sequence(Type::list(element), elements.into_iter().collect())
+    }
+
+    /// A tuple; its type follows from the elements.
+    pub fn tuple(elements: impl IntoIterator<Item = Self>) -> Self {
+        let elements: Arc<[Self]> = elements.into_iter().collect();
+        Self::sequence(Type::tuple(elements.iter().map(|e| e.ty.clone())), elements)
+    }
+
+    /// A set: sorted, duplicates removed. Marks of the elements move to the set,
+    /// as elements of a set have no place of their own.
+    pub fn set(element: Type, elements: impl IntoIterator<Item = Self>) -> Self {
+        let mut marks = Marks::NONE;
+        let mut unmarked: Vec<Self> = elements
+            .into_iter()
+            .map(|value| {
+                marks |= value.inside_marks();
+                value.unmark_deep()
+            })
+            .collect();
+        set::canonicalise(&mut unmarked);
+        Self::sequence(Type::set(element), unmarked.into()).with_marks(marks)
+    }
+
+    /// A map. Elements must have type `element`; callers convert first.
+    pub fn map(element: Type, elements: impl IntoIterator<Item = (Str, Self)>) -> Self {
+        Self::mapping(Type::map(element), elements.into_iter().collect())
+    }
+
+    /// An object; its type follows from the attributes.
+    pub fn object<N: Into<Str>>(attributes: impl IntoIterator<Item = (N, Self)>) -> Self {
+        let attributes: BTreeMap<Str, Self> =
+            attributes.into_iter().map(|(name, value)| (name.into(), value)).collect();
+        let ty = ObjectType::new(attributes.iter().map(|(n, v)| (n.clone(), v.ty.clone())));
+        Self::mapping(Type::Object(Arc::new(ty)), attributes)
+    }
+
+    /// The object without attributes.
+    pub fn empty_object() -> Self {
+        Self::object::<Str>([])
+    }
+}
+
+/// Reading.
+impl Value {
+    /// The type.
+    pub fn ty(&self) -> &Type {
+        &self.ty
+    }
+
+    /// The content.
+    pub fn view(&self) -> View<'_> {
+        match (&self.content, &self.ty) {
+            (Content::Null, _) => View::Null,
+            (Content::Unknown(_), _) => View::Unknown,
+            (Content::Bool(value), _) => View::Bool(*value),
+            (Content::Number(value), _) => View::Number(value),
+            (Content::String(value), _) => View::String(value),
+            (Content::Sequence(elements), Type::List(_)) => View::List(elements),
+            (Content::Sequence(elements), Type::Set(_)) => View::Set(elements),
+            (Content::Sequence(elements), _) => View::Tuple(elements),
+            (Content::Mapping(elements), Type::Map(_)) => View::Map(elements),
+            (Content::Mapping(attributes), _) => View::Object(attributes),
+        }
+    }
+
+    /// Facts about an unknown value.
+    pub fn refinement(&self) -> Option<&Refinement> {
+        match &self.content {
+            Content::Unknown(refinement) => refinement.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Whether this is null.
+    pub fn is_null(&self) -> bool {
+        matches!(self.content, Content::Null)
+    }
+
+    /// Whether this itself is known; parts of it may not be.
+    pub fn is_known(&self) -> bool {
+        !matches!(self.content, Content::Unknown(_))
+    }
+
+    /// Whether nothing inside is unknown. O(1).
+    pub fn is_wholly_known(&self) -> bool {
+        !self.inside.unknown
+    }
+
+    /// Whether the value is certainly not null: known and not null, or refined so.
+    pub fn is_definitely_not_null(&self) -> bool {
+        match &self.content {
+            Content::Null => false,
+            Content::Unknown(refinement) => refinement.as_ref().is_some_and(|r| r.not_null),
+            _ => true,
+        }
+    }
+
+    /// The text of a known, non-null string.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.content {
+            Content::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The truth value of a known, non-null bool.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self.content {
+            Content::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The number of a known, non-null number.
+    pub fn as_number(&self) -> Option<&Number> {
+        match &self.content {
+            Content::Number(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Elements of a known list, set or tuple.
+    pub fn as_elements(&self) -> Option<&[Self]> {
+        match &self.content {
+            Content::Sequence(elements) => Some(elements),
+            _ => None,
+        }
+    }
+
+    /// Elements of a known map, or attributes of a known object.
+    pub fn as_mapping(&self) -> Option<&BTreeMap<Str, Self>> {
+        match &self.content {
+            Content::Mapping(elements) => Some(elements),
+            _ => None,
+        }
+    }
+
+    /// One attribute of a known object, or element of a known map.
+    pub fn get(&self, name: &str) -> Option<&Self> {
+        self.as_mapping()?.get(name)
+    }
+}
+
+/// Marks.
+impl Value {
+    /// The marks on this value itself.
+    pub fn marks(&self) -> Marks {
+        self.marks
+    }
+
+    /// The marks on this value and on everything inside. O(1).
+    pub fn inside_marks(&self) -> Marks {
+        self.marks | self.inside.marks
+    }
+
+    /// Whether anything here or inside is sensitive. O(1).
+    pub fn has_sensitive(&self) -> bool {
+        self.inside_marks().is_sensitive()
+    }
+
+    /// The value with further marks on itself.
+    #[must_use]
+    pub fn with_marks(mut self, marks: Marks) -> Self {
+        self.marks |= marks;
+        self
+    }
+
+    /// The value without the marks on itself; parts keep theirs.
+    #[must_use]
+    pub fn unmark(mut self) -> Self {
+        self.marks = Marks::NONE;
+        self
+    }
+
+    /// The value without any mark. O(1) where there is none.
+    #[must_use]
+    pub fn unmark_deep(&self) -> Self {
+        if self.inside_marks().is_empty() {
+            return self.clone();
+        }
+        let content = match &self.content {
+            Content::Sequence(elements) if !self.inside.marks.is_empty() => {
+                Content::Sequence(elements.iter().map(Self::unmark_deep).collect())
+            }
+            Content::Mapping(elements) if !self.inside.marks.is_empty() => Content::Mapping(Arc::new(
+                elements.iter().map(|(key, value)| (key.clone(), value.unmark_deep())).collect(),
+            )),
+            other => other.clone(),
+        };
+        Self {
+            ty: self.ty.clone(),
+            content,
+            marks: Marks::NONE,
+            inside: Inside { marks: Marks::NONE, ..self.inside },
+        }
+    }
+
+    /// The places of all marks. Parts without marks are not visited.
+    pub fn mark_paths(&self) -> PathMarks {
+        let mut found = Vec::new();
+        self.collect_marks(&mut Path::root(), &mut found);
+        found
+    }
+
+    fn collect_marks(&self, path: &mut Path, found: &mut PathMarks) {
+        if !self.marks.is_empty() {
+            found.push((path.clone(), self.marks));
+        }
+        if self.inside.marks.is_empty() {
+            return;
+        }
+        match self.view() {
+            View::List(elements) | View::Tuple(elements) => {
+                for (index, element) in (0u64..).zip(elements) {
+                    path.push(PathStep::Index(index));
+                    element.collect_marks(path, found);
+                    path.pop();
+                }
+            }
+            View::Map(elements) => {
+                for (key, element) in elements {
+                    path.push(PathStep::Key(key.clone()));
+                    element.collect_marks(path, found);
+                    path.pop();
+                }
+            }
+            View::Object(attributes) => {
+                for (name, attribute) in attributes {
+                    path.push(PathStep::Attribute(name.clone()));
+                    attribute.collect_marks(path, found);
+                    path.pop();
+                }
+            }
+            // Elements of sets never bear marks of their own.
+            _ => {}
+        }
+    }
+
+    /// The value with marks put at places; a place that the value does not have
+    /// marks the nearest part above it that it has.
+    #[must_use]
+    pub fn mark_at(&self, marks: &[(Path, Marks)]) -> Self {
+        marks.iter().fold(self.clone(), |value, (path, marks)| value.mark_one(path.steps(), *marks))
+    }
+
+    fn mark_one(self, steps: &[PathStep], marks: Marks) -> Self {
+        let Some((step, rest)) = steps.split_first() else {
+            return self.with_marks(marks);
+        };
+        let replaced = match (&self.content, &self.ty, step) {
+            (Content::Sequence(elements), Type::List(_) | Type::Tuple(_), PathStep::Index(index)) => {
+                usize::try_from(*index).ok().filter(|i| *i < elements.len()).map(|at| {
+                    let elements: Arc<[Self]> = elements
+                        .iter()
+                        .enumerate()
+                        .map(|(i, e)| if i == at { e.clone().mark_one(rest, marks) } else { e.clone() })
+                        .collect();
+                    Self::sequence(self.ty.clone(), elements)
+                })
+            }
+            (Content::Mapping(elements), _, PathStep::Key(key) | PathStep::Attribute(key)) => {
+                elements.get(key).map(|element| {
+                    let mut elements = (**elements).clone();
+                    elements.insert(key.clone(), element.clone().mark_one(rest, marks));
+                    Self::mapping(self.ty.clone(), elements)
+                })
+            }
+            _ => None,
+        };
+        match replaced {
+            Some(value) => value.with_marks(self.marks),
+            None => self.with_marks(marks),
+        }
+    }
+}
+
+/// Rebuilding.
+impl Value {
+    /// An object of the same type with one attribute replaced. The new value's
+    /// type takes the place of the old one's in the object's type.
+    #[must_use]
+    pub fn with_attribute(&self, name: &str, value: Self) -> Self {
+        match &self.content {
+            Content::Mapping(attributes) => {
+                let mut attributes = (**attributes).clone();
+                attributes.insert(Str::new(name), value);
+                let marks = self.marks;
+                match &self.ty {
+                    Type::Map(_) => Self::mapping(self.ty.clone(), attributes),
+                    _ => Self::object(attributes),
+                }
+                .with_marks(marks)
+            }
+            _ => self.clone(),
+        }
+    }
+
+    /// Rebuilds bottom-up: `change` is given each part with its path after the
+    /// parts inside it were rebuilt. Types of collections stay; the types of
+    /// objects and tuples follow their parts. Cost: O(parts).
+    #[must_use]
+    pub fn transform(&self, change: &mut dyn FnMut(&Path, Self) -> Self) -> Self {
+        self.transform_at(&mut Path::root(), change)
+    }
+
+    fn transform_at(&self, path: &mut Path, change: &mut dyn FnMut(&Path, Self) -> Self) -> Self {
+        let rebuilt = match self.view() {
+            View::List(elements) => {
+                let parts = Self::transform_sequence(elements, path, change);
+                Self::sequence(self.ty.clone(), parts.into()).with_marks(self.marks)
+            }
+            View::Tuple(elements) => {
+                Self::tuple(Self::transform_sequence(elements, path, change)).with_marks(self.marks)
+            }
+            View::Map(elements) => {
+                let parts = Self::transform_mapping(elements, true, path, change);
+                Self::mapping(self.ty.clone(), parts).with_marks(self.marks)
+            }
+            View::Object(attributes) => {
+                let parts = Self::transform_mapping(attributes, false, path, change);
+                Self::object(parts).with_marks(self.marks)
+            }
+            _ => self.clone(),
+        };
+        change(path, rebuilt)
+    }
+
+    fn transform_sequence(
+        elements: &[Self],
+        path: &mut Path,
+        change: &mut dyn FnMut(&Path, Self) -> Self,
+    ) -> Vec<Self> {
+        (0u64..)
+            .zip(elements)
+            .map(|(index, element)| {
+                path.push(PathStep::Index(index));
+                let changed = element.transform_at(path, change);
+                path.pop();
+                changed
+            })
+            .collect()
+    }
+
+    fn transform_mapping(
+        elements: &BTreeMap<Str, Self>,
+        is_map: bool,
+        path: &mut Path,
+        change: &mut dyn FnMut(&Path, Self) -> Self,
+    ) -> BTreeMap<Str, Self> {
+        elements
+            .iter()
+            .map(|(key, element)| {
+                path.push(if is_map { PathStep::Key(key.clone()) } else { PathStep::Attribute(key.clone()) });
+                let changed = element.transform_at(path, change);
+                path.pop();
+                (key.clone(), changed)
+            })
+            .collect()
+    }
+}
+
+impl Inside {
+    fn of<'a>(parts: impl Iterator<Item = &'a Value>) -> Self {
+        parts.fold(Self::default(), |inside, part| Self {
+            unknown: inside.unknown || part.inside.unknown,
+            marks: inside.marks | part.inside_marks(),
+        })
+    }
+}
+
+/// Identity of type, content and marks. Unknown equals unknown here (with the
+/// same facts): this is comparison of representations, for tests and for "has it
+/// changed". The language's `==` is [`Value::equals`].
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        self.marks == other.marks && self.same_unmarked(other)
+    }
+}
+
+impl Value {
+    fn same_unmarked(&self, other: &Self) -> bool {
+        if self.ty != other.ty {
+            return false;
+        }
+        match (&self.content, &other.content) {
+            (Content::Null, Content::Null) => true,
+            (Content::Unknown(a), Content::Unknown(b)) => a == b,
+            (Content::Bool(a), Content::Bool(b)) => a == b,
+            (Content::Number(a), Content::Number(b)) => a == b,
+            (Content::String(a), Content::String(b)) => a == b,
+            (Content::Sequence(a), Content::Sequence(b)) => Arc::ptr_eq(a, b) || a == b,
+            (Content::Mapping(a), Content::Mapping(b)) => Arc::ptr_eq(a, b) || a == b,
+            _ => false,
+        }
+    }
+
+    /// The language's `==`: an unknown bool where an unknown part decides. Nulls
+    /// are equal whatever their types; values of different types are not equal.
+    /// Marks of both flow to the result.
+    #[must_use]
+    pub fn equals(&self, other: &Self) -> Self {
+        let marks = self.inside_marks() | other.inside_marks();
+        let result = match self.compare(other) {
+            Some(equal) => Self::bool(equal),
+            None => Self::unknown_with(Type::Bool, Refinement::not_null()),
+        };
+        result.with_marks(marks)
+    }
+
+    /// `None` where an unknown decides.
+    fn compare(&self, other: &Self) -> Option<bool> {
+        match (&self.content, &other.content) {
+            (Content::Null, Content::Null) => Some(true),
+            (Content::Unknown(_), Content::Null) if self.is_definitely_not_null() => Some(false),
+            (Content::Null, Content::Unknown(_)) if other.is_definitely_not_null() => Some(false),
+            (Content::Unknown(_), _) | (_, Content::Unknown(_)) => None,
+            (Content::Null, _) | (_, Content::Null) => Some(false),
+            (Content::Bool(a), Content::Bool(b)) => Some(a == b),
+            (Content::Number(a), Content::Number(b)) => Some(a == b),
+            (Content::String(a), Content::String(b)) => Some(a == b),
+            (Content::Sequence(a), Content::Sequence(b)) => {
+                if std::mem::discriminant(&self.ty) != std::mem::discriminant(&other.ty)
+                    || !same_shape(&self.ty, &other.ty)
+                {
+                    return Some(false);
+                }
+                if matches!(self.ty, Type::Set(_)) && (self.inside.unknown || other.inside.unknown) {
+                    return None;
+                }
+                if a.len() != b.len() {
+                    return Some(false);
+                }
+                all_equal(a.iter().zip(b.iter()))
+            }
+            (Content::Mapping(a), Content::Mapping(b)) => {
+                if !same_shape(&self.ty, &other.ty) || a.len() != b.len() || !a.keys().eq(b.keys()) {
+                    return Some(false);
+                }
+                all_equal(a.values().zip(b.values()))
+            }
+            _ => Some(false),
+        }
+    }
+}
+
+/// Collections of different element types and different object types are never
+/// equal, unless one side's element type is not known.
+fn same_shape(a: &Type, b: &Type) -> bool {
+    a == b || a.has_dynamic() || b.has_dynamic()
+}
+
+fn all_equal<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<bool> {
+    let mut unknown = false;
+    for (a, b) in pairs {
+        match a.compare(b) {
+            Some(false) => return Some(false),
+            None => unknown = true,
+            Some(true) => {}
+        }
+    }
+    if unknown { None } else { Some(true) }
+}
+
+/// For tests and logs. Sensitive parts are masked.
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.marks.is_sensitive() {
+            return f.write_str("(sensitive)");
+        }
+        match self.view() {
+            View::Null => write!(f, "null({})", self.ty),
+            View::Unknown => match self.refinement() {
+                None => write!(f, "unknown({})", self.ty),
+                Some(refinement) => write!(f, "unknown({}, {refinement:?})", self.ty),
+            },
+            View::Bool(value) => write!(f, "{value}"),
+            View::Number(value) => write!(f, "{value}"),
+            View::String(value) => write!(f, "{value:?}"),
+            View::List(elements) | View::Tuple(elements) => f.debug_list().entries(elements).finish(),
+            View::Set(elements) => f.debug_set().entries(elements).finish(),
+            View::Map(elements) | View::Object(elements) => f.debug_map().entries(elements).finish(),
+        }
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::bool(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::string(value)
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::string(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::number(value)
+    }
+}
