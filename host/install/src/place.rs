@@ -1,0 +1,64 @@
+//! Where in a file something stands, for errors.
+//!
+//! Calls nothing. A [`Place`] owns its source line, so that an error can show
+//! it after the file's text is gone.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A position in a text file, with the line that it is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as the caller named it.
+    pub file: PathBuf,
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The column in characters, counted from 1.
+    pub column: usize,
+    /// The whole line, without its end.
+    pub source_line: String,
+}
+
+impl Place {
+    /// The place of a byte offset in a text. An offset past the end, or inside
+    /// a character, means the nearest place before it.
+    pub fn of_offset(file: &Path, text: &str, offset: usize) -> Self {
+        let mut offset = offset.min(text.len());
+        while !text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let (before, after) = text.split_at(offset);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line_rest = after.split('\n').next().unwrap_or_default();
+        let line_head = &before[line_start..];
+        let source_line = format!("{line_head}{line_rest}");
+        Self {
+            file: file.to_owned(),
+            line: before.bytes().filter(|byte| *byte == b'\n').count() + 1,
+            column: line_head.chars().count() + 1,
+            source_line: source_line.trim_end_matches('\r').to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.file.display(), self.line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_become_lines_and_columns() {
+        let text = "a = 1\r\nbä = 2\n";
+        let place = Place::of_offset(Path::new("f"), text, text.find('=').unwrap() + 8);
+        assert_eq!((place.line, place.column), (2, 3));
+        assert_eq!(place.source_line, "bä = 2");
+        let end = Place::of_offset(Path::new("f"), text, 999);
+        assert_eq!((end.line, end.column), (3, 1));
+        assert_eq!(Place::of_offset(Path::new("f"), "", 0).line, 1);
+    }
+}
