@@ -1,0 +1,71 @@
+//! Plugins that are part of the program.
+//!
+//! Calls nothing, reads nothing: the caller gives the bytes and the digest that
+//! it computed when the program was built, so nothing is hashed at run time.
+
+use std::fmt;
+
+use wardian_plugin::address::ProviderAddress;
+use wardian_plugin::version::Version;
+
+use crate::hash::{PackageHash, Sha256Digest};
+
+/// A component inside the program's own executable.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EmbeddedPlugin {
+    /// The provider that it implements.
+    pub address: ProviderAddress,
+    /// The version whose schema it is compatible with.
+    pub version: Version,
+    /// The component.
+    pub bytes: &'static [u8],
+    /// The digest of `bytes`, computed at build time.
+    pub sha256: Sha256Digest,
+}
+
+impl EmbeddedPlugin {
+    /// The hash that the lock file records for it.
+    pub fn package_hash(&self) -> PackageHash {
+        PackageHash::of_component(&self.address, &self.version, self.sha256)
+    }
+}
+
+impl fmt::Debug for EmbeddedPlugin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("EmbeddedPlugin")
+            .field("address", &self.address)
+            .field("version", &self.version)
+            .field("size", &self.bytes.len())
+            .field("sha256", &self.sha256)
+            .finish()
+    }
+}
+
+/// All plugins that are part of the program.
+#[derive(Debug, Clone, Default)]
+pub struct Catalogue {
+    plugins: Vec<EmbeddedPlugin>,
+}
+
+impl Catalogue {
+    /// A catalogue of these.
+    pub fn new(plugins: Vec<EmbeddedPlugin>) -> Self {
+        Self { plugins }
+    }
+
+    /// Every plugin.
+    pub fn iter(&self) -> impl Iterator<Item = &EmbeddedPlugin> {
+        self.plugins.iter()
+    }
+
+    /// The versions of one provider.
+    pub fn versions_of<'a>(&'a self, address: &'a ProviderAddress) -> impl Iterator<Item = &'a Version> {
+        self.plugins.iter().filter(move |plugin| plugin.address == *address).map(|plugin| &plugin.version)
+    }
+
+    /// One version of one provider.
+    pub fn find(&self, address: &ProviderAddress, version: &Version) -> Option<&EmbeddedPlugin> {
+        self.plugins.iter().find(|plugin| plugin.address == *address && plugin.version == *version)
+    }
+}

@@ -1,0 +1,284 @@
+//! Entries to settings: what each name means and which values it takes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use wardian_plugin::address::ProviderAddress;
+
+use super::syntax::{Entry, Value};
+use super::{
+    CliConfig, CliConfigError, CliConfigWarning, CredentialsHelper, LoadedCliConfig, Secret, Variables,
+};
+use crate::mirror::FilesystemMirror;
+use crate::place::Place;
+use crate::sources::{AddressPattern, Method, MethodKind, ProviderInstallation, Scope};
+
+type Result<T> = std::result::Result<T, CliConfigError>;
+
+pub(super) fn read(
+    entries: &[Entry],
+    text: &str,
+    path: &Path,
+    variables: Variables<'_>,
+) -> Result<LoadedCliConfig> {
+    let mut reader = Reader { text, path, variables, loaded: LoadedCliConfig::default() };
+    for entry in entries.iter().filter(|entry| entry.value != Value::Null) {
+        reader.setting(entry)?;
+    }
+    Ok(reader.loaded)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    path: &'a Path,
+    variables: Variables<'a>,
+    loaded: LoadedCliConfig,
+}
+
+impl Reader<'_> {
+    fn setting(&mut self, entry: &Entry) -> Result<()> {
+        match entry.key.as_str() {
+            "provider_installation" => {
+                let installation = self.installation(entry)?;
+                let config = self.config();
+                if config.provider_installation.replace(installation).is_some() {
+                    return Err(self.invalid(entry, "only one provider_installation block is allowed"));
+                }
+            }
+            "plugin_cache_dir" => {
+                let directory = expand(self.string(entry)?, self.variables);
+                self.config().plugin_cache_dir = (!directory.is_empty()).then(|| directory.into());
+            }
+            "plugin_cache_may_break_dependency_lock_file" => {
+                self.config().plugin_cache_may_break_dependency_lock_file = self.boolean(entry)?;
+            }
+            "disable_checkpoint" => self.config().disable_checkpoint = self.boolean(entry)?,
+            "disable_checkpoint_signature" => {
+                self.config().disable_checkpoint_signature = self.boolean(entry)?;
+            }
+            "credentials" => {
+                for (host, settings) in self.labelled(entry)? {
+                    let Some(token) = settings.into_iter().find(|setting| setting.key == "token") else {
+                        continue;
+                    };
+                    let token = Secret::new(self.string(token)?);
+                    self.config().credentials.insert(host.key.clone(), token);
+                }
+            }
+            "credentials_helper" => {
+                for (name, settings) in self.labelled(entry)? {
+                    let arguments = settings.into_iter().find(|setting| setting.key == "args");
+                    let arguments = arguments.map_or(Ok(Vec::new()), |entry| self.strings(entry))?;
+                    let helper = CredentialsHelper { name: name.key.clone(), arguments };
+                    if self.config().credentials_helper.replace(helper).is_some() {
+                        return Err(self.invalid(name, "only one credentials_helper block is allowed"));
+                    }
+                }
+            }
+            "host" => {
+                for (host, settings) in self.labelled(entry)? {
+                    let services = self.services(&settings)?;
+                    self.config().hosts.insert(host.key.clone(), services);
+                }
+            }
+            name => {
+                let warning =
+                    CliConfigWarning::UnknownSetting { name: name.to_owned(), place: self.place(entry) };
+                self.loaded.warnings.push(warning);
+            }
+        }
+        Ok(())
+    }
+
+    fn installation(&mut self, entry: &Entry) -> Result<ProviderInstallation> {
+        let mut installation = ProviderInstallation::default();
+        for method in self.block(entry)? {
+            if method.key == "dev_overrides" {
+                if !installation.methods.is_empty() {
+                    return Err(
+                        self.invalid(method, "dev_overrides must come before all installation methods")
+                    );
+                }
+                installation.overrides.extend(self.overrides(method)?);
+                continue;
+            }
+            for settings in self.blocks(method)? {
+                installation.methods.push(self.method(method, settings)?);
+            }
+        }
+        Ok(installation)
+    }
+
+    fn overrides(&self, entry: &Entry) -> Result<BTreeMap<ProviderAddress, PathBuf>> {
+        let mut overrides = BTreeMap::new();
+        for one in self.block(entry)? {
+            let address =
+                ProviderAddress::parse(&one.key).map_err(|error| self.invalid(one, &error.to_string()))?;
+            overrides.insert(address, PathBuf::from(self.string(one)?));
+        }
+        Ok(overrides)
+    }
+
+    fn method(&mut self, method: &Entry, settings: &[Entry]) -> Result<Method> {
+        let mut location = None;
+        let mut scope = Scope::default();
+        let needed = match method.key.as_str() {
+            "filesystem_mirror" => Some("path"),
+            "network_mirror" => Some("url"),
+            "direct" | "embedded" => None,
+            other => {
+                let message = format!(
+                    "\"{other}\" is not an installation method; use filesystem_mirror, network_mirror, direct, embedded or dev_overrides"
+                );
+                return Err(self.invalid(method, &message));
+            }
+        };
+        for setting in settings.iter().filter(|setting| setting.value != Value::Null) {
+            match setting.key.as_str() {
+                "include" => scope.include = Some(self.patterns(setting)?),
+                "exclude" => scope.exclude = self.patterns(setting)?,
+                name if Some(name) == needed => location = Some(self.string(setting)?.to_owned()),
+                name => {
+                    let message = format!("a {} block has no argument \"{name}\"", method.key);
+                    return Err(self.invalid(setting, &message));
+                }
+            }
+        }
+        let kind = match (method.key.as_str(), location) {
+            ("filesystem_mirror", Some(path)) => MethodKind::Filesystem(FilesystemMirror::new(path)),
+            ("network_mirror", Some(url)) => {
+                if !url.starts_with("https://") || !url.ends_with('/') {
+                    let message =
+                        "the url of a network_mirror must begin with \"https://\" and end with \"/\"";
+                    return Err(self.invalid(method, message));
+                }
+                MethodKind::NetworkMirror(url)
+            }
+            ("direct", _) => MethodKind::Direct,
+            ("embedded", _) => MethodKind::Embedded,
+            (name, _) => {
+                let message = format!("a {name} block needs the argument \"{}\"", needed.unwrap_or_default());
+                return Err(self.invalid(method, &message));
+            }
+        };
+        Ok(Method { kind, scope })
+    }
+
+    fn patterns(&self, entry: &Entry) -> Result<Vec<AddressPattern>> {
+        let parse = |text: String| {
+            AddressPattern::parse(&text).map_err(|error| {
+                let message = format!("invalid provider pattern \"{text}\": {error}");
+                self.invalid(entry, &message)
+            })
+        };
+        self.strings(entry)?.into_iter().map(parse).collect()
+    }
+
+    /// Services of a host. Those that are objects, such as `login.v1`, are for
+    /// commands that are not here, and passed over.
+    fn services(&self, settings: &[&Entry]) -> Result<BTreeMap<String, String>> {
+        let mut services = BTreeMap::new();
+        for setting in settings.iter().filter(|setting| setting.key == "services") {
+            for service in self.block(setting)? {
+                if let Value::Text(address) = &service.value {
+                    services.insert(service.key.clone(), address.clone());
+                }
+            }
+        }
+        Ok(services)
+    }
+
+    /// The blocks of a setting with one label, such as `host "x" { … }`.
+    fn labelled<'e>(&self, entry: &'e Entry) -> Result<Vec<(&'e Entry, Vec<&'e Entry>)>> {
+        let mut blocks = Vec::new();
+        for label in self.block(entry)? {
+            blocks.push((label, self.block(label)?));
+        }
+        Ok(blocks)
+    }
+
+    /// The entries of a block; of all of them, when JSON has a list.
+    fn block<'e>(&self, entry: &'e Entry) -> Result<Vec<&'e Entry>> {
+        Ok(self.blocks(entry)?.into_iter().flatten().collect())
+    }
+
+    fn blocks<'e>(&self, entry: &'e Entry) -> Result<Vec<&'e [Entry]>> {
+        let wrong = || self.invalid(entry, &format!("\"{}\" must be a block", entry.key));
+        match &entry.value {
+            Value::Object(entries) => Ok(vec![entries]),
+            Value::List(values) => values
+                .iter()
+                .map(|value| match value {
+                    Value::Object(entries) => Ok(entries.as_slice()),
+                    _ => Err(wrong()),
+                })
+                .collect(),
+            _ => Err(wrong()),
+        }
+    }
+
+    fn string<'e>(&self, entry: &'e Entry) -> Result<&'e str> {
+        match &entry.value {
+            Value::Text(text) => Ok(text),
+            _ => Err(self.invalid(entry, &format!("\"{}\" must be text in quotes", entry.key))),
+        }
+    }
+
+    fn strings(&self, entry: &Entry) -> Result<Vec<String>> {
+        let wrong = || self.invalid(entry, &format!("\"{}\" must be a list of texts in quotes", entry.key));
+        let Value::List(values) = &entry.value else { return Err(wrong()) };
+        let text = |value: &Value| match value {
+            Value::Text(text) => Ok(text.clone()),
+            _ => Err(wrong()),
+        };
+        values.iter().map(text).collect()
+    }
+
+    fn boolean(&self, entry: &Entry) -> Result<bool> {
+        match &entry.value {
+            Value::Bool(value) => Ok(*value),
+            Value::Text(text) if text == "true" || text == "1" => Ok(true),
+            Value::Text(text) if text == "false" || text == "0" => Ok(false),
+            Value::Number(number) if number == "1" || number == "0" => Ok(number == "1"),
+            _ => Err(self.invalid(entry, &format!("\"{}\" must be true or false", entry.key))),
+        }
+    }
+
+    fn config(&mut self) -> &mut CliConfig {
+        &mut self.loaded.config
+    }
+
+    fn place(&self, entry: &Entry) -> Place {
+        Place::of_offset(self.path, self.text, entry.offset)
+    }
+
+    fn invalid(&self, entry: &Entry, message: &str) -> CliConfigError {
+        CliConfigError::Invalid { place: self.place(entry), message: message.to_owned() }
+    }
+}
+
+/// Replaces `$NAME` and `${NAME}`; a variable that is not set is empty.
+fn expand(text: &str, variables: Variables<'_>) -> String {
+    let mut expanded = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        expanded.push_str(before);
+        let braced = after.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+        if let Some((name, following)) = braced {
+            expanded.push_str(&variables(name).unwrap_or_default());
+            rest = following;
+            continue;
+        }
+        let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        let length = after.find(|character| !is_name(character)).unwrap_or(after.len());
+        let (name, following) = after.split_at(length);
+        if name.is_empty() {
+            expanded.push('$');
+        } else {
+            expanded.push_str(&variables(name).unwrap_or_default());
+        }
+        rest = following;
+    }
+    expanded.push_str(rest);
+    expanded
+}

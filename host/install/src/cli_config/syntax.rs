@@ -1,0 +1,323 @@
+//! The syntax of the CLI configuration: HCL as it was before Terraform 0.12,
+//! and JSON, read by one parser.
+//!
+//! hcl-edit does not read it: the documented form of `dev_overrides` has quoted
+//! names before `=` in a block, which today's HCL does not allow.
+//!
+//! ```text
+//! file   = entries | "{" entries "}"
+//! entry  = key { string } ( "=" | ":" ) value
+//!        | key { string } object
+//! key    = identifier | string
+//! value  = string | number | "true" | "false" | "null" | list | object
+//! list   = "[" { value [","] } "]"
+//! object = "{" { entry [","] } "}"
+//! ```
+//!
+//! Comments are `#`, `//` and `/* */`. Labels of blocks become nested objects,
+//! so that HCL and JSON say the same: `host "x" {}` is `host = { x = {} }`.
+//!
+//! Calls nothing, reads nothing.
+
+use std::path::Path;
+
+use crate::place::Place;
+
+/// A name and its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The name.
+    pub key: String,
+    /// The value; [`Value::Object`] for a block.
+    pub value: Value,
+    /// Where the name stands, in bytes from the file's start.
+    pub offset: usize,
+}
+
+/// A value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// Text in quotes.
+    Text(String),
+    /// A number, as written.
+    Number(String),
+    /// `true` or `false`.
+    Bool(bool),
+    /// `null`: as if the setting were not there.
+    Null,
+    /// Values in brackets.
+    List(Vec<Value>),
+    /// Entries in braces, in their order. Names may repeat.
+    Object(Vec<Entry>),
+}
+
+/// A text that is neither HCL nor JSON.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: syntax error: {message}")]
+pub struct SyntaxError {
+    /// Where.
+    pub place: Place,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Reads a file's text. The path is for messages.
+///
+/// # Errors
+/// At the first thing that does not fit.
+pub fn parse(text: &str, path: &Path) -> Result<Vec<Entry>, SyntaxError> {
+    let mut parser = Parser { text, path, offset: 0, depth: 0 };
+    // Editors on Windows put a byte order mark at the start.
+    parser.take("\u{feff}");
+    parser.skip_space()?;
+    if !parser.take("{") {
+        return parser.entries(None);
+    }
+    let entries = parser.entries(Some('}'))?;
+    parser.skip_space()?;
+    if parser.peek().is_some() {
+        return Err(parser.error("nothing may follow the closing brace"));
+    }
+    Ok(entries)
+}
+
+const DEEPEST: usize = 32;
+
+struct Parser<'a> {
+    text: &'a str,
+    path: &'a Path,
+    offset: usize,
+    depth: usize,
+}
+
+impl Parser<'_> {
+    fn entries(&mut self, end: Option<char>) -> Result<Vec<Entry>, SyntaxError> {
+        self.deeper()?;
+        let mut entries = Vec::new();
+        loop {
+            self.skip_space()?;
+            match self.peek() {
+                found if found == end => break,
+                None => return Err(self.error("a closing brace is missing")),
+                Some(_) => entries.push(self.entry()?),
+            }
+            self.skip_space()?;
+            self.take(",");
+        }
+        self.offset += end.map_or(0, char::len_utf8);
+        self.depth -= 1;
+        Ok(entries)
+    }
+
+    fn entry(&mut self) -> Result<Entry, SyntaxError> {
+        let mut keys = vec![self.key()?];
+        loop {
+            self.skip_space()?;
+            match self.peek() {
+                Some('"') => keys.push(self.key()?),
+                Some('=' | ':') => {
+                    self.offset += 1;
+                    self.skip_space()?;
+                    let value = self.value()?;
+                    return self.nest(keys, value);
+                }
+                Some('{') => {
+                    let value = self.value()?;
+                    return self.nest(keys, value);
+                }
+                _ => return Err(self.error("expected \"=\" and a value, or a block in braces")),
+            }
+        }
+    }
+
+    fn nest(&self, keys: Vec<(String, usize)>, value: Value) -> Result<Entry, SyntaxError> {
+        if keys.len() > DEEPEST {
+            return Err(self.error("a block has too many labels"));
+        }
+        let mut keys = keys.into_iter();
+        let Some((key, offset)) = keys.next() else {
+            return Err(self.error("a name is missing"));
+        };
+        let value =
+            keys.rev().fold(value, |value, (key, offset)| Value::Object(vec![Entry { key, value, offset }]));
+        Ok(Entry { key, value, offset })
+    }
+
+    fn key(&mut self) -> Result<(String, usize), SyntaxError> {
+        let offset = self.offset;
+        if self.peek() == Some('"') {
+            return Ok((self.string()?, offset));
+        }
+        let word = self.word();
+        if word.starts_with(|first: char| first.is_alphabetic() || first == '_') {
+            Ok((word.to_owned(), offset))
+        } else {
+            self.offset = offset;
+            Err(self.error("expected the name of a setting"))
+        }
+    }
+
+    fn value(&mut self) -> Result<Value, SyntaxError> {
+        match self.peek() {
+            Some('"') => self.string().map(Value::Text),
+            Some('{') => {
+                self.offset += 1;
+                self.entries(Some('}')).map(Value::Object)
+            }
+            Some('[') => {
+                self.offset += 1;
+                self.list().map(Value::List)
+            }
+            _ => {
+                let offset = self.offset;
+                let word = self.word();
+                match word {
+                    "true" => Ok(Value::Bool(true)),
+                    "false" => Ok(Value::Bool(false)),
+                    "null" => Ok(Value::Null),
+                    number if number.starts_with(|first: char| first.is_ascii_digit() || first == '-') => {
+                        Ok(Value::Number(number.to_owned()))
+                    }
+                    _ => {
+                        self.offset = offset;
+                        Err(self.error(
+                            "expected a value: text in quotes, a number, true, false, a list or an object",
+                        ))
+                    }
+                }
+            }
+        }
+    }
+
+    fn list(&mut self) -> Result<Vec<Value>, SyntaxError> {
+        self.deeper()?;
+        let mut values = Vec::new();
+        loop {
+            self.skip_space()?;
+            match self.peek() {
+                Some(']') => break,
+                None => return Err(self.error("a closing bracket is missing")),
+                Some(_) => values.push(self.value()?),
+            }
+            self.skip_space()?;
+            self.take(",");
+        }
+        self.offset += 1;
+        self.depth -= 1;
+        Ok(values)
+    }
+
+    fn deeper(&mut self) -> Result<(), SyntaxError> {
+        self.depth += 1;
+        if self.depth > DEEPEST { Err(self.error("the nesting is too deep")) } else { Ok(()) }
+    }
+
+    fn string(&mut self) -> Result<String, SyntaxError> {
+        self.offset += 1;
+        let mut content = String::new();
+        loop {
+            let Some(character) = self.next() else {
+                return Err(self.error("a closing quote is missing"));
+            };
+            match character {
+                '"' => return Ok(content),
+                '\n' => {
+                    self.offset -= 1;
+                    return Err(self.error("a closing quote is missing on this line"));
+                }
+                '\\' => content.push(self.escape()?),
+                other => content.push(other),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char, SyntaxError> {
+        let escaped = self.next();
+        Ok(match escaped {
+            Some('n') => '\n',
+            Some('t') => '\t',
+            Some('r') => '\r',
+            Some('b') => '\u{8}',
+            Some('f') => '\u{c}',
+            Some(same @ ('"' | '\\' | '/')) => same,
+            Some('u') => {
+                let first = self.code_unit()?;
+                if !(0xd800..0xdc00).contains(&first) {
+                    return char::from_u32(first).ok_or_else(|| self.error("not a character"));
+                }
+                if !self.take("\\u") {
+                    return Err(self.error("the second half of a character is missing"));
+                }
+                let second = self.code_unit()?;
+                let low = second.checked_sub(0xdc00).filter(|low| *low < 0x400);
+                low.and_then(|low| char::from_u32(0x10000 + ((first - 0xd800) << 10) + low))
+                    .ok_or_else(|| self.error("not a character"))?
+            }
+            _ => return Err(self.error("unknown escape; a backslash itself is written twice")),
+        })
+    }
+
+    fn code_unit(&mut self) -> Result<u32, SyntaxError> {
+        let digits = self.text.get(self.offset..self.offset + 4);
+        let digits = digits.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let unit = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let unit = unit.ok_or_else(|| self.error("expected four hexadecimal digits"))?;
+        self.offset += 4;
+        Ok(unit)
+    }
+
+    fn word(&mut self) -> &str {
+        let rest = self.rest();
+        let is_word =
+            |character: char| character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '+');
+        let length = rest.find(|character| !is_word(character)).unwrap_or(rest.len());
+        let start = self.offset;
+        self.offset += length;
+        self.text.get(start..self.offset).unwrap_or_default()
+    }
+
+    fn skip_space(&mut self) -> Result<(), SyntaxError> {
+        loop {
+            let rest = self.rest();
+            self.offset += rest.len() - rest.trim_start().len();
+            let rest = self.rest();
+            if rest.starts_with('#') || rest.starts_with("//") {
+                self.offset += rest.find('\n').unwrap_or(rest.len());
+            } else if rest.starts_with("/*") {
+                let Some(end) = rest.find("*/") else {
+                    return Err(self.error("this comment has no end"));
+                };
+                self.offset += end + 2;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn rest(&self) -> &str {
+        self.text.get(self.offset..).unwrap_or_default()
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let character = self.peek()?;
+        self.offset += character.len_utf8();
+        Some(character)
+    }
+
+    fn take(&mut self, expected: &str) -> bool {
+        let found = self.rest().starts_with(expected);
+        if found {
+            self.offset += expected.len();
+        }
+        found
+    }
+
+    fn error(&self, message: &str) -> SyntaxError {
+        let place = Place::of_offset(self.path, self.text, self.offset);
+        SyntaxError { place, message: message.to_owned() }
+    }
+}

@@ -1,0 +1,165 @@
+use std::io::Write as _;
+
+use proptest::prelude::*;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use super::*;
+
+const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0rest";
+const MODULE: &[u8] = b"\0asm\x01\0\0\0rest";
+
+fn address() -> ProviderAddress {
+    ProviderAddress::parse("acme/dns").unwrap()
+}
+
+fn open(location: &PackageLocation, expected: Expected) -> Result<OpenedPackage, PackageError> {
+    let origin = Origin::Mirror(location.clone());
+    OpenedPackage::open(&address(), &Version::new(1, 2, 3), location, origin, expected)
+}
+
+fn zip_of(path: &Path, files: &[(&str, &[u8])]) {
+    let mut writer = ZipWriter::new(File::create(path).unwrap());
+    for (name, content) in files {
+        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+        writer.write_all(content).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+#[test]
+fn one_component_has_one_hash_in_every_packaging() {
+    let root = tempfile::tempdir().unwrap();
+    let name = "terraform-provider-dns_v1.2.3.wasm";
+    let directory = root.path().join("package");
+    fs::create_dir(&directory).unwrap();
+    fs::write(directory.join(name), COMPONENT).unwrap();
+    let bare = root.path().join("anything.wasm");
+    fs::write(&bare, COMPONENT).unwrap();
+    let archive = root.path().join("package.zip");
+    zip_of(&archive, &[(name, COMPONENT)]);
+    let embedded = OpenedPackage::embedded(&EmbeddedPlugin {
+        address: address(),
+        version: Version::new(1, 2, 3),
+        bytes: COMPONENT,
+        sha256: Sha256Digest::of(COMPONENT),
+    });
+    for location in [
+        PackageLocation::Directory(directory),
+        PackageLocation::BareComponent(bare),
+        PackageLocation::Archive(archive),
+    ] {
+        let opened = open(&location, Expected::Component).unwrap();
+        assert_eq!(opened.content_hash, embedded.content_hash, "{location:?}");
+        let PluginArtifact::Component(component) = &opened.artifact else { panic!("{opened:?}") };
+        assert_eq!(component.bytes(), COMPONENT);
+        assert_eq!(component.sha256, Sha256Digest::of(COMPONENT));
+        let is_archive = matches!(location, PackageLocation::Archive(_));
+        assert_eq!(opened.archive_hash.is_some(), is_archive);
+    }
+}
+
+#[test]
+fn what_is_no_component_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    for (content, expected) in [
+        (MODULE, "a core WebAssembly module"),
+        (b"\x7fELF\x02\x01\x01\0" as &[u8], "a native executable (ELF)"),
+        (b"", "empty"),
+        (b"\0asm", "WebAssembly of an unknown version"),
+        (b"(module)", "WebAssembly in text form"),
+        (b"hello", "not WebAssembly at all"),
+    ] {
+        let path = root.path().join("x.wasm");
+        fs::write(&path, content).unwrap();
+        let error = open(&PackageLocation::BareComponent(path.clone()), Expected::Component).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(expected) && text.contains(&*path.to_string_lossy()), "{text}");
+        assert!(open_override(&address(), &path).is_err());
+    }
+}
+
+#[test]
+fn native_packages_are_recognised_where_allowed() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("terraform-provider-dns_v1.2.3_x5");
+    fs::write(&path, b"\x7fELF....").unwrap();
+    let location = PackageLocation::Directory(root.path().to_owned());
+    let opened = open(&location, Expected::ComponentOrNative).unwrap();
+    let PluginArtifact::Native(native) = opened.artifact else { panic!() };
+    assert_eq!(native.executable, "terraform-provider-dns_v1.2.3_x5");
+    assert!(matches!(open(&location, Expected::Component), Err(PackageError::NotAComponent { .. })));
+    fs::write(&path, MODULE).unwrap();
+    assert!(matches!(open(&location, Expected::ComponentOrNative), Err(PackageError::NotAComponent { .. })));
+}
+
+#[test]
+fn the_plugin_of_a_package_is_found_by_name() {
+    let find = |names: &[&str]| {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        plugin_file_name(names, &address(), Path::new("p")).map_err(|error| error.to_string())
+    };
+    assert_eq!(find(&["README", "terraform-provider-dns"]).unwrap(), "terraform-provider-dns");
+    assert_eq!(
+        find(&["terraform-provider-dns_v1", "terraform-provider-dns_v1.wasm"]).unwrap(),
+        "terraform-provider-dns_v1.wasm"
+    );
+    assert_eq!(find(&["a.txt", "other.wasm"]).unwrap(), "other.wasm");
+    assert!(find(&["terraform-provider-dnsx"]).unwrap_err().contains("holds no plugin"));
+    assert!(find(&["a.wasm", "b.wasm"]).unwrap_err().contains("several components (a.wasm, b.wasm)"));
+}
+
+#[test]
+fn bad_archives_are_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("p.zip");
+    let location = PackageLocation::Archive(path.clone());
+    fs::write(&path, "no zip").unwrap();
+    assert!(matches!(open(&location, Expected::Component), Err(PackageError::Archive { .. })));
+    zip_of(&path, &[("../terraform-provider-dns.wasm", COMPONENT)]);
+    assert!(matches!(open(&location, Expected::Component), Err(PackageError::UnsafeName { .. })));
+    zip_of(&path, &[("sub/terraform-provider-dns.wasm", COMPONENT)]);
+    assert!(matches!(open(&location, Expected::Component), Err(PackageError::NoPlugin { .. })));
+}
+
+#[test]
+fn overrides_are_a_file_or_a_directory() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("built.wasm");
+    fs::write(&file, COMPONENT).unwrap();
+    for path in [file.as_path(), root.path()] {
+        let artifact = open_override(&address(), path).unwrap();
+        assert_eq!(artifact.version(), None);
+        assert_eq!(artifact.origin().trust(), Trust::Unlocked);
+    }
+    assert!(matches!(open_override(&address(), &root.path().join("none")), Err(PackageError::Read { .. })));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_bytes_are_answered(
+        bytes in prop::collection::vec(prop::num::u8::ANY, 0..64),
+        damage in prop::collection::vec((0usize..400, prop::num::u8::ANY), 0..4),
+        length in 0usize..400,
+    ) {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("p");
+        zip_of(&path, &[("terraform-provider-dns_v1.wasm", COMPONENT), ("LICENSE", &bytes)]);
+        let mut archive = fs::read(&path).unwrap();
+        archive.truncate(length);
+        for (at, byte) in damage {
+            if let Some(place) = archive.get_mut(at) {
+                *place = byte;
+            }
+        }
+        for content in [archive, bytes] {
+            fs::write(&path, &content).unwrap();
+            let _ = FileKind::of(&content);
+            let _ = open(&PackageLocation::Archive(path.clone()), Expected::ComponentOrNative);
+            let _ = open(&PackageLocation::BareComponent(path.clone()), Expected::Component);
+            let _ = open_override(&address(), &path);
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Where plugins may come from, and which of these a provider may use.
+//!
+//! The rules are those of `provider_installation` in the CLI configuration:
+//!
+//! - Each method has `include` and `exclude` patterns, `HOST/NS/TYPE` with `*`
+//!   for a part; `NS/TYPE` means the default host, so `*/*` is all of the
+//!   default host and `*/*/*` is everything. `exclude` wins.
+//! - Of all methods that may serve a provider, the newest acceptable version
+//!   wins; of equal versions the method that is listed first.
+//! - The embedded catalogue is the first method and serves everything in it. A
+//!   block `embedded { include = […] exclude = […] }` in
+//!   `provider_installation` moves it to that place and limits it. (Terraform
+//!   refuses that block, so it belongs in a file that only Wardian reads.)
+//! - Network methods are only turned to when no local method has an acceptable
+//!   version: a plugin that is at hand needs no connection. They cannot be used
+//!   yet.
+//! - Without `provider_installation` the methods are: the catalogue, each
+//!   implied directory that exists, then `direct` for every provider that has
+//!   no directory in those.
+//!
+//! Lists implied directories; otherwise only data.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::PathBuf;
+
+use wardian_plugin::address::{AddressError, DEFAULT_HOST, ProviderAddress};
+
+use crate::catalogue::Catalogue;
+use crate::mirror::{FilesystemMirror, MirrorError, Platform};
+
+/// Everything that plugins may come from.
+#[derive(Debug, Clone)]
+pub struct Sources<'a> {
+    /// The plugins inside this program.
+    pub catalogue: &'a Catalogue,
+    /// The methods, first listed first. [`MethodKind::Embedded`] is among them
+    /// unless the configuration leaves no room for it.
+    pub methods: Vec<Method>,
+    /// Providers whose plugin is taken from a place under development.
+    pub overrides: BTreeMap<ProviderAddress, PathBuf>,
+    /// Whose native packages are usable.
+    pub platform: Platform,
+}
+
+/// What a `provider_installation` block says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProviderInstallation {
+    /// `dev_overrides`.
+    pub overrides: BTreeMap<ProviderAddress, PathBuf>,
+    /// The methods in the order written.
+    pub methods: Vec<Method>,
+}
+
+/// One installation method.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Method {
+    /// How packages are found.
+    pub kind: MethodKind,
+    /// Which providers it may serve.
+    pub scope: Scope,
+}
+
+/// How a method finds packages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MethodKind {
+    /// In the program.
+    Embedded,
+    /// In a directory.
+    Filesystem(FilesystemMirror),
+    /// From a mirror on the network. Not available yet.
+    NetworkMirror(String),
+    /// From each provider's own registry. Not available yet.
+    Direct,
+}
+
+impl fmt::Display for MethodKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Embedded => formatter.write_str("the plugins inside this program"),
+            Self::Filesystem(mirror) => write!(formatter, "the mirror {}", mirror.root().display()),
+            Self::NetworkMirror(url) => write!(formatter, "the network mirror {url}"),
+            Self::Direct => formatter.write_str("the provider's registry"),
+        }
+    }
+}
+
+/// Which providers a method may serve.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Only these, when given.
+    pub include: Option<Vec<AddressPattern>>,
+    /// Never these.
+    pub exclude: Vec<AddressPattern>,
+}
+
+impl Scope {
+    /// Whether a provider may be served.
+    pub fn covers(&self, address: &ProviderAddress) -> bool {
+        let matches = |pattern: &AddressPattern| pattern.matches(address);
+        !self.exclude.iter().any(matches)
+            && self.include.as_ref().is_none_or(|include| include.iter().any(matches))
+    }
+}
+
+/// A provider address in which parts may be `*`. After a `*`, only `*`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddressPattern {
+    hostname: Option<String>,
+    namespace: Option<String>,
+    type_name: Option<String>,
+}
+
+impl AddressPattern {
+    /// Reads a pattern of one to three parts.
+    ///
+    /// # Errors
+    /// When a part is neither `*` nor valid in its place.
+    pub fn parse(text: &str) -> Result<Self, AddressError> {
+        // A part that stands in for each `*` lets the one parser of addresses
+        // judge the rest.
+        let parts: Vec<&str> = text.split('/').collect();
+        let stand_ins: Vec<&str> = parts.iter().map(|part| if *part == "*" { "x" } else { part }).collect();
+        let address = ProviderAddress::parse(&stand_ins.join("/"))?;
+        let fixed = |part: &str, folded: &str| (part != "*").then(|| folded.to_owned());
+        Ok(match parts.as_slice() {
+            [hostname, namespace, type_name] => Self {
+                hostname: fixed(hostname, address.hostname()),
+                namespace: fixed(namespace, address.namespace()),
+                type_name: fixed(type_name, address.type_name()),
+            },
+            [namespace, type_name] => Self {
+                hostname: Some(DEFAULT_HOST.to_owned()),
+                namespace: fixed(namespace, address.namespace()),
+                type_name: fixed(type_name, address.type_name()),
+            },
+            _ => Self {
+                hostname: Some(DEFAULT_HOST.to_owned()),
+                namespace: Some(address.namespace().to_owned()),
+                type_name: fixed(text, address.type_name()),
+            },
+        })
+    }
+
+    /// Exactly one provider.
+    pub fn exactly(address: &ProviderAddress) -> Self {
+        Self {
+            hostname: Some(address.hostname().to_owned()),
+            namespace: Some(address.namespace().to_owned()),
+            type_name: Some(address.type_name().to_owned()),
+        }
+    }
+
+    /// Whether an address fits.
+    pub fn matches(&self, address: &ProviderAddress) -> bool {
+        let fits = |wanted: &Option<String>, part: &str| wanted.as_ref().is_none_or(|wanted| wanted == part);
+        fits(&self.hostname, address.hostname())
+            && fits(&self.namespace, address.namespace())
+            && fits(&self.type_name, address.type_name())
+    }
+}
+
+impl<'a> Sources<'a> {
+    /// The sources that a CLI configuration asks for; without a
+    /// `provider_installation` block, the implied ones. Implied directories
+    /// that do not exist are passed over.
+    ///
+    /// # Errors
+    /// When an implied directory is there but cannot be listed.
+    pub fn new(
+        catalogue: &'a Catalogue,
+        installation: Option<&ProviderInstallation>,
+        implied_directories: &[PathBuf],
+        platform: Platform,
+    ) -> Result<Self, MirrorError> {
+        let (mut methods, overrides) = match installation {
+            Some(installation) => (installation.methods.clone(), installation.overrides.clone()),
+            None => (implied_methods(implied_directories)?, BTreeMap::new()),
+        };
+        if !methods.iter().any(|method| method.kind == MethodKind::Embedded) {
+            methods.insert(0, Method { kind: MethodKind::Embedded, scope: Scope::default() });
+        }
+        Ok(Self { catalogue, methods, overrides, platform })
+    }
+
+    /// The methods that may serve a provider.
+    pub fn methods_for<'s>(&'s self, address: &'s ProviderAddress) -> impl Iterator<Item = &'s Method> {
+        self.methods.iter().filter(move |method| method.scope.covers(address))
+    }
+
+    /// Whether the catalogue may serve a provider.
+    pub fn embedded_covers(&self, address: &ProviderAddress) -> bool {
+        self.methods_for(address).any(|method| method.kind == MethodKind::Embedded)
+    }
+}
+
+fn implied_methods(directories: &[PathBuf]) -> Result<Vec<Method>, MirrorError> {
+    let mut methods = Vec::new();
+    let mut found = BTreeSet::new();
+    for directory in directories.iter().filter(|directory| directory.is_dir()) {
+        let mirror = FilesystemMirror::new(directory);
+        let addresses = mirror.addresses()?;
+        let include = addresses.iter().map(AddressPattern::exactly).collect();
+        found.extend(addresses);
+        methods.push(Method {
+            kind: MethodKind::Filesystem(mirror),
+            scope: Scope { include: Some(include), exclude: Vec::new() },
+        });
+    }
+    let exclude = found.iter().map(AddressPattern::exactly).collect();
+    methods.push(Method { kind: MethodKind::Direct, scope: Scope { include: None, exclude } });
+    Ok(methods)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(source: &str) -> ProviderAddress {
+        ProviderAddress::parse(source).unwrap()
+    }
+
+    fn matches(pattern: &str, source: &str) -> bool {
+        AddressPattern::parse(pattern).unwrap().matches(&address(source))
+    }
+
+    #[test]
+    fn patterns() {
+        assert!(matches("*/*/*", "example.com/a/b"));
+        assert!(matches("*/*", "a/b"));
+        assert!(!matches("*/*", "example.com/a/b"));
+        assert!(matches("hashicorp/*", "random"));
+        assert!(!matches("hashicorp/*", "acme/random"));
+        assert!(matches("Example.com/*/*", "example.com/a/b"));
+        assert!(matches("random", "hashicorp/random"));
+        assert!(matches("*", "hashicorp/random"));
+        for bad in ["", "a/b/c/d", "a*/b", "example.com:x/*/*", "*/terraform-provider-x"] {
+            assert!(AddressPattern::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn exclude_wins() {
+        let scope = Scope {
+            include: Some(vec![AddressPattern::parse("*/*").unwrap()]),
+            exclude: vec![AddressPattern::parse("hashicorp/random").unwrap()],
+        };
+        assert!(scope.covers(&address("hashicorp/null")));
+        assert!(!scope.covers(&address("hashicorp/random")));
+        assert!(!scope.covers(&address("example.com/a/b")));
+        assert!(!Scope { include: Some(vec![]), exclude: vec![] }.covers(&address("a/b")));
+    }
+
+    #[test]
+    fn implied_directories_shut_out_the_registry_for_what_they_hold() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("registry.terraform.io/acme/dns")).unwrap();
+        let catalogue = Catalogue::default();
+        let directories = [root.path().to_owned(), root.path().join("missing")];
+        let sources = Sources::new(&catalogue, None, &directories, Platform::current()).unwrap();
+        let kinds = |source: &str| -> Vec<String> {
+            sources
+                .methods_for(&address(source))
+                .map(|method| match method.kind {
+                    MethodKind::Embedded => "embedded".to_owned(),
+                    MethodKind::Filesystem(_) => "filesystem".to_owned(),
+                    MethodKind::NetworkMirror(_) => "network".to_owned(),
+                    MethodKind::Direct => "direct".to_owned(),
+                })
+                .collect()
+        };
+        assert_eq!(kinds("acme/dns"), ["embedded", "filesystem"]);
+        assert_eq!(kinds("acme/other"), ["embedded", "direct"]);
+    }
+
+    #[test]
+    fn the_catalogue_can_be_moved_and_limited() {
+        let catalogue = Catalogue::default();
+        let installation = ProviderInstallation {
+            overrides: BTreeMap::new(),
+            methods: vec![
+                Method { kind: MethodKind::Direct, scope: Scope::default() },
+                Method {
+                    kind: MethodKind::Embedded,
+                    scope: Scope { include: None, exclude: vec![AddressPattern::parse("acme/*").unwrap()] },
+                },
+            ],
+        };
+        let sources = Sources::new(&catalogue, Some(&installation), &[], Platform::current()).unwrap();
+        assert!(sources.embedded_covers(&address("random")));
+        assert!(!sources.embedded_covers(&address("acme/dns")));
+        assert_eq!(sources.methods.len(), 2);
+    }
+}
