@@ -1,0 +1,372 @@
+//! What `init` leaves in the data directory, and how later commands find it.
+//!
+//! | chosen package | under `DATA/providers/HOST/NS/TYPE/VERSION/` |
+//! |---|---|
+//! | embedded | nothing: the lock file and the catalogue are enough |
+//! | unpacked directory | `PLATFORM`, a symbolic link to it; a copy where links cannot be made |
+//! | zip file | `PLATFORM/`, unpacked |
+//! | bare component | `wasm32_wasip2/terraform-provider-TYPE_vVERSION.wasm`, a copy |
+//!
+//! Components have the platform `wasm32_wasip2`, so that this tree and the one
+//! that Terraform keeps for native packages can be the same.
+//!
+//! Later commands look for a component there first, then in the catalogue, then
+//! for a native package: what the last `init` chose wins, and a native package
+//! that Terraform left behind does not shadow an embedded plugin.
+//!
+//! Writes below the data directory only. What always holds: files that come
+//! out of here, overrides apart, have a hash that the lock file records for
+//! their version. They are hashed at each use, so that a change after `init` is
+//! noticed. An embedded plugin is accepted at its locked version even when the
+//! lock file lacks its hash, and reported as such; see
+//! [`Trust`](crate::package::Trust).
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use wardian_plugin::address::ProviderAddress;
+use wardian_plugin::version::Version;
+use zip::ZipArchive;
+
+use crate::hash::component_file_name;
+use crate::lock_file::{LockEntry, LockFile};
+use crate::mirror::{Platform, provider_directory};
+use crate::package::{
+    COMPONENT_PLATFORM, Counted, Expected, OpenedPackage, Origin, PackageError, PackageLocation,
+    PluginArtifact, open_override,
+};
+use crate::selection::{Chosen, PackageMismatch, Requirements};
+use crate::sources::Sources;
+
+/// Puts a chosen package where later commands find it. The platform is that of
+/// native packages.
+///
+/// # Errors
+/// When the data directory cannot be written to, or the package has become
+/// unreadable since it was chosen.
+pub fn install(chosen: &Chosen, data_directory: &Path, platform: &Platform) -> Result<(), InstallError> {
+    let address = chosen.artifact.address();
+    let platform = match &chosen.artifact {
+        PluginArtifact::Component(_) => COMPONENT_PLATFORM,
+        PluginArtifact::Native(_) => platform.as_str(),
+    };
+    let version_directory = version_directory(data_directory, address, &chosen.version);
+    let target = version_directory.join(platform);
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| InstallError { path, source }
+    };
+    let location = match chosen.artifact.origin() {
+        Origin::Embedded => return remove(&target).map_err(failed(&target)),
+        Origin::Installed(_) | Origin::DevelopmentOverride(_) => return Ok(()),
+        Origin::Mirror(location) => location,
+    };
+    fs::create_dir_all(&version_directory).map_err(failed(&version_directory))?;
+    let staged = version_directory.join(format!("{platform}.{}.tmp", std::process::id()));
+    remove(&staged).map_err(failed(&staged))?;
+    let placed = match (location, &chosen.artifact) {
+        (PackageLocation::Directory(path), _) => link_or_copy(path, &staged),
+        (PackageLocation::Archive(path), _) => unpack(path, &staged),
+        (PackageLocation::BareComponent(_), PluginArtifact::Component(component)) => {
+            let file = staged.join(component_file_name(address, &chosen.version));
+            fs::create_dir(&staged).and_then(|()| fs::write(file, component.bytes()))
+        }
+        (PackageLocation::BareComponent(path), PluginArtifact::Native(_)) => {
+            fs::copy(path, &staged).map(drop)
+        }
+    };
+    let replaced = placed.and_then(|()| remove(&target)).and_then(|()| fs::rename(&staged, &target));
+    if replaced.is_err() {
+        // What is left of the attempt may be nothing; the first error counts.
+        let _ = remove(&staged);
+    }
+    replaced.map_err(failed(&target))
+}
+
+/// A package that could not be put in place.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to install a provider at {}: {source}", path.display())]
+pub struct InstallError {
+    /// Where.
+    pub path: PathBuf,
+    /// Why.
+    pub source: io::Error,
+}
+
+/// The plugins that a configuration needs, ready to be loaded.
+#[derive(Debug, Clone, Default)]
+pub struct Resolved {
+    /// One for each required provider that is not built in.
+    pub artifacts: BTreeMap<ProviderAddress, PluginArtifact>,
+    /// Embedded plugins whose hash the lock file lacks, as after
+    /// `init -lockfile=readonly` with a lock file by Terraform.
+    pub not_recorded: Vec<ProviderAddress>,
+}
+
+/// Finds the installed plugin of every required provider and checks it against
+/// the lock file.
+///
+/// # Errors
+/// With one error for each provider that is missing or not as locked.
+pub fn resolve(
+    requirements: &Requirements,
+    lock: &LockFile,
+    sources: &Sources<'_>,
+    data_directory: &Path,
+) -> Result<Resolved, Vec<ResolveError>> {
+    let mut resolved = Resolved::default();
+    let mut errors = Vec::new();
+    for address in requirements.providers.keys().filter(|address| !address.is_built_in()) {
+        match resolve_one(address, requirements, lock, sources, data_directory) {
+            Ok(Found { artifact, recorded }) => {
+                if !recorded {
+                    resolved.not_recorded.push(address.clone());
+                }
+                resolved.artifacts.insert(address.clone(), artifact);
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(resolved) } else { Err(errors) }
+}
+
+/// Why an installed plugin cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResolveError {
+    /// The lock file knows nothing of this provider.
+    #[error("the provider {} is required but not in the lock file; run `wardian init`", .0.for_display())]
+    NotLocked(ProviderAddress),
+    /// The constraints have changed since `init`.
+    #[error(
+        "the lock file has {} {locked}, but the configuration asks for \"{constraints}\"; run `wardian init -upgrade`",
+        address.for_display()
+    )]
+    Constraints {
+        /// Which provider.
+        address: ProviderAddress,
+        /// The locked version.
+        locked: Version,
+        /// What is asked for now.
+        constraints: String,
+    },
+    /// It is locked but not there.
+    #[error("the provider {} {version} is not installed; run `wardian init`", address.for_display())]
+    NotInstalled {
+        /// Which provider.
+        address: ProviderAddress,
+        /// The locked version.
+        version: Version,
+    },
+    /// It is there but not what was locked.
+    #[error(
+        "{0}\nIt was changed after `wardian init`, or the lock file was. Run `wardian init` to install it anew."
+    )]
+    HashMismatch(Box<PackageMismatch>),
+    /// It is there but unusable.
+    #[error("the installed provider {} {version} cannot be used: {error}. Run `wardian init`", address.for_display())]
+    Package {
+        /// Which provider.
+        address: ProviderAddress,
+        /// The locked version.
+        version: Version,
+        /// Why.
+        error: Box<PackageError>,
+    },
+    /// A development override does not lead to a plugin.
+    #[error("the development override of {} cannot be used: {error}", address.for_display())]
+    Override {
+        /// Which provider.
+        address: ProviderAddress,
+        /// Why.
+        error: Box<PackageError>,
+    },
+}
+
+impl ResolveError {
+    /// A heading for the message.
+    pub fn summary(&self) -> &'static str {
+        match self {
+            Self::NotLocked(_) | Self::NotInstalled { .. } | Self::Constraints { .. } => {
+                "Required plugins are not installed"
+            }
+            Self::HashMismatch(_) => "Provider package does not match the lock file",
+            Self::Package { .. } => "Unusable provider package",
+            Self::Override { .. } => "Unusable development override",
+        }
+    }
+}
+
+struct Found {
+    artifact: PluginArtifact,
+    recorded: bool,
+}
+
+fn resolve_one(
+    address: &ProviderAddress,
+    requirements: &Requirements,
+    lock: &LockFile,
+    sources: &Sources<'_>,
+    data_directory: &Path,
+) -> Result<Found, ResolveError> {
+    if let Some(path) = sources.overrides.get(address) {
+        return match open_override(address, path) {
+            Ok(artifact) => Ok(Found { artifact, recorded: true }),
+            Err(error) => Err(ResolveError::Override { address: address.clone(), error: Box::new(error) }),
+        };
+    }
+    let entry = lock.providers.get(address).ok_or_else(|| ResolveError::NotLocked(address.clone()))?;
+    let version = &entry.version;
+    let constraints = requirements.constraints_on(address);
+    if !constraints.accepts(version) {
+        return Err(ResolveError::Constraints {
+            address: address.clone(),
+            locked: version.clone(),
+            constraints: constraints.to_string(),
+        });
+    }
+    if let Some(opened) = installed_component(data_directory, address, version) {
+        return check(address, entry, opened);
+    }
+    if sources.embedded_covers(address)
+        && let Some(plugin) = sources.catalogue.find(address, version)
+    {
+        let opened = OpenedPackage::embedded(plugin);
+        let recorded = entry.hashes.contains(&opened.content_hash);
+        return Ok(Found { artifact: opened.artifact, recorded });
+    }
+    let native = version_directory(data_directory, address, version).join(sources.platform.as_str());
+    match open_installed(&native, address, version, Expected::ComponentOrNative) {
+        Some(opened) => check(address, entry, opened),
+        None => Err(ResolveError::NotInstalled { address: address.clone(), version: version.clone() }),
+    }
+}
+
+fn check(
+    address: &ProviderAddress,
+    entry: &LockEntry,
+    opened: Result<OpenedPackage, PackageError>,
+) -> Result<Found, ResolveError> {
+    let (address, version) = (address.clone(), entry.version.clone());
+    let opened = match opened {
+        Ok(opened) => opened,
+        Err(error) => return Err(ResolveError::Package { address, version, error: Box::new(error) }),
+    };
+    if entry.hashes.contains(&opened.content_hash) {
+        return Ok(Found { artifact: opened.artifact, recorded: true });
+    }
+    Err(ResolveError::HashMismatch(Box::new(PackageMismatch {
+        address,
+        version,
+        origin: opened.artifact.origin().clone(),
+        found: opened.content_hash,
+        recorded: entry.hashes.iter().cloned().collect(),
+    })))
+}
+
+/// The installed component of one version, if there is any.
+pub(crate) fn installed_component(
+    data_directory: &Path,
+    address: &ProviderAddress,
+    version: &Version,
+) -> Option<Result<OpenedPackage, PackageError>> {
+    let path = version_directory(data_directory, address, version).join(COMPONENT_PLATFORM);
+    open_installed(&path, address, version, Expected::Component)
+}
+
+fn open_installed(
+    path: &Path,
+    address: &ProviderAddress,
+    version: &Version,
+    expected: Expected,
+) -> Option<Result<OpenedPackage, PackageError>> {
+    // A link whose target is gone is an installation that is broken, not one
+    // that is absent.
+    fs::symlink_metadata(path).ok()?;
+    let location = PackageLocation::Directory(path.to_owned());
+    Some(OpenedPackage::open(address, version, &location, Origin::Installed(path.to_owned()), expected))
+}
+
+fn version_directory(data_directory: &Path, address: &ProviderAddress, version: &Version) -> PathBuf {
+    provider_directory(&data_directory.join("providers"), address).join(version.to_string())
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn link_or_copy(package: &Path, target: &Path) -> io::Result<()> {
+    let package = fs::canonicalize(package)?;
+    if link(&package, target).is_ok() {
+        return Ok(());
+    }
+    copy_directory(&package, target)
+}
+
+#[cfg(unix)]
+fn link(package: &Path, target: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(package, target)
+}
+
+#[cfg(not(unix))]
+fn link(_package: &Path, _target: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_directory(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+fn unpack(archive: &Path, target: &Path) -> io::Result<()> {
+    let mut archive = ZipArchive::new(File::open(archive)?)?;
+    let mut total = 0;
+    fs::create_dir(target)?;
+    for index in 0..archive.len() {
+        let entry = archive.by_index(index)?;
+        let Some(relative) = entry.enclosed_name() else {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a name leads out of the archive"));
+        };
+        let path = target.join(relative);
+        if entry.is_dir() {
+            fs::create_dir_all(&path)?;
+            continue;
+        }
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let mode = entry.unix_mode();
+        let mut file = File::create(&path)?;
+        io::copy(&mut Counted { inner: entry, count: &mut total }, &mut file)?;
+        set_executable(&file, mode)?;
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn set_executable(file: &File, mode: Option<u32>) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let executable = mode.is_some_and(|mode| mode & 0o111 != 0);
+    if executable { file.set_permissions(fs::Permissions::from_mode(0o755)) } else { Ok(()) }
+}
+
+#[cfg(not(unix))]
+fn set_executable(_file: &File, _mode: Option<u32>) -> io::Result<()> {
+    Ok(())
+}

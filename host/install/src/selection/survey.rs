@@ -1,0 +1,89 @@
+//! What every method has of one provider.
+
+use wardian_plugin::address::ProviderAddress;
+use wardian_plugin::version::{Constraints, Version};
+
+use super::errors::{Looked, Remark, SelectionError};
+use crate::catalogue::EmbeddedPlugin;
+use crate::mirror::MirrorPackage;
+use crate::package::{OpenedPackage, Origin};
+use crate::sources::{MethodKind, Sources};
+
+pub(super) struct Survey<'a> {
+    offers: Vec<Offer<'a>>,
+    pub(super) looked: Vec<Looked>,
+}
+
+/// A version that can be had. Offers stand in the order of their methods.
+pub(super) struct Offer<'a> {
+    pub(super) version: Version,
+    package: OfferedPackage<'a>,
+}
+
+enum OfferedPackage<'a> {
+    Embedded(&'a EmbeddedPlugin),
+    Mirror(MirrorPackage),
+}
+
+impl<'a> Survey<'a> {
+    pub(super) fn of(address: &ProviderAddress, sources: &'a Sources<'_>) -> Result<Self, SelectionError> {
+        let mut survey = Self { offers: Vec::new(), looked: Vec::new() };
+        for method in sources.methods_for(address) {
+            let (versions, remark) = match &method.kind {
+                MethodKind::Embedded => (survey.add_embedded(address, sources), Remark::None),
+                MethodKind::Filesystem(mirror) => {
+                    let listing = mirror
+                        .list(address, &sources.platform)
+                        .map_err(|error| SelectionError::Mirror { address: address.clone(), error })?;
+                    let versions = listing.packages.keys().cloned().collect();
+                    for (version, package) in listing.packages {
+                        survey.offers.push(Offer { version, package: OfferedPackage::Mirror(package) });
+                    }
+                    let others: Vec<Version> = listing.other_platforms.into_iter().collect();
+                    let remark =
+                        if others.is_empty() { Remark::None } else { Remark::OtherPlatformsOnly(others) };
+                    (versions, remark)
+                }
+                MethodKind::NetworkMirror(_) | MethodKind::Direct => (Vec::new(), Remark::NeedsNetwork),
+            };
+            survey.looked.push(Looked { place: method.kind.to_string(), versions, remark });
+        }
+        Ok(survey)
+    }
+
+    fn add_embedded(&mut self, address: &ProviderAddress, sources: &'a Sources<'_>) -> Vec<Version> {
+        let mut versions = Vec::new();
+        for plugin in sources.catalogue.iter().filter(|plugin| plugin.address == *address) {
+            versions.push(plugin.version.clone());
+            let package = OfferedPackage::Embedded(plugin);
+            self.offers.push(Offer { version: plugin.version.clone(), package });
+        }
+        versions
+    }
+
+    pub(super) fn first_of(&self, version: &Version) -> Option<&Offer<'a>> {
+        self.offers.iter().find(|offer| offer.version == *version)
+    }
+
+    pub(super) fn newest(&self, constraints: &Constraints) -> Option<&Offer<'a>> {
+        let newest = constraints.newest(self.offers.iter().map(|offer| &offer.version))?;
+        self.first_of(newest)
+    }
+}
+
+impl Offer<'_> {
+    pub(super) fn open(&self, address: &ProviderAddress) -> Result<OpenedPackage, SelectionError> {
+        match &self.package {
+            OfferedPackage::Embedded(plugin) => Ok(OpenedPackage::embedded(plugin)),
+            OfferedPackage::Mirror(package) => {
+                let origin = Origin::Mirror(package.location.clone());
+                OpenedPackage::open(address, &self.version, &package.location, origin, package.expected)
+                    .map_err(|error| SelectionError::Package {
+                        address: address.clone(),
+                        version: self.version.clone(),
+                        error: Box::new(error),
+                    })
+            }
+        }
+    }
+}

@@ -1,0 +1,345 @@
+use std::fs;
+use std::path::PathBuf;
+
+use wardian_plugin::version::Dialect;
+
+use super::*;
+use crate::catalogue::{Catalogue, EmbeddedPlugin};
+use crate::hash::Sha256Digest;
+use crate::installed::{ResolveError, install, resolve};
+use crate::mirror::{FilesystemMirror, Platform};
+use crate::package::{Origin, PackageLocation};
+use crate::sources::{AddressPattern, Method, MethodKind, ProviderInstallation, Scope};
+
+const EMBEDDED: &[u8] = b"\0asm\x0d\0\x01\0embedded";
+
+fn component(content: &str) -> Vec<u8> {
+    [b"\0asm\x0d\0\x01\0", content.as_bytes()].concat()
+}
+
+fn address(source: &str) -> ProviderAddress {
+    ProviderAddress::parse(source).unwrap()
+}
+
+fn version(text: &str) -> Version {
+    Version::parse(text).unwrap()
+}
+
+/// A working directory with a mirror, in which `init` and `plan` can happen.
+struct World {
+    root: tempfile::TempDir,
+    catalogue: Catalogue,
+    installation: ProviderInstallation,
+    requirements: Requirements,
+    lock: LockFile,
+    options: SelectionOptions,
+}
+
+impl World {
+    fn new(requirements: &[(&str, &str)]) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("mirror")).unwrap();
+        let catalogue = Catalogue::new(vec![EmbeddedPlugin {
+            address: address("random"),
+            version: version("3.7.2"),
+            bytes: EMBEDDED,
+            sha256: Sha256Digest::of(EMBEDDED),
+        }]);
+        let mirror = MethodKind::Filesystem(FilesystemMirror::new(root.path().join("mirror")));
+        let methods = vec![Method { kind: mirror, scope: Scope::default() }];
+        let mut required = Requirements::default();
+        for (index, (source, constraints)) in requirements.iter().enumerate() {
+            let constraints = Constraints::parse(constraints, Dialect::Provider).unwrap();
+            required.add(address(source), constraints, format!("main.tf:{}", index + 1));
+        }
+        Self {
+            root,
+            catalogue,
+            installation: ProviderInstallation { overrides: BTreeMap::new(), methods },
+            requirements: required,
+            lock: LockFile::default(),
+            options: SelectionOptions::default(),
+        }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.root.path().join("data")
+    }
+
+    fn write(&self, path: &str, content: &[u8]) -> PathBuf {
+        let path = self.root.path().join("mirror/registry.terraform.io").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn sources(&self) -> Sources<'_> {
+        let platform = Platform::named("linux_amd64");
+        Sources::new(&self.catalogue, Some(&self.installation), &[], platform).unwrap()
+    }
+
+    fn select(&self) -> Result<Selection, Vec<SelectionError>> {
+        select(&self.requirements, &self.lock, &self.sources(), &self.data(), self.options)
+    }
+
+    /// What `init` does: select, install, save.
+    fn init(&mut self) -> Selection {
+        let selection = self.select().unwrap();
+        for chosen in selection.chosen.values() {
+            install(chosen, &self.data(), &self.sources().platform).unwrap();
+        }
+        self.lock = selection.lock.clone();
+        selection
+    }
+
+    fn error(&self) -> String {
+        let errors = self.select().unwrap_err();
+        errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    fn resolve(&self) -> Result<crate::installed::Resolved, Vec<ResolveError>> {
+        resolve(&self.requirements, &self.lock, &self.sources(), &self.data())
+    }
+
+    fn resolved_bytes(&self, source: &str) -> Vec<u8> {
+        match &self.resolve().unwrap().artifacts[&address(source)] {
+            PluginArtifact::Component(component) => component.bytes().to_vec(),
+            PluginArtifact::Native(native) => panic!("{native:?}"),
+        }
+    }
+
+    fn lock_entry(&mut self, source: &str, at: &str, hashes: &[&str]) {
+        let constraints = self.requirements.constraints_on(&address(source));
+        let hashes = hashes.iter().map(|hash| PackageHash::parse(hash).unwrap()).collect();
+        let entry = LockEntry { version: version(at), constraints, hashes };
+        self.lock.providers.insert(address(source), entry);
+    }
+}
+
+#[test]
+fn embedded_plugins_need_no_files() {
+    let mut world = World::new(&[("random", "~> 3.5"), ("random", ">= 3.7")]);
+    let selection = world.init();
+    assert_eq!(selection.lock_change, LockChange::Created);
+    let chosen = &selection.chosen[&address("random")];
+    assert_eq!((&chosen.version, chosen.reason), (&version("3.7.2"), Reason::NewestMatching));
+    assert_eq!(chosen.artifact.origin(), &Origin::Embedded);
+    let entry = &world.lock.providers[&address("random")];
+    assert_eq!(entry.constraints.to_string(), "~> 3.5, >= 3.7.0");
+    assert_eq!(entry.hashes.len(), 1);
+    assert!(!world.data().exists());
+    assert_eq!(world.resolved_bytes("random"), EMBEDDED);
+
+    let again = world.init();
+    assert_eq!(again.lock_change, LockChange::Unchanged);
+    assert_eq!(again.chosen[&address("random")].reason, Reason::Locked);
+    assert_eq!(again.notices, []);
+}
+
+#[test]
+fn a_lock_file_by_terraform_gains_the_embedded_hash() {
+    let mut world = World::new(&[("random", "")]);
+    world.lock_entry("random", "3.7.2", &["h1:native=", "zh:00"]);
+    world.options.lock_file = LockFilePolicy::ReadOnly;
+    let selection = world.select().unwrap();
+    assert_eq!(selection.lock, world.lock);
+    assert!(matches!(selection.notices.as_slice(), [Notice::HashNotRecorded { .. }]));
+    assert_eq!(world.resolve().unwrap().not_recorded, [address("random")]);
+
+    world.options.lock_file = LockFilePolicy::Update;
+    let selection = world.init();
+    assert_eq!(selection.lock_change, LockChange::HashesAdded);
+    assert_eq!(
+        selection.notices,
+        [Notice::EmbeddedHashAdded { address: address("random"), version: version("3.7.2") }]
+    );
+    assert_eq!(world.lock.providers[&address("random")].hashes.len(), 3);
+    assert_eq!(world.resolve().unwrap().not_recorded, []);
+}
+
+#[test]
+fn every_packaging_installs_and_resolves() {
+    let mut world = World::new(&[("acme/a", ""), ("acme/b", ""), ("acme/c", "")]);
+    world.write("acme/a/1.0.0/wasm32_wasip2/terraform-provider-a_v1.0.0.wasm", &component("a"));
+    world.write("acme/b/1.0.0/b.wasm", &component("b"));
+    let zip_path = world.write("acme/c/terraform-provider-c_1.0.0_wasm32_wasip2.zip", b"");
+    let mut writer = zip::ZipWriter::new(fs::File::create(zip_path).unwrap());
+    writer.start_file("terraform-provider-c_v1.0.0.wasm", zip::write::SimpleFileOptions::default()).unwrap();
+    std::io::Write::write_all(&mut writer, &component("c")).unwrap();
+    writer.finish().unwrap();
+
+    for _ in 0..2 {
+        world.init();
+        for name in ["a", "b", "c"] {
+            assert_eq!(world.resolved_bytes(&format!("acme/{name}")), component(name));
+        }
+    }
+    let leftovers = fs::read_dir(world.data().join("providers/registry.terraform.io/acme/c/1.0.0")).unwrap();
+    assert_eq!(leftovers.count(), 1);
+}
+
+#[test]
+fn a_changed_component_is_not_used() {
+    let mut world = World::new(&[("acme/a", "")]);
+    let path = world.write("acme/a/1.0.0/wasm32_wasip2/terraform-provider-a.wasm", &component("a"));
+    world.init();
+    fs::write(&path, component("changed")).unwrap();
+    let error = world.error();
+    assert!(error.contains("acme/a 1.0.0 at "), "{error}");
+    assert!(error.contains("is not one that the lock file allows"), "{error}");
+    world.options.versions = VersionPolicy::Upgrade;
+    assert!(matches!(world.select().unwrap_err()[0], SelectionError::HashMismatch(_)));
+    // The link leads to the changed file, so later commands notice, too.
+    let errors = world.resolve().unwrap_err();
+    assert!(matches!(errors.as_slice(), [ResolveError::HashMismatch(_)]));
+
+    let zip_hashes_only = &mut world.lock.providers.get_mut(&address("acme/a")).unwrap().hashes;
+    *zip_hashes_only = BTreeSet::from([PackageHash::parse("zh:00").unwrap()]);
+    assert!(matches!(world.select().unwrap_err()[0], SelectionError::HashMismatch(_)));
+}
+
+#[test]
+fn newest_over_all_methods_then_first_listed() {
+    let mut world = World::new(&[("random", "")]);
+    world.write("hashicorp/random/3.7.2/r.wasm", &component("same version"));
+    assert_eq!(world.init().chosen[&address("random")].artifact.origin(), &Origin::Embedded);
+    world.write("hashicorp/random/3.8.0/r.wasm", &component("newer"));
+    assert_eq!(world.init().chosen[&address("random")].version, version("3.7.2"));
+    world.options.versions = VersionPolicy::Upgrade;
+    let selection = world.init();
+    assert_eq!(selection.lock_change, LockChange::Changed);
+    assert_eq!(selection.chosen[&address("random")].version, version("3.8.0"));
+    assert_eq!(world.resolved_bytes("random"), component("newer"));
+    assert_eq!(world.lock.providers[&address("random")].hashes.len(), 1);
+}
+
+#[test]
+fn a_catalogue_that_is_excluded_is_not_used() {
+    let mut world = World::new(&[("random", "")]);
+    world.write("hashicorp/random/3.7.2/r.wasm", &component("mirror"));
+    let exclude = vec![AddressPattern::parse("hashicorp/*").unwrap()];
+    let scope = Scope { include: None, exclude };
+    world.installation.methods.push(Method { kind: MethodKind::Embedded, scope });
+    let selection = world.init();
+    let origin = selection.chosen[&address("random")].artifact.origin().clone();
+    assert!(matches!(origin, Origin::Mirror(PackageLocation::BareComponent(_))));
+    assert_eq!(world.resolved_bytes("random"), component("mirror"));
+    // Back to the catalogue: the copy in the data directory goes.
+    world.installation.methods.pop();
+    let selection = world.init();
+    assert_eq!(selection.lock_change, LockChange::HashesAdded);
+    assert_eq!(world.resolved_bytes("random"), EMBEDDED);
+}
+
+#[test]
+fn constraints_that_nothing_meets_are_listed_with_what_there_is() {
+    let mut world = World::new(&[("random", "~> 4.0"), ("random", "< 5"), ("acme/a", "")]);
+    world.write("acme/a/1.0.0/darwin_arm64/terraform-provider-a", b"x");
+    assert_eq!(
+        world.error(),
+        format!(
+            "no version of acme/a is available (required by main.tf:3)\n\
+             Looked in:\n  - the plugins inside this program: none\n  - the mirror {mirror}: none (for other platforms: 1.0.0)\n\
+             no available version of hashicorp/random meets all constraints:\n  - ~> 4.0 (main.tf:1)\n  - < 5.0.0 (main.tf:2)\n\
+             Looked in:\n  - the plugins inside this program: 3.7.2\n  - the mirror {mirror}: none",
+            mirror = world.root.path().join("mirror").display()
+        )
+    );
+    world.installation.methods.push(Method { kind: MethodKind::Direct, scope: Scope::default() });
+    let errors = world.select().unwrap_err();
+    assert_eq!(errors[0].summary(), "Provider needs registry access");
+    assert!(
+        errors[0].to_string().contains("the provider's registry: needs registry access, not available yet")
+    );
+}
+
+#[test]
+fn locked_versions_that_cannot_be_kept() {
+    let mut world = World::new(&[("random", ">= 3.6")]);
+    world.lock_entry("random", "3.6.0", &[]);
+    let error = world.error();
+    assert!(error.contains("the lock file has hashicorp/random 3.6.0, which is not available"), "{error}");
+    assert!(
+        error.contains("inside this program: 3.7.2") && error.contains("wardian init -upgrade"),
+        "{error}"
+    );
+    world.lock_entry("random", "3.5.0", &[]);
+    let error = world.error();
+    assert!(error.contains("does not meet the constraints"), "{error}");
+    assert!(matches!(world.resolve().unwrap_err().as_slice(), [ResolveError::Constraints { .. }]));
+    world.options.versions = VersionPolicy::Upgrade;
+    assert_eq!(world.init().chosen[&address("random")].version, version("3.7.2"));
+}
+
+#[test]
+fn an_installed_component_outlives_its_mirror() {
+    let mut world = World::new(&[("acme/a", "")]);
+    let path = world.write("acme/a/1.0.0/a.wasm", &component("a"));
+    world.init();
+    fs::remove_file(path).unwrap();
+    let selection = world.init();
+    assert_eq!(selection.lock_change, LockChange::Unchanged);
+    assert_eq!(world.resolved_bytes("acme/a"), component("a"));
+    fs::remove_dir_all(world.data()).unwrap();
+    assert!(world.error().contains("is not available"));
+    let errors = world.resolve().unwrap_err();
+    assert_eq!(errors[0].to_string(), "the provider acme/a 1.0.0 is not installed; run `wardian init`");
+}
+
+#[test]
+fn a_read_only_lock_file_may_not_change() {
+    let mut world = World::new(&[("random", "")]);
+    world.options.lock_file = LockFilePolicy::ReadOnly;
+    assert!(world.error().contains("hashicorp/random 3.7.2 would be added"));
+    assert!(matches!(world.resolve().unwrap_err().as_slice(), [ResolveError::NotLocked(_)]));
+}
+
+#[test]
+fn providers_that_are_no_longer_required_leave_the_lock_file() {
+    let mut world = World::new(&[("random", "")]);
+    world.init();
+    world.requirements = Requirements::default();
+    world.requirements.add(ProviderAddress::built_in("terraform"), Constraints::default(), "main.tf:1");
+    assert!(world.init().lock.providers.is_empty());
+    assert!(world.resolve().unwrap().artifacts.is_empty());
+}
+
+#[test]
+fn overrides_ignore_lock_and_constraints() {
+    let mut world = World::new(&[("acme/dev", ">= 9")]);
+    let path = world.write("elsewhere/dev.wasm", &component("dev"));
+    world.installation.overrides.insert(address("acme/dev"), path.clone());
+    let selection = world.init();
+    assert!(selection.lock.providers.is_empty());
+    assert!(matches!(
+        selection.notices.as_slice(),
+        [Notice::OverrideInEffect { .. }, Notice::OverriddenNotSelected { .. }]
+    ));
+    assert_eq!(world.resolved_bytes("acme/dev"), component("dev"));
+    fs::remove_file(path).unwrap();
+    assert!(world.select().is_err());
+    assert!(matches!(world.resolve().unwrap_err().as_slice(), [ResolveError::Override { .. }]));
+}
+
+#[test]
+fn native_packages_are_selected_as_such() {
+    let mut world = World::new(&[("acme/a", "")]);
+    world.write("acme/a/1.0.0/linux_amd64/terraform-provider-a_v1.0.0", b"\x7fELF...");
+    world.lock_entry("acme/a", "1.0.0", &["zh:00"]);
+    let selection = world.init();
+    assert!(matches!(selection.chosen[&address("acme/a")].artifact, PluginArtifact::Native(_)));
+    assert_eq!(world.lock.providers[&address("acme/a")].hashes.len(), 2);
+    assert!(matches!(world.resolve().unwrap().artifacts[&address("acme/a")], PluginArtifact::Native(_)));
+}
+
+#[test]
+fn a_package_that_is_no_component_is_named() {
+    let world = World::new(&[("acme/a", "")]);
+    world.write("acme/a/1.0.0/a.wasm", b"\0asm\x01\0\0\0");
+    let error = world.error();
+    assert!(error.starts_with("failed to use acme/a 1.0.0: "), "{error}");
+    assert!(
+        error.contains("a.wasm is not a WebAssembly component: it is a core WebAssembly module"),
+        "{error}"
+    );
+}
