@@ -67,13 +67,13 @@ private apt-get download "rust-src=$rust_src" "wasi-libc=$wasi_libc" > download.
     fail "the packages could not be fetched"
 }
 for package in *.deb; do
-    dpkg -x "$package" root
+    dpkg -x "$package" unpacked
 done
 
 # The workspace `library/`, with the flags of rustc's own bootstrap, and with no
 # path of this machine in what panics say.
 echo "compiling the standard library"
-sources=$work/root/usr/src/rustc-$version
+sources=$work/unpacked/usr/src/rustc-$version
 unset CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_TARGET
 RUSTC_BOOTSTRAP=1 __CARGO_DEFAULT_LIB_METADATA=stablestd \
 RUSTFLAGS="-Zforce-unstable-if-unmarked -Cembed-bitcode=yes --remap-path-prefix=$sources=/rust --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
@@ -84,4 +84,4 @@ RUSTFLAGS="-Zforce-unstable-if-unmarked -Cembed-bitcode=yes --remap-path-prefix=
 rm -rf "$out/lib"
 mkdir -p "$out/lib/self-contained"
 cp std/wasm32-wasip2/release/deps/*.rlib "$out/lib/"
-cp root/usr/lib/wasm32-wasip2/*.a root/usr/lib/wasm32-wasip2/*.o "$out/lib/self-contained/"
+cp unpacked/usr/lib/wasm32-wasip2/*.a unpacked/usr/lib/wasm32-wasip2/*.o "$out/lib/self-contained/"
