@@ -8,6 +8,7 @@
 
 pub mod address;
 mod diagnostic;
+mod instance_address;
 mod provider;
 mod provisioner;
 mod schema;
@@ -15,6 +16,11 @@ mod source;
 pub mod version;
 
 pub use diagnostic::{PluginDiagnostic, PluginDiagnostics, Severity, has_errors};
+pub use instance_address::{
+    AbsoluteResourceAddress, InstanceAddressError, InstanceAddressProblem, InstanceKey, ModuleInstance,
+    ModulePath, ModuleStep, ProviderConfigAddress, Quoted, ResourceAddress, ResourceInstanceAddress,
+    ResourceMode,
+};
 pub use provider::*;
 pub use provisioner::Provisioner;
 pub use schema::*;
