@@ -1,0 +1,466 @@
+//! A state in a local file: reading, writing, backups, and what an interrupted
+//! run left behind.
+//!
+//! # How the file is replaced
+//!
+//! The lock is on the file itself, and a Terraform that waits for it keeps the
+//! file open. If a new file were renamed into its place, that Terraform would
+//! get the lock of a file that no longer has a name, and read and write that. So
+//! the file is rewritten in place, and what makes that safe is the journal: the
+//! whole new state is in it, on disk, before the first byte of the file changes.
+//!
+//! While the file is rewritten its first byte is one that no JSON begins with;
+//! it gets its real value last. Whoever meets the file half written, Terraform
+//! included, sees that it is damaged, and never a state that is empty or short.
+//!
+//! # What is left of an interrupted run
+//!
+//! | journal | state file | what happens |
+//! |---|---|---|
+//! | its first record is not whole | any | nothing was recorded: the journal is removed |
+//! | changes | as it was when they began | they are folded in, the serial rises by one |
+//! | changes | any other | refused: somebody changed the state since |
+//! | changes and the new state | the new state | the journal is removed |
+//! | changes and the new state | as it was, or not readable | the new state is written |
+//! | changes and the new state | any other | refused |
+//!
+//! A last record that is cut off, and all behind it, is left out.
+//! Nothing is written unless the state is locked or being written to: a reader
+//! only sees the state as it would be.
+
+mod backup;
+mod rewrite;
+
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use crate::error::{StateError, StateProblem};
+use crate::format::{decode_state, encode_compact, encode_state};
+use crate::journal::{self, Journal, Leftover};
+use crate::lock::{Lock, LockError, LockInfo, LockRequest};
+use crate::model::{State, new_lineage};
+
+/// How a state file is used.
+#[derive(Clone, Debug)]
+pub struct StateFileOptions {
+    /// What is written as the program's version: one that Terraform accepts.
+    pub terraform_version: String,
+    /// Whether and where the state as it was is kept.
+    pub backup: BackupRule,
+    /// Where to read the first state from, if not from the file itself.
+    pub read_from: Option<PathBuf>,
+}
+
+/// Whether and where the state as it was before the first change is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum BackupRule {
+    /// Beside the state, with `.backup` behind its name.
+    #[default]
+    Beside,
+    /// In this file.
+    At(PathBuf),
+    /// Nowhere.
+    Off,
+}
+
+/// What an interrupted run had left, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// The journal.
+    pub journal: PathBuf,
+    /// How many changes were in it.
+    pub changes: usize,
+    /// How many bytes at its end could not be read.
+    pub ignored_bytes: usize,
+    /// Whether the state file holds them now; else only what was read does.
+    pub folded: bool,
+}
+
+/// A state in a local file.
+#[derive(Debug)]
+pub struct StateFile {
+    path: PathBuf,
+    options: StateFileOptions,
+    lock: Option<Lock>,
+    read: Option<Snapshot>,
+    recovery: Option<Recovery>,
+    backed_up: bool,
+}
+
+/// The state as it was read or written last.
+#[derive(Debug, Clone)]
+struct Snapshot {
+    state: Arc<State>,
+    /// Of the bytes that it was read from; what a journal continues.
+    fingerprint: String,
+    exists: bool,
+    /// A journal is to be folded in, or away, before anything else is written.
+    unsettled: Option<Unsettled>,
+}
+
+#[derive(Debug, Clone)]
+enum Unsettled {
+    Write,
+    RemoveJournal,
+}
+
+impl StateFile {
+    /// The state in the file `path`, which need not exist. Nothing is read yet.
+    pub fn open(path: impl Into<PathBuf>, options: StateFileOptions) -> Self {
+        Self { path: path.into(), options, lock: None, read: None, recovery: None, backed_up: false }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Locks the state until [`StateFile::unlock`] or the end of this value.
+    ///
+    /// # Errors
+    ///
+    /// Where somebody else holds the lock for longer than the request waits.
+    pub fn lock(&mut self, request: &LockRequest) -> Result<&LockInfo, LockError> {
+        if self.lock.is_none() {
+            self.lock = Some(Lock::acquire(&self.path, request)?);
+            self.read = None;
+        }
+        match &self.lock {
+            Some(lock) => Ok(lock.info()),
+            None => Err(LockError::Held { path: self.path.clone(), holder: None }),
+        }
+    }
+
+    /// Releases the lock.
+    pub fn unlock(&mut self) {
+        self.lock = None;
+    }
+
+    /// Whether the lock is held.
+    pub fn is_locked(&self) -> bool {
+        self.lock.is_some()
+    }
+
+    /// The state: read once, and again after locking. Where there is no file, an
+    /// empty state without a lineage.
+    ///
+    /// # Errors
+    ///
+    /// Where the file is no state that can be read, or an interrupted run left a
+    /// journal that does not continue it. Nothing is changed then.
+    pub fn read(&mut self) -> Result<Arc<State>, StateError> {
+        if let Some(read) = &self.read {
+            return Ok(Arc::clone(&read.state));
+        }
+        let snapshot = self.load_patiently()?;
+        self.read = Some(snapshot.clone());
+        if self.is_locked() {
+            self.settle()?;
+        }
+        Ok(self.read.as_ref().map_or(snapshot.state, |read| Arc::clone(&read.state)))
+    }
+
+    /// Whether there is a state on disk: a file that is not empty.
+    ///
+    /// # Errors
+    ///
+    /// As [`StateFile::read`].
+    pub fn exists(&mut self) -> Result<bool, StateError> {
+        self.read()?;
+        Ok(self.read.as_ref().is_some_and(|read| read.exists))
+    }
+
+    /// What an interrupted run had left when the state was read.
+    pub fn recovery(&self) -> Option<&Recovery> {
+        self.recovery.as_ref()
+    }
+
+    /// Starts a journal for changes to the state as it was read. Its file is
+    /// made with the first record.
+    ///
+    /// # Errors
+    ///
+    /// As [`StateFile::read`].
+    pub fn begin(&mut self) -> Result<Journal, StateError> {
+        let state = self.read()?;
+        self.settle()?;
+        let lineage = if state.lineage.is_empty() { new_lineage() } else { state.lineage.clone() };
+        let fingerprint = self.read.as_ref().map(|read| read.fingerprint.clone()).unwrap_or_default();
+        Ok(Journal::new(self.journal_path(), &lineage, state.serial, &fingerprint))
+    }
+
+    /// Writes `state` in the place of what was read, with the next serial, and
+    /// ends the journal. Where it knows nothing new, the file stays as it is.
+    /// Returns the state as it is on disk now.
+    ///
+    /// # Errors
+    ///
+    /// Where something cannot be written. The journal stays then, and with it
+    /// every change that was recorded.
+    pub fn finish(&mut self, mut journal: Journal, state: &State) -> Result<Arc<State>, StateError> {
+        let before = self.read()?;
+        let exists = self.read.as_ref().is_some_and(|read| read.exists);
+        if exists && self.options.read_from.is_none() && state.same_content(&before) {
+            journal.discard()?;
+            return Ok(before);
+        }
+        if !self.is_locked() {
+            self.check_unchanged()?;
+        }
+        let next = State {
+            lineage: journal.lineage().to_owned(),
+            serial: before.serial + 1,
+            terraform_version: self.options.terraform_version.clone(),
+            ..state.clone()
+        };
+        self.replace(&mut journal, next)
+    }
+
+    /// Writes a state whose changes were not recorded one by one.
+    ///
+    /// # Errors
+    ///
+    /// As [`StateFile::finish`].
+    pub fn write(&mut self, state: &State) -> Result<Arc<State>, StateError> {
+        let journal = self.begin()?;
+        self.finish(journal, state)
+    }
+
+    /// Writes a state with lineage and serial as they are in it: for `state
+    /// push`, whose caller checked that they may replace what is there.
+    ///
+    /// # Errors
+    ///
+    /// As [`StateFile::finish`].
+    pub fn write_verbatim(&mut self, state: &State) -> Result<Arc<State>, StateError> {
+        let mut journal = self.begin()?;
+        self.replace(&mut journal, state.clone())
+    }
+
+    /// Writes a state that could not be stored where it belongs to
+    /// `errored.tfstate` in a directory.
+    ///
+    /// # Errors
+    ///
+    /// Where that cannot be written either.
+    pub fn write_errored(directory: &Path, state: &State) -> Result<PathBuf, StateError> {
+        let path = directory.join("errored.tfstate");
+        let text = encode_state(state).map_err(|problem| StateError::new(&path, problem))?;
+        backup::write_whole(&path, text.as_bytes())?;
+        Ok(path)
+    }
+
+    fn replace(&mut self, journal: &mut Journal, next: State) -> Result<Arc<State>, StateError> {
+        let failed = |problem| StateError::new(&self.path, problem);
+        let text = encode_state(&next).map_err(failed)?;
+        let compact = encode_compact(&next).map_err(failed)?;
+        self.back_up()?;
+        journal.record_final(&compact)?;
+        self.rewrite(text.as_bytes())?;
+        journal.discard()?;
+        self.options.read_from = None;
+        let state = Arc::new(next);
+        self.read = Some(Snapshot {
+            state: Arc::clone(&state),
+            fingerprint: journal::fingerprint(text.as_bytes()),
+            exists: true,
+            unsettled: None,
+        });
+        Ok(state)
+    }
+
+    /// Does on disk what reading found to be done about a journal.
+    fn settle(&mut self) -> Result<(), StateError> {
+        let Some(snapshot) = self.read.clone() else {
+            return Ok(());
+        };
+        match snapshot.unsettled {
+            None => return Ok(()),
+            Some(Unsettled::RemoveJournal) => {
+                journal::remove(&self.journal_path())?;
+                self.read = Some(Snapshot { unsettled: None, ..snapshot });
+            }
+            Some(Unsettled::Write) => {
+                let text =
+                    encode_state(&snapshot.state).map_err(|problem| StateError::new(&self.path, problem))?;
+                self.back_up()?;
+                let mut journal = Journal::reopen(self.journal_path())?;
+                let compact = encode_compact(&snapshot.state)
+                    .map_err(|problem| StateError::new(&self.path, problem))?;
+                journal.record_final(&compact)?;
+                self.rewrite(text.as_bytes())?;
+                journal.discard()?;
+                self.options.read_from = None;
+                let fingerprint = journal::fingerprint(text.as_bytes());
+                self.read = Some(Snapshot { fingerprint, exists: true, unsettled: None, ..snapshot });
+            }
+        }
+        if let Some(recovery) = &mut self.recovery {
+            recovery.folded = true;
+        }
+        Ok(())
+    }
+
+    /// Somebody may be rewriting the file at this moment; that takes no longer
+    /// than a few of these pauses.
+    fn load_patiently(&mut self) -> Result<Snapshot, StateError> {
+        let mut tries = 0;
+        loop {
+            match self.load() {
+                Err(error)
+                    if tries < 4
+                        && !self.is_locked()
+                        && matches!(error.problem, StateProblem::NotJson(_) | StateProblem::NotUtf8(_)) =>
+                {
+                    tries += 1;
+                    thread::sleep(Duration::from_millis(5 << tries));
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn load(&mut self) -> Result<Snapshot, StateError> {
+        self.recovery = None;
+        let target = self.target_bytes()?;
+        let source = match &self.options.read_from {
+            None => target.clone(),
+            Some(path) => Arc::from(read_file(path)?),
+        };
+        let decoded = decode_state(&source).map_err(|problem| {
+            StateError::new(self.options.read_from.as_deref().unwrap_or(&self.path), problem)
+        });
+        let path = self.journal_path();
+        let Some(leftover) = journal::read(&path)? else {
+            let state = decoded?.unwrap_or_default();
+            return Ok(Snapshot {
+                state: Arc::new(state),
+                fingerprint: journal::fingerprint(&source),
+                exists: !source.is_empty(),
+                unsettled: None,
+            });
+        };
+        self.resolve(leftover, &source, &target, decoded)
+    }
+
+    /// The table at the top of this file.
+    fn resolve(
+        &mut self,
+        leftover: Leftover,
+        source: &[u8],
+        target: &[u8],
+        decoded: Result<Option<State>, StateError>,
+    ) -> Result<Snapshot, StateError> {
+        let fingerprint = journal::fingerprint(source);
+        let exists = !source.is_empty();
+        let Some(header) = &leftover.header else {
+            return Ok(Snapshot {
+                state: Arc::new(decoded?.unwrap_or_default()),
+                fingerprint,
+                exists,
+                unsettled: Some(Unsettled::RemoveJournal),
+            });
+        };
+        let at_base = header.state == fingerprint;
+        let state = if let Some(finished) = &leftover.finished {
+            let text = encode_state(finished).map_err(|problem| StateError::new(&self.path, problem))?;
+            if text.as_bytes() == target {
+                return Ok(Snapshot {
+                    state: Arc::new(finished.clone()),
+                    fingerprint: journal::fingerprint(target),
+                    exists: true,
+                    unsettled: Some(Unsettled::RemoveJournal),
+                });
+            }
+            if !at_base && decode_state(target).is_ok_and(|state| state.is_some()) {
+                return Err(self.foreign(header, decoded));
+            }
+            finished.clone()
+        } else {
+            if !at_base {
+                return Err(self.foreign(header, decoded));
+            }
+            let mut state = decoded?.unwrap_or_default();
+            for change in &leftover.changes {
+                state.set_instance(&change.address, &change.provider, change.instance.clone());
+            }
+            state.lineage.clone_from(&header.lineage);
+            state.serial = header.serial + 1;
+            state.terraform_version.clone_from(&self.options.terraform_version);
+            state
+        };
+        self.recovery = Some(Recovery {
+            journal: self.journal_path(),
+            changes: leftover.changes.len(),
+            ignored_bytes: leftover.ignored_bytes,
+            folded: false,
+        });
+        Ok(Snapshot { state: Arc::new(state), fingerprint, exists: true, unsettled: Some(Unsettled::Write) })
+    }
+
+    fn foreign(&self, header: &journal::Header, decoded: Result<Option<State>, StateError>) -> StateError {
+        let state = match decoded {
+            Ok(Some(state)) => format!("lineage \"{}\", serial {}", state.lineage, state.serial),
+            Ok(None) => "no state".to_owned(),
+            Err(_) => "a file that cannot be read".to_owned(),
+        };
+        let journal = format!("lineage \"{}\", serial {}", header.lineage, header.serial);
+        StateError::new(
+            &self.path,
+            StateProblem::ForeignJournal { path: self.journal_path(), journal, state },
+        )
+    }
+
+    fn check_unchanged(&self) -> Result<(), StateError> {
+        let now = match &self.options.read_from {
+            None => self.target_bytes()?,
+            Some(path) => read_file(path)?.into(),
+        };
+        match &self.read {
+            Some(read) if read.fingerprint != journal::fingerprint(&now) => {
+                Err(StateError::new(&self.path, StateProblem::ChangedMeanwhile))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn target_bytes(&self) -> Result<Arc<[u8]>, StateError> {
+        let Some(lock) = &self.lock else {
+            return read_file(&self.path).map(Into::into);
+        };
+        let read = || {
+            let mut file = lock.file()?;
+            let mut bytes = Vec::new();
+            file.seek(SeekFrom::Start(0))?;
+            file.read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        read()
+            .map(Into::into)
+            .map_err(|error| StateError::new(&self.path, StateProblem::io("read the state")(error)))
+    }
+
+    fn journal_path(&self) -> PathBuf {
+        beside(&self.path, ".journal")
+    }
+}
+
+/// A file's bytes; none where there is no file.
+fn read_file(path: &Path) -> Result<Vec<u8>, StateError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(StateError::new(path, StateProblem::io("read the state")(error))),
+    }
+}
+
+/// `.NAME` and a suffix, in the directory of `path`; a leading dot is not doubled.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let dot = if name.starts_with('.') { "" } else { "." };
+    path.with_file_name(format!("{dot}{name}{suffix}"))
+}

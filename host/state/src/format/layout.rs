@@ -1,0 +1,221 @@
+//! JSON text: taking white space out and putting it in.
+
+/// The text without white space between its parts. Strings and numbers stay as
+/// they are written.
+pub(crate) fn compact(json: &str) -> String {
+    let mut compacted = String::with_capacity(json.len());
+    let mut rest = json;
+    while !rest.is_empty() {
+        let end = rest.find(['"', ' ', '\t', '\n', '\r']).unwrap_or(rest.len());
+        let (plain, found) = rest.split_at(end);
+        compacted.push_str(plain);
+        if found.starts_with('"') {
+            let (string, after) = split_string(found);
+            compacted.push_str(string);
+            rest = after;
+        } else {
+            rest = found.trim_start_matches([' ', '\t', '\n', '\r']);
+        }
+    }
+    compacted
+}
+
+/// Compact JSON with two spaces for each level and a line for each part, as Go
+/// lays it out: empty objects and arrays on one line; `<`, `>`, `&` and the two
+/// Unicode line separators escaped inside strings.
+pub(crate) fn indent(json: &str) -> String {
+    let mut laid_out = String::with_capacity(json.len() * 2);
+    let mut depth = 0usize;
+    let mut rest = json;
+    while let Some(first) = rest.chars().next() {
+        match first {
+            '"' => {
+                let (string, after) = split_string(rest);
+                push_escaped(&mut laid_out, string);
+                rest = after;
+                continue;
+            }
+            '{' | '[' => {
+                laid_out.push(first);
+                if let Some(closing @ ('}' | ']')) = rest[1..].chars().next() {
+                    laid_out.push(closing);
+                    rest = &rest[2..];
+                    continue;
+                }
+                depth += 1;
+                new_line(&mut laid_out, depth);
+            }
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                new_line(&mut laid_out, depth);
+                laid_out.push(first);
+            }
+            ',' => {
+                laid_out.push(',');
+                new_line(&mut laid_out, depth);
+            }
+            ':' => laid_out.push_str(": "),
+            _ => {
+                let end = rest.find([',', '}', ']']).unwrap_or(rest.len());
+                laid_out.push_str(&rest[..end]);
+                rest = &rest[end..];
+                continue;
+            }
+        }
+        rest = &rest[1..];
+    }
+    laid_out
+}
+
+fn new_line(laid_out: &mut String, depth: usize) {
+    laid_out.push('\n');
+    for _ in 0..depth {
+        laid_out.push_str("  ");
+    }
+}
+
+/// Splits behind the string at whose opening quote `text` starts.
+fn split_string(text: &str) -> (&str, &str) {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return text.split_at(at + 1),
+            _ => {}
+        }
+    }
+    (text, "")
+}
+
+fn push_escaped(laid_out: &mut String, string: &str) {
+    let mut rest = string;
+    while let Some(at) = rest.find(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+        let (plain, found) = rest.split_at(at);
+        laid_out.push_str(plain);
+        let mut characters = found.chars();
+        match characters.next() {
+            Some('<') => laid_out.push_str("\\u003c"),
+            Some('>') => laid_out.push_str("\\u003e"),
+            Some('&') => laid_out.push_str("\\u0026"),
+            Some('\u{2028}') => laid_out.push_str("\\u2028"),
+            _ => laid_out.push_str("\\u2029"),
+        }
+        rest = characters.as_str();
+    }
+    laid_out.push_str(rest);
+}
+
+/// A JSON string.
+pub(crate) fn push_string(json: &mut String, text: &str) {
+    json.push('"');
+    let mut start = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte >= b' ' && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        json.push_str(&text[start..at]);
+        start = at + 1;
+        match byte {
+            b'"' => json.push_str("\\\""),
+            b'\\' => json.push_str("\\\\"),
+            b'\n' => json.push_str("\\n"),
+            b'\r' => json.push_str("\\r"),
+            b'\t' => json.push_str("\\t"),
+            0x08 => json.push_str("\\b"),
+            0x0c => json.push_str("\\f"),
+            _ => {
+                let digits = b"0123456789abcdef";
+                json.push_str("\\u00");
+                json.push(char::from(digits[usize::from(byte >> 4)]));
+                json.push(char::from(digits[usize::from(byte & 15)]));
+            }
+        }
+    }
+    json.push_str(&text[start..]);
+    json.push('"');
+}
+
+/// A JSON object or array under construction: puts the commas.
+pub(crate) struct Parts<'a> {
+    json: &'a mut String,
+    closing: char,
+    any: bool,
+}
+
+impl<'a> Parts<'a> {
+    pub(crate) fn object(json: &'a mut String) -> Self {
+        json.push('{');
+        Self { json, closing: '}', any: false }
+    }
+
+    pub(crate) fn array(json: &'a mut String) -> Self {
+        json.push('[');
+        Self { json, closing: ']', any: false }
+    }
+
+    /// Where the next element of an array goes.
+    pub(crate) fn item(&mut self) -> &mut String {
+        if self.any {
+            self.json.push(',');
+        }
+        self.any = true;
+        self.json
+    }
+
+    /// Where the value of a member of an object goes.
+    pub(crate) fn member(&mut self, name: &str) -> &mut String {
+        let json = self.item();
+        push_string(json, name);
+        json.push(':');
+        json
+    }
+
+    pub(crate) fn text(&mut self, name: &str, value: &str) {
+        push_string(self.member(name), value);
+    }
+
+    pub(crate) fn number(&mut self, name: &str, value: u64) {
+        self.member(name).push_str(&value.to_string());
+    }
+
+    /// A member that is only there when it is true.
+    pub(crate) fn flag(&mut self, name: &str, value: bool) {
+        if value {
+            self.member(name).push_str("true");
+        }
+    }
+
+    pub(crate) fn end(self) {
+        self.json.push(self.closing);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn laid_out_as_go_does() {
+        let compacted = compact("{ \"a b\" :\t[ 1.50,{ } ,[\n], \"<\\\" ] & \u{2028}\" ],\"c\":null }");
+        assert_eq!(compacted, "{\"a b\":[1.50,{},[],\"<\\\" ] & \u{2028}\"],\"c\":null}");
+        let expected = "{\n  \"a b\": [\n    1.50,\n    {},\n    [],\n    \"\\u003c\\\" ] \\u0026 \\u2028\"\n  ],\n  \"c\": null\n}";
+        assert_eq!(indent(&compacted), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn strings_are_strings(text in any::<String>()) {
+            let mut json = String::new();
+            push_string(&mut json, &text);
+            prop_assert_eq!(serde_json::from_str::<String>(&indent(&json)).unwrap(), text);
+        }
+
+        #[test]
+        fn any_text_is_answered(text in "[\\[\\]{}:, \"\\\\a\n<]{0,40}") {
+            let _ = indent(&compact(&text));
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Text to state.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use wardian_plugin::{AbsoluteResourceAddress, ModuleInstance, ProviderConfigAddress, ResourceMode};
+use wardian_value::Str;
+
+use super::instance::{StoredObject, collect_instances};
+use super::output::decode_output;
+use crate::checks::{CheckKind, CheckObject, CheckResult, CheckStatus};
+use crate::error::StateProblem;
+use crate::model::{Resource, State};
+
+#[derive(Deserialize)]
+struct Version {
+    version: Option<u64>,
+    terraform_version: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct StoredState<'a> {
+    terraform_version: Option<String>,
+    serial: u64,
+    lineage: String,
+    #[serde(borrow, default)]
+    outputs: BTreeMap<String, StoredOutput<'a>>,
+    #[serde(borrow, default)]
+    resources: Vec<StoredResource<'a>>,
+    check_results: Option<Vec<StoredCheck>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct StoredOutput<'a> {
+    #[serde(borrow)]
+    pub(super) value: &'a RawValue,
+    #[serde(rename = "type", borrow)]
+    pub(super) ty: &'a RawValue,
+    pub(super) sensitive: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct StoredResource<'a> {
+    module: Option<String>,
+    mode: String,
+    #[serde(rename = "type")]
+    type_name: String,
+    name: String,
+    provider: String,
+    #[serde(borrow)]
+    instances: Vec<StoredObject<'a>>,
+}
+
+#[derive(Deserialize)]
+struct StoredCheck {
+    object_kind: String,
+    config_addr: String,
+    status: String,
+    objects: Option<Vec<StoredCheckObject>>,
+}
+
+#[derive(Deserialize)]
+struct StoredCheckObject {
+    object_addr: String,
+    status: String,
+    failure_messages: Option<Vec<String>>,
+}
+
+/// Reads a state file's bytes. An empty file is no state.
+///
+/// # Errors
+///
+/// Where the bytes are no state file of version 4, with the place.
+pub fn decode(bytes: &[u8]) -> Result<Option<State>, StateProblem> {
+    let text = std::str::from_utf8(bytes).map_err(|error| StateProblem::NotUtf8(error.valid_up_to()))?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let version: Version = serde_json::from_str(text).map_err(StateProblem::NotJson)?;
+    match version.version {
+        None => return Err(StateProblem::NoVersion),
+        Some(0) => return Err(StateProblem::VersionZero),
+        Some(version @ 1..=3) => return Err(StateProblem::OldVersion { version }),
+        Some(super::FORMAT_VERSION) => {}
+        Some(newer) => {
+            let writer = version.terraform_version.unwrap_or_default();
+            return Err(StateProblem::NewVersion { version: newer, writer });
+        }
+    }
+    let stored: StoredState<'_> = serde_json::from_str(text).map_err(StateProblem::NotJson)?;
+    decode_version_4(stored).map(Some)
+}
+
+fn decode_version_4(stored: StoredState<'_>) -> Result<State, StateProblem> {
+    let terraform_version = stored.terraform_version.unwrap_or_default();
+    if !terraform_version.is_empty() && semver::Version::parse(&terraform_version).is_err() {
+        return Err(StateProblem::WriterVersion(terraform_version));
+    }
+    let mut outputs = BTreeMap::new();
+    for (name, output) in stored.outputs {
+        let value = decode_output(&name, output)?;
+        outputs.insert(Str::new(&name), value);
+    }
+    let mut state = State {
+        lineage: stored.lineage,
+        serial: stored.serial,
+        terraform_version,
+        outputs,
+        check_results: stored
+            .check_results
+            .map(|results| results.into_iter().map(check).collect())
+            .transpose()?,
+        ..State::default()
+    };
+    for resource in stored.resources {
+        add_resource(&mut state, resource)?;
+    }
+    Ok(state)
+}
+
+fn add_resource(state: &mut State, stored: StoredResource<'_>) -> Result<(), StateProblem> {
+    let dot = if stored.module.as_deref().unwrap_or_default().is_empty() { "" } else { "." };
+    let place =
+        format!("{}{dot}{}.{}", stored.module.as_deref().unwrap_or_default(), stored.type_name, stored.name);
+    let invalid = |problem: &str| StateProblem::Invalid {
+        place: format!("resource {place}"),
+        problem: problem.to_owned(),
+    };
+    let address_error = |error| StateProblem::Address { place: format!("resource {place}"), error };
+    let mode = match stored.mode.as_str() {
+        "managed" => ResourceMode::Managed,
+        "data" => ResourceMode::Data,
+        other => return Err(invalid(&format!("the mode {other:?} is not known"))),
+    };
+    if stored.type_name.is_empty() || stored.name.is_empty() {
+        return Err(invalid("its type or its name is empty"));
+    }
+    let module: ModuleInstance = match stored.module.as_deref() {
+        None | Some("") => ModuleInstance::root(),
+        Some(text) => text.parse().map_err(address_error)?,
+    };
+    let provider: ProviderConfigAddress = stored.provider.parse().map_err(address_error)?;
+    let address = AbsoluteResourceAddress {
+        module,
+        mode,
+        type_name: stored.type_name.into(),
+        name: stored.name.into(),
+    };
+    let instances = collect_instances(stored.instances, &address.to_string())?;
+    // Terraform itself leaves a resource without instances behind in some
+    // states; there is nothing in it to keep.
+    if instances.is_empty() {
+        return Ok(());
+    }
+    match state.resource(&address) {
+        None => state.set_resource(address, Resource { provider, instances }),
+        Some(earlier) => {
+            let mut merged = earlier.clone();
+            for (key, instance) in instances {
+                if merged.instances.insert(key.clone(), instance).is_some() {
+                    return Err(StateProblem::Invalid {
+                        place: format!("resource {}", address.instance(key)),
+                        problem: "this instance occurs more than once".to_owned(),
+                    });
+                }
+            }
+            state.set_resource(address, merged);
+        }
+    }
+    Ok(())
+}
+
+fn check(stored: StoredCheck) -> Result<CheckResult, StateProblem> {
+    let place = format!("check result of {}", stored.config_addr);
+    let invalid = |problem: String| StateProblem::Invalid { place: place.clone(), problem };
+    let status = |text: &str| {
+        CheckStatus::parse(text).ok_or_else(|| invalid(format!("the status {text:?} is not known")))
+    };
+    let objects = match stored.objects {
+        None => None,
+        Some(objects) => Some(
+            objects
+                .into_iter()
+                .map(|object| {
+                    Ok(CheckObject {
+                        status: status(&object.status)?,
+                        address: object.object_addr.into(),
+                        failure_messages: object.failure_messages.unwrap_or_default(),
+                    })
+                })
+                .collect::<Result<_, StateProblem>>()?,
+        ),
+    };
+    Ok(CheckResult {
+        kind: CheckKind::parse(&stored.object_kind)
+            .ok_or_else(|| invalid(format!("the kind {:?} is not known", stored.object_kind)))?,
+        status: status(&stored.status)?,
+        config_address: stored.config_addr.into(),
+        objects,
+    })
+}

@@ -1,0 +1,127 @@
+//! Reading the journal that an interrupted run left.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
+
+use super::{CHECKSUM_LENGTH, FORMAT, line_checksum};
+use crate::error::{StateError, StateProblem};
+use crate::format::{decode_instance, decode_state};
+use crate::model::{Instance, State};
+
+/// What can be read of a journal.
+#[derive(Debug, Default)]
+pub(crate) struct Leftover {
+    /// Missing where not even the first line is whole.
+    pub(crate) header: Option<Header>,
+    /// In the order in which they were made.
+    pub(crate) changes: Vec<Change>,
+    /// The state that was about to be written.
+    pub(crate) finished: Option<State>,
+    /// Of the last line that counts.
+    pub(super) checksum: String,
+    /// Of all lines that count.
+    pub(super) length: u64,
+    /// Bytes behind them.
+    pub(crate) ignored_bytes: usize,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Header {
+    pub(crate) wardian_journal: u64,
+    pub(crate) lineage: String,
+    pub(crate) serial: u64,
+    pub(crate) state: String,
+}
+
+/// What one instance became.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) address: ResourceInstanceAddress,
+    pub(crate) provider: ProviderConfigAddress,
+    pub(crate) instance: Instance,
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    address: Option<String>,
+    provider: Option<String>,
+    #[serde(borrow)]
+    objects: Option<&'a RawValue>,
+    #[serde(rename = "final", borrow)]
+    finished: Option<&'a RawValue>,
+}
+
+/// Reads a journal; `None` where there is none.
+pub(crate) fn read(path: &Path) -> Result<Option<Leftover>, StateError> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(StateError::new(path, StateProblem::io("read the journal")(error))),
+    };
+    parse(&bytes).map(Some).map_err(|problem| {
+        StateError::new(path, StateProblem::DamagedJournal { path: path.to_owned(), problem })
+    })
+}
+
+pub(super) fn parse(bytes: &[u8]) -> Result<Leftover, String> {
+    let mut leftover = Leftover::default();
+    let mut rest = bytes;
+    while let Some((json, checksum, after)) = next_line(rest, &leftover.checksum) {
+        if leftover.header.is_none() {
+            let header: Header = serde_json::from_str(json).map_err(|error| error.to_string())?;
+            if header.wardian_journal != FORMAT {
+                return Err(format!("its format {} is not known here", header.wardian_journal));
+            }
+            leftover.header = Some(header);
+        } else {
+            // The checksum says that this was written as it is here, so what
+            // cannot be understood is from a program that knows more.
+            leftover.understand(json)?;
+        }
+        leftover.checksum = checksum;
+        rest = after;
+    }
+    if leftover.header.is_none() && bytes.contains(&b'\n') {
+        return Err("its first line is damaged".to_owned());
+    }
+    leftover.ignored_bytes = rest.len();
+    leftover.length = (bytes.len() - rest.len()) as u64;
+    Ok(leftover)
+}
+
+/// The first line's JSON and checksum, if the line is whole, and what is behind.
+fn next_line<'a>(bytes: &'a [u8], previous: &str) -> Option<(&'a str, String, &'a [u8])> {
+    let end = bytes.iter().position(|byte| *byte == b'\n')?;
+    let line = std::str::from_utf8(bytes.get(..end)?).ok()?;
+    let (checksum, json) = line.split_at_checked(CHECKSUM_LENGTH)?;
+    let json = json.strip_prefix(' ')?;
+    (line_checksum(previous, json) == checksum).then(|| (json, checksum.to_owned(), &bytes[end + 1..]))
+}
+
+impl Leftover {
+    fn understand(&mut self, json: &str) -> Result<(), String> {
+        let line: Line<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        match line {
+            Line { finished: Some(state), .. } => {
+                self.finished =
+                    decode_state(state.get().as_bytes()).map_err(|problem| problem.to_string())?;
+            }
+            Line { address: Some(address), provider: Some(provider), objects: Some(objects), .. } => {
+                let instance =
+                    decode_instance(objects.get(), &address).map_err(|problem| problem.to_string())?;
+                self.changes.push(Change {
+                    address: address.parse().map_err(|error| format!("{error}"))?,
+                    provider: provider.parse().map_err(|error| format!("{error}"))?,
+                    instance,
+                });
+            }
+            _ => return Err("it holds a record that is not known here".to_owned()),
+        }
+        Ok(())
+    }
+}
