@@ -5,7 +5,7 @@
 //!    methods is taken; see [`crate::sources`].
 //! 2. The chosen package is opened and compared with the lock file. What a
 //!    missing hash means depends on where the package came from, which its
-//!    [`Trust`](crate::package::Trust) says:
+//!    [`Trust`] says:
 //!
 //! | lock entry | embedded plugin | component from a mirror | native package |
 //! |---|---|---|---|
@@ -93,8 +93,8 @@ pub enum LockFilePolicy {
     /// It follows the selection.
     #[default]
     Update,
-    /// A change is an error; a mere further hash is only noticed
-    /// (`-lockfile=readonly`).
+    /// Another provider or version is an error; a further hash is only noticed,
+    /// other constraints are not even that (`-lockfile=readonly`).
     ReadOnly,
 }
 
@@ -149,9 +149,9 @@ pub enum LockChange {
     Unchanged,
     /// There was none before.
     Created,
-    /// Only by hashes.
-    HashesAdded,
-    /// By providers, versions or constraints.
+    /// Only by constraints or hashes.
+    DetailsChanged,
+    /// By providers or versions.
     Changed,
 }
 
@@ -267,7 +267,7 @@ pub fn select(
     if options.lock_file == LockFilePolicy::ReadOnly {
         match lock_change {
             LockChange::Unchanged => {}
-            LockChange::HashesAdded => {
+            LockChange::DetailsChanged => {
                 notices.retain(|notice| !matches!(notice, Notice::EmbeddedHashAdded { .. }));
                 notices.extend(hashes_not_recorded(lock, &new_lock));
                 new_lock = lock.clone();
@@ -404,11 +404,11 @@ fn lock_change(old: &LockFile, new: &LockFile) -> LockChange {
     if old.providers.is_empty() {
         return LockChange::Created;
     }
-    let same_but_hashes = old.providers.len() == new.providers.len()
+    let same_versions = old.providers.len() == new.providers.len()
         && old.providers.iter().zip(&new.providers).all(|((old_address, old), (new_address, new))| {
-            old_address == new_address && old.version == new.version && old.constraints == new.constraints
+            old_address == new_address && old.version == new.version
         });
-    if same_but_hashes { LockChange::HashesAdded } else { LockChange::Changed }
+    if same_versions { LockChange::DetailsChanged } else { LockChange::Changed }
 }
 
 fn hashes_not_recorded(old: &LockFile, new: &LockFile) -> Vec<Notice> {
@@ -430,9 +430,6 @@ fn describe_changes(old: &LockFile, new: &LockFile) -> Vec<String> {
             None => changes.push(format!("{name} {} would be added", entry.version)),
             Some(known) if known.version != entry.version => {
                 changes.push(format!("{name} would change from {} to {}", known.version, entry.version));
-            }
-            Some(known) if known.constraints != entry.constraints => {
-                changes.push(format!("the constraints on {name} would become \"{}\"", entry.constraints));
             }
             Some(_) => {}
         }

@@ -148,7 +148,7 @@ fn a_lock_file_by_terraform_gains_the_embedded_hash() {
 
     world.options.lock_file = LockFilePolicy::Update;
     let selection = world.init();
-    assert_eq!(selection.lock_change, LockChange::HashesAdded);
+    assert_eq!(selection.lock_change, LockChange::DetailsChanged);
     assert_eq!(
         selection.notices,
         [Notice::EmbeddedHashAdded { address: address("random"), version: version("3.7.2") }]
@@ -227,7 +227,7 @@ fn a_catalogue_that_is_excluded_is_not_used() {
     // Back to the catalogue: the copy in the data directory goes.
     world.installation.methods.pop();
     let selection = world.init();
-    assert_eq!(selection.lock_change, LockChange::HashesAdded);
+    assert_eq!(selection.lock_change, LockChange::DetailsChanged);
     assert_eq!(world.resolved_bytes("random"), EMBEDDED);
 }
 
@@ -292,6 +292,15 @@ fn a_read_only_lock_file_may_not_change() {
     world.options.lock_file = LockFilePolicy::ReadOnly;
     assert!(world.error().contains("hashicorp/random 3.7.2 would be added"));
     assert!(matches!(world.resolve().unwrap_err().as_slice(), [ResolveError::NotLocked(_)]));
+
+    world.options.lock_file = LockFilePolicy::Update;
+    world.init();
+    world.options.lock_file = LockFilePolicy::ReadOnly;
+    world.requirements.add(address("random"), Constraints::exactly(version("3.7.2")), "child.tf:1");
+    let selection = world.select().unwrap();
+    assert_eq!((selection.lock_change, selection.notices.len()), (LockChange::Unchanged, 0));
+    world.requirements = Requirements::default();
+    assert!(world.error().contains("hashicorp/random is no longer required"));
 }
 
 #[test]
