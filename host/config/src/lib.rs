@@ -1,1 +1,35 @@
-//! wardian-config
+//! Configurations: the files of a directory and of the modules it calls, as a
+//! tree of typed blocks.
+//!
+//! Reads files through [`Files`] and nothing else; knows no environment, no
+//! terminal, no state and no engine. It evaluates nothing but constants: what
+//! depends on anything else is handed on as an [`wardian_lang::Expression`] or a
+//! [`wardian_lang::Body`], and [`decode_body`] turns the latter into a value once
+//! somebody has a schema and a scope.
+//!
+//! Always holds: whatever the files hold, loading gives a configuration or
+//! diagnostics, as many of them as one run can find, and never panics; a block
+//! or argument that is not understood is an error, never dropped.
+
+mod blocks;
+mod configuration;
+mod content;
+mod decode;
+mod files;
+mod load;
+mod module;
+mod names;
+mod providers;
+mod variables;
+
+pub use blocks::{
+    Backend, Check, Condition, IgnoreChanges, Import, Lifecycle, Local, ModuleCall, Moved, Output,
+    ProviderConfig, ProviderReference, Provisioner, Removed, RequiredProvider, RequiredVersion, Resource,
+    Variable,
+};
+pub use configuration::{Configuration, ModuleNode, Requirement};
+pub use decode::{decode_body, references, span_of};
+pub use files::{DiskFiles, Files, MemoryFiles};
+pub use load::{load_root, load_root_from};
+pub use module::{Module, ResourceKey};
+pub use variables::{VariableInputs, VariableSource, VariableText, root_variables};

@@ -1,0 +1,23 @@
+//! The blocks of a module, typed. Each kind has a file that says how it is read.
+
+mod check;
+mod lifecycle;
+mod local;
+mod module_call;
+mod output;
+mod provider;
+mod refactoring;
+mod resource;
+mod settings;
+mod variable;
+
+pub use check::{Check, Condition};
+pub use lifecycle::{IgnoreChanges, Lifecycle};
+pub use local::Local;
+pub use module_call::ModuleCall;
+pub use output::Output;
+pub use provider::{ProviderConfig, ProviderReference};
+pub use refactoring::{Import, Moved, Removed};
+pub use resource::{Provisioner, Resource};
+pub use settings::{Backend, RequiredProvider, RequiredVersion};
+pub use variable::Variable;

@@ -1,0 +1,79 @@
+//! Where configurations are read from.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Reading files, and nothing else.
+pub trait Files {
+    /// The names of the files in a directory, links to files among them, in any
+    /// order.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such directory or it cannot be read.
+    fn list(&self, directory: &Path) -> io::Result<Vec<String>>;
+
+    /// A file's content.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be read.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+}
+
+/// The files of the system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DiskFiles;
+
+impl Files for DiskFiles {
+    fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                continue;
+            }
+            if let Ok(name) = entry.file_name().into_string() {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        fs::read(path)
+    }
+}
+
+/// Files in memory: a configuration inside a plan file, or one in a test.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryFiles {
+    files: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl MemoryFiles {
+    /// Files by path.
+    pub fn new<P: Into<PathBuf>, B: Into<Vec<u8>>>(files: impl IntoIterator<Item = (P, B)>) -> Self {
+        Self { files: files.into_iter().map(|(path, bytes)| (path.into(), bytes.into())).collect() }
+    }
+}
+
+impl Files for MemoryFiles {
+    fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
+        let directory = if directory == Path::new(".") { Path::new("") } else { directory };
+        let below = self.files.keys().filter(|path| path.starts_with(directory));
+        if directory != Path::new("") && below.clone().next().is_none() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(below
+            .filter(|path| path.parent() == Some(directory))
+            .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
+            .collect())
+    }
+
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.files.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
