@@ -13,6 +13,7 @@ mod provider;
 mod provisioner;
 mod schema;
 mod source;
+mod subject;
 pub mod version;
 
 pub use diagnostic::{PluginDiagnostic, PluginDiagnostics, Severity, has_errors};
@@ -25,3 +26,4 @@ pub use provider::*;
 pub use provisioner::Provisioner;
 pub use schema::*;
 pub use source::ProviderSource;
+pub use subject::{current_subject, on_behalf_of};

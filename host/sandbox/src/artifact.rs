@@ -1,0 +1,112 @@
+//! From bytes to a component that can be run.
+
+use std::time::Instant;
+
+use sha2::{Digest as _, Sha256};
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::code_cache::{CodeCache, Entry};
+use crate::error::{LoadError, chain};
+
+/// The SHA-256 of a component.
+pub type ComponentDigest = [u8; 32];
+
+/// What is worth telling while plugins are loaded.
+#[derive(Clone, Debug)]
+pub enum LoadEvent {
+    /// There is no compiled code: this takes a while.
+    Compiling {
+        /// The plugin.
+        plugin: String,
+        /// The component's size.
+        bytes: usize,
+    },
+    /// That is done.
+    Compiled {
+        /// The plugin.
+        plugin: String,
+        /// How long it took.
+        took: std::time::Duration,
+    },
+}
+
+/// Reads a component, from the cache of compiled code where it is there.
+///
+/// `known` is the digest of `bytes` where the caller is certain of it, as for
+/// what is embedded in the program: then the bytes are not even touched when the
+/// code is in the cache.
+pub(crate) fn read(
+    engine: &Engine,
+    cache: Option<&CodeCache>,
+    plugin: &str,
+    bytes: &[u8],
+    digest: &ComponentDigest,
+    tell: &dyn Fn(LoadEvent),
+) -> Result<Component, LoadError> {
+    if let Some(component) = cache.and_then(|cache| cache.get(digest)).and_then(|entry| {
+        deserialize(engine, &entry)
+            .inspect_err(|error| tracing::warn!(plugin, %error, "compiled code is of no use"))
+            .ok()
+    }) {
+        return Ok(component);
+    }
+    check_kind(plugin, bytes)?;
+    tell(LoadEvent::Compiling { plugin: plugin.to_owned(), bytes: bytes.len() });
+    let started = Instant::now();
+    let component = Component::from_binary(engine, bytes)
+        .map_err(|error| LoadError::Invalid { plugin: plugin.to_owned(), reason: chain(&error) })?;
+    tell(LoadEvent::Compiled { plugin: plugin.to_owned(), took: started.elapsed() });
+    if let Some(cache) = cache {
+        keep(cache, digest, &component);
+    }
+    Ok(component)
+}
+
+/// A cache that cannot be written costs time, not correctness.
+fn keep(cache: &CodeCache, digest: &ComponentDigest, component: &Component) {
+    match component.serialize() {
+        Ok(code) => {
+            if let Err(error) = cache.put(digest, &code) {
+                tracing::warn!(%error, "compiled code cannot be kept");
+            }
+        }
+        Err(error) => tracing::warn!(%error, "compiled code cannot be kept"),
+    }
+}
+
+#[expect(unsafe_code, reason = "wasmtime cannot check that code is what it compiled; the cache did")]
+fn deserialize(engine: &Engine, entry: &Entry) -> wasmtime::Result<Component> {
+    // SAFETY: the bytes must be what `Component::serialize` made, unchanged. An
+    // `Entry` exists only with a keyed digest over these very bytes, in memory,
+    // that nobody without the key of this user can make; and the key is used for
+    // nothing but what `serialize` returned.
+    unsafe { Component::deserialize(engine, entry.code()) }
+}
+
+/// The digest of what is to be loaded.
+pub(crate) fn digest(bytes: &[u8]) -> ComponentDigest {
+    Sha256::digest(bytes).into()
+}
+
+/// Tells apart what people confuse with components, for a better message than a
+/// parser's.
+fn check_kind(plugin: &str, bytes: &[u8]) -> Result<(), LoadError> {
+    let found = match bytes {
+        [b'\0', b'a', b's', b'm', version @ ..] => match version {
+            [0x0d, 0, 1, 0, ..] => return Ok(()),
+            [1, 0, 0, 0, ..] => {
+                "it is a core WebAssembly module; a plugin has to be built as a component \
+                 (for Rust: for the target wasm32-wasip2)"
+            }
+            _ => "it is WebAssembly of another version",
+        },
+        [] => "it is empty",
+        [0x7f, b'E', b'L', b'F', ..] => "it is a native program or library",
+        [b'M', b'Z', ..] => "it is a native program for Windows",
+        [b'P', b'K', ..] => "it is a ZIP archive",
+        [0x1f, 0x8b, ..] => "it is compressed with gzip",
+        _ => "it does not begin like WebAssembly",
+    };
+    Err(LoadError::NotAComponent { plugin: plugin.to_owned(), found: found.to_owned() })
+}

@@ -1,0 +1,108 @@
+//! What a plugin is able to do: one module for each capability.
+//!
+//! A capability has three moments.
+//!
+//! 1. *Link*: its interfaces are put into the linker, one by one. An interface
+//!    that nothing links cannot be imported: [`crate::imports`] refuses the
+//!    component first and names what it wanted.
+//! 2. *Configure*: an instance is made, and gets what [`crate::Grants`] say. Where
+//!    every component imports an interface whether it needs it or not (Rust's
+//!    standard library imports all of `wasi:cli` and `wasi:filesystem`), this is
+//!    where the capability is given or not: an empty environment, no directory.
+//! 3. *Enter*: a call begins. Budgets are renewed, and what is recorded from here
+//!    on is recorded for that call.
+//!
+//! | capability | interfaces | default |
+//! |---|---|---|
+//! | [`baseline`] | `wasi:cli`, `wasi:clocks`, `wasi:io`, `wasi:random` | always; empty environment, output to the log |
+//! | [`filesystem`] | `wasi:filesystem` | no directory |
+//! | [`log`] | `wardian:plugin/log` | always |
+//!
+//! Seats kept for what is not granted yet are in [`NOT_YET_GRANTED`]: whoever
+//! adds a capability takes its line from there, writes its module, and adds it
+//! to [`ALL`].
+
+mod baseline;
+mod filesystem;
+mod log;
+
+use wasmtime::component::Linker;
+use wasmtime_wasi::WasiCtxBuilder;
+
+use crate::error::GrantError;
+use crate::grants::Grants;
+use crate::imports::InterfaceName;
+use crate::output::Output;
+use crate::state::GuestState;
+
+/// One thing that a plugin may be able to do.
+trait Capability: Sync {
+    /// The interfaces it offers.
+    fn interfaces(&self) -> &'static [InterfaceName<'static>];
+
+    /// Puts them into the linker. Once for each engine.
+    fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()>;
+
+    /// Gives a new instance what was granted.
+    fn configure(&self, new: &mut NewInstance<'_>) -> Result<(), GrantError>;
+
+    /// A call begins.
+    fn enter(&self, state: &mut GuestState);
+}
+
+/// An instance that is about to be made.
+pub(crate) struct NewInstance<'a> {
+    pub(crate) plugin: &'a str,
+    pub(crate) grants: &'a Grants,
+    pub(crate) wasi: &'a mut WasiCtxBuilder,
+    pub(crate) output: &'a Output,
+}
+
+const ALL: [&dyn Capability; 3] = [&baseline::Baseline, &filesystem::Filesystem, &log::Log];
+
+/// Paths of interfaces that plugins may come to have, and what they are for.
+const NOT_YET_GRANTED: [(&str, &str); 6] = [
+    ("wasi:sockets/", "it reaches the network by sockets"),
+    ("wasi:http/", "it reaches the network by HTTP"),
+    ("wasi:config/", "it reads configuration of the host's"),
+    ("wardian:plugin/process", "it runs programs"),
+    ("wardian:plugin/communicator", "it connects to the machine that is provisioned"),
+    ("wardian:plugin/ui", "it shows output, which is for provisioners"),
+];
+
+/// Makes a linker that offers everything in [`ALL`].
+pub(crate) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+    ALL.iter().try_for_each(|capability| capability.link(linker))
+}
+
+/// Gives a new instance what was granted.
+pub(crate) fn configure(new: &mut NewInstance<'_>) -> Result<(), GrantError> {
+    ALL.iter().try_for_each(|capability| capability.configure(new))
+}
+
+/// A call begins.
+pub(crate) fn enter(state: &mut GuestState) {
+    for capability in ALL {
+        capability.enter(state);
+    }
+}
+
+/// All interfaces of the host.
+pub(crate) fn interfaces() -> impl Iterator<Item = &'static InterfaceName<'static>> {
+    ALL.iter().flat_map(|capability| capability.interfaces())
+}
+
+/// Whether the host has an interface that serves the one that is wanted.
+pub(crate) fn offers(wanted: &InterfaceName<'_>) -> bool {
+    interfaces().any(|offered| offered.serves(wanted))
+}
+
+/// What an interface is for that plugins may come to have.
+pub(crate) fn not_yet_granted(path: &str) -> Option<&'static str> {
+    NOT_YET_GRANTED.iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, what)| *what)
+}
+
+/// An interface of WASI 0.2.
+const fn wasi(path: &'static str) -> InterfaceName<'static> {
+    InterfaceName { path, major: 0, minor: 2 }
+}

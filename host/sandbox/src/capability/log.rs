@@ -1,0 +1,69 @@
+//! `wardian:plugin/log`: what a plugin has to say to its author and operator.
+//!
+//! Lines become tracing events of the target `wardian::plugin`, with the plugin,
+//! the call and the resource that they belong to. A plugin can ask beforehand
+//! whether anybody listens. A call's lines share a budget with its standard
+//! output; what goes beyond is dropped, which is said once.
+
+use std::fmt::Write as _;
+
+use wasmtime::component::{HasSelf, Linker};
+
+use super::{Capability, NewInstance};
+use crate::bindings::wardian::plugin::log::{self, Level};
+use crate::error::GrantError;
+use crate::imports::InterfaceName;
+use crate::output::{Severity, is_heard};
+use crate::state::GuestState;
+
+pub(super) struct Log;
+
+impl Capability for Log {
+    fn interfaces(&self) -> &'static [InterfaceName<'static>] {
+        const INTERFACES: &[InterfaceName<'static>] =
+            &[InterfaceName { path: "wardian:plugin/log", major: 0, minor: 1 }];
+        INTERFACES
+    }
+
+    fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+        log::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
+    }
+
+    fn configure(&self, _new: &mut NewInstance<'_>) -> Result<(), GrantError> {
+        Ok(())
+    }
+
+    fn enter(&self, _state: &mut GuestState) {}
+}
+
+impl log::Host for GuestState {
+    fn enabled(&mut self, level: Level) -> wasmtime::Result<bool> {
+        Ok(is_heard(severity(level)))
+    }
+
+    fn write(
+        &mut self,
+        level: Level,
+        module: String,
+        message: String,
+        fields: Vec<(String, String)>,
+    ) -> wasmtime::Result<()> {
+        let mut text = message;
+        for (name, value) in fields {
+            // Writing into a string cannot fail.
+            let _ = write!(text, " {name}={value:?}");
+        }
+        self.output().log(severity(level), &module, &text);
+        Ok(())
+    }
+}
+
+fn severity(level: Level) -> Severity {
+    match level {
+        Level::Trace => Severity::Trace,
+        Level::Debug => Severity::Debug,
+        Level::Info => Severity::Info,
+        Level::Warn => Severity::Warn,
+        Level::Error => Severity::Error,
+    }
+}

@@ -1,0 +1,146 @@
+//! Why a plugin is not loaded, or not started.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why bytes did not become a [`crate::LoadedPlugin`].
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The bytes are something else.
+    #[error("{plugin} is not a WebAssembly component: {found}")]
+    NotAComponent {
+        /// The plugin.
+        plugin: String,
+        /// What the bytes are.
+        found: String,
+    },
+    /// The bytes say that they are a component, and are not a valid one.
+    #[error("{plugin} is not a valid WebAssembly component: {reason}")]
+    Invalid {
+        /// The plugin.
+        plugin: String,
+        /// The whole chain of causes.
+        reason: String,
+    },
+    /// The bytes have another digest than the caller was told.
+    #[error("{plugin} has changed: its SHA-256 is {found}, expected {expected}")]
+    Changed {
+        /// The plugin.
+        plugin: String,
+        /// What was expected, in hexadecimal.
+        expected: String,
+        /// What was found, in hexadecimal.
+        found: String,
+    },
+    /// It imports what no plugin of its world may.
+    #[error("{plugin} imports what it may not have:\n{}", lines(.imports))]
+    Imports {
+        /// The plugin.
+        plugin: String,
+        /// All such imports.
+        imports: Vec<SurplusImport>,
+    },
+    /// It does not offer the interface of a provider.
+    #[error("{plugin} is not a provider: it does not export {missing}{}", exports_instead(.found))]
+    Exports {
+        /// The plugin.
+        plugin: String,
+        /// The interface that is missing.
+        missing: String,
+        /// What it exports.
+        found: Vec<String>,
+    },
+    /// An interface is there under the right name and has another shape.
+    #[error("{plugin} was built against other interfaces than this host has: {reason}")]
+    Mismatch {
+        /// The plugin.
+        plugin: String,
+        /// The whole chain of causes.
+        reason: String,
+    },
+}
+
+/// An import that a plugin may not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SurplusImport {
+    /// The import's name, as it is in the component.
+    pub name: String,
+    /// What would have to be otherwise.
+    pub remedy: String,
+}
+
+impl fmt::Display for SurplusImport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "  - {}: {}", self.name, self.remedy)
+    }
+}
+
+fn lines(imports: &[SurplusImport]) -> String {
+    imports.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn exports_instead(found: &[String]) -> String {
+    if found.is_empty() {
+        return ", and nothing else".into();
+    }
+    format!(" (it exports {})", found.join(", "))
+}
+
+/// Why the sandbox could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("could not set up the WebAssembly engine: {0}")]
+pub struct SandboxError(pub(crate) String);
+
+/// Why code is compiled anew each time instead of being kept.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheRefusal {
+    /// Somebody else could put code there.
+    #[error("{} {problem}", path.display())]
+    Unsafe {
+        /// The directory or file.
+        path: PathBuf,
+        /// What is wrong with it, and what would put it right.
+        problem: String,
+    },
+    /// It could not be read or made.
+    #[error("could not use {}: {source}", path.display())]
+    Unusable {
+        /// The directory or file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// Why a plugin cannot be given what it was granted.
+#[derive(Debug, thiserror::Error)]
+pub enum GrantError {
+    /// A directory is not there or cannot be opened.
+    #[error("could not open the directory {} for {plugin}: {source}", path.display())]
+    Directory {
+        /// The plugin.
+        plugin: String,
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// All causes of an error in one line, the outermost first. Causes that only
+/// repeat what stands before them are left out.
+pub(crate) fn chain(error: &wasmtime::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        let cause = cause.trim();
+        if cause.is_empty() || text.contains(cause) {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(cause);
+    }
+    text
+}

@@ -1,0 +1,156 @@
+//! What a component imports and exports, held against what its world allows,
+//! before anything is linked.
+//!
+//! All surplus imports are reported at once. Names are compared as the linker
+//! does it: by package, interface and semver track (`0.2.x` is one track, `1.x`
+//! another), so that a plugin built against an older minor version is met by
+//! this host's newer one.
+
+use std::fmt;
+
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::capability;
+use crate::error::{LoadError, SurplusImport};
+
+/// The interface that makes a component a provider.
+pub(crate) const PROVIDER: InterfaceName<'static> =
+    InterfaceName { path: "wardian:plugin/provider", major: 0, minor: 1 };
+
+/// Interfaces of types alone, which nothing has to implement.
+const TYPES: InterfaceName<'static> = InterfaceName { path: "wardian:plugin/types", major: 0, minor: 1 };
+
+/// An interface on one semver track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InterfaceName<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) major: u64,
+    /// Tells tracks apart where `major` is 0.
+    pub(crate) minor: u64,
+}
+
+impl<'a> InterfaceName<'a> {
+    /// `None` where the name is not one of an interface with a version.
+    pub(crate) fn parse(name: &'a str) -> Option<Self> {
+        let (path, version) = name.split_once('@')?;
+        path.split_once('/')?;
+        let version = semver::Version::parse(version).ok()?;
+        // A pre-release is on no track.
+        version.pre.is_empty().then_some(Self { path, major: version.major, minor: version.minor })
+    }
+
+    fn same_track(&self, other: &InterfaceName<'_>) -> bool {
+        self.major == other.major && (self.major > 0 || self.minor == other.minor)
+    }
+
+    pub(crate) fn serves(&self, wanted: &InterfaceName<'_>) -> bool {
+        self.path == wanted.path && self.same_track(wanted)
+    }
+}
+
+impl fmt::Display for InterfaceName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.major > 0 {
+            write!(f, "{}@{}", self.path, self.major)
+        } else {
+            write!(f, "{}@{}.{}", self.path, self.major, self.minor)
+        }
+    }
+}
+
+/// Checks a component that is to be a provider.
+pub(crate) fn check_provider(plugin: &str, engine: &Engine, component: &Component) -> Result<(), LoadError> {
+    let shape = component.component_type();
+    let exports: Vec<String> = shape.exports(engine).map(|(name, _)| name.to_owned()).collect();
+    check_exports(plugin, exports)?;
+    let imports: Vec<SurplusImport> = shape.imports(engine).filter_map(|(name, _)| surplus(name)).collect();
+    if imports.is_empty() {
+        return Ok(());
+    }
+    Err(LoadError::Imports { plugin: plugin.to_owned(), imports })
+}
+
+fn check_exports(plugin: &str, exports: Vec<String>) -> Result<(), LoadError> {
+    let is_provider = |name: &String| InterfaceName::parse(name).is_some_and(|name| PROVIDER.serves(&name));
+    if exports.iter().any(is_provider) {
+        return Ok(());
+    }
+    Err(LoadError::Exports { plugin: plugin.to_owned(), missing: PROVIDER.to_string(), found: exports })
+}
+
+fn surplus(import: &str) -> Option<SurplusImport> {
+    let name = InterfaceName::parse(import);
+    if name.is_some_and(|name| TYPES.serves(&name) || capability::offers(&name)) {
+        return None;
+    }
+    let remedy = match name {
+        Some(name) => remedy(&name),
+        None => "it is no interface that this host knows".to_owned(),
+    };
+    Some(SurplusImport { name: import.to_owned(), remedy })
+}
+
+fn remedy(wanted: &InterfaceName<'_>) -> String {
+    if let Some(offered) = capability::interfaces().find(|offered| offered.path == wanted.path) {
+        return format!("this host offers {offered}; the plugin needs another version of the host");
+    }
+    match capability::not_yet_granted(wanted.path) {
+        Some(what) => format!("{what}; this version of the host cannot grant it to a provider"),
+        None => "it is no interface that this host knows".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remedy_of(import: &str) -> Option<String> {
+        surplus(import).map(|surplus| surplus.remedy)
+    }
+
+    #[test]
+    fn what_the_standard_library_imports_is_allowed_in_any_minor_version() {
+        for import in [
+            "wasi:cli/environment@0.2.0",
+            "wasi:io/streams@0.2.6",
+            "wasi:filesystem/types@0.2.99",
+            "wasi:random/insecure-seed@0.2.4",
+            "wardian:plugin/log@0.1.0",
+            "wardian:plugin/log@0.1.7",
+            "wardian:plugin/types@0.1.0",
+        ] {
+            assert_eq!(remedy_of(import), None, "{import}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_granted_is_named_with_its_remedy() {
+        for (import, part) in [
+            ("wasi:sockets/tcp@0.2.6", "network"),
+            ("wasi:http/outgoing-handler@0.2.6", "network"),
+            ("wardian:plugin/process@0.1.0", "programs"),
+            ("wardian:plugin/log@0.2.0", "offers wardian:plugin/log@0.1"),
+            ("wasi:cli/environment@0.3.0", "offers wasi:cli/environment@0.2"),
+            ("acme:keys/vault@1.0.0", "no interface that this host knows"),
+            ("run", "no interface that this host knows"),
+            ("wasi:cli/environment@0.2.0-rc-2023-11-10", "no interface that this host knows"),
+        ] {
+            let remedy = remedy_of(import).unwrap_or_default();
+            assert!(remedy.contains(part), "{import}: {remedy}");
+        }
+    }
+
+    #[test]
+    fn a_component_of_another_world_is_told_what_it_lacks() {
+        let error = check_exports("acme/x", vec!["wasi:cli/run@0.2.6".into()]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "acme/x is not a provider: it does not export wardian:plugin/provider@0.1 \
+             (it exports wasi:cli/run@0.2.6)"
+        );
+        let error = check_exports("acme/x", Vec::new()).unwrap_err();
+        assert!(error.to_string().ends_with("@0.1, and nothing else"), "{error}");
+        assert!(check_exports("acme/x", vec!["wardian:plugin/provider@0.1.4".into()]).is_ok());
+    }
+}

@@ -1,0 +1,89 @@
+//! One instance of a component, and one call on it.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
+use wasmtime::Store;
+
+use crate::bindings::ProviderPlugin;
+use crate::bindings::exports::wardian::plugin::provider::Guest;
+use crate::call::CallContext;
+use crate::failure::Failure;
+use crate::grants::Grants;
+use crate::plugin::Plugin;
+use crate::state::GuestState;
+use crate::ticker::Ticking;
+
+/// A call on its way.
+pub(crate) type Running<'a, R> = Pin<Box<dyn Future<Output = wasmtime::Result<R>> + Send + 'a>>;
+
+/// A component's memory and tables, with a store of their own.
+///
+/// After a failed or cancelled call its state means nothing any more: it must
+/// not be used again. [`crate::pool`] sees to that.
+pub(crate) struct Instance {
+    plugin: Arc<Plugin>,
+    store: Store<GuestState>,
+    exports: ProviderPlugin,
+}
+
+impl Instance {
+    /// Makes an instance. The guest's own start code runs within the limits of a
+    /// call that reaches nothing outside.
+    pub(crate) async fn start(plugin: &Arc<Plugin>, grants: &Grants) -> Result<Self, Failure> {
+        let mut store = GuestState::store(&plugin.engine, &plugin.name, grants, &plugin.limits)
+            .map_err(|error| Failure::NotStarted(error.to_string()))?;
+        let call = CallContext::outside_of_calls(&plugin.name);
+        let running = begin(plugin, &mut store, call)?;
+        let limit = plugin.limits.local_call;
+        let started = timeout(limit, plugin.component.instantiate_async(&mut store)).await;
+        drop(running);
+        let exports = finish(plugin, &mut store, limit, started)?;
+        Ok(Self { plugin: Arc::clone(plugin), store, exports })
+    }
+
+    /// Makes a call.
+    pub(crate) async fn call<R: Send>(
+        &mut self,
+        call: CallContext,
+        limit: Duration,
+        make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
+    ) -> Result<R, Failure> {
+        let running = begin(&self.plugin, &mut self.store, call)?;
+        let exports = self.exports.wardian_plugin_provider();
+        let answer = timeout(limit, make(exports, &mut self.store)).await;
+        drop(running);
+        finish(&self.plugin, &mut self.store, limit, answer)
+    }
+}
+
+/// The guest may run while the guard lives.
+fn begin<'a>(
+    plugin: &'a Plugin,
+    store: &mut Store<GuestState>,
+    call: CallContext,
+) -> Result<Ticking<'a>, Failure> {
+    let ticking = plugin.ticker.start().map_err(Failure::NotStarted)?;
+    store.data_mut().begin(call);
+    store.set_epoch_deadline(1);
+    Ok(ticking)
+}
+
+fn finish<R>(
+    plugin: &Plugin,
+    store: &mut Store<GuestState>,
+    limit: Duration,
+    result: Result<wasmtime::Result<R>, Elapsed>,
+) -> Result<R, Failure> {
+    let Ok(result) = result else {
+        return Err(Failure::TimedOut(limit));
+    };
+    result.map_err(|error| {
+        let state = store.data_mut();
+        let refusal = state.space().take_refusal();
+        Failure::of_guest(&error, state.output().last_words(), refusal, plugin.limits.answer)
+    })
+}

@@ -1,0 +1,312 @@
+//! What a guest says: log lines, standard output, standard error.
+//!
+//! Everything goes to tracing events of the target `wardian::plugin` with the
+//! call that it belongs to. The end of standard error is kept besides: it is
+//! where a guest that gives up says why. Text is bounded per call and shown
+//! without control characters, so that a guest can neither fill a log nor steer
+//! a terminal.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::io::AsyncWrite;
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi_io::async_trait;
+use wasmtime_wasi_io::bytes::Bytes;
+use wasmtime_wasi_io::poll::Pollable;
+use wasmtime_wasi_io::streams::{DynOutputStream, OutputStream, StreamResult};
+
+use crate::call::CallContext;
+
+/// The longest line that is kept together.
+const LONGEST_LINE: usize = 8 << 10;
+/// How much of standard error is kept for the message about a trap.
+const LAST_WORDS: usize = 8 << 10;
+/// The most bytes of one write.
+const LARGEST_WRITE: usize = 64 << 10;
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Out,
+    Error,
+}
+
+/// How much a line matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Severity {
+    Trace,
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+/// One instance's output. Clones are the same output.
+#[derive(Clone)]
+pub(crate) struct Output(Arc<Mutex<Spoken>>);
+
+struct Spoken {
+    call: CallContext,
+    budget: usize,
+    left: usize,
+    out: Vec<u8>,
+    error: Vec<u8>,
+    last_words: Vec<u8>,
+}
+
+impl Output {
+    pub(crate) fn new(call: CallContext, budget: usize) -> Self {
+        Self(Arc::new(Mutex::new(Spoken {
+            call,
+            budget,
+            left: budget,
+            out: Vec::new(),
+            error: Vec::new(),
+            last_words: Vec::new(),
+        })))
+    }
+
+    /// A call begins: what is said from here on is said in it.
+    pub(crate) fn begin(&self, call: CallContext) {
+        let mut spoken = self.lock();
+        spoken.finish_lines();
+        spoken.last_words.clear();
+        spoken.left = spoken.budget;
+        spoken.call = call;
+    }
+
+    /// The call is over. What standard error said at its end, if anything.
+    pub(crate) fn last_words(&self) -> Option<String> {
+        let mut spoken = self.lock();
+        spoken.finish_lines();
+        let words = printable(String::from_utf8_lossy(&spoken.last_words).trim());
+        (!words.is_empty()).then_some(words)
+    }
+
+    pub(crate) fn log(&self, severity: Severity, module: &str, message: &str) {
+        let mut spoken = self.lock();
+        if spoken.afford(message.len() + module.len()) {
+            spoken.say(severity, module, message);
+        }
+    }
+
+    pub(crate) fn stream(&self, stream: Stream) -> impl StdoutStream + use<> {
+        Speaking { output: self.clone(), stream }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Spoken> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Spoken {
+    fn afford(&mut self, length: usize) -> bool {
+        match self.left.checked_sub(length) {
+            Some(left) => {
+                self.left = left;
+                true
+            }
+            None => {
+                if self.left > 0 {
+                    self.left = 0;
+                    self.say(Severity::Warn, "", "further output of this call is dropped");
+                }
+                false
+            }
+        }
+    }
+
+    fn hear(&mut self, stream: Stream, bytes: &[u8]) {
+        // The end of a panic message must be there whatever was said before.
+        if stream == Stream::Error {
+            self.last_words.extend_from_slice(bytes);
+            let surplus = self.last_words.len().saturating_sub(LAST_WORDS);
+            self.last_words.drain(..surplus);
+        }
+        if !self.afford(bytes.len()) {
+            return;
+        }
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let line = self.line(stream);
+            line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") || line.len() > LONGEST_LINE {
+                self.finish_line(stream);
+            }
+        }
+    }
+
+    fn line(&mut self, stream: Stream) -> &mut Vec<u8> {
+        match stream {
+            Stream::Out => &mut self.out,
+            Stream::Error => &mut self.error,
+        }
+    }
+
+    fn finish_lines(&mut self) {
+        self.finish_line(Stream::Out);
+        self.finish_line(Stream::Error);
+    }
+
+    fn finish_line(&mut self, stream: Stream) {
+        let line = std::mem::take(self.line(stream));
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim_end();
+        if !text.is_empty() {
+            let module = match stream {
+                Stream::Out => "stdout",
+                Stream::Error => "stderr",
+            };
+            self.say(Severity::Debug, module, text);
+        }
+    }
+
+    fn say(&self, severity: Severity, module: &str, message: &str) {
+        macro_rules! event {
+            ($level:expr) => {
+                tracing::event!(
+                    target: "wardian::plugin",
+                    $level,
+                    plugin = &*self.call.plugin,
+                    call = self.call.call,
+                    resource = self.call.resource(),
+                    module,
+                    "{}",
+                    printable(message)
+                )
+            };
+        }
+        match severity {
+            Severity::Trace => event!(tracing::Level::TRACE),
+            Severity::Debug => event!(tracing::Level::DEBUG),
+            Severity::Info => event!(tracing::Level::INFO),
+            Severity::Warn => event!(tracing::Level::WARN),
+            Severity::Error => event!(tracing::Level::ERROR),
+        }
+    }
+}
+
+/// Whether anybody listens to lines of a severity.
+pub(crate) fn is_heard(severity: Severity) -> bool {
+    macro_rules! enabled {
+        ($level:expr) => {
+            tracing::enabled!(target: "wardian::plugin", $level)
+        };
+    }
+    match severity {
+        Severity::Trace => enabled!(tracing::Level::TRACE),
+        Severity::Debug => enabled!(tracing::Level::DEBUG),
+        Severity::Info => enabled!(tracing::Level::INFO),
+        Severity::Warn => enabled!(tracing::Level::WARN),
+        Severity::Error => enabled!(tracing::Level::ERROR),
+    }
+}
+
+/// Text without control characters, but for line ends and tabs.
+pub(crate) fn printable(text: &str) -> String {
+    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    text.chars().map(|c| if harmless(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+}
+
+/// Standard output or error of an instance.
+struct Speaking {
+    output: Output,
+    stream: Stream,
+}
+
+impl IsTerminal for Speaking {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Speaking {
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        Box::new(Self { output: self.output.clone(), stream: self.stream })
+    }
+
+    fn p2_stream(&self) -> DynOutputStream {
+        Box::new(Self { output: self.output.clone(), stream: self.stream })
+    }
+}
+
+impl OutputStream for Speaking {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.output.lock().hear(self.stream, &bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(LARGEST_WRITE)
+    }
+}
+
+#[async_trait]
+impl Pollable for Speaking {
+    async fn ready(&mut self) {}
+}
+
+impl AsyncWrite for Speaking {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _context: &mut std::task::Context<'_>,
+        bytes: &[u8],
+    ) -> std::task::Poll<std::io::Result<usize>> {
+        self.output.lock().hear(self.stream, bytes);
+        std::task::Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(
+        self: Pin<&mut Self>,
+        _context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<std::io::Result<()>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(
+        self: Pin<&mut Self>,
+        _context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<std::io::Result<()>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(budget: usize) -> Output {
+        Output::new(CallContext::outside_of_calls(&Arc::from("acme/x")), budget)
+    }
+
+    fn hear(output: &Output, text: &str) {
+        output.lock().hear(Stream::Error, text.as_bytes());
+    }
+
+    #[test]
+    fn last_words_are_those_of_the_call() {
+        let output = output(1_000);
+        hear(&output, "of the call before\n");
+        output.begin(CallContext::outside_of_calls(&Arc::from("acme/x")));
+        assert_eq!(output.last_words(), None);
+        hear(&output, "panicked at ");
+        hear(&output, "lib.rs:1\n\u{1b}[31mred\n");
+        assert_eq!(output.last_words().as_deref(), Some("panicked at lib.rs:1\n\u{fffd}[31mred"));
+    }
+
+    #[test]
+    fn last_words_are_kept_after_a_flood() {
+        let output = output(10);
+        hear(&output, &"x".repeat(3 * LAST_WORDS));
+        hear(&output, "the reason");
+        let words = output.last_words().unwrap();
+        assert!(words.ends_with("the reason"));
+        assert!(words.len() <= LAST_WORDS);
+        assert_eq!(output.lock().left, 0);
+        assert!(output.lock().error.is_empty());
+    }
+}

@@ -1,0 +1,25 @@
+//! A component that is loaded, linked and ready to be instantiated.
+
+use std::sync::Arc;
+
+use tokio::sync::OnceCell;
+use wasmtime::Engine;
+
+use crate::bindings::ProviderPluginPre;
+use crate::limits::Limits;
+use crate::schema::DecodedSchema;
+use crate::state::GuestState;
+use crate::ticker::Ticker;
+
+/// What all provider configurations of one component share.
+pub(crate) struct Plugin {
+    pub(crate) name: Arc<str>,
+    pub(crate) engine: Engine,
+    pub(crate) component: ProviderPluginPre<GuestState>,
+    pub(crate) ticker: Arc<Ticker>,
+    pub(crate) limits: Limits,
+    /// The most instances of one provider configuration at a time.
+    pub(crate) parallelism: usize,
+    /// Asked of the component once, whichever configuration asks first.
+    pub(crate) schema: OnceCell<Arc<DecodedSchema>>,
+}

@@ -1,0 +1,245 @@
+//! The instances of one provider configuration.
+//!
+//! An instance serves one call at a time, so concurrent calls need several. A
+//! call takes an idle instance or makes a new one, and each new one is given the
+//! provider's configuration before its first call that needs it. Only an
+//! instance whose call came to its regular end goes back: one that trapped, ran
+//! out of time or was abandoned half way (its future dropped) is gone with its
+//! memory. So nothing of a broken call reaches another one.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use wardian_plugin::{PluginDiagnostics, has_errors};
+use wasmtime::Store;
+
+use crate::bindings::exports::wardian::plugin::provider::{ConfigureProviderRequest, Guest};
+use crate::call::CallContext;
+use crate::conversion;
+use crate::failure::Failure;
+use crate::grants::Grants;
+use crate::instance::{Instance, Running};
+use crate::plugin::Plugin;
+use crate::state::GuestState;
+
+/// Whether a call needs the provider's configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// It does; it may also wait for a remote system.
+    Configuration,
+    /// Any instance will do.
+    Nothing,
+}
+
+pub(crate) struct Pool {
+    plugin: Arc<Plugin>,
+    grants: Grants,
+    permits: Semaphore,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Idle>,
+    configuration: Option<Arc<Configuration>>,
+}
+
+struct Idle {
+    instance: Instance,
+    configured: Option<Arc<Configuration>>,
+}
+
+/// What every instance is configured with.
+struct Configuration(ConfigureProviderRequest);
+
+/// An instance that is in use. Without [`Lease::give_back`] it is gone.
+pub(crate) struct Lease<'a> {
+    pool: &'a Pool,
+    needs: Needs,
+    in_use: Idle,
+    _permit: SemaphorePermit<'a>,
+}
+
+impl Pool {
+    pub(crate) fn new(plugin: Arc<Plugin>, grants: Grants) -> Self {
+        let permits = Semaphore::new(plugin.parallelism);
+        Self { plugin, grants, permits, state: Mutex::default() }
+    }
+
+    pub(crate) fn plugin(&self) -> &Arc<Plugin> {
+        &self.plugin
+    }
+
+    /// Makes a call on some instance.
+    pub(crate) async fn call<R: Send>(
+        &self,
+        call: CallContext,
+        needs: Needs,
+        make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
+    ) -> Result<R, Failure> {
+        let mut lease = self.lease(needs).await?;
+        let answer = lease.call(call, make).await?;
+        lease.give_back();
+        Ok(answer)
+    }
+
+    /// Configures the provider: one instance now, the others when they are made.
+    pub(crate) async fn configure(
+        &self,
+        call: CallContext,
+        request: ConfigureProviderRequest,
+    ) -> Result<PluginDiagnostics, Failure> {
+        let configuration = Arc::new(Configuration(request));
+        let mut lease = self.unconfigured().await?;
+        let diagnostics = lease.configure(call, &configuration).await?;
+        if !has_errors(&diagnostics) {
+            {
+                let mut state = self.state();
+                state.configuration = Some(configuration);
+                state.idle.retain(|idle| idle.configured.is_none());
+            }
+            lease.give_back();
+        }
+        Ok(diagnostics)
+    }
+
+    /// Asks idle instances to stop. One that is in a call cannot be reached: a
+    /// component of WASI 0.2 does one thing at a time.
+    pub(crate) async fn stop(&self) -> Result<(), Failure> {
+        let idle = std::mem::take(&mut self.state().idle);
+        for mut idle in idle.into_iter().filter(|idle| idle.configured.is_some()) {
+            let call = CallContext::new(&self.plugin.name, "stop-provider", None);
+            let limit = self.plugin.limits.local_call;
+            let answer = idle
+                .instance
+                .call(call, limit, |guest, store| Box::pin(guest.call_stop_provider(store)))
+                .await?;
+            answer.map_err(|reason| Failure::BadAnswer(crate::output::printable(&reason)))?;
+            self.state().idle.push(idle);
+        }
+        Ok(())
+    }
+
+    /// Drops idle instances, and those in use when their calls end.
+    pub(crate) fn close(&self) {
+        self.permits.close();
+        self.state().idle.clear();
+    }
+
+    /// Takes an instance for several calls in a row.
+    pub(crate) async fn lease(&self, needs: Needs) -> Result<Lease<'_>, Failure> {
+        let permit = self.permits.acquire().await.map_err(|_| Failure::Closed)?;
+        let (idle, wanted) = {
+            let mut state = self.state();
+            let wanted = match needs {
+                Needs::Configuration => state.configuration.clone(),
+                Needs::Nothing => None,
+            };
+            (state.take(wanted.as_ref()), wanted)
+        };
+        let in_use = match idle {
+            Some(idle) => idle,
+            None => self.start().await?,
+        };
+        let mut lease = Lease { pool: self, needs, in_use, _permit: permit };
+        if let Some(wanted) = wanted
+            && lease.in_use.configured.is_none()
+        {
+            let call = CallContext::new(&self.plugin.name, "configure-provider", None);
+            let diagnostics = lease.configure(call, &wanted).await?;
+            if has_errors(&diagnostics) {
+                return Err(Failure::NotConfigured(diagnostics));
+            }
+        }
+        Ok(lease)
+    }
+
+    async fn unconfigured(&self) -> Result<Lease<'_>, Failure> {
+        let permit = self.permits.acquire().await.map_err(|_| Failure::Closed)?;
+        let idle = self.state().take_unconfigured();
+        let in_use = match idle {
+            Some(idle) => idle,
+            None => self.start().await?,
+        };
+        Ok(Lease { pool: self, needs: Needs::Configuration, in_use, _permit: permit })
+    }
+
+    async fn start(&self) -> Result<Idle, Failure> {
+        let instance = Instance::start(&self.plugin, &self.grants).await?;
+        Ok(Idle { instance, configured: None })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The instance used last: its memory is warm. With a configuration, one that
+    /// has it, else one that has none yet.
+    fn take(&mut self, wanted: Option<&Arc<Configuration>>) -> Option<Idle> {
+        match wanted {
+            None => self.idle.pop(),
+            Some(_) => {
+                let at = self.idle.iter().rposition(|idle| idle.configured.is_some());
+                match at {
+                    Some(at) => Some(self.idle.swap_remove(at)),
+                    None => self.take_unconfigured(),
+                }
+            }
+        }
+    }
+
+    fn take_unconfigured(&mut self) -> Option<Idle> {
+        let at = self.idle.iter().rposition(|idle| idle.configured.is_none())?;
+        Some(self.idle.swap_remove(at))
+    }
+}
+
+impl Lease<'_> {
+    /// Makes a call on the instance; the lease must not be used after a failure.
+    pub(crate) async fn call<R: Send>(
+        &mut self,
+        call: CallContext,
+        make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
+    ) -> Result<R, Failure> {
+        let limits = &self.pool.plugin.limits;
+        let limit = match self.needs {
+            Needs::Configuration => limits.remote_call,
+            Needs::Nothing => limits.local_call,
+        };
+        self.in_use.instance.call(call, limit, make).await
+    }
+
+    async fn configure(
+        &mut self,
+        call: CallContext,
+        configuration: &Arc<Configuration>,
+    ) -> Result<PluginDiagnostics, Failure> {
+        let request = Arc::clone(configuration);
+        let limit = self.pool.plugin.limits.remote_call;
+        let answer = self
+            .in_use
+            .instance
+            .call(call, limit, move |guest, store| {
+                Box::pin(async move { guest.call_configure_provider(store, &request.0).await })
+            })
+            .await?;
+        self.in_use.configured = Some(Arc::clone(configuration));
+        Ok(conversion::diagnostics(answer))
+    }
+
+    /// Puts the instance back, unless it has a configuration that is no longer
+    /// the provider's, or the provider was closed meanwhile.
+    pub(crate) fn give_back(self) {
+        let mut state = self.pool.state();
+        let current = match (&self.in_use.configured, &state.configuration) {
+            (None, _) => true,
+            (Some(has), Some(wanted)) => Arc::ptr_eq(has, wanted),
+            (Some(_), None) => false,
+        };
+        if current && !self.pool.permits.is_closed() {
+            state.idle.push(self.in_use);
+        }
+    }
+}

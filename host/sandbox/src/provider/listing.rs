@@ -1,0 +1,172 @@
+//! Calls that give many answers: listing objects, and actions.
+//!
+//! What they answer is a resource of the component's, out of which the answers
+//! are drawn one after the other. So the instance is held until the end.
+
+use wardian_plugin::{
+    ActionRequest, Continue, ListEvent, ListRequest, PlanActionResponse, PluginDiagnostics,
+    ValidateListRequest,
+};
+use wardian_value::{Str, Type};
+
+use super::{ComponentProvider, heard, written};
+use crate::bindings::exports::wardian::plugin::provider as wit;
+use crate::call::CallContext;
+use crate::conversion::{capabilities, decode_optional, deferred, diagnostics, encode};
+use crate::failure::Failure;
+use crate::output::printable;
+use crate::pool::Needs;
+use crate::schema::DecodedSchema;
+
+/// How many listed objects cross at a time.
+const AT_A_TIME: u32 = 32;
+
+impl ComponentProvider {
+    pub(super) async fn validate_list(
+        &self,
+        request: ValidateListRequest,
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.context("validate-list-resource-config", Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.list_resource(&request.type_name))?;
+        let include = &request.include_resource_object;
+        let request = wit::ValidateListResourceConfigRequest {
+            type_name: request.type_name.as_str().to_owned(),
+            config: written(&call, encode("the configuration", &request.config, ty))?,
+            include_resource_object: written(&call, encode("include_resource", include, &Type::Bool))?,
+            limit: written(&call, encode("the limit", &request.limit, &Type::Number))?,
+        };
+        let said = self
+            .ask(&call, Needs::Nothing, |guest, store| {
+                Box::pin(async move { guest.call_validate_list_resource_config(store, &request).await })
+            })
+            .await?;
+        Ok(diagnostics(said))
+    }
+
+    pub(super) async fn list(
+        &self,
+        request: ListRequest,
+        found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.context("list-resource", Some(&request.type_name));
+        let type_name = request.type_name.clone();
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.list_resource(&type_name))?;
+        let request = wit::ListResourceRequest {
+            type_name: request.type_name.as_str().to_owned(),
+            config: written(&call, encode("the configuration", &request.config, ty))?,
+            include_resource_object: request.include_resource_object,
+            limit: request.limit,
+        };
+        let drawn = async {
+            let mut lease = self.pool.lease(Needs::Configuration).await?;
+            let events = lease
+                .call(call.clone(), |guest, store| {
+                    Box::pin(async move { guest.call_list_resource(store, &request).await })
+                })
+                .await?;
+            'all: loop {
+                let batch = lease
+                    .call(call.clone(), |guest, store| {
+                        Box::pin(async move { guest.list_events().call_next(store, events, AT_A_TIME).await })
+                    })
+                    .await?;
+                if batch.is_empty() {
+                    break;
+                }
+                for event in batch {
+                    if found(list_event(&call, schema, &type_name, event)) == Continue::Stop {
+                        break 'all;
+                    }
+                }
+            }
+            lease.call(call.clone(), |_, store| Box::pin(events.resource_drop_async(store))).await?;
+            lease.give_back();
+            Ok(())
+        };
+        written(&call, drawn.await)?;
+        Ok(PluginDiagnostics::new())
+    }
+
+    pub(super) async fn plan_one_action(
+        &self,
+        request: ActionRequest,
+    ) -> Result<PlanActionResponse, PluginDiagnostics> {
+        let call = self.context("plan-action", Some(&request.action_type));
+        let request = written(&call, action_request(self.known_schema().await?, &request))?;
+        let answer = self
+            .ask(&call, Needs::Configuration, |guest, store| {
+                Box::pin(async move { guest.call_plan_action(store, &request).await })
+            })
+            .await?;
+        Ok(PlanActionResponse {
+            deferred: deferred(answer.deferred),
+            diagnostics: diagnostics(answer.diagnostics),
+        })
+    }
+
+    pub(super) async fn carry_out(
+        &self,
+        request: ActionRequest,
+        progress: &mut (dyn FnMut(String) + Send),
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.context("invoke-action", Some(&request.action_type));
+        let request = written(&call, action_request(self.known_schema().await?, &request))?;
+        let drawn = async {
+            let mut lease = self.pool.lease(Needs::Configuration).await?;
+            let events = lease
+                .call(call.clone(), |guest, store| {
+                    Box::pin(async move { guest.call_invoke_action(store, &request).await })
+                })
+                .await?;
+            let said = loop {
+                let event = lease
+                    .call(call.clone(), |guest, store| {
+                        Box::pin(async move { guest.action_events().call_next(store, events).await })
+                    })
+                    .await?;
+                match event {
+                    Some(wit::ActionEvent::Progress(text)) => progress(printable(&text)),
+                    Some(wit::ActionEvent::Completed(said)) => break diagnostics(said),
+                    None => {
+                        return Err(Failure::BadAnswer(
+                            "the action ended without saying whether it succeeded".into(),
+                        ));
+                    }
+                }
+            };
+            lease.call(call.clone(), |_, store| Box::pin(events.resource_drop_async(store))).await?;
+            lease.give_back();
+            Ok(said)
+        };
+        written(&call, drawn.await)
+    }
+}
+
+fn list_event(
+    call: &CallContext,
+    schema: &DecodedSchema,
+    type_name: &Str,
+    event: wit::ListEvent,
+) -> ListEvent {
+    let mut said = diagnostics(event.diagnostics);
+    let identity = decode_optional("the identity", event.identity.as_deref(), schema.identity(type_name));
+    let identity = heard(call, &mut said, identity);
+    let object =
+        decode_optional("the object", event.resource_object.as_deref(), schema.resource(type_name).ok());
+    let resource_object = heard(call, &mut said, object);
+    ListEvent { identity, display_name: printable(&event.display_name), resource_object, diagnostics: said }
+}
+
+fn action_request(schema: &DecodedSchema, request: &ActionRequest) -> Result<wit::ActionRequest, Failure> {
+    Ok(wit::ActionRequest {
+        action_type: request.action_type.as_str().to_owned(),
+        config: encode("the configuration", &request.config, schema.action(&request.action_type)?)?,
+        client_capabilities: capabilities(request.capabilities),
+    })
+}
+
+pub(super) fn not_planned(diagnostics: PluginDiagnostics) -> PlanActionResponse {
+    PlanActionResponse { deferred: None, diagnostics }
+}

@@ -1,0 +1,119 @@
+//! Calls about data sources and ephemeral resources.
+
+use wardian_plugin::{
+    OpenEphemeralRequest, OpenEphemeralResponse, PluginDiagnostics, PrivateBytes, ReadDataSourceRequest,
+    ReadDataSourceResponse, RenewEphemeralResponse,
+};
+use wardian_value::Str;
+
+use super::resource::meta;
+use super::{ComponentProvider, heard, written};
+use crate::bindings::exports::wardian::plugin::provider as wit;
+use crate::conversion::{capabilities, decode_result, deferred, diagnostics, encode, moment};
+use crate::pool::Needs;
+
+impl ComponentProvider {
+    pub(super) async fn read_data(
+        &self,
+        request: ReadDataSourceRequest,
+    ) -> Result<ReadDataSourceResponse, PluginDiagnostics> {
+        let call = self.context("read-data-source", Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.data_source(&request.type_name))?;
+        let request = wit::ReadDataSourceRequest {
+            type_name: request.type_name.as_str().to_owned(),
+            config: written(&call, encode("the configuration", &request.config, ty))?,
+            provider_meta: written(&call, meta(schema, request.provider_meta.as_ref()))?,
+            client_capabilities: capabilities(request.capabilities),
+        };
+        let answer = self
+            .ask(&call, Needs::Configuration, |guest, store| {
+                Box::pin(async move { guest.call_read_data_source(store, &request).await })
+            })
+            .await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let state = decode_result("what was read", &answer.state, ty, &said);
+        let state = heard(&call, &mut said, state);
+        Ok(ReadDataSourceResponse { state, deferred: deferred(answer.deferred), diagnostics: said })
+    }
+
+    pub(super) async fn open(
+        &self,
+        request: OpenEphemeralRequest,
+    ) -> Result<OpenEphemeralResponse, PluginDiagnostics> {
+        let call = self.context("open-ephemeral-resource", Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.ephemeral_resource(&request.type_name))?;
+        let request = wit::OpenEphemeralResourceRequest {
+            type_name: request.type_name.as_str().to_owned(),
+            config: written(&call, encode("the configuration", &request.config, ty))?,
+            client_capabilities: capabilities(request.capabilities),
+        };
+        let answer = self
+            .ask(&call, Needs::Configuration, |guest, store| {
+                Box::pin(async move { guest.call_open_ephemeral_resource(store, &request).await })
+            })
+            .await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let result = decode_result("what was opened", &answer.result, ty, &said);
+        let result = heard(&call, &mut said, result);
+        let renew_at = heard(&call, &mut said, moment(answer.renew_at));
+        Ok(OpenEphemeralResponse {
+            result,
+            renew_at,
+            private: answer.private.into(),
+            deferred: deferred(answer.deferred),
+            diagnostics: said,
+        })
+    }
+
+    pub(super) async fn renew(
+        &self,
+        type_name: &Str,
+        private: &PrivateBytes,
+    ) -> Result<RenewEphemeralResponse, PluginDiagnostics> {
+        let call = self.context("renew-ephemeral-resource", Some(type_name));
+        let (name, private) = (type_name.as_str().to_owned(), private.to_vec());
+        let answer = self
+            .ask(&call, Needs::Configuration, |guest, store| {
+                Box::pin(async move { guest.call_renew_ephemeral_resource(store, &name, &private).await })
+            })
+            .await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let renew_at = heard(&call, &mut said, moment(answer.renew_at));
+        Ok(RenewEphemeralResponse { renew_at, private: answer.private.into(), diagnostics: said })
+    }
+
+    pub(super) async fn end(
+        &self,
+        type_name: &Str,
+        private: &PrivateBytes,
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.context("close-ephemeral-resource", Some(type_name));
+        let (name, private) = (type_name.as_str().to_owned(), private.to_vec());
+        let answer = self
+            .ask(&call, Needs::Configuration, |guest, store| {
+                Box::pin(async move { guest.call_close_ephemeral_resource(store, &name, &private).await })
+            })
+            .await?;
+        Ok(diagnostics(answer))
+    }
+}
+
+pub(super) fn not_read(diagnostics: PluginDiagnostics) -> ReadDataSourceResponse {
+    ReadDataSourceResponse { state: None, deferred: None, diagnostics }
+}
+
+pub(super) fn not_opened(diagnostics: PluginDiagnostics) -> OpenEphemeralResponse {
+    OpenEphemeralResponse {
+        result: None,
+        renew_at: None,
+        private: PrivateBytes::default(),
+        deferred: None,
+        diagnostics,
+    }
+}
+
+pub(super) fn not_renewed(diagnostics: PluginDiagnostics) -> RenewEphemeralResponse {
+    RenewEphemeralResponse { renew_at: None, private: PrivateBytes::default(), diagnostics }
+}

@@ -1,0 +1,381 @@
+//! Calls about managed resources.
+
+use wardian_plugin::{
+    ApplyRequest, ApplyResponse, GenerateConfigResponse, ImportRequest, ImportResponse, ImportTarget,
+    ImportedResource, MoveRequest, MoveResponse, PlanRequest, PlanResponse, PluginDiagnostics, PrivateBytes,
+    ReadResourceRequest, ReadResourceResponse, UpgradeStateRequest, UpgradeStateResponse,
+};
+use wardian_value::{Str, Value};
+
+use super::{ComponentProvider, heard, written};
+use crate::bindings::exports::wardian::plugin::provider as wit;
+use crate::conversion::{
+    capabilities, decode, decode_optional, decode_result, deferred, diagnostics, encode, encode_optional,
+    path, raw_state,
+};
+use crate::failure::Failure;
+use crate::pool::Needs;
+use crate::schema::DecodedSchema;
+
+impl ComponentProvider {
+    pub(super) async fn upgrade_state(
+        &self,
+        request: UpgradeStateRequest,
+    ) -> Result<UpgradeStateResponse, PluginDiagnostics> {
+        let call = self.context("upgrade-resource-state", Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.resource(&request.type_name))?;
+        let request = wit::UpgradeResourceStateRequest {
+            type_name: request.type_name.as_str().to_owned(),
+            version: request.version,
+            raw_state: raw_state(&request.raw),
+        };
+        let answer = self
+            .ask(&call, Needs::Nothing, |guest, store| {
+                Box::pin(async move { guest.call_upgrade_resource_state(store, &request).await })
+            })
+            .await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let upgraded = decode_result("the upgraded state", &answer.upgraded_state, ty, &said);
+        let upgraded = heard(&call, &mut said, upgraded);
+        Ok(UpgradeStateResponse { upgraded, diagnostics: said })
+    }
+
+    pub(super) async fn upgrade_identity(
+        &self,
+        request: UpgradeStateRequest,
+    ) -> Result<UpgradeStateResponse, PluginDiagnostics> {
+        let call = self.context("upgrade-resource-identity", Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = schema.identity(&request.type_name).ok_or_else(|| no_identity(&request.type_name));
+        let ty = written(&call, ty)?;
+        let request = wit::UpgradeResourceIdentityRequest {
+            type_name: request.type_name.as_str().to_owned(),
+            version: request.version,
+            raw_identity: raw_state(&request.raw),
+        };
+        let answer = self
+            .ask(&call, Needs::Nothing, |guest, store| {
+                Box::pin(async move { guest.call_upgrade_resource_identity(store, &request).await })
+            })
+            .await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let upgraded = decode_result("the upgraded identity", &answer.upgraded_identity, ty, &said);
+        let upgraded = heard(&call, &mut said, upgraded);
+        Ok(UpgradeStateResponse { upgraded, diagnostics: said })
+    }
+
+    pub(super) async fn read(
+        &self,
+        request: ReadResourceRequest,
+    ) -> Result<ReadResourceResponse, PluginDiagnostics> {
+        let call = self.context("read-resource", Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.resource(&request.type_name))?;
+        let identity = schema.identity(&request.type_name);
+        let request = written(&call, read_request(schema, &request))?;
+        let answer = self
+            .ask(&call, Needs::Configuration, |guest, store| {
+                Box::pin(async move { guest.call_read_resource(store, &request).await })
+            })
+            .await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let new_state = decode_result("the new state", &answer.new_state, ty, &said);
+        let new_state = heard(&call, &mut said, new_state);
+        let new_identity = decode_optional("the new identity", answer.new_identity.as_deref(), identity);
+        let new_identity = heard(&call, &mut said, new_identity);
+        Ok(ReadResourceResponse {
+            new_state,
+            private: answer.private.into(),
+            new_identity,
+            deferred: deferred(answer.deferred),
+            diagnostics: said,
+        })
+    }
+
+    pub(super) async fn plan(&self, request: PlanRequest) -> Result<PlanResponse, PluginDiagnostics> {
+        let call = self.context("plan-resource-change", Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.resource(&request.type_name))?;
+        let identity = schema.identity(&request.type_name);
+        let request = written(&call, plan_request(schema, &request))?;
+        let answer = self
+            .ask(&call, Needs::Configuration, |guest, store| {
+                Box::pin(async move { guest.call_plan_resource_change(store, &request).await })
+            })
+            .await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let planned_state = decode_result("the planned state", &answer.planned_state, ty, &said);
+        let planned_state = heard(&call, &mut said, planned_state);
+        let planned_identity =
+            decode_optional("the planned identity", answer.planned_identity.as_deref(), identity);
+        let planned_identity = heard(&call, &mut said, planned_identity);
+        Ok(PlanResponse {
+            planned_state,
+            requires_replace: answer.requires_replace.into_iter().map(path).collect(),
+            planned_private: answer.planned_private.into(),
+            legacy_type_system: answer.legacy_type_system,
+            deferred: deferred(answer.deferred),
+            planned_identity,
+            diagnostics: said,
+        })
+    }
+
+    pub(super) async fn apply(&self, request: ApplyRequest) -> Result<ApplyResponse, PluginDiagnostics> {
+        let call = self.context("apply-resource-change", Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.resource(&request.type_name))?;
+        let identity = schema.identity(&request.type_name);
+        let request = written(&call, apply_request(schema, &request))?;
+        let answer = self
+            .ask(&call, Needs::Configuration, |guest, store| {
+                Box::pin(async move { guest.call_apply_resource_change(store, &request).await })
+            })
+            .await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let new_state = decode_result("the new state", &answer.new_state, ty, &said);
+        let new_state = heard(&call, &mut said, new_state);
+        let new_identity = decode_optional("the new identity", answer.new_identity.as_deref(), identity);
+        let new_identity = heard(&call, &mut said, new_identity);
+        Ok(ApplyResponse {
+            new_state,
+            private: answer.private.into(),
+            legacy_type_system: answer.legacy_type_system,
+            new_identity,
+            diagnostics: said,
+        })
+    }
+
+    pub(super) async fn import(&self, request: ImportRequest) -> Result<ImportResponse, PluginDiagnostics> {
+        let call = self.context("import-resource-state", Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        written(&call, schema.resource(&request.type_name))?;
+        let request = written(&call, import_request(schema, &request))?;
+        let answer = self
+            .ask(&call, Needs::Configuration, |guest, store| {
+                Box::pin(async move { guest.call_import_resource_state(store, &request).await })
+            })
+            .await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let imported = answer
+            .imported_resources
+            .into_iter()
+            .filter_map(|one| heard(&call, &mut said, imported(schema, one).map(Some)))
+            .collect();
+        Ok(ImportResponse { imported, deferred: deferred(answer.deferred), diagnostics: said })
+    }
+
+    pub(super) async fn take_over(&self, request: MoveRequest) -> Result<MoveResponse, PluginDiagnostics> {
+        let call = self.context("move-resource-state", Some(&request.target_type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.resource(&request.target_type_name))?;
+        let identity = schema.identity(&request.target_type_name);
+        let request = move_request(&request);
+        let answer = self
+            .ask(&call, Needs::Nothing, |guest, store| {
+                Box::pin(async move { guest.call_move_resource_state(store, &request).await })
+            })
+            .await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let target_state = decode_result("the moved state", &answer.target_state, ty, &said);
+        let target_state = heard(&call, &mut said, target_state);
+        let target_identity =
+            decode_optional("the moved identity", answer.target_identity.as_deref(), identity);
+        let target_identity = heard(&call, &mut said, target_identity);
+        Ok(MoveResponse {
+            target_state,
+            target_private: answer.target_private.into(),
+            target_identity,
+            diagnostics: said,
+        })
+    }
+
+    pub(super) async fn generate(
+        &self,
+        type_name: &Str,
+        state: &Value,
+    ) -> Result<GenerateConfigResponse, PluginDiagnostics> {
+        let call = self.context("generate-resource-config", Some(type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.resource(type_name))?;
+        let state = written(&call, encode("the state", state, ty))?;
+        let name = type_name.as_str().to_owned();
+        let answer = self
+            .ask(&call, Needs::Nothing, |guest, store| {
+                Box::pin(async move { guest.call_generate_resource_config(store, &name, &state).await })
+            })
+            .await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let config = decode_result("the configuration", &answer.config, ty, &said);
+        let config = heard(&call, &mut said, config);
+        Ok(GenerateConfigResponse { config, diagnostics: said })
+    }
+}
+
+fn read_request(
+    schema: &DecodedSchema,
+    request: &ReadResourceRequest,
+) -> Result<wit::ReadResourceRequest, Failure> {
+    let ty = schema.resource(&request.type_name)?;
+    let identity = schema.identity(&request.type_name);
+    Ok(wit::ReadResourceRequest {
+        type_name: request.type_name.as_str().to_owned(),
+        current_state: encode("the state", &request.current_state, ty)?,
+        private: request.private.to_vec(),
+        provider_meta: meta(schema, request.provider_meta.as_ref())?,
+        client_capabilities: capabilities(request.capabilities),
+        current_identity: encode_optional("the identity", request.current_identity.as_ref(), identity)?,
+    })
+}
+
+fn plan_request(
+    schema: &DecodedSchema,
+    request: &PlanRequest,
+) -> Result<wit::PlanResourceChangeRequest, Failure> {
+    let ty = schema.resource(&request.type_name)?;
+    let identity = schema.identity(&request.type_name);
+    Ok(wit::PlanResourceChangeRequest {
+        type_name: request.type_name.as_str().to_owned(),
+        prior_state: encode("the prior state", &request.prior_state, ty)?,
+        proposed_new_state: encode("the proposed state", &request.proposed_new_state, ty)?,
+        config: encode("the configuration", &request.config, ty)?,
+        prior_private: request.prior_private.to_vec(),
+        provider_meta: meta(schema, request.provider_meta.as_ref())?,
+        client_capabilities: capabilities(request.capabilities),
+        prior_identity: encode_optional("the prior identity", request.prior_identity.as_ref(), identity)?,
+    })
+}
+
+fn apply_request(
+    schema: &DecodedSchema,
+    request: &ApplyRequest,
+) -> Result<wit::ApplyResourceChangeRequest, Failure> {
+    let ty = schema.resource(&request.type_name)?;
+    let identity = schema.identity(&request.type_name);
+    Ok(wit::ApplyResourceChangeRequest {
+        type_name: request.type_name.as_str().to_owned(),
+        prior_state: encode("the prior state", &request.prior_state, ty)?,
+        planned_state: encode("the planned state", &request.planned_state, ty)?,
+        config: encode("the configuration", &request.config, ty)?,
+        planned_private: request.planned_private.to_vec(),
+        provider_meta: meta(schema, request.provider_meta.as_ref())?,
+        planned_identity: encode_optional(
+            "the planned identity",
+            request.planned_identity.as_ref(),
+            identity,
+        )?,
+    })
+}
+
+fn import_request(
+    schema: &DecodedSchema,
+    request: &ImportRequest,
+) -> Result<wit::ImportResourceStateRequest, Failure> {
+    let target = match &request.target {
+        ImportTarget::Id(id) => wit::ImportTarget::Id(id.clone()),
+        ImportTarget::Identity(identity) => {
+            let ty = schema.identity(&request.type_name).ok_or_else(|| no_identity(&request.type_name))?;
+            wit::ImportTarget::Identity(encode("the identity", identity, ty)?)
+        }
+    };
+    Ok(wit::ImportResourceStateRequest {
+        type_name: request.type_name.as_str().to_owned(),
+        target,
+        client_capabilities: capabilities(request.capabilities),
+    })
+}
+
+fn imported(schema: &DecodedSchema, one: wit::ImportedResource) -> Result<ImportedResource, Failure> {
+    let type_name = Str::from(one.type_name);
+    // Here it is the component that names the type.
+    let ty = schema.resource(&type_name).map_err(|_| {
+        Failure::BadAnswer(format!(
+            "it found a resource of the type {:?}, which it does not have",
+            crate::output::printable(&type_name)
+        ))
+    })?;
+    let identity = schema.identity(&type_name);
+    Ok(ImportedResource {
+        state: decode("the imported state", &one.state, ty)?,
+        private: one.private.into(),
+        identity: decode_optional("the imported identity", one.identity.as_deref(), identity)?,
+        type_name,
+    })
+}
+
+fn move_request(request: &MoveRequest) -> wit::MoveResourceStateRequest {
+    let identity = request.source_identity.as_ref();
+    wit::MoveResourceStateRequest {
+        source_provider_address: request.source_provider_address.clone(),
+        source_type_name: request.source_type_name.as_str().to_owned(),
+        source_schema_version: request.source_schema_version,
+        source_state: raw_state(&request.source_state),
+        target_type_name: request.target_type_name.as_str().to_owned(),
+        source_private: request.source_private.to_vec(),
+        source_identity: identity.map(|(_, identity)| raw_state(identity)),
+        source_identity_schema_version: identity.map_or(0, |(version, _)| *version),
+    }
+}
+
+/// What the module tells the provider; nothing where the provider does not ask.
+pub(super) fn meta(schema: &DecodedSchema, meta: Option<&Value>) -> Result<Vec<u8>, Failure> {
+    let encoded = encode_optional("the provider's metadata", meta, schema.meta())?;
+    Ok(encoded.unwrap_or_default())
+}
+
+fn no_identity(type_name: &Str) -> Failure {
+    Failure::BadRequest(format!("the plugin knows no identity of {:?}", type_name.as_str()))
+}
+
+pub(super) fn not_upgraded(diagnostics: PluginDiagnostics) -> UpgradeStateResponse {
+    UpgradeStateResponse { upgraded: None, diagnostics }
+}
+
+pub(super) fn not_read(diagnostics: PluginDiagnostics) -> ReadResourceResponse {
+    ReadResourceResponse {
+        new_state: None,
+        private: PrivateBytes::default(),
+        new_identity: None,
+        deferred: None,
+        diagnostics,
+    }
+}
+
+pub(super) fn not_planned(diagnostics: PluginDiagnostics) -> PlanResponse {
+    PlanResponse {
+        planned_state: None,
+        requires_replace: Vec::new(),
+        planned_private: PrivateBytes::default(),
+        legacy_type_system: false,
+        deferred: None,
+        planned_identity: None,
+        diagnostics,
+    }
+}
+
+pub(super) fn not_applied(diagnostics: PluginDiagnostics) -> ApplyResponse {
+    ApplyResponse {
+        new_state: None,
+        private: PrivateBytes::default(),
+        legacy_type_system: false,
+        new_identity: None,
+        diagnostics,
+    }
+}
+
+pub(super) fn not_imported(diagnostics: PluginDiagnostics) -> ImportResponse {
+    ImportResponse { imported: Vec::new(), deferred: None, diagnostics }
+}
+
+pub(super) fn not_moved(diagnostics: PluginDiagnostics) -> MoveResponse {
+    MoveResponse {
+        target_state: None,
+        target_private: PrivateBytes::default(),
+        target_identity: None,
+        diagnostics,
+    }
+}
+
+pub(super) fn not_generated(diagnostics: PluginDiagnostics) -> GenerateConfigResponse {
+    GenerateConfigResponse { config: None, diagnostics }
+}

@@ -1,0 +1,163 @@
+//! The way in: a sandbox loads plugins, a loaded plugin makes providers.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::sync::OnceCell;
+use wardian_plugin::Provider;
+use wasmtime::Engine;
+use wasmtime::component::Linker;
+
+use crate::artifact::{self, ComponentDigest, LoadEvent};
+use crate::bindings::ProviderPluginPre;
+use crate::code_cache::{CacheDirectories, CodeCache};
+use crate::engine::{self, Compatibility};
+use crate::error::{CacheRefusal, GrantError, LoadError, SandboxError, chain};
+use crate::grants::Grants;
+use crate::limits::Limits;
+use crate::plugin::Plugin;
+use crate::pool::Pool;
+use crate::provider::ComponentProvider;
+use crate::state::GuestState;
+use crate::ticker::Ticker;
+use crate::{capability, imports};
+
+/// How plugins are loaded and run.
+#[derive(Clone, Debug)]
+pub struct SandboxOptions {
+    /// Where compiled code is kept; nowhere if absent, so that every load
+    /// compiles.
+    pub cache: Option<CacheDirectories>,
+    /// What an instance and a call may use.
+    pub limits: Limits,
+    /// The most instances, and so the most concurrent calls, of one provider
+    /// configuration.
+    pub parallelism: usize,
+}
+
+impl Default for SandboxOptions {
+    fn default() -> Self {
+        Self { cache: None, limits: Limits::default(), parallelism: 10 }
+    }
+}
+
+/// Where plugins run. One is enough for a process.
+///
+/// Calls of its providers need a tokio runtime with its clock enabled.
+pub struct Sandbox {
+    engine: Engine,
+    linker: Linker<GuestState>,
+    cache: Result<Option<CodeCache>, CacheRefusal>,
+    ticker: Arc<Ticker>,
+    limits: Limits,
+    parallelism: usize,
+}
+
+impl Sandbox {
+    /// Makes a sandbox. A cache that cannot be used is no error, but see
+    /// [`Sandbox::cache_refusal`].
+    pub fn new(options: SandboxOptions) -> Result<Self, SandboxError> {
+        let failed = |error: wasmtime::Error| SandboxError(chain(&error));
+        let engine = engine::create().map_err(failed)?;
+        let mut linker = Linker::new(&engine);
+        capability::link(&mut linker).map_err(failed)?;
+        let cache = options
+            .cache
+            .map(|directories| CodeCache::open(&directories, Compatibility::of(&engine)))
+            .transpose();
+        Ok(Self {
+            ticker: Arc::new(Ticker::new(&engine)),
+            engine,
+            linker,
+            cache,
+            limits: options.limits,
+            parallelism: options.parallelism.max(1),
+        })
+    }
+
+    /// Why compiled code is not kept, where a cache was asked for and refused.
+    pub fn cache_refusal(&self) -> Option<&CacheRefusal> {
+        self.cache.as_ref().err()
+    }
+
+    /// Loads a provider from a component's bytes.
+    ///
+    /// `name` is what people know it by. `known` is the SHA-256 of `bytes` where
+    /// the caller is certain of it (embedded plugins, or a file just verified):
+    /// it is not computed again. Compiling can take seconds on all cores, and
+    /// blocks; `tell` says so.
+    pub fn load(
+        &self,
+        name: impl Into<Arc<str>>,
+        bytes: &[u8],
+        known: Option<ComponentDigest>,
+        tell: &dyn Fn(LoadEvent),
+    ) -> Result<LoadedPlugin, LoadError> {
+        let name = name.into();
+        let digest = known.unwrap_or_else(|| artifact::digest(bytes));
+        let cache = self.cache.as_ref().ok().and_then(Option::as_ref);
+        let component = artifact::read(&self.engine, cache, &name, bytes, &digest, tell)?;
+        imports::check_provider(&name, &self.engine, &component)?;
+        let linked = self.linker.instantiate_pre(&component).and_then(ProviderPluginPre::new);
+        let component = linked.map_err(|error| LoadError::Mismatch {
+            plugin: name.as_ref().to_owned(),
+            reason: chain(&error),
+        })?;
+        Ok(LoadedPlugin {
+            digest,
+            plugin: Arc::new(Plugin {
+                name,
+                engine: self.engine.clone(),
+                component,
+                ticker: Arc::clone(&self.ticker),
+                limits: self.limits.clone(),
+                parallelism: self.parallelism,
+                schema: OnceCell::new(),
+            }),
+        })
+    }
+}
+
+/// A provider's component, ready to run. Clones are the same component.
+#[derive(Clone)]
+pub struct LoadedPlugin {
+    digest: ComponentDigest,
+    plugin: Arc<Plugin>,
+}
+
+impl LoadedPlugin {
+    /// What people know it by.
+    pub fn name(&self) -> &str {
+        &self.plugin.name
+    }
+
+    /// The SHA-256 of its bytes.
+    pub fn digest(&self) -> &ComponentDigest {
+        &self.digest
+    }
+
+    /// A provider that is not configured yet, with rights of its own. It shares
+    /// code and schema with every other one of this component, and nothing else.
+    ///
+    /// No instance is made before the first call.
+    pub fn provider(&self, grants: Grants) -> Result<Arc<dyn Provider>, GrantError> {
+        for directory in &grants.directories {
+            self.check_directory(&directory.host)?;
+        }
+        Ok(Arc::new(ComponentProvider::new(Pool::new(Arc::clone(&self.plugin), grants))))
+    }
+
+    /// A missing directory is told now rather than at the first call.
+    fn check_directory(&self, path: &Path) -> Result<(), GrantError> {
+        let failed = |source| GrantError::Directory {
+            plugin: self.name().to_owned(),
+            path: path.to_path_buf(),
+            source,
+        };
+        let about = std::fs::metadata(path).map_err(failed)?;
+        if about.is_dir() {
+            return Ok(());
+        }
+        Err(failed(std::io::Error::from(std::io::ErrorKind::NotADirectory)))
+    }
+}

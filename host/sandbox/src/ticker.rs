@@ -1,0 +1,140 @@
+//! The thread that advances the engine's epoch while calls are in flight.
+//!
+//! It starts with the first call, sleeps whenever nothing has run for a while
+//! (so that an idle process is not woken a hundred times a second), and holds
+//! the engine weakly, so that it ends with it.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use wasmtime::{Engine, EngineWeak};
+
+/// How long an epoch lasts.
+pub(crate) const TICK: Duration = Duration::from_millis(10);
+
+/// Ticks without a call after which the thread sleeps until the next one. Much
+/// shorter, and each of a row of calls would pay for waking it.
+const PATIENCE: u32 = 50;
+
+pub(crate) struct Ticker {
+    engine: EngineWeak,
+    shared: Arc<Shared>,
+    thread: OnceLock<Result<Thread, String>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    running: AtomicUsize,
+    asleep: AtomicBool,
+    stopped: AtomicBool,
+}
+
+/// While it lives, epochs pass.
+pub(crate) struct Ticking<'a>(&'a Shared);
+
+impl Ticker {
+    pub(crate) fn new(engine: &Engine) -> Self {
+        Self { engine: engine.weak(), shared: Arc::default(), thread: OnceLock::new() }
+    }
+
+    /// Lets epochs pass until the guard goes. Cost: two atomic operations, but
+    /// for the first call and after a pause.
+    ///
+    /// Fails where the system gives no thread: a guest that cannot be interrupted
+    /// must not run.
+    pub(crate) fn start(&self) -> Result<Ticking<'_>, String> {
+        let thread = self.thread.get_or_init(|| self.spawn()).as_ref().map_err(String::clone)?;
+        self.shared.running.fetch_add(1, Ordering::SeqCst);
+        let ticking = Ticking(&self.shared);
+        if self.shared.asleep.load(Ordering::SeqCst) {
+            thread.unpark();
+        }
+        Ok(ticking)
+    }
+
+    fn spawn(&self) -> Result<Thread, String> {
+        let (engine, shared) = (self.engine.clone(), Arc::clone(&self.shared));
+        thread::Builder::new()
+            .name("sandbox-epochs".into())
+            .stack_size(64 << 10)
+            .spawn(move || shared.tick_while(&engine))
+            .map(|handle| handle.thread().clone())
+            .map_err(|error| format!("no thread for the clock that interrupts plugins: {error}"))
+    }
+}
+
+impl Shared {
+    fn tick_while(&self, engine: &EngineWeak) {
+        let mut idle = 0;
+        while !self.stopped.load(Ordering::SeqCst) {
+            if self.running.load(Ordering::SeqCst) > 0 {
+                idle = 0;
+            } else {
+                idle += 1;
+            }
+            if idle > PATIENCE {
+                self.sleep();
+                idle = 0;
+            }
+            thread::sleep(TICK);
+            let Some(engine) = engine.upgrade() else { return };
+            engine.increment_epoch();
+        }
+    }
+
+    /// A call that starts between the two loads finds `asleep` and unparks, and
+    /// an unpark before the park makes the park return at once.
+    fn sleep(&self) {
+        self.asleep.store(true, Ordering::SeqCst);
+        while self.running.load(Ordering::SeqCst) == 0 && !self.stopped.load(Ordering::SeqCst) {
+            thread::park();
+        }
+        self.asleep.store(false, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.shared.stopped.store(true, Ordering::SeqCst);
+        if let Some(Ok(thread)) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+}
+
+impl Drop for Ticking<'_> {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    /// Advances of the epoch are seen through a store's callback only; the
+    /// thread's own state is what is left to look at.
+    #[test]
+    fn the_thread_sleeps_when_nothing_runs_and_wakes_for_a_call() {
+        let engine = crate::engine::create().unwrap();
+        let ticker = Ticker::new(&engine);
+        assert!(ticker.thread.get().is_none(), "no thread before the first call");
+        drop(ticker.start().unwrap());
+        wait_for(|| ticker.shared.asleep.load(Ordering::SeqCst));
+        let ticking = ticker.start().unwrap();
+        wait_for(|| !ticker.shared.asleep.load(Ordering::SeqCst));
+        drop(ticking);
+    }
+
+    fn wait_for(condition: impl Fn() -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !condition() {
+            assert!(Instant::now() < deadline, "the condition never came to hold");
+            thread::sleep(TICK);
+        }
+    }
+}
