@@ -1,12 +1,178 @@
-//! Evaluation.
-use crate::node::{Call, Node};
-use crate::{Diagnostic, Diagnostics, Expression, Scope, SourceFile};
-use std::sync::Arc;
-use wardian_value::Value;
+//! Evaluation of compiled expressions.
+//!
+//! Each operation follows the same order: evaluate the operands (all of them, so
+//! that as many errors as possible are found), take their marks off, compute,
+//! put the marks of everything that took part on the result.
 
-pub(crate) fn evaluate(_expression: &Expression, _scope: &dyn Scope) -> Result<Value, Diagnostics> {
-    Ok(Value::bool(true))
+mod call;
+mod conditional;
+mod describe;
+mod for_expression;
+mod operators;
+mod steps;
+mod template;
+
+use std::sync::Arc;
+
+use wardian_value::{Marks, Str, Type, Value, convert};
+
+use crate::node::{Item, Key, Kind, Name, Node, StepKind};
+use crate::{Diagnostic, Diagnostics, Expression, Resolved, Scope, SourceFile, Span, Subject};
+
+pub(crate) use call::check_call;
+
+type Evaluated = Result<Value, Diagnostics>;
+
+/// One evaluation in progress.
+pub(crate) struct Evaluation<'a> {
+    pub(crate) scope: &'a dyn Scope,
+    pub(crate) file: &'a Arc<SourceFile>,
+    /// Current values of the variables of `for` expressions and splats.
+    slots: Vec<Value>,
 }
-pub(crate) fn check_call(_file: &Arc<SourceFile>, _node: &Node, _call: &Call) -> Option<Diagnostic> {
-    None
+
+pub(crate) fn evaluate(expression: &Expression, scope: &dyn Scope) -> Evaluated {
+    let mut evaluation = Evaluation { scope, file: expression.file(), slots: Vec::new() };
+    evaluation.node(expression.node())
+}
+
+impl Evaluation<'_> {
+    pub(crate) fn node(&mut self, node: &Node) -> Evaluated {
+        match &node.kind {
+            Kind::Constant(value) | Kind::Quoted(value) => Ok(value.clone()),
+            Kind::Slot { slot, .. } => {
+                Ok(self.slots.get(*slot).cloned().unwrap_or_else(|| Value::unknown(Type::Dynamic)))
+            }
+            Kind::Name(name) => self.name(node, name),
+            Kind::Traverse { source, steps } => {
+                let value = self.node(source)?;
+                self.steps(value, steps, node)
+            }
+            Kind::Splat { source, slot, each, marker } => self.splat(source, *slot, each, *marker, node),
+            Kind::Parenthesis(inner) | Kind::Interpolation(inner) => self.node(inner),
+            Kind::Tuple(items) => Ok(Value::tuple(self.all(items)?)),
+            Kind::Object(items) => self.object(items),
+            Kind::Negate(operand) => self.negate(operand, node),
+            Kind::Not(operand) => self.not(operand, node),
+            Kind::Binary { operator, left, right, .. } => self.binary(*operator, left, right, node),
+            Kind::Conditional { condition, if_true, if_false } => {
+                self.conditional(condition, if_true, if_false, node)
+            }
+            Kind::Call(call) => self.call(call, node),
+            Kind::For(each) => self.for_expression(each, node),
+            Kind::Template(parts) => self.template(parts, node),
+        }
+    }
+
+    fn all(&mut self, nodes: &[Arc<Node>]) -> Result<Vec<Value>, Diagnostics> {
+        let mut problems = Diagnostics::new();
+        let mut values = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let value = self.node(node);
+            values.extend(problems.collect(value));
+        }
+        problems.into_result(values)
+    }
+
+    fn name(&mut self, node: &Node, name: &Name) -> Evaluated {
+        let reference = name.reference.as_ref().map_err(|problem| problem.clone())?;
+        let mut steps = name.steps.as_slice();
+        let indexable = matches!(reference.subject, Subject::Resource { .. } | Subject::Module(_));
+        let mut index = None;
+        let mut marks = Marks::NONE;
+        if indexable && let Some(first) = steps.first() {
+            index = match &first.kind {
+                StepKind::Attribute(_) => None,
+                StepKind::Key(key) => Some(key.clone()),
+                StepKind::Index(inner) => Some(self.node(inner)?),
+            };
+            if let Some(value) = &mut index {
+                marks = value.marks();
+                *value = value.clone().unmark();
+            }
+        }
+        // The scope is given the index only where it can decide by it; nulls and
+        // unknowns get their messages from the ordinary way.
+        let usable = index.as_ref().filter(|index| index.is_known() && !index.is_null());
+        let place = (node.start, name.subject_end);
+        let resolved = self.scope.resolve(&reference.subject, usable, &self.span(place))?;
+        let value = match (resolved, index) {
+            (Resolved::Element(value), Some(_)) => {
+                steps = &steps[1..];
+                value.with_marks(marks)
+            }
+            (Resolved::Element(value) | Resolved::Whole(value), None) => value,
+            (Resolved::Whole(value), Some(index)) => {
+                let first = &steps[0];
+                steps = &steps[1..];
+                self.index(&value, &index.with_marks(marks), (first.start, first.end), node)?
+            }
+        };
+        if steps.is_empty() { Ok(value) } else { self.steps(value, steps, node) }
+    }
+
+    fn object(&mut self, items: &[Item]) -> Evaluated {
+        let mut problems = Diagnostics::new();
+        let mut attributes: Vec<(Str, Value)> = Vec::with_capacity(items.len());
+        let mut marks = Marks::NONE;
+        let mut known = true;
+        for item in items {
+            let key = match &item.key {
+                Key::Name { name, .. } => Some(name.clone()),
+                Key::Expression(node) => {
+                    let key = self.object_key(node, &mut marks, &mut known);
+                    problems.collect(key).flatten()
+                }
+            };
+            let value = self.node(&item.value);
+            if let (Some(value), Some(key)) = (problems.collect(value), key) {
+                attributes.push((key, value));
+            }
+        }
+        problems.into_result(())?;
+        Ok(if known { Value::object(attributes) } else { Value::unknown(Type::Dynamic) }.with_marks(marks))
+    }
+
+    /// A computed key; `None` where it is unknown.
+    fn object_key(
+        &mut self,
+        node: &Node,
+        marks: &mut Marks,
+        known: &mut bool,
+    ) -> Result<Option<Str>, Diagnostics> {
+        let key = self.node(node)?;
+        if key.is_null() {
+            return Err(self.problem("Null value as key", "A key cannot be null.", node).into());
+        }
+        *marks |= key.inside_marks();
+        if !key.is_known() {
+            *known = false;
+            return Ok(None);
+        }
+        match convert::convert(&key.unmark_deep(), &Type::String) {
+            Ok(key) => Ok(key.as_str().map(Str::new)),
+            Err(error) => Err(self
+                .problem("Incorrect key type", &format!("This cannot be a key: {error}."), node)
+                .into()),
+        }
+    }
+
+    pub(crate) fn span(&self, (start, end): (usize, usize)) -> Span {
+        Span::new(self.file, start, end)
+    }
+
+    pub(crate) fn span_of(&self, node: &Node) -> Span {
+        self.span((node.start, node.end))
+    }
+
+    /// An error about a node, with the values of what it refers to.
+    fn problem(&mut self, summary: &str, detail: &str, node: &Node) -> Diagnostic {
+        self.problem_at(summary, detail, (node.start, node.end), node)
+    }
+
+    fn problem_at(&mut self, summary: &str, detail: &str, place: (usize, usize), node: &Node) -> Diagnostic {
+        let mut diagnostic = Diagnostic::error(summary, detail).at(self.span(place));
+        diagnostic.values = self.notes(node);
+        diagnostic
+    }
 }

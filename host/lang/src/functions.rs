@@ -1,25 +1,319 @@
 //! The functions of the language.
+//!
+//! A function states its parameters as data: type, and which of null, unknown,
+//! dynamically typed and marked arguments it handles itself. Whatever it does
+//! not, the call handles for it, so that most functions see plain known values
+//! of the right type only.
 
-/// A function.
+mod address;
+mod collection;
+mod control;
+mod conversion;
+mod date;
+mod delimited;
+mod encoding;
+mod file;
+mod format;
+mod glob;
+mod hash;
+mod lists;
+mod maps;
+mod numeric;
+mod pattern;
+mod sets;
+mod string;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use wardian_value::{Type, Value};
+
+use crate::{Diagnostic, Diagnostics, Scope, Span};
+
+/// A function with its signature.
 #[derive(Debug)]
-pub struct Function {
-    /// Its name.
+pub(crate) struct Function {
     pub(crate) name: &'static str,
-    pub(crate) pure: bool,
+    pub(crate) parameters: &'static [Parameter],
+    /// Takes all arguments behind the others.
+    pub(crate) variadic: Option<Parameter>,
+    pub(crate) result: ResultType,
+    pub(crate) body: Body,
+}
+
+/// One parameter. What a flag does not allow never reaches the function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) ty: ParameterType,
+    pub(crate) null: bool,
+    pub(crate) unknown: bool,
+    /// An unknown of which not even the type is known.
+    pub(crate) dynamic: bool,
+    pub(crate) marked: bool,
+}
+
+/// The types that parameters have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ParameterType {
+    Any,
+    String,
+    Number,
+    ListOfAny,
+    ListOfString,
+    ListOfBool,
+    SetOfAny,
+    MapOfListOfString,
+}
+
+/// The type of the result as far as types tell; for results not known yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ResultType {
+    String,
+    Number,
+    Bool,
+    Dynamic,
+    ListOfString,
+    ListOfNumber,
+    SetOfString,
+    MapOfListOfString,
+    /// The type of one argument.
+    SameAs(usize),
+    /// Depends on the arguments, some of which may be unknown.
+    Of(fn(&[Value]) -> Result<Type, Failure>),
+}
+
+/// The work itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Body {
+    /// Depends on the arguments only.
+    Pure(fn(&[Value]) -> Outcome),
+    /// Asks the scope for a file, the time, or randomness.
+    Scoped(fn(&[Value], &dyn Scope) -> Outcome),
+    /// Evaluates its own arguments.
+    Lazy(Lazy),
+}
+
+/// The functions that errors do not stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lazy {
+    Try,
+    Can,
+}
+
+pub(crate) type Outcome = Result<Value, Failure>;
+
+/// Why a function gives no result.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// An argument (by position) is not acceptable.
+    Argument(usize, String),
+    /// The call as a whole.
+    Call(String),
+    /// Problems with places of their own: inside a template file.
+    Elsewhere(Diagnostics),
+}
+
+impl Failure {
+    pub(crate) fn call(message: impl Into<String>) -> Self {
+        Self::Call(message.into())
+    }
+
+    pub(crate) fn argument(index: usize, message: impl Into<String>) -> Self {
+        Self::Argument(index, message.into())
+    }
+}
+
+const fn parameter(name: &'static str, ty: ParameterType) -> Parameter {
+    Parameter { name, ty, null: false, unknown: false, dynamic: false, marked: false }
+}
+
+const fn any(name: &'static str) -> Parameter {
+    parameter(name, ParameterType::Any)
+}
+
+const fn string(name: &'static str) -> Parameter {
+    parameter(name, ParameterType::String)
+}
+
+const fn number(name: &'static str) -> Parameter {
+    parameter(name, ParameterType::Number)
+}
+
+impl Parameter {
+    const fn null(mut self) -> Self {
+        self.null = true;
+        self
+    }
+
+    const fn unknown(mut self) -> Self {
+        self.unknown = true;
+        self
+    }
+
+    const fn dynamic(mut self) -> Self {
+        self.dynamic = true;
+        self
+    }
+
+    const fn marked(mut self) -> Self {
+        self.marked = true;
+        self
+    }
+
+    /// Everything is the function's own business.
+    const fn everything(self) -> Self {
+        self.null().unknown().dynamic().marked()
+    }
+}
+
+impl ParameterType {
+    pub(crate) fn ty(self) -> Type {
+        match self {
+            Self::Any => Type::Dynamic,
+            Self::String => Type::String,
+            Self::Number => Type::Number,
+            Self::ListOfAny => Type::list(Type::Dynamic),
+            Self::ListOfString => Type::list(Type::String),
+            Self::ListOfBool => Type::list(Type::Bool),
+            Self::SetOfAny => Type::set(Type::Dynamic),
+            Self::MapOfListOfString => Type::map(Type::list(Type::String)),
+        }
+    }
+}
+
+impl ResultType {
+    pub(crate) fn ty(self, arguments: &[Value]) -> Result<Type, Failure> {
+        Ok(match self {
+            Self::String => Type::String,
+            Self::Number => Type::Number,
+            Self::Bool => Type::Bool,
+            Self::Dynamic => Type::Dynamic,
+            Self::ListOfString => Type::list(Type::String),
+            Self::ListOfNumber => Type::list(Type::Number),
+            Self::SetOfString => Type::set(Type::String),
+            Self::MapOfListOfString => Type::map(Type::list(Type::String)),
+            Self::SameAs(index) => {
+                arguments.get(index).map_or(Type::Dynamic, |argument| argument.ty().clone())
+            }
+            Self::Of(compute) => compute(arguments)?,
+        })
+    }
 }
 
 impl Function {
-    pub(crate) fn is_pure(&self) -> bool {
-        self.pure
+    const fn new(
+        name: &'static str,
+        parameters: &'static [Parameter],
+        result: ResultType,
+        body: Body,
+    ) -> Self {
+        Self { name, parameters, variadic: None, result, body }
     }
+
+    const fn variadic(mut self, parameter: Parameter) -> Self {
+        self.variadic = Some(parameter);
+        self
+    }
+
+    /// Whether the result depends on the arguments only.
+    pub(crate) fn is_pure(&self) -> bool {
+        matches!(self.body, Body::Pure(_) | Body::Lazy(_))
+    }
+
+    /// The parameter that takes the argument at a position.
+    pub(crate) fn parameter(&self, position: usize) -> Option<&Parameter> {
+        self.parameters.get(position).or(self.variadic.as_ref())
+    }
+}
+
+fn table() -> &'static BTreeMap<&'static str, &'static Function> {
+    static TABLE: OnceLock<BTreeMap<&'static str, &'static Function>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        [
+            address::FUNCTIONS,
+            collection::FUNCTIONS,
+            control::FUNCTIONS,
+            conversion::FUNCTIONS,
+            date::FUNCTIONS,
+            delimited::FUNCTIONS,
+            encoding::FUNCTIONS,
+            file::FUNCTIONS,
+            format::FUNCTIONS,
+            hash::FUNCTIONS,
+            lists::FUNCTIONS,
+            maps::FUNCTIONS,
+            numeric::FUNCTIONS,
+            pattern::FUNCTIONS,
+            sets::FUNCTIONS,
+            string::FUNCTIONS,
+        ]
+        .into_iter()
+        .flatten()
+        .map(|function| (function.name, function))
+        .collect()
+    })
+}
+
+pub(crate) fn find(name: &str) -> Option<&'static Function> {
+    table().get(name).copied()
 }
 
 /// The names of all functions, sorted.
 pub fn function_names() -> impl Iterator<Item = &'static str> {
-    [].into_iter()
+    table().keys().copied()
 }
 
 /// Whether there is a function of that name.
-pub fn is_function(_name: &str) -> bool {
-    false
+pub fn is_function(name: &str) -> bool {
+    find(name).is_some()
+}
+
+pub(crate) fn unknown(name: &str, span: Span) -> Diagnostic {
+    let mut detail = format!("There is no function named \"{name}\".");
+    if let Some(close) = crate::closest(name, function_names()) {
+        detail = format!("{detail} Did you mean \"{close}\"?");
+    }
+    Diagnostic::error("Call to unknown function", detail).at(span)
+}
+
+pub(crate) fn unknown_namespace(namespaces: &[&str], name: &str, span: Span) -> Diagnostic {
+    let detail = if namespaces.first() == Some(&"provider") {
+        format!(
+            "\"{}::{name}\" does not name a function of a provider: that needs the form \
+             provider::NAME::FUNCTION.",
+            namespaces.join("::")
+        )
+    } else {
+        format!(
+            "There is no namespace \"{}\". Functions of providers are called as \
+             provider::NAME::FUNCTION, built-in ones by their name alone or with core:: before it.",
+            namespaces.join("::")
+        )
+    };
+    Diagnostic::error("Unknown provider function", detail).at(span)
+}
+
+/// The text of a string argument that the call has made sure of.
+fn text(arguments: &[Value], position: usize) -> &str {
+    arguments.get(position).and_then(Value::as_str).unwrap_or("")
+}
+
+/// A whole number argument.
+fn whole(arguments: &[Value], position: usize) -> Result<i64, Failure> {
+    arguments
+        .get(position)
+        .and_then(Value::as_number)
+        .and_then(wardian_value::Number::as_i64)
+        .ok_or_else(|| Failure::argument(position, "a whole number is required"))
+}
+
+/// The elements of a list, set or tuple argument.
+fn elements(arguments: &[Value], position: usize) -> &[Value] {
+    arguments.get(position).and_then(Value::as_elements).unwrap_or(&[])
+}
+
+/// An unknown result that is certainly not null.
+fn unknown_result(ty: Type) -> Value {
+    Value::unknown_with(ty, wardian_value::Refinement::not_null())
 }

@@ -35,9 +35,11 @@ pub(crate) enum Kind {
         source: Arc<Node>,
         steps: Vec<Step>,
     },
+    /// The element is in the slot while `each` is evaluated.
     Splat {
         source: Arc<Node>,
-        steps: Vec<Step>,
+        slot: usize,
+        each: Arc<Node>,
         marker: (usize, usize),
     },
     Parenthesis(Arc<Node>),
@@ -169,9 +171,13 @@ impl Node {
         match &self.kind {
             Kind::Constant(_) | Kind::Quoted(_) | Kind::Slot { .. } => {}
             Kind::Name(name) => walk_steps(&name.steps, visit),
-            Kind::Traverse { source, steps } | Kind::Splat { source, steps, .. } => {
+            Kind::Traverse { source, steps } => {
                 source.walk(visit);
                 walk_steps(steps, visit);
+            }
+            Kind::Splat { source, each, .. } => {
+                source.walk(visit);
+                each.walk(visit);
             }
             Kind::Parenthesis(inner)
             | Kind::Negate(inner)

@@ -107,6 +107,11 @@ pub trait Scope {
     fn random_bytes(&self) -> Option<[u8; 16]> {
         None
     }
+
+    /// Whether a template is being rendered, which cannot render another one.
+    fn renders_template(&self) -> bool {
+        false
+    }
 }
 
 /// A scope that has nothing: for constants.

@@ -2,12 +2,16 @@
 
 mod error;
 mod parse;
+mod tolerant;
 
 use std::sync::Arc;
 
 use wardian_value::Str;
 
 use crate::{Diagnostics, Expression, SourceFile, Span, compile};
+
+pub(crate) use error::syntax_error;
+pub(crate) use tolerant::tolerant;
 
 /// What stands in a file or between the braces of a block.
 #[derive(Clone, Debug)]

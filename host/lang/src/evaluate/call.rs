@@ -1,0 +1,287 @@
+//! Function calls.
+
+use std::sync::Arc;
+
+use wardian_value::{Marks, Refinement, Type, Value, convert};
+
+use super::{Evaluated, Evaluation};
+use crate::functions::{Body, Failure, Function, Lazy};
+use crate::node::{Call, Node, Target};
+use crate::{Diagnostic, Diagnostics, SourceFile, Span};
+
+/// An argument with the node that it was written as.
+struct Argument<'n> {
+    value: Value,
+    node: &'n Node,
+}
+
+/// What can be told to be wrong with a call without evaluating it.
+pub(crate) fn check_call(file: &Arc<SourceFile>, node: &Node, call: &Call) -> Option<Diagnostic> {
+    match &call.target {
+        Target::Unknown(diagnostic) => Some(diagnostic.clone()),
+        Target::BuiltIn(function) if !call.expands => {
+            check_count(function, call.arguments.len(), call, node, file)
+        }
+        _ => None,
+    }
+}
+
+fn check_count(
+    function: &Function,
+    given: usize,
+    call: &Call,
+    node: &Node,
+    file: &Arc<SourceFile>,
+) -> Option<Diagnostic> {
+    let expected = function.parameters.len();
+    let plural = if expected == 1 { "" } else { "s" };
+    if given < expected {
+        let missing = function.parameters.get(given).map_or("", |parameter| parameter.name);
+        let at_least = if function.variadic.is_some() { "at least " } else { "" };
+        return Some(
+            Diagnostic::error(
+                "Not enough function arguments",
+                format!(
+                    "The function \"{}\" takes {at_least}{expected} argument{plural}; there is \
+                     none for \"{missing}\".",
+                    call.name
+                ),
+            )
+            .at(Span::new(file, node.end.saturating_sub(1), node.end)),
+        );
+    }
+    if given > expected && function.variadic.is_none() {
+        let span = call.arguments.get(expected).map_or_else(
+            || Span::new(file, node.start, node.end),
+            |argument| Span::new(file, argument.start, argument.end),
+        );
+        return Some(
+            Diagnostic::error(
+                "Too many function arguments",
+                format!("The function \"{}\" takes only {expected} argument{plural}.", call.name),
+            )
+            .at(span),
+        );
+    }
+    None
+}
+
+impl Evaluation<'_> {
+    pub(super) fn call(&mut self, call: &Call, node: &Node) -> Evaluated {
+        match &call.target {
+            Target::Unknown(diagnostic) => Err(diagnostic.clone().into()),
+            Target::BuiltIn(function) => match function.body {
+                Body::Lazy(Lazy::Try) => self.try_each(call, node),
+                Body::Lazy(Lazy::Can) => self.can(call, node),
+                _ => match self.arguments(call, node)? {
+                    Some(arguments) => self.built_in(function, call, arguments, node),
+                    None => Ok(Value::unknown(Type::Dynamic)),
+                },
+            },
+            Target::Provider { provider, function } => {
+                let Some(arguments) = self.arguments(call, node)? else {
+                    return Ok(Value::unknown(Type::Dynamic));
+                };
+                let mut marks = Marks::NONE;
+                let values: Vec<Value> = arguments
+                    .into_iter()
+                    .map(|argument| {
+                        marks |= argument.value.inside_marks();
+                        argument.value.unmark_deep()
+                    })
+                    .collect();
+                let span = self.span_of(node);
+                let result = self.scope.call_provider_function(provider, function, &values, &span)?;
+                Ok(result.with_marks(marks))
+            }
+        }
+    }
+
+    /// The arguments, the last one expanded if that is asked for; `None` where
+    /// how many there are is not known yet.
+    fn arguments<'n>(
+        &mut self,
+        call: &'n Call,
+        node: &Node,
+    ) -> Result<Option<Vec<Argument<'n>>>, Diagnostics> {
+        const SUMMARY: &str = "Invalid expanding argument value";
+        let mut values = self.all(&call.arguments)?;
+        let Some(last) = call.arguments.last().filter(|_| call.expands) else {
+            let nodes = call.arguments.iter();
+            return Ok(Some(
+                values.into_iter().zip(nodes).map(|(value, node)| Argument { value, node }).collect(),
+            ));
+        };
+        let Some(expanded) = values.pop() else { return Ok(Some(Vec::new())) };
+        let place = (last.start, last.end);
+        if expanded.is_null() {
+            let detail = "The argument to be expanded (before \"...\") is null.";
+            return Err(self.problem_at(SUMMARY, detail, place, node).into());
+        }
+        let marks = expanded.marks();
+        let elements = match expanded.ty() {
+            Type::Dynamic => return Ok(None),
+            Type::List(_) | Type::Set(_) | Type::Tuple(_) => match expanded.as_elements() {
+                Some(elements) => elements.to_vec(),
+                None => return Ok(None),
+            },
+            ty => {
+                let detail = format!(
+                    "The argument to be expanded (before \"...\") must be a list, set or tuple, \
+                     not a {}.",
+                    ty.friendly_name()
+                );
+                return Err(self.problem_at(SUMMARY, &detail, place, node).into());
+            }
+        };
+        let mut arguments: Vec<Argument<'n>> =
+            values.into_iter().zip(&call.arguments).map(|(value, node)| Argument { value, node }).collect();
+        arguments.extend(
+            elements.into_iter().map(|element| Argument { value: element.with_marks(marks), node: last }),
+        );
+        Ok(Some(arguments))
+    }
+
+    fn built_in(
+        &mut self,
+        function: &Function,
+        call: &Call,
+        arguments: Vec<Argument<'_>>,
+        node: &Node,
+    ) -> Evaluated {
+        if let Some(diagnostic) = check_count(function, arguments.len(), call, node, self.file) {
+            return Err(diagnostic.into());
+        }
+        let nodes: Vec<&Node> = arguments.iter().map(|argument| argument.node).collect();
+        let mut marks = Marks::NONE;
+        let mut unknown = false;
+        let mut dynamic = false;
+        let mut values = Vec::with_capacity(arguments.len());
+        for (position, argument) in arguments.into_iter().enumerate() {
+            let Some(parameter) = function.parameter(position) else { continue };
+            let ty = parameter.ty.ty();
+            let mut value = argument.value;
+            if *value.ty() != ty && ty != Type::Dynamic {
+                value = match convert::convert(&value, &ty) {
+                    Ok(value) => value,
+                    Err(error) => {
+                        let failure = Failure::Argument(position, error.to_string());
+                        return Err(self.failed(function, failure, &nodes, node));
+                    }
+                };
+            }
+            if value.is_null() && !parameter.null {
+                let failure = Failure::argument(position, "it must not be null");
+                return Err(self.failed(function, failure, &nodes, node));
+            }
+            if !parameter.marked {
+                marks |= value.inside_marks();
+                value = value.unmark_deep();
+            }
+            // That goes for null, too: `format("%v", null)` is not known.
+            if *value.ty() == Type::Dynamic && !parameter.dynamic {
+                dynamic = true;
+            } else if !value.is_known() && !parameter.unknown {
+                unknown = true;
+            }
+            values.push(value);
+        }
+        if dynamic {
+            let ty = match function.result {
+                crate::functions::ResultType::Of(_) | crate::functions::ResultType::SameAs(_) => {
+                    Type::Dynamic
+                }
+                fixed => fixed.ty(&values).unwrap_or(Type::Dynamic),
+            };
+            return Ok(unknown_result(ty).with_marks(marks));
+        }
+        if unknown {
+            let ty = match function.result.ty(&values) {
+                Ok(ty) => ty,
+                Err(failure) => return Err(self.failed(function, failure, &nodes, node)),
+            };
+            return Ok(unknown_result(ty).with_marks(marks));
+        }
+        let outcome = match function.body {
+            Body::Pure(body) => body(&values),
+            Body::Scoped(body) => body(&values, self.scope),
+            // Handled by the caller.
+            Body::Lazy(_) => Ok(Value::unknown(Type::Dynamic)),
+        };
+        match outcome {
+            Ok(value) => Ok(value.with_marks(marks)),
+            Err(failure) => {
+                let mut found = self.failed(function, failure, &nodes, node);
+                if marks.is_sensitive() {
+                    conceal(&mut found);
+                }
+                Err(found)
+            }
+        }
+    }
+
+    fn failed(&mut self, function: &Function, failure: Failure, nodes: &[&Node], node: &Node) -> Diagnostics {
+        match failure {
+            Failure::Argument(position, message) => {
+                let name = function.parameter(position).map_or("", |parameter| parameter.name);
+                let detail = format!("The argument for \"{name}\" of \"{}\": {message}.", function.name);
+                let place = nodes.get(position).copied().unwrap_or(node);
+                let place = (place.start, place.end);
+                self.problem_at("Invalid function argument", &detail, place, node).into()
+            }
+            Failure::Call(message) => {
+                let detail = format!("The call of \"{}\" failed: {message}.", function.name);
+                self.problem("Error in function call", &detail, node).into()
+            }
+            Failure::Elsewhere(found) => found,
+        }
+    }
+
+    /// The first argument that evaluates without error.
+    fn try_each(&mut self, call: &Call, node: &Node) -> Evaluated {
+        let mut problems = Diagnostics::new();
+        for argument in &call.arguments {
+            match self.node(argument) {
+                // What is not known yet may still fail: nothing can be told.
+                Ok(value) if !value.is_wholly_known() => {
+                    return Ok(Value::unknown(Type::Dynamic).with_marks(value.inside_marks()));
+                }
+                Ok(value) => return Ok(value),
+                Err(found) => problems.extend(found),
+            }
+        }
+        if call.arguments.is_empty() {
+            let detail = "The function \"try\" takes at least one argument.";
+            return Err(self.problem("Error in function call", detail, node).into());
+        }
+        let mut detail = "No argument of \"try\" could be evaluated:".to_owned();
+        for problem in &problems {
+            detail.push_str("\n  - ");
+            detail.push_str(&problem.to_string());
+        }
+        Err(self.problem("Error in function call", &detail, node).into())
+    }
+
+    fn can(&mut self, call: &Call, node: &Node) -> Evaluated {
+        let [argument] = call.arguments.as_slice() else {
+            let detail = "The function \"can\" takes one argument.";
+            return Err(self.problem("Error in function call", detail, node).into());
+        };
+        Ok(match self.node(argument) {
+            Ok(value) if value.is_wholly_known() => Value::bool(true).with_marks(value.inside_marks()),
+            Ok(value) => unknown_result(Type::Bool).with_marks(value.inside_marks()),
+            Err(_) => Value::bool(false),
+        })
+    }
+}
+
+/// Takes messages away that may quote a sensitive argument.
+fn conceal(found: &mut Diagnostics) {
+    for diagnostic in found.iter_mut() {
+        "What went wrong is not shown, because an argument is sensitive.".clone_into(&mut diagnostic.detail);
+    }
+}
+
+fn unknown_result(ty: Type) -> Value {
+    Value::unknown_with(ty, Refinement::not_null())
+}

@@ -1,0 +1,139 @@
+//! `condition ? a : b`.
+
+use wardian_value::{Bound, Marks, Refinement, Type, Value, convert};
+
+use super::{Evaluated, Evaluation};
+use crate::Diagnostics;
+use crate::node::Node;
+
+impl Evaluation<'_> {
+    /// Both sides are evaluated, as the result has the type that both convert to;
+    /// but only the errors of the chosen side count.
+    pub(super) fn conditional(
+        &mut self,
+        condition: &Node,
+        if_true: &Node,
+        if_false: &Node,
+        node: &Node,
+    ) -> Evaluated {
+        let on_true = self.node(if_true);
+        let on_false = self.node(if_false);
+        let failed = || Value::unknown(Type::Dynamic);
+        let true_value = on_true.as_ref().cloned().unwrap_or_else(|_| failed());
+        let false_value = on_false.as_ref().cloned().unwrap_or_else(|_| failed());
+        let Some(ty) = result_type(&true_value, &false_value) else {
+            let detail = format!(
+                "The two results must have types that one type covers, but one is {} and the \
+                 other is {}.",
+                true_value.ty(),
+                false_value.ty(),
+            );
+            return Err(self.problem("Inconsistent conditional result types", &detail, node).into());
+        };
+        let (condition, marks) = self.condition(condition, node)?;
+        let Some(condition) = condition else {
+            let marks = marks | true_value.marks() | false_value.marks();
+            return Ok(undecided(&true_value, &false_value, ty).with_marks(marks));
+        };
+        let chosen = if condition { on_true? } else { on_false? };
+        let chosen = if ty == Type::Dynamic || *chosen.ty() == ty {
+            chosen
+        } else {
+            convert::convert(&chosen, &ty).map_err(|error| {
+                let detail = format!("The chosen result cannot be {ty}: {error}.");
+                let summary = "Inconsistent conditional result types";
+                Diagnostics::from(self.problem(summary, &detail, node))
+            })?
+        };
+        Ok(chosen.with_marks(marks))
+    }
+
+    /// The truth of a condition, `None` where it is unknown, and its marks.
+    pub(super) fn condition(
+        &mut self,
+        condition: &Node,
+        node: &Node,
+    ) -> Result<(Option<bool>, Marks), Diagnostics> {
+        let value = self.node(condition)?;
+        let place = (condition.start, condition.end);
+        if value.is_null() {
+            let detail = "The condition is null. It must be true or false.";
+            return Err(self.problem_at("Null condition", detail, place, node).into());
+        }
+        let marks = value.inside_marks();
+        match convert::convert(&value, &Type::Bool) {
+            Ok(value) => Ok((value.as_bool(), marks)),
+            Err(error) => {
+                let detail = format!("The condition must be a bool: {error}.");
+                Err(self.problem_at("Incorrect condition type", &detail, place, node).into())
+            }
+        }
+    }
+}
+
+fn result_type(a: &Value, b: &Value) -> Option<Type> {
+    let untyped_null = |value: &Value| value.is_null() && *value.ty() == Type::Dynamic;
+    if untyped_null(a) {
+        Some(b.ty().clone())
+    } else if untyped_null(b) || a.ty() == b.ty() {
+        Some(a.ty().clone())
+    } else if *a.ty() == Type::Dynamic || *b.ty() == Type::Dynamic {
+        Some(Type::Dynamic)
+    } else {
+        convert::unify(&[a.ty().clone(), b.ty().clone()])
+    }
+}
+
+/// What is known of the result while the condition is not.
+fn undecided(a: &Value, b: &Value, ty: Type) -> Value {
+    if a.is_null() && b.is_null() {
+        return Value::null(ty);
+    }
+    let mut refinement = Refinement {
+        not_null: a.is_definitely_not_null() && b.is_definitely_not_null(),
+        ..Refinement::default()
+    };
+    if ty == Type::Number && a.ty() == b.ty() {
+        let ((a_low, a_high), (b_low, b_high)) = (bounds(a), bounds(b));
+        refinement.lower = outer(a_low, b_low, |a, b| a < b);
+        refinement.upper = outer(a_high, b_high, |a, b| a > b);
+    }
+    if ty.is_collection() && a.ty() == b.ty() {
+        let ((a_min, a_max), (b_min, b_max)) = (lengths(a), lengths(b));
+        refinement.min_length = Some(a_min.min(b_min)).filter(|length| *length > 0);
+        refinement.max_length = a_max.zip(b_max).map(|(a, b)| a.max(b));
+    }
+    Value::unknown_with(ty, refinement)
+}
+
+fn bounds(value: &Value) -> (Option<Bound>, Option<Bound>) {
+    if let Some(number) = value.as_number() {
+        let bound = Bound { value: number.clone(), inclusive: true };
+        return (Some(bound.clone()), Some(bound));
+    }
+    value.refinement().map_or((None, None), |r| (r.lower.clone(), r.upper.clone()))
+}
+
+/// The bound that admits more.
+fn outer(
+    a: Option<Bound>,
+    b: Option<Bound>,
+    wider: impl Fn(&wardian_value::Number, &wardian_value::Number) -> bool,
+) -> Option<Bound> {
+    let (a, b) = a.zip(b)?;
+    if a.value == b.value {
+        return Some(Bound { inclusive: a.inclusive || b.inclusive, value: a.value });
+    }
+    Some(if wider(&a.value, &b.value) { a } else { b })
+}
+
+fn lengths(value: &Value) -> (usize, Option<usize>) {
+    let known = value
+        .as_elements()
+        .map(<[Value]>::len)
+        .or_else(|| value.as_mapping().map(std::collections::BTreeMap::len));
+    if let Some(length) = known {
+        return (length, Some(length));
+    }
+    value.refinement().map_or((0, None), |r| (r.min_length.unwrap_or(0), r.max_length))
+}

@@ -1,0 +1,131 @@
+//! Templates.
+
+use wardian_value::{Marks, Refinement, Str, Type, Value, convert};
+
+use super::{Evaluated, Evaluation};
+use crate::Diagnostics;
+use crate::node::{Node, Part};
+
+/// A template's text as far as it has come.
+#[derive(Default)]
+struct Text {
+    text: String,
+    marks: Marks,
+    /// An unknown part came; the text is what stands before it.
+    unknown: bool,
+}
+
+impl Text {
+    fn push(&mut self, text: &str) {
+        if !self.unknown {
+            self.text.push_str(text);
+        }
+    }
+}
+
+impl Evaluation<'_> {
+    pub(super) fn template(&mut self, parts: &[Part], node: &Node) -> Evaluated {
+        let mut text = Text::default();
+        self.parts(parts, &mut text, node)?;
+        let result = if text.unknown {
+            let prefix = safe_prefix(&text.text);
+            Value::unknown_with(
+                Type::String,
+                Refinement {
+                    not_null: true,
+                    prefix: (!prefix.is_empty()).then(|| Str::new(prefix)),
+                    ..Refinement::default()
+                },
+            )
+        } else {
+            Value::string(text.text)
+        };
+        Ok(result.with_marks(text.marks))
+    }
+
+    fn parts(&mut self, parts: &[Part], text: &mut Text, node: &Node) -> Result<(), Diagnostics> {
+        let mut problems = Diagnostics::new();
+        for part in parts {
+            let done = self.part(part, text, node);
+            problems.collect(done);
+        }
+        problems.into_result(())
+    }
+
+    fn part(&mut self, part: &Part, text: &mut Text, node: &Node) -> Result<(), Diagnostics> {
+        match part {
+            Part::Literal(literal) => text.push(literal),
+            Part::Interpolation(inner) => self.interpolation(inner, text, node)?,
+            Part::If { condition, then, otherwise } => {
+                let (truth, marks) = self.condition(condition, node)?;
+                text.marks |= marks;
+                match truth {
+                    Some(true) => self.parts(then, text, node)?,
+                    Some(false) => self.parts(otherwise, text, node)?,
+                    None => text.unknown = true,
+                }
+            }
+            Part::For { collection, slot, has_key, body } => {
+                let value = self.node(collection)?;
+                text.marks |= value.marks();
+                let Some(pairs) = self.pairs(&value, collection, node)? else {
+                    text.unknown = true;
+                    return Ok(());
+                };
+                for pair in pairs {
+                    self.set_pair(*slot, *has_key, pair);
+                    let done = self.parts(body, text, node);
+                    if done.is_err() {
+                        self.clear_slots(*slot);
+                        return done;
+                    }
+                }
+                self.clear_slots(*slot);
+            }
+        }
+        Ok(())
+    }
+
+    fn interpolation(&mut self, inner: &Node, text: &mut Text, node: &Node) -> Result<(), Diagnostics> {
+        const SUMMARY: &str = "Invalid template interpolation value";
+        let value = self.node(inner)?;
+        if let Some(part) = value.as_str() {
+            text.push(part);
+            text.marks |= value.marks();
+            return Ok(());
+        }
+        let place = (inner.start, inner.end);
+        if value.is_null() {
+            let detail = "This is null, which cannot be put into a string.";
+            return Err(self.problem_at(SUMMARY, detail, place, node).into());
+        }
+        text.marks |= value.inside_marks();
+        match convert::convert(&value.unmark_deep(), &Type::String) {
+            Ok(converted) => match converted.as_str() {
+                Some(part) => text.push(part),
+                None => {
+                    let known = converted.refinement().and_then(|r| r.prefix.clone());
+                    text.push(known.as_deref().unwrap_or(""));
+                    text.unknown = true;
+                }
+            },
+            Err(error) => {
+                let detail = format!("This cannot be put into a string: {error}.");
+                return Err(self.problem_at(SUMMARY, &detail, place, node).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What of a prefix stays as it is whatever follows: a combining character may
+/// still change the last one.
+fn safe_prefix(text: &str) -> &str {
+    use unicode_segmentation::UnicodeSegmentation as _;
+    match text.chars().next_back() {
+        // Nothing joins to these.
+        Some(last) if last.is_ascii_punctuation() || last.is_ascii_digit() || last == '\n' => text,
+        Some(_) => text.grapheme_indices(true).next_back().map_or("", |(at, _)| &text[..at]),
+        None => "",
+    }
+}

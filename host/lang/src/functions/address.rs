@@ -1,0 +1,176 @@
+//! IP networks.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use num_bigint::BigInt;
+use wardian_value::{Type, Value};
+
+use super::{Body, Failure, Function, Outcome, ResultType};
+use super::{number, string, text, whole};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new(
+        "cidrhost",
+        &[string("prefix"), number("hostnum")],
+        ResultType::String,
+        Body::Pure(cidrhost),
+    ),
+    Function::new("cidrnetmask", &[string("prefix")], ResultType::String, Body::Pure(cidrnetmask)),
+    Function::new(
+        "cidrsubnet",
+        &[string("prefix"), number("newbits"), number("netnum")],
+        ResultType::String,
+        Body::Pure(cidrsubnet),
+    ),
+    Function::new("cidrsubnets", &[string("prefix")], ResultType::ListOfString, Body::Pure(cidrsubnets))
+        .variadic(number("newbits")),
+];
+
+/// A network: the address without its host part, in the low bits.
+#[derive(Clone, Copy)]
+struct Network {
+    address: u128,
+    prefix: u32,
+    /// 32 or 128.
+    bits: u32,
+}
+
+impl Network {
+    fn parse(source: &str) -> Result<Self, Failure> {
+        let invalid = || Failure::argument(0, format!("{source:?} is not a network such as 10.0.0.0/8"));
+        let (address, prefix) = source.split_once('/').ok_or_else(invalid)?;
+        if prefix.is_empty() || !prefix.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(invalid());
+        }
+        let prefix: u32 = prefix.parse().map_err(|_| invalid())?;
+        let (address, bits) = match parse_address(address).ok_or_else(invalid)? {
+            IpAddr::V4(address) => (u128::from(u32::from(address)), 32),
+            IpAddr::V6(address) => (u128::from(address), 128),
+        };
+        if prefix > bits {
+            return Err(invalid());
+        }
+        let host = host_mask(bits - prefix);
+        Ok(Self { address: address & !host, prefix, bits })
+    }
+
+    fn show(self, address: u128) -> String {
+        if self.bits == 32 {
+            Ipv4Addr::from(u32::try_from(address & u128::from(u32::MAX)).unwrap_or(0)).to_string()
+        } else {
+            Ipv6Addr::from(address).to_string()
+        }
+    }
+}
+
+/// Octets of version 4 may have leading zeros, which are not octal.
+fn parse_address(text: &str) -> Option<IpAddr> {
+    if text.contains(':') {
+        return text.parse().ok();
+    }
+    let octets: Vec<&str> = text
+        .split('.')
+        .map(|octet| if octet.len() > 1 { octet.trim_start_matches('0') } else { octet })
+        .map(|octet| if octet.is_empty() { "0" } else { octet })
+        .collect();
+    if text.split('.').any(str::is_empty) {
+        return None;
+    }
+    octets.join(".").parse().ok()
+}
+
+fn host_mask(bits: u32) -> u128 {
+    match bits {
+        0 => 0,
+        bits => u128::MAX >> (128 - bits),
+    }
+}
+
+fn big(arguments: &[Value], position: usize) -> Result<BigInt, Failure> {
+    arguments
+        .get(position)
+        .and_then(Value::as_number)
+        .and_then(|number| number.to_string().parse().ok())
+        .ok_or_else(|| Failure::argument(position, "a whole number is required"))
+}
+
+fn cidrhost(arguments: &[Value]) -> Outcome {
+    let network = Network::parse(text(arguments, 0))?;
+    let wanted = big(arguments, 1)?;
+    let host_bits = network.bits - network.prefix;
+    let count = BigInt::from(1) << host_bits;
+    let negative = wanted < BigInt::from(0);
+    let host = if negative { &count + &wanted } else { wanted.clone() };
+    let fits = host >= BigInt::from(0) && host < count;
+    let Some(host) = u128::try_from(host).ok().filter(|_| fits) else {
+        return Err(Failure::argument(
+            1,
+            format!("a prefix of {} bits has no host number {wanted}", network.prefix),
+        ));
+    };
+    Ok(Value::string(network.show(network.address | host)))
+}
+
+fn cidrnetmask(arguments: &[Value]) -> Outcome {
+    let network = Network::parse(text(arguments, 0))?;
+    if network.bits != 32 {
+        return Err(Failure::argument(0, "IPv6 networks have no netmask"));
+    }
+    Ok(Value::string(network.show(!host_mask(32 - network.prefix))))
+}
+
+fn extended(network: Network, newbits: i64, position: usize) -> Result<u32, Failure> {
+    u32::try_from(newbits)
+        .ok()
+        .and_then(|newbits| network.prefix.checked_add(newbits))
+        .filter(|prefix| *prefix <= network.bits)
+        .ok_or_else(|| {
+            Failure::argument(
+                position,
+                format!("a prefix of {} bits cannot be extended by {newbits}", network.prefix),
+            )
+        })
+}
+
+fn cidrsubnet(arguments: &[Value]) -> Outcome {
+    let network = Network::parse(text(arguments, 0))?;
+    let newbits = whole(arguments, 1)?;
+    let prefix = extended(network, newbits, 1)?;
+    let number = big(arguments, 2)?;
+    let limit = BigInt::from(1) << (prefix - network.prefix);
+    let fits = number >= BigInt::from(0) && number < limit;
+    let Some(subnet) = u128::try_from(number.clone()).ok().filter(|_| fits) else {
+        return Err(Failure::argument(
+            2,
+            format!("{newbits} further bits do not suffice for a subnet numbered {number}"),
+        ));
+    };
+    let shifted = subnet.checked_shl(network.bits - prefix).unwrap_or(0);
+    Ok(Value::string(format!("{}/{prefix}", network.show(network.address | shifted))))
+}
+
+fn cidrsubnets(arguments: &[Value]) -> Outcome {
+    let network = Network::parse(text(arguments, 0))?;
+    let end = BigInt::from(network.address) + (BigInt::from(1) << (network.bits - network.prefix));
+    let mut next = BigInt::from(network.address);
+    let mut subnets = Vec::new();
+    for position in 1..arguments.len() {
+        let newbits = whole(arguments, position)?;
+        if newbits < 1 {
+            return Err(Failure::argument(position, "the prefix must be extended by at least 1 bit"));
+        }
+        let prefix = extended(network, newbits, position)?;
+        let size = BigInt::from(1) << (network.bits - prefix);
+        // Up to the next address at which such a subnet can start.
+        let start = (&next + &size - 1) / &size * &size;
+        next = &start + &size;
+        let Some(address) = u128::try_from(start).ok().filter(|_| next <= end) else {
+            return Err(Failure::argument(
+                position,
+                format!("not enough addresses are left for a subnet with a prefix of {prefix} bits"),
+            ));
+        };
+        subnets.push(Value::string(format!("{}/{prefix}", network.show(address))));
+    }
+    Ok(Value::list(Type::String, subnets))
+}

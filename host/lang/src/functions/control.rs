@@ -1,0 +1,138 @@
+//! Functions that evaluate: `try`, `can`, templates.
+
+use wardian_value::{Type, Value, convert};
+
+use super::{Body, Failure, Function, Lazy, Outcome, ResultType};
+use super::{any, file, string, text};
+use crate::{Diagnostics, Resolved, Scope, SourceFile, Span, Subject, parse_template};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new("can", &[any("expression")], ResultType::Bool, Body::Lazy(Lazy::Can)),
+    Function::new("try", &[], ResultType::Dynamic, Body::Lazy(Lazy::Try)).variadic(any("expressions")),
+    Function::new(
+        "templatefile",
+        &[string("path"), any("vars")],
+        ResultType::Dynamic,
+        Body::Scoped(templatefile),
+    ),
+    Function::new(
+        "templatestring",
+        &[string("template"), any("vars")],
+        ResultType::String,
+        Body::Scoped(templatestring),
+    ),
+];
+
+/// What a template sees: its variables and the caller's functions.
+struct TemplateScope<'a> {
+    variables: &'a Value,
+    outer: &'a dyn Scope,
+}
+
+impl Scope for TemplateScope<'_> {
+    fn resolve(
+        &self,
+        subject: &Subject,
+        _index: Option<&Value>,
+        span: &Span,
+    ) -> Result<Resolved, Diagnostics> {
+        let name = subject.to_string();
+        if let Some(value) = self.variables.get(&name) {
+            return Ok(Resolved::Whole(value.clone()));
+        }
+        let mut detail = format!("The variables given to this template have no \"{name}\".");
+        let known = self.variables.as_mapping().into_iter().flatten();
+        if let Some(close) = crate::closest(&name, known.map(|(name, _)| &**name)) {
+            detail = format!("{detail} Did you mean \"{close}\"?");
+        }
+        Err(crate::Diagnostic::error("Unknown variable", detail).at(span.clone()).into())
+    }
+
+    fn call_provider_function(
+        &self,
+        provider: &str,
+        function: &str,
+        arguments: &[Value],
+        span: &Span,
+    ) -> Result<Value, Diagnostics> {
+        self.outer.call_provider_function(provider, function, arguments, span)
+    }
+
+    fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
+        self.outer.read_file(path)
+    }
+
+    fn file_exists(&self, path: &str) -> Result<bool, String> {
+        self.outer.file_exists(path)
+    }
+
+    fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
+        self.outer.list_files(directory)
+    }
+
+    fn working_directory(&self) -> Option<String> {
+        self.outer.working_directory()
+    }
+
+    fn home_directory(&self) -> Option<String> {
+        self.outer.home_directory()
+    }
+
+    fn timestamp(&self) -> Option<String> {
+        self.outer.timestamp()
+    }
+
+    fn plan_timestamp(&self) -> Option<String> {
+        self.outer.plan_timestamp()
+    }
+
+    fn random_bytes(&self) -> Option<[u8; 16]> {
+        self.outer.random_bytes()
+    }
+
+    fn renders_template(&self) -> bool {
+        true
+    }
+}
+
+fn templatefile(arguments: &[Value], scope: &dyn Scope) -> Outcome {
+    let path = text(arguments, 0);
+    let template = file::read_text(path, 0, scope)?;
+    render(path, &template, &arguments[1], scope)
+}
+
+fn templatestring(arguments: &[Value], scope: &dyn Scope) -> Outcome {
+    let value = render("<templatestring argument>", text(arguments, 0), &arguments[1], scope)?;
+    convert::convert(&value, &Type::String)
+        .map_err(|error| Failure::argument(0, format!("the result is not a string: {error}")))
+}
+
+fn render(name: &str, template: &str, variables: &Value, scope: &dyn Scope) -> Outcome {
+    if scope.renders_template() {
+        return Err(Failure::call("a template cannot render another template"));
+    }
+    if !matches!(variables.ty(), Type::Map(_) | Type::Object(_)) {
+        return Err(Failure::argument(1, "a map or object is needed"));
+    }
+    for variable in variables.as_mapping().into_iter().flat_map(|variables| variables.keys()) {
+        if !is_name(variable) {
+            return Err(Failure::argument(
+                1,
+                format!(
+                    "{:?} cannot be the name of a template variable: it must start with a letter \
+                     and have only letters, digits and underscores",
+                    &**variable
+                ),
+            ));
+        }
+    }
+    let source = SourceFile::new(name, template);
+    let expression = parse_template(&source).map_err(Failure::Elsewhere)?;
+    expression.evaluate(&TemplateScope { variables, outer: scope }).map_err(Failure::Elsewhere)
+}
+
+fn is_name(name: &str) -> bool {
+    let mut characters = name.chars();
+    characters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+        && characters.all(|c| c.is_alphanumeric() || c == '_' || c == '-')
+}

@@ -1,0 +1,143 @@
+//! Files and their paths. All reading goes through the scope.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use wardian_value::{Type, Value};
+
+use super::{Body, Failure, Function, Outcome, Parameter, ResultType};
+use super::{glob, string, text};
+use crate::Scope;
+
+const PATH: &[Parameter] = &[string("path")];
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new("abspath", PATH, ResultType::String, Body::Scoped(abspath)),
+    Function::new("basename", PATH, ResultType::String, Body::Pure(basename)),
+    Function::new("dirname", PATH, ResultType::String, Body::Pure(dirname)),
+    Function::new("file", PATH, ResultType::String, Body::Scoped(file)),
+    Function::new("filebase64", PATH, ResultType::String, Body::Scoped(filebase64)),
+    Function::new("fileexists", PATH, ResultType::Bool, Body::Scoped(fileexists)),
+    Function::new(
+        "fileset",
+        &[string("path"), string("pattern")],
+        ResultType::SetOfString,
+        Body::Scoped(fileset),
+    ),
+    Function::new("pathexpand", PATH, ResultType::String, Body::Scoped(pathexpand)),
+];
+
+/// `~` and `~/...` under the home directory.
+fn expanded(path: &str, scope: &dyn Scope) -> Result<String, Failure> {
+    let Some(rest) = path.strip_prefix('~') else { return Ok(path.to_owned()) };
+    if !rest.is_empty() && !rest.starts_with('/') {
+        return Err(Failure::argument(0, "only the own home directory can be written as ~"));
+    }
+    match scope.home_directory() {
+        Some(home) => Ok(clean(&format!("{home}{rest}"))),
+        None => Err(Failure::argument(0, "the home directory is not known")),
+    }
+}
+
+pub(super) fn read(path: &str, position: usize, scope: &dyn Scope) -> Result<Vec<u8>, Failure> {
+    let full = expanded(path, scope)?;
+    scope
+        .read_file(&full)
+        .map_err(|reason| Failure::argument(position, format!("cannot read {path:?}: {reason}")))
+}
+
+pub(super) fn read_text(path: &str, position: usize, scope: &dyn Scope) -> Result<String, Failure> {
+    String::from_utf8(read(path, position, scope)?).map_err(|_| {
+        Failure::argument(
+            position,
+            format!(
+                "the content of {path:?} is not UTF-8 text; filebase64 and the hash functions \
+                 for files can read it"
+            ),
+        )
+    })
+}
+
+fn file(arguments: &[Value], scope: &dyn Scope) -> Outcome {
+    Ok(Value::string(read_text(text(arguments, 0), 0, scope)?))
+}
+
+fn filebase64(arguments: &[Value], scope: &dyn Scope) -> Outcome {
+    Ok(Value::string(STANDARD.encode(read(text(arguments, 0), 0, scope)?)))
+}
+
+fn fileexists(arguments: &[Value], scope: &dyn Scope) -> Outcome {
+    let path = text(arguments, 0);
+    scope
+        .file_exists(&expanded(path, scope)?)
+        .map(Value::bool)
+        .map_err(|reason| Failure::argument(0, format!("{path:?}: {reason}")))
+}
+
+fn fileset(arguments: &[Value], scope: &dyn Scope) -> Outcome {
+    let (directory, pattern) = (text(arguments, 0), text(arguments, 1));
+    let pattern = glob::Pattern::new(pattern)
+        .ok_or_else(|| Failure::argument(1, "a bracket or brace is not closed"))?;
+    let files = scope
+        .list_files(&expanded(directory, scope)?)
+        .map_err(|reason| Failure::call(format!("cannot list {directory:?}: {reason}")))?;
+    let matching = files.iter().filter(|file| pattern.matches(file));
+    Ok(Value::set(Type::String, matching.map(|file| Value::string(file.as_str()))))
+}
+
+fn pathexpand(arguments: &[Value], scope: &dyn Scope) -> Outcome {
+    Ok(Value::string(expanded(text(arguments, 0), scope)?))
+}
+
+fn abspath(arguments: &[Value], scope: &dyn Scope) -> Outcome {
+    let path = text(arguments, 0);
+    if path.starts_with('/') {
+        return Ok(Value::string(clean(path)));
+    }
+    match scope.working_directory() {
+        Some(directory) => Ok(Value::string(clean(&format!("{directory}/{path}")))),
+        None => Err(Failure::call("the working directory is not known")),
+    }
+}
+
+fn basename(arguments: &[Value]) -> Outcome {
+    let path = text(arguments, 0);
+    let trimmed = path.trim_end_matches('/');
+    let name = match trimmed.rsplit_once('/') {
+        _ if path.is_empty() => ".",
+        _ if trimmed.is_empty() => "/",
+        Some((_, name)) => name,
+        None => trimmed,
+    };
+    Ok(Value::string(name))
+}
+
+fn dirname(arguments: &[Value]) -> Outcome {
+    let path = text(arguments, 0);
+    let directory = match path.rfind('/') {
+        Some(slash) => clean(&path[..=slash]),
+        None => ".".to_owned(),
+    };
+    Ok(Value::string(directory))
+}
+
+/// The shortest path that means the same, by the text alone.
+fn clean(path: &str) -> String {
+    let rooted = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            ".." if rooted => {}
+            part => parts.push(part),
+        }
+    }
+    let joined = parts.join("/");
+    match (rooted, joined.is_empty()) {
+        (true, _) => format!("/{joined}"),
+        (false, true) => ".".to_owned(),
+        (false, false) => joined,
+    }
+}

@@ -1,0 +1,78 @@
+//! Hashes and identifiers.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use md5::Md5;
+use sha1::Sha1;
+use sha2::{Digest, Sha256, Sha512};
+use uuid::Uuid;
+use wardian_value::{Type, Value};
+
+use super::{Body, Failure, Function, Outcome, Parameter, ResultType};
+use super::{file, string, text};
+use crate::Scope;
+
+const STR: &[Parameter] = &[string("str")];
+const PATH: &[Parameter] = &[string("path")];
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    of_text("md5", |a| in_hex::<Md5>(a)),
+    of_text("sha1", |a| in_hex::<Sha1>(a)),
+    of_text("sha256", |a| in_hex::<Sha256>(a)),
+    of_text("sha512", |a| in_hex::<Sha512>(a)),
+    of_text("base64sha256", |a| in_base64::<Sha256>(a)),
+    of_text("base64sha512", |a| in_base64::<Sha512>(a)),
+    of_file("filemd5", |a, s| file_in_hex::<Md5>(a, s)),
+    of_file("filesha1", |a, s| file_in_hex::<Sha1>(a, s)),
+    of_file("filesha256", |a, s| file_in_hex::<Sha256>(a, s)),
+    of_file("filesha512", |a, s| file_in_hex::<Sha512>(a, s)),
+    of_file("filebase64sha256", |a, s| file_in_base64::<Sha256>(a, s)),
+    of_file("filebase64sha512", |a, s| file_in_base64::<Sha512>(a, s)),
+    Function::new("uuid", &[], ResultType::String, Body::Scoped(random_uuid)),
+    Function::new("uuidv5", &[string("namespace"), string("name")], ResultType::String, Body::Pure(uuidv5)),
+];
+
+const fn of_text(name: &'static str, body: fn(&[Value]) -> Outcome) -> Function {
+    Function::new(name, STR, ResultType::String, Body::Pure(body))
+}
+
+const fn of_file(name: &'static str, body: fn(&[Value], &dyn Scope) -> Outcome) -> Function {
+    Function::new(name, PATH, ResultType::String, Body::Scoped(body))
+}
+
+fn in_hex<D: Digest>(arguments: &[Value]) -> Outcome {
+    Ok(Value::string(hex::encode(D::digest(text(arguments, 0)).as_slice())))
+}
+
+fn in_base64<D: Digest>(arguments: &[Value]) -> Outcome {
+    Ok(Value::string(STANDARD.encode(D::digest(text(arguments, 0)).as_slice())))
+}
+
+fn file_in_hex<D: Digest>(arguments: &[Value], scope: &dyn Scope) -> Outcome {
+    let content = file::read(text(arguments, 0), 0, scope)?;
+    Ok(Value::string(hex::encode(D::digest(content).as_slice())))
+}
+
+fn file_in_base64<D: Digest>(arguments: &[Value], scope: &dyn Scope) -> Outcome {
+    let content = file::read(text(arguments, 0), 0, scope)?;
+    Ok(Value::string(STANDARD.encode(D::digest(content).as_slice())))
+}
+
+fn random_uuid(_arguments: &[Value], scope: &dyn Scope) -> Outcome {
+    Ok(match scope.random_bytes() {
+        Some(bytes) => Value::string(uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()),
+        None => super::unknown_result(Type::String),
+    })
+}
+
+fn uuidv5(arguments: &[Value]) -> Outcome {
+    let namespace = match text(arguments, 0) {
+        "dns" => Uuid::NAMESPACE_DNS,
+        "url" => Uuid::NAMESPACE_URL,
+        "oid" => Uuid::NAMESPACE_OID,
+        "x500" => Uuid::NAMESPACE_X500,
+        other => Uuid::parse_str(other)
+            .map_err(|_| Failure::argument(0, format!("{other:?} is not dns, url, oid, x500 or a UUID")))?,
+    };
+    Ok(Value::string(Uuid::new_v5(&namespace, text(arguments, 1).as_bytes()).to_string()))
+}

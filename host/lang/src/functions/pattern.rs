@@ -1,0 +1,161 @@
+//! Regular expressions.
+
+use regex::Regex;
+use wardian_value::{Type, Value};
+
+use super::{Body, Failure, Function, Outcome, ResultType};
+use super::{string, text};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new(
+        "regex",
+        &[string("pattern"), string("string")],
+        ResultType::Of(regex_type),
+        Body::Pure(regex),
+    ),
+    Function::new(
+        "regexall",
+        &[string("pattern"), string("string")],
+        ResultType::Of(|arguments| Ok(Type::list(regex_type(arguments)?))),
+        Body::Pure(regexall),
+    ),
+    Function::new(
+        "replace",
+        &[string("str"), string("substr"), string("replace")],
+        ResultType::String,
+        Body::Pure(replace),
+    ),
+];
+
+fn compile(pattern: &str, position: usize) -> Result<Regex, Failure> {
+    Regex::new(&translate(pattern)).map_err(|error| {
+        let message = error.to_string();
+        let reason = message.lines().last().unwrap_or("").trim_start_matches("error: ");
+        Failure::argument(position, format!("{pattern:?} is not a valid pattern: {reason}"))
+    })
+}
+
+/// RE2's syntax in that of the regex crate: in a class, `[`, `&&`, `--` and `~~`
+/// are plain characters; `\Q...\E` quotes; `\z` is the end.
+fn translate(pattern: &str) -> String {
+    let mut translated = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    let mut in_class = false;
+    while let Some(character) = rest.chars().next() {
+        if !in_class && let Some(quoted) = rest.strip_prefix("\\Q") {
+            let (text, after) = quoted.split_once("\\E").unwrap_or((quoted, ""));
+            translated.push_str(&regex::escape(text));
+            rest = after;
+            continue;
+        }
+        let mut length = character.len_utf8();
+        match character {
+            '\\' => {
+                length += rest[1..].chars().next().map_or(0, char::len_utf8);
+                translated.push_str(&rest[..length]);
+            }
+            '[' if !in_class => {
+                in_class = true;
+                let mut start = 1;
+                if rest[start..].starts_with('^') {
+                    start += 1;
+                }
+                translated.push_str(&rest[..start]);
+                // A bracket that comes first is a member.
+                if rest[start..].starts_with(']') {
+                    start += 1;
+                    translated.push_str("\\]");
+                }
+                length = start;
+            }
+            '[' => match rest.starts_with("[:").then(|| rest.find(":]")).flatten() {
+                Some(end) => {
+                    length = end + 2;
+                    translated.push_str(&rest[..length]);
+                }
+                None => translated.push_str("\\["),
+            },
+            ']' if in_class => {
+                in_class = false;
+                translated.push(']');
+            }
+            '&' | '~' if in_class => {
+                translated.push('\\');
+                translated.push(character);
+            }
+            '-' if in_class && rest.starts_with("--") => translated.push_str("\\-"),
+            other => translated.push(other),
+        }
+        rest = &rest[length..];
+    }
+    translated
+}
+
+/// What a match is: its text, its groups by position, or its groups by name.
+enum Shape {
+    Text,
+    Positions,
+    Names,
+}
+
+fn shape(pattern: &Regex) -> Result<Shape, Failure> {
+    let named = pattern.capture_names().flatten().count();
+    match (pattern.captures_len() - 1, named) {
+        (0, _) => Ok(Shape::Text),
+        (_, 0) => Ok(Shape::Positions),
+        (all, named) if all == named => Ok(Shape::Names),
+        _ => Err(Failure::argument(0, "it has both named and unnamed groups")),
+    }
+}
+
+fn regex_type(arguments: &[Value]) -> Result<Type, Failure> {
+    let Some(pattern) = arguments.first().and_then(Value::as_str) else {
+        return Ok(Type::Dynamic);
+    };
+    let pattern = compile(pattern, 0)?;
+    Ok(match shape(&pattern)? {
+        Shape::Text => Type::String,
+        Shape::Positions => Type::tuple((1..pattern.captures_len()).map(|_| Type::String)),
+        Shape::Names => Type::object(pattern.capture_names().flatten().map(|name| (name, Type::String))),
+    })
+}
+
+fn matched(pattern: &Regex, shape: &Shape, found: &regex::Captures<'_>) -> Value {
+    let group = |text: Option<regex::Match<'_>>| {
+        text.map_or_else(|| Value::null(Type::String), |text| Value::string(text.as_str()))
+    };
+    match shape {
+        Shape::Text => group(found.get(0)),
+        Shape::Positions => Value::tuple(found.iter().skip(1).map(group)),
+        Shape::Names => {
+            Value::object(pattern.capture_names().flatten().map(|name| (name, group(found.name(name)))))
+        }
+    }
+}
+
+fn regex(arguments: &[Value]) -> Outcome {
+    let pattern = compile(text(arguments, 0), 0)?;
+    let shape = shape(&pattern)?;
+    match pattern.captures(text(arguments, 1)) {
+        Some(found) => Ok(matched(&pattern, &shape, &found)),
+        None => Err(Failure::call("nothing in the string matches the pattern")),
+    }
+}
+
+fn regexall(arguments: &[Value]) -> Outcome {
+    let ty = regex_type(arguments)?;
+    let pattern = compile(text(arguments, 0), 0)?;
+    let shape = shape(&pattern)?;
+    let matches = pattern.captures_iter(text(arguments, 1)).map(|found| matched(&pattern, &shape, &found));
+    Ok(Value::list(ty, matches))
+}
+
+/// A search text between slashes is a pattern.
+fn replace(arguments: &[Value]) -> Outcome {
+    let (source, wanted, replacement) = (text(arguments, 0), text(arguments, 1), text(arguments, 2));
+    let pattern = wanted.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
+    Ok(Value::string(match pattern {
+        Some(pattern) => compile(pattern, 1)?.replace_all(source, replacement).into_owned(),
+        None => source.replace(wanted, replacement),
+    }))
+}

@@ -1,0 +1,153 @@
+//! Sets.
+
+use wardian_value::{Type, Value, convert};
+
+use super::{Body, Failure, Function, Outcome, ParameterType, ResultType};
+use super::{any, parameter, unknown_result};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new(
+        "setintersection",
+        &[parameter("first_set", ParameterType::SetOfAny)],
+        ResultType::Of(common_type),
+        Body::Pure(intersection),
+    )
+    .variadic(parameter("other_sets", ParameterType::SetOfAny)),
+    Function::new("setproduct", &[], ResultType::Of(product_type), Body::Pure(product))
+        .variadic(any("sets").marked()),
+    Function::new(
+        "setsubtract",
+        &[parameter("a", ParameterType::SetOfAny), parameter("b", ParameterType::SetOfAny)],
+        ResultType::Of(common_type),
+        Body::Pure(subtract),
+    ),
+    Function::new(
+        "setunion",
+        &[parameter("first_set", ParameterType::SetOfAny)],
+        ResultType::Of(common_type),
+        Body::Pure(union),
+    )
+    .variadic(parameter("other_sets", ParameterType::SetOfAny)),
+];
+
+/// The set type that all arguments convert to. Empty sets of no type fit any.
+fn common_type(arguments: &[Value]) -> Result<Type, Failure> {
+    let mut types: Vec<Type> = Vec::new();
+    for argument in arguments {
+        let element = argument.ty().element().cloned().unwrap_or(Type::Dynamic);
+        if element != Type::Dynamic && !types.contains(&element) {
+            types.push(element);
+        }
+    }
+    let element = match types.as_slice() {
+        [] => Type::Dynamic,
+        [only] => only.clone(),
+        _ => convert::unify(&types)
+            .ok_or_else(|| Failure::call("the elements of all sets must have one type"))?,
+    };
+    Ok(Type::set(element))
+}
+
+/// All sets, converted to one type, which comes first; `None` in place of the
+/// sets where an unknown element decides.
+fn converted(arguments: &[Value]) -> Result<(Type, Option<Vec<Vec<Value>>>), Failure> {
+    let ty = common_type(arguments)?;
+    let element = ty.element().cloned().unwrap_or(Type::Dynamic);
+    let mut sets = Vec::with_capacity(arguments.len());
+    for (position, argument) in arguments.iter().enumerate() {
+        if !argument.is_wholly_known() {
+            return Ok((element, None));
+        }
+        let set = convert::convert(argument, &ty)
+            .map_err(|error| Failure::argument(position, error.to_string()))?;
+        sets.push(set.as_elements().unwrap_or(&[]).to_vec());
+    }
+    Ok((element, Some(sets)))
+}
+
+fn combine(arguments: &[Value], keep: impl Fn(Vec<Value>, &[Value]) -> Vec<Value>) -> Outcome {
+    let (element, sets) = converted(arguments)?;
+    let Some(sets) = sets else { return Ok(unknown_result(Type::set(element))) };
+    let mut sets = sets.into_iter();
+    let first = sets.next().unwrap_or_default();
+    let result = sets.fold(first, |result, set| keep(result, &set));
+    Ok(Value::set(element, result))
+}
+
+fn intersection(arguments: &[Value]) -> Outcome {
+    combine(arguments, |result, set| result.into_iter().filter(|element| set.contains(element)).collect())
+}
+
+fn subtract(arguments: &[Value]) -> Outcome {
+    combine(arguments, |result, set| result.into_iter().filter(|element| !set.contains(element)).collect())
+}
+
+fn union(arguments: &[Value]) -> Outcome {
+    combine(arguments, |mut result, set| {
+        result.extend_from_slice(set);
+        result
+    })
+}
+
+fn product_type(arguments: &[Value]) -> Result<Type, Failure> {
+    if arguments.len() < 2 {
+        return Err(Failure::call("at least two arguments are needed"));
+    }
+    let mut all_sets = true;
+    let mut types = Vec::with_capacity(arguments.len());
+    for (position, argument) in arguments.iter().enumerate() {
+        all_sets &= matches!(argument.ty(), Type::Set(_));
+        types.push(match argument.ty() {
+            Type::List(element) | Type::Set(element) => (**element).clone(),
+            Type::Tuple(elements) if elements.is_empty() => Type::Dynamic,
+            Type::Tuple(elements) => convert::unify(elements)
+                .ok_or_else(|| Failure::argument(position, "all elements must convert to one type"))?,
+            ty => {
+                return Err(Failure::argument(
+                    position,
+                    format!("a set or list is needed, not a {}", ty.friendly_name()),
+                ));
+            }
+        });
+    }
+    let element = Type::tuple(types);
+    Ok(if all_sets { Type::set(element) } else { Type::list(element) })
+}
+
+fn product(arguments: &[Value]) -> Outcome {
+    const LIMIT: usize = 1_000_000;
+    let ty = product_type(arguments)?;
+    let marks = arguments.iter().fold(wardian_value::Marks::NONE, |marks, argument| marks | argument.marks());
+    let element = ty.element().cloned().unwrap_or(Type::Dynamic);
+    let Type::Tuple(types) = &element else { return Ok(unknown_result(ty)) };
+    let mut combinations: Vec<Vec<Value>> = vec![Vec::new()];
+    for (position, (argument, ty)) in arguments.iter().zip(types.iter()).enumerate() {
+        let items: Vec<Value> = argument
+            .as_elements()
+            .unwrap_or(&[])
+            .iter()
+            .map(|item| convert::convert(item, ty))
+            .collect::<Result<_, _>>()
+            .map_err(|error| Failure::argument(position, error.to_string()))?;
+        if combinations.len().saturating_mul(items.len()) > LIMIT {
+            return Err(Failure::call(format!("there would be more than {LIMIT} combinations")));
+        }
+        combinations = combinations
+            .iter()
+            .flat_map(|combination| {
+                items.iter().map(move |item| {
+                    let mut longer = combination.clone();
+                    longer.push(item.clone());
+                    longer
+                })
+            })
+            .collect();
+    }
+    let tuples = combinations.into_iter().map(Value::tuple);
+    let result = if matches!(ty, Type::Set(_)) {
+        Value::set(element.clone(), tuples)
+    } else {
+        Value::list(element.clone(), tuples)
+    };
+    Ok(result.with_marks(marks))
+}

@@ -1,0 +1,223 @@
+//! Text.
+
+use unicode_segmentation::UnicodeSegmentation;
+use wardian_value::{Str, Type, Value};
+
+use super::{Body, Failure, Function, Outcome, Parameter, ParameterType, ResultType};
+use super::{elements, number, parameter, string, text, whole};
+
+const STR: &[Parameter] = &[string("str")];
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new("chomp", STR, ResultType::String, Body::Pure(chomp)),
+    Function::new("endswith", &[string("str"), string("suffix")], ResultType::Bool, Body::Pure(endswith)),
+    Function::new("indent", &[number("spaces"), string("str")], ResultType::String, Body::Pure(indent)),
+    Function::new("join", &[string("separator")], ResultType::String, Body::Pure(join))
+        .variadic(parameter("lists", ParameterType::ListOfString).unknown()),
+    Function::new("lower", STR, ResultType::String, Body::Pure(lower)),
+    Function::new(
+        "split",
+        &[string("separator"), string("str")],
+        ResultType::ListOfString,
+        Body::Pure(split),
+    ),
+    Function::new(
+        "startswith",
+        &[string("str"), string("prefix").unknown()],
+        ResultType::Bool,
+        Body::Pure(startswith),
+    ),
+    Function::new(
+        "strcontains",
+        &[string("str"), string("substr")],
+        ResultType::Bool,
+        Body::Pure(strcontains),
+    ),
+    Function::new("strrev", STR, ResultType::String, Body::Pure(strrev)),
+    Function::new(
+        "substr",
+        &[string("str"), number("offset"), number("length")],
+        ResultType::String,
+        Body::Pure(substr),
+    ),
+    Function::new("title", STR, ResultType::String, Body::Pure(title)),
+    Function::new("trim", &[string("str"), string("cutset")], ResultType::String, Body::Pure(trim)),
+    Function::new(
+        "trimprefix",
+        &[string("str"), string("prefix")],
+        ResultType::String,
+        Body::Pure(trimprefix),
+    ),
+    Function::new("trimspace", STR, ResultType::String, Body::Pure(trimspace)),
+    Function::new(
+        "trimsuffix",
+        &[string("str"), string("suffix")],
+        ResultType::String,
+        Body::Pure(trimsuffix),
+    ),
+    Function::new("upper", STR, ResultType::String, Body::Pure(upper)),
+];
+
+fn chomp(arguments: &[Value]) -> Outcome {
+    Ok(Value::string(text(arguments, 0).trim_end_matches(['\n', '\r'])))
+}
+
+fn endswith(arguments: &[Value]) -> Outcome {
+    Ok(Value::bool(text(arguments, 0).ends_with(text(arguments, 1))))
+}
+
+fn startswith(arguments: &[Value]) -> Outcome {
+    if !arguments[1].is_known() {
+        // Everything starts with an empty prefix, so nothing can be told.
+        return Ok(super::unknown_result(Type::Bool));
+    }
+    Ok(Value::bool(text(arguments, 0).starts_with(text(arguments, 1))))
+}
+
+fn strcontains(arguments: &[Value]) -> Outcome {
+    Ok(Value::bool(text(arguments, 0).contains(text(arguments, 1))))
+}
+
+fn indent(arguments: &[Value]) -> Outcome {
+    let spaces = whole(arguments, 0)?;
+    let spaces = usize::try_from(spaces)
+        .ok()
+        .filter(|spaces| *spaces <= 100_000)
+        .ok_or_else(|| Failure::argument(0, "a small whole number, not negative, is required"))?;
+    let replacement = format!("\n{}", " ".repeat(spaces));
+    Ok(Value::string(text(arguments, 1).replace('\n', &replacement)))
+}
+
+fn join(arguments: &[Value]) -> Outcome {
+    let separator = text(arguments, 0);
+    if arguments.len() < 2 {
+        return Err(Failure::call("at least one list is needed"));
+    }
+    if arguments[1..].iter().any(|list| !list.is_wholly_known()) {
+        return Ok(super::unknown_result(Type::String));
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for (position, list) in arguments.iter().enumerate().skip(1) {
+        for (index, element) in list.as_elements().unwrap_or(&[]).iter().enumerate() {
+            match element.as_str() {
+                Some(part) => parts.push(part),
+                None => {
+                    return Err(Failure::argument(
+                        position,
+                        format!("element {index} is null; nulls cannot be joined"),
+                    ));
+                }
+            }
+        }
+    }
+    Ok(Value::string(parts.join(separator)))
+}
+
+fn split(arguments: &[Value]) -> Outcome {
+    let (separator, source) = (text(arguments, 0), text(arguments, 1));
+    let parts: Vec<Value> = if separator.is_empty() {
+        source.chars().map(|c| Value::string(c.to_string())).collect()
+    } else {
+        source.split(separator).map(Value::from).collect()
+    };
+    Ok(Value::list(Type::String, parts))
+}
+
+/// Changes case letter by letter: a letter whose other case is several letters
+/// stays as it is.
+fn change_case<I: ExactSizeIterator<Item = char>>(source: &str, change: fn(char) -> I) -> String {
+    source
+        .chars()
+        .map(|character| {
+            let mut changed = change(character);
+            if changed.len() == 1 { changed.next().unwrap_or(character) } else { character }
+        })
+        .collect()
+}
+
+fn upper(arguments: &[Value]) -> Outcome {
+    Ok(Value::string(change_case(text(arguments, 0), char::to_uppercase)))
+}
+
+fn lower(arguments: &[Value]) -> Outcome {
+    Ok(Value::string(change_case(text(arguments, 0), char::to_lowercase)))
+}
+
+fn title(arguments: &[Value]) -> Outcome {
+    let mut starts_word = true;
+    let result: String = text(arguments, 0)
+        .chars()
+        .map(|character| {
+            let changed = if starts_word {
+                change_case(character.encode_utf8(&mut [0; 4]), char::to_uppercase)
+            } else {
+                character.to_string()
+            };
+            starts_word = if character.is_ascii() {
+                !(character.is_ascii_alphanumeric() || character == '_')
+            } else {
+                !character.is_alphanumeric() && character.is_whitespace()
+            };
+            changed
+        })
+        .collect();
+    Ok(Value::string(result))
+}
+
+fn strrev(arguments: &[Value]) -> Outcome {
+    Ok(Value::string(text(arguments, 0).graphemes(true).rev().collect::<String>()))
+}
+
+fn substr(arguments: &[Value]) -> Outcome {
+    let source = text(arguments, 0);
+    let offset = whole(arguments, 1)?;
+    let length = whole(arguments, 2)?;
+    let count = source.graphemes(true).count();
+    let start = if offset < 0 {
+        count.saturating_sub(usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX))
+    } else {
+        usize::try_from(offset).unwrap_or(usize::MAX)
+    };
+    if length < -1 {
+        return Err(Failure::argument(2, "the length must be -1 or more"));
+    }
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let part: String = source.graphemes(true).skip(start).take(length).collect();
+    Ok(Value::string(part))
+}
+
+fn trim(arguments: &[Value]) -> Outcome {
+    let cutset = text(arguments, 1);
+    Ok(Value::string(text(arguments, 0).trim_matches(|c| cutset.contains(c))))
+}
+
+fn trimprefix(arguments: &[Value]) -> Outcome {
+    let source = text(arguments, 0);
+    Ok(Value::string(source.strip_prefix(text(arguments, 1)).unwrap_or(source)))
+}
+
+fn trimsuffix(arguments: &[Value]) -> Outcome {
+    let source = text(arguments, 0);
+    Ok(Value::string(source.strip_suffix(text(arguments, 1)).unwrap_or(source)))
+}
+
+fn trimspace(arguments: &[Value]) -> Outcome {
+    Ok(Value::string(text(arguments, 0).trim()))
+}
+
+/// The strings of a list argument, none of which may be null; `None` where an
+/// element is unknown.
+pub(super) fn strings(arguments: &[Value], position: usize) -> Result<Option<Vec<Str>>, Failure> {
+    if !arguments.get(position).is_some_and(Value::is_wholly_known) {
+        return Ok(None);
+    }
+    elements(arguments, position)
+        .iter()
+        .enumerate()
+        .map(|(index, element)| match element.as_str() {
+            Some(text) => Ok(Str::new(text)),
+            None => Err(Failure::argument(position, format!("element {index} is null"))),
+        })
+        .collect::<Result<Vec<Str>, Failure>>()
+        .map(Some)
+}
