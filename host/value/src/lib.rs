@@ -11,6 +11,7 @@
 //! whether a value has unknowns or marks anywhere inside is known in constant
 //! time.
 
+mod codec;
 pub mod convert;
 pub mod json;
 mod marks;
@@ -19,10 +20,14 @@ mod number;
 mod path;
 mod refinement;
 mod set;
+#[cfg(test)]
+mod testing;
 mod text;
+mod type_json;
 mod types;
 mod value;
 
+pub use codec::{DecodeError, DecodeProblem, EncodeError, EncodeProblem, MAX_DEPTH};
 pub use marks::Marks;
 pub use number::{Number, NumberError};
 pub use path::{Path, PathMarks, PathStep};

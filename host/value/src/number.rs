@@ -196,6 +196,22 @@ impl Number {
         }
     }
 
+    /// Whether a double holds exactly this number.
+    pub fn is_f64(&self) -> bool {
+        match &self.0 {
+            Repr::Small { value, .. } => {
+                let zeros = if *value == 0 { 0 } else { value.trailing_zeros() };
+                value.unsigned_abs() >> zeros < 1 << 53
+            }
+            Repr::Infinity { .. } => true,
+            Repr::Wide(float) => {
+                float.mantissa.bits() <= 53
+                    && float.top() <= 1024
+                    && (float.exponent >= -1074 || float.mantissa.is_zero())
+            }
+        }
+    }
+
     /// The number as a machine integer, where it is one.
     pub fn as_i64(&self) -> Option<i64> {
         match &self.0 {

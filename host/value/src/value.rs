@@ -67,14 +67,34 @@ impl Value {
         Self { ty, content, marks: Marks::NONE, inside: Inside::default() }
     }
 
-    fn sequence(ty: Type, elements: Arc<[Self]>) -> Self {
+    /// A list or tuple, or a set whose elements are canonical already, of
+    /// exactly this type.
+    pub(crate) fn sequence(ty: Type, elements: Arc<[Self]>) -> Self {
         let inside = Inside::of(elements.iter());
         Self { ty, content: Content::Sequence(elements), marks: Marks::NONE, inside }
     }
 
-    fn mapping(ty: Type, elements: BTreeMap<Str, Self>) -> Self {
+    /// A map or object of exactly this type.
+    pub(crate) fn mapping(ty: Type, elements: BTreeMap<Str, Self>) -> Self {
         let inside = Inside::of(elements.values());
         Self { ty, content: Content::Mapping(Arc::new(elements)), marks: Marks::NONE, inside }
+    }
+
+    /// Null of a type that has no optional attributes.
+    pub(crate) fn null_exact(ty: Type) -> Self {
+        Self::leaf(ty, Content::Null)
+    }
+
+    /// Unknown of a type that has no optional attributes.
+    pub(crate) fn unknown_exact(ty: Type) -> Self {
+        let inside = Inside { unknown: true, marks: Marks::NONE };
+        Self { ty, content: Content::Unknown(None), marks: Marks::NONE, inside }
+    }
+
+    /// A set of exactly this type from unmarked elements.
+    pub(crate) fn set_exact(ty: Type, mut elements: Vec<Self>) -> Self {
+        set::canonicalise(&mut elements);
+        Self::sequence(ty, elements.into())
     }
 
     /// Null of a type.

@@ -242,3 +242,10 @@ impl Number {
         }
     }
 }
+
+impl std::ops::Neg for &Number {
+    type Output = Number;
+    fn neg(self) -> Number {
+        Number::neg(self)
+    }
+}

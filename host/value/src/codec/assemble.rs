@@ -1,0 +1,62 @@
+//! Decoded parts to a value of the type that was decoded by. Where that type has
+//! something dynamic inside, the value's own type follows from the parts.
+
+use std::collections::BTreeMap;
+
+use super::{DecodeProblem, Failure};
+use crate::{Str, Type, Value};
+
+type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
+
+/// A list or set. `exact`: the type has nothing dynamic inside.
+pub(crate) fn sequence(ty: &Type, mut elements: Vec<Value>, exact: bool) -> Result<Value> {
+    let ty = if exact || elements.is_empty() {
+        ty.clone()
+    } else {
+        let element = agree(elements.iter_mut())?;
+        if matches!(ty, Type::Set(_)) { Type::set(element) } else { Type::list(element) }
+    };
+    Ok(match ty {
+        Type::Set(_) => Value::set_exact(ty, elements),
+        _ => Value::sequence(ty, elements.into()),
+    })
+}
+
+/// A map.
+pub(crate) fn map(ty: &Type, mut elements: BTreeMap<Str, Value>, exact: bool) -> Result<Value> {
+    let ty = if exact || elements.is_empty() { ty.clone() } else { Type::map(agree(elements.values_mut())?) };
+    Ok(Value::mapping(ty, elements))
+}
+
+/// A tuple.
+pub(crate) fn tuple(ty: &Type, elements: Vec<Value>, exact: bool) -> Value {
+    if exact { Value::sequence(ty.clone(), elements.into()) } else { Value::tuple(elements) }
+}
+
+/// An object.
+pub(crate) fn object(ty: &Type, attributes: BTreeMap<Str, Value>, exact: bool) -> Value {
+    if exact { Value::mapping(ty.clone(), attributes) } else { Value::object(attributes) }
+}
+
+/// The one type of all elements; untyped nulls and unknowns take it on.
+fn agree<'a>(elements: impl Iterator<Item = &'a mut Value>) -> Result<Type> {
+    let mut common: Option<Type> = None;
+    let mut untyped = Vec::new();
+    for element in elements {
+        match (element.ty(), &common) {
+            (Type::Dynamic, _) => untyped.push(element),
+            (ty, Some(common)) if ty == common => {}
+            (ty, None) => common = Some(ty.clone()),
+            (_, Some(_)) => return Err(DecodeProblem::MixedElements.into()),
+        }
+    }
+    let common = common.unwrap_or(Type::Dynamic);
+    for element in untyped {
+        *element = if element.is_null() {
+            Value::null_exact(common.clone())
+        } else {
+            Value::unknown_exact(common.clone())
+        };
+    }
+    Ok(common)
+}

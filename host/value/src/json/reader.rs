@@ -1,0 +1,302 @@
+//! A pull reader for JSON text: checks the grammar as it goes, hands out number
+//! literals as they are written, and builds nothing.
+
+use std::borrow::Cow;
+
+use crate::codec::{DecodeProblem, Failure, MAX_DEPTH};
+
+type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
+
+/// What the next value is, from its first character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Null,
+    Bool,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool => "a bool",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::Array => "an array",
+            Self::Object => "an object",
+        }
+    }
+}
+
+pub(crate) struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self> {
+        let text = std::str::from_utf8(bytes).map_err(|error| DecodeProblem::Syntax {
+            offset: error.valid_up_to(),
+            what: "the text is not valid UTF-8",
+        })?;
+        Ok(Self { text, at: 0, depth: 0 })
+    }
+
+    fn syntax<T>(&self, what: &'static str) -> Result<T> {
+        Err(DecodeProblem::Syntax { offset: self.at, what }.into())
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn skip_space(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.byte() {
+            self.at += 1;
+        }
+    }
+
+    /// What comes next.
+    pub(crate) fn peek(&mut self) -> Result<Kind> {
+        self.skip_space();
+        match self.byte() {
+            Some(b'n') => Ok(Kind::Null),
+            Some(b't' | b'f') => Ok(Kind::Bool),
+            Some(b'-' | b'0'..=b'9') => Ok(Kind::Number),
+            Some(b'"') => Ok(Kind::String),
+            Some(b'[') => Ok(Kind::Array),
+            Some(b'{') => Ok(Kind::Object),
+            Some(_) => self.syntax("unexpected character"),
+            None => self.syntax("unexpected end of the text"),
+        }
+    }
+
+    /// The text must end here.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        self.skip_space();
+        match self.byte() {
+            None => Ok(()),
+            Some(_) => self.syntax("unexpected text after the value"),
+        }
+    }
+
+    fn word(&mut self, word: &str) -> Result<()> {
+        if self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
+            self.at += word.len();
+            Ok(())
+        } else {
+            self.syntax("unexpected character")
+        }
+    }
+
+    pub(crate) fn null(&mut self) -> Result<()> {
+        self.word("null")
+    }
+
+    pub(crate) fn bool(&mut self) -> Result<bool> {
+        if self.byte() == Some(b't') {
+            self.word("true").map(|()| true)
+        } else {
+            self.word("false").map(|()| false)
+        }
+    }
+
+    /// A number's literal text.
+    pub(crate) fn number(&mut self) -> Result<&'a str> {
+        let start = self.at;
+        if self.byte() == Some(b'-') {
+            self.at += 1;
+        }
+        if self.byte() == Some(b'0') {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        if self.byte() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.byte() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.byte() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(&self.text[start..self.at])
+    }
+
+    fn digits(&mut self) -> Result<()> {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.byte() {
+            self.at += 1;
+        }
+        if self.at == start { self.syntax("a digit is expected") } else { Ok(()) }
+    }
+
+    pub(crate) fn string(&mut self) -> Result<Cow<'a, str>> {
+        self.skip_space();
+        if self.byte() != Some(b'"') {
+            return self.syntax("a string is expected");
+        }
+        self.at += 1;
+        let mut owned = String::new();
+        let mut start = self.at;
+        loop {
+            match self.byte() {
+                Some(b'"') => {
+                    let tail = &self.text[start..self.at];
+                    self.at += 1;
+                    if owned.is_empty() {
+                        return Ok(Cow::Borrowed(tail));
+                    }
+                    owned.push_str(tail);
+                    return Ok(Cow::Owned(owned));
+                }
+                Some(b'\\') => {
+                    owned.push_str(&self.text[start..self.at]);
+                    self.at += 1;
+                    let character = self.escape()?;
+                    owned.push(character);
+                    start = self.at;
+                }
+                Some(0..0x20) => return self.syntax("a control character in a string"),
+                Some(_) => self.at += 1,
+                None => return self.syntax("a string is not closed"),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char> {
+        let Some(byte) = self.byte() else {
+            return self.syntax("a string is not closed");
+        };
+        self.at += 1;
+        Ok(match byte {
+            b'"' => '"',
+            b'\\' => '\\',
+            b'/' => '/',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let first = self.hex()?;
+                let second = if (0xd800..0xdc00).contains(&first)
+                    && self.text.as_bytes()[self.at..].starts_with(b"\\u")
+                {
+                    let back = self.at;
+                    self.at += 2;
+                    let second = self.hex()?;
+                    if (0xdc00..0xe000).contains(&second) {
+                        Some(second)
+                    } else {
+                        self.at = back;
+                        None
+                    }
+                } else {
+                    None
+                };
+                // A lone surrogate becomes a replacement character, as in Go.
+                let code = match second {
+                    Some(second) => 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00),
+                    None => first,
+                };
+                char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+            }
+            _ => return self.syntax("an unknown escape in a string"),
+        })
+    }
+
+    fn hex(&mut self) -> Result<u32> {
+        let mut code = 0;
+        for _ in 0..4 {
+            let Some(digit) = self.byte().and_then(|byte| char::from(byte).to_digit(16)) else {
+                return self.syntax("four hexadecimal digits are expected");
+            };
+            code = code * 16 + digit;
+            self.at += 1;
+        }
+        Ok(code)
+    }
+
+    /// Enters an array or object.
+    pub(crate) fn open(&mut self) -> Result<()> {
+        self.at += 1;
+        self.depth += 1;
+        if self.depth > MAX_DEPTH { Err(DecodeProblem::TooDeep.into()) } else { Ok(()) }
+    }
+
+    /// Goes to the next element of the array or object that was entered; `false`
+    /// where it ends, and it is left. `first` is for its elements to share.
+    pub(crate) fn next(&mut self, close: u8, first: &mut bool) -> Result<bool> {
+        self.skip_space();
+        let was_first = std::mem::replace(first, false);
+        match self.byte() {
+            Some(byte) if byte == close => {
+                self.at += 1;
+                self.depth -= 1;
+                Ok(false)
+            }
+            Some(b',') if !was_first => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(_) if was_first => Ok(true),
+            Some(_) => self.syntax("a comma or the closing bracket is expected"),
+            None => self.syntax("unexpected end of the text"),
+        }
+    }
+
+    /// A key of an object and the colon after it.
+    pub(crate) fn key(&mut self) -> Result<Cow<'a, str>> {
+        let key = self.string()?;
+        self.skip_space();
+        if self.byte() != Some(b':') {
+            return self.syntax("a colon is expected");
+        }
+        self.at += 1;
+        Ok(key)
+    }
+
+    /// Steps over a value, checking it.
+    pub(crate) fn skip(&mut self) -> Result<()> {
+        match self.peek()? {
+            Kind::Null => self.null(),
+            Kind::Bool => self.bool().map(drop),
+            Kind::Number => self.number().map(drop),
+            Kind::String => self.string().map(drop),
+            Kind::Array => {
+                self.open()?;
+                let mut first = true;
+                while self.next(b']', &mut first)? {
+                    self.skip()?;
+                }
+                Ok(())
+            }
+            Kind::Object => {
+                self.open()?;
+                let mut first = true;
+                while self.next(b'}', &mut first)? {
+                    self.key()?;
+                    self.skip()?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Where the reader stands, to come back to with [`Reader::rewind`].
+    pub(crate) fn position(&self) -> (usize, usize) {
+        (self.at, self.depth)
+    }
+
+    pub(crate) fn rewind(&mut self, position: (usize, usize)) {
+        (self.at, self.depth) = position;
+    }
+}

@@ -1,0 +1,81 @@
+//! JSON without a type: `jsonencode`, `jsondecode`, `*.tfvars.json`.
+
+use std::collections::BTreeMap;
+
+use super::encode::encode_into;
+use super::reader::{Kind, Reader};
+use super::writer::Escapes;
+use crate::codec::{DecodeError, DecodeProblem, EncodeError, Failure, index_step};
+use crate::{Number, PathStep, Str, Type, Value};
+
+/// Writes a value as plain JSON by its own type: nothing says afterwards whether
+/// an array was a list, a set or a tuple.
+///
+/// # Errors
+/// For marked, unknown and infinite parts.
+pub fn encode_simple(value: &Value) -> Result<String, EncodeError> {
+    let mut out = String::new();
+    if value.is_null() {
+        out.push_str("null");
+    } else {
+        encode_into(&mut out, value, value.ty(), Escapes::Html)?;
+    }
+    Ok(out)
+}
+
+/// Reads any JSON: objects become objects, arrays tuples, null an untyped null,
+/// numbers keep every digit.
+///
+/// # Errors
+/// For text that is not JSON, is nested more than [`crate::MAX_DEPTH`] levels
+/// deep, or gives a key twice with values of different types. (Twice with the
+/// same type, the last one counts.)
+pub fn decode_simple(text: impl AsRef<[u8]>) -> Result<Value, DecodeError> {
+    let mut reader = Reader::new(text.as_ref())?;
+    let value = read(&mut reader)?;
+    reader.end()?;
+    Ok(value)
+}
+
+/// The type of what [`decode_simple`] reads.
+///
+/// # Errors
+/// As [`decode_simple`].
+pub fn implied_type(text: impl AsRef<[u8]>) -> Result<Type, DecodeError> {
+    Ok(decode_simple(text)?.ty().clone())
+}
+
+fn read(reader: &mut Reader<'_>) -> Result<Value, Failure<DecodeProblem>> {
+    match reader.peek()? {
+        Kind::Null => {
+            reader.null()?;
+            Ok(Value::null_exact(Type::Dynamic))
+        }
+        Kind::Bool => Ok(Value::bool(reader.bool()?)),
+        Kind::Number => Ok(Value::number(Number::parse(reader.number()?)?)),
+        Kind::String => Ok(Value::string(&*reader.string()?)),
+        Kind::Array => {
+            reader.open()?;
+            let (mut elements, mut first) = (Vec::new(), true);
+            while reader.next(b']', &mut first)? {
+                let element = read(reader);
+                elements.push(element.map_err(|failure| failure.below(index_step(elements.len())))?);
+            }
+            Ok(Value::tuple(elements))
+        }
+        Kind::Object => {
+            reader.open()?;
+            let (mut attributes, mut first) = (BTreeMap::<Str, Value>::new(), true);
+            while reader.next(b'}', &mut first)? {
+                let name = Str::new(&reader.key()?);
+                let value =
+                    read(reader).map_err(|failure| failure.below(PathStep::Attribute(name.clone())))?;
+                if attributes.get(&name).is_some_and(|before| before.ty() != value.ty()) {
+                    return Err(DecodeProblem::Duplicate(name).into());
+                }
+                attributes.insert(name, value);
+            }
+            Ok(Value::object(attributes))
+        }
+    }
+}

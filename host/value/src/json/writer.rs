@@ -1,0 +1,47 @@
+//! JSON strings as Go's `encoding/json` writes them.
+
+use std::fmt::Write as _;
+
+/// Which characters beyond those that JSON demands are escaped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Escapes {
+    /// `<`, `>`, `&`, U+2028 and U+2029 too: state files, plan and all other
+    /// output that Terraform writes.
+    #[default]
+    Html,
+    /// Only U+2028 and U+2029 too: where Terraform turns the above off.
+    Plain,
+}
+
+/// Writes a string with its quotes.
+pub(crate) fn write_string(text: &str, escapes: Escapes, out: &mut String) {
+    out.push('"');
+    let mut start = 0;
+    for (at, character) in text.char_indices() {
+        let short = match character {
+            '"' => "\\\"",
+            '\\' => "\\\\",
+            '\n' => "\\n",
+            '\r' => "\\r",
+            '\t' => "\\t",
+            '\u{8}' => "\\b",
+            '\u{c}' => "\\f",
+            '\u{2028}' => "\\u2028",
+            '\u{2029}' => "\\u2029",
+            '<' if escapes == Escapes::Html => "\\u003c",
+            '>' if escapes == Escapes::Html => "\\u003e",
+            '&' if escapes == Escapes::Html => "\\u0026",
+            '\0'..' ' => "",
+            _ => continue,
+        };
+        out.push_str(&text[start..at]);
+        if short.is_empty() {
+            let _ = write!(out, "\\u{:04x}", u32::from(character));
+        } else {
+            out.push_str(short);
+        }
+        start = at + character.len_utf8();
+    }
+    out.push_str(&text[start..]);
+    out.push('"');
+}
