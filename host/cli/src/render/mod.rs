@@ -1,0 +1,27 @@
+//! What people and programs read: plans, states, outputs and values as text.
+//!
+//! Pure functions from data to text. Nothing here knows a terminal: whether
+//! colours are wanted and how wide lines may be is said by [`RenderOptions`].
+//!
+//! Always holds: a sensitive value is never part of a text for people; the cost
+//! is linear in what is shown, whatever the values are.
+
+pub(crate) mod json;
+pub(crate) mod plan;
+pub(crate) mod state;
+pub(crate) mod value;
+
+/// How texts for people are laid out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RenderOptions {
+    /// Whether colours are used.
+    pub(crate) color: bool,
+    /// How many columns sentences may take.
+    pub(crate) width: usize,
+}
+
+impl Default for RenderOptions {
+    fn default() -> Self {
+        Self { color: false, width: 78 }
+    }
+}
