@@ -144,7 +144,7 @@ impl<P> Failure<P> {
         self
     }
 
-    fn finish(self) -> (P, Path) {
+    pub(crate) fn finish(self) -> (P, Path) {
         let (problem, mut steps) = *self.0;
         steps.reverse();
         (problem, steps.into())

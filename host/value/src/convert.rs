@@ -1,1 +1,39 @@
-//! (being written)
+//! Conversion of values to types, and the one type that several have in common.
+//!
+//! Conversion is what happens where an argument meets its declared type. What is
+//! possible (rows to columns; `*` may fail for some values, `-` never works):
+//!
+//! | from | string | number | bool | list | set | map | object | tuple |
+//! |---|---|---|---|---|---|---|---|---|
+//! | string | = | * | * | - | - | - | - | - |
+//! | number | yes | = | - | - | - | - | - | - |
+//! | bool | yes | - | = | - | - | - | - | - |
+//! | list | - | - | - | by element | yes | - | - | - |
+//! | set | - | - | - | sorted | by element | - | - | - |
+//! | map | - | - | - | - | - | by element | * | - |
+//! | object | - | - | - | - | - | by attribute | subset | - |
+//! | tuple | - | - | - | by element | by element | - | - | same length |
+//!
+//! A dynamic element type stands for the type that all elements have in common
+//! ([`unify`]). Null and unknown stay so, of the new type. Marks stay.
+
+mod apply;
+mod error;
+mod possible;
+mod unify;
+
+pub use apply::convert;
+pub use error::{ConversionError, ConversionProblem};
+pub use unify::{unify, unify_values};
+
+/// Which conversions count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Only those that never fail and lose nothing.
+    Safe,
+    /// Those too that depend on the value or lose order or duplicates.
+    Unsafe,
+}
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,9 @@ use crate::{Number, ObjectType, PathStep, Str, Type, Value};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
+/// Unknown elements that may be made beyond what the input's size allows.
+const SPARE: usize = 1024;
+
 /// Decodes a value of a type. Memory is bounded by the size of the input: no
 /// claim of a length is believed before the elements are there. Optional
 /// attributes of `ty` count as any other.
@@ -18,7 +21,7 @@ type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 /// For bytes that are not MessagePack, do not fit the type, go on after the value
 /// or nest more than [`crate::MAX_DEPTH`] levels deep.
 pub fn decode(bytes: &[u8], ty: &Type) -> std::result::Result<Value, DecodeError> {
-    let mut decoder = Decoder { start: bytes.len(), rest: bytes, depth: 0, expandable: bytes.len() };
+    let mut decoder = Decoder { start: bytes.len(), rest: bytes, depth: 0, expandable: bytes.len() + SPARE };
     let value = decoder.value(&ty.without_optional(), !ty.has_dynamic())?;
     if !decoder.rest.is_empty() {
         return Err(decoder.syntax("unexpected bytes after the value").into());

@@ -141,7 +141,11 @@ pub(super) fn read(decoder: &mut Decoder<'_>, ty: &Type) -> Result<Value> {
         }
     }
     check(&refinement)?;
-    if !decoder.may_expand(refinement.max_length) {
+    // A list of known length becomes that many unknown elements: not from bytes
+    // that ask for more of them than they have.
+    let expands = matches!(ty, Type::List(_)) && refinement.not_null;
+    if expands && refinement.min_length == refinement.max_length && !decoder.may_expand(refinement.max_length)
+    {
         refinement.max_length = None;
     }
     Ok(Value::unknown_with(ty.clone(), refinement))
