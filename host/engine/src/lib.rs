@@ -1,1 +1,45 @@
-//! wardian-engine
+//! Plan and apply.
+//!
+//! Knows configurations, states and the plugin protocol; never wasmtime, gRPC, a
+//! terminal or a file. Planning is a function of configuration, prior state and
+//! the providers' answers; applying carries out a plan and decides nothing anew.
+//!
+//! Always holds: every step costs O(edges touched); provider operations run
+//! concurrently up to the given limit, all else on one task, in a stable order;
+//! what a provider answers is checked before anything relies on it.
+
+mod apply_order;
+mod apply_walk;
+mod clock;
+mod conditions;
+mod evaluator;
+mod events;
+mod files;
+mod functions;
+mod graph;
+mod located;
+mod nodes;
+mod object;
+mod operation;
+mod plan;
+pub mod plan_file;
+mod plan_walk;
+mod providers;
+mod run;
+mod scheduler;
+mod scope;
+mod stop;
+mod targets;
+mod unsupported;
+mod validate;
+mod values;
+
+pub use evaluator::Environment;
+pub use events::{Event, Events, Silent};
+pub use plan::{
+    Action, ActionReason, ChangeCounts, Mode, OutputChange, Plan, PlanOptions, ResourceChange, Target,
+};
+pub use plan_walk::{TERRAFORM_VERSION, decode_stored};
+pub use providers::Schemas;
+pub use run::{Applied, Console, Run, StateSink};
+pub use stop::{Stop, StopSignal, Stopper, stop_channel};

@@ -1,0 +1,619 @@
+//! The walk that carries out a plan.
+//!
+//! It evaluates the configuration once more, now with what providers answer, and
+//! does to each object what the plan says. It decides nothing: an object that the
+//! plan does not change is not touched. Each finished change is recorded before
+//! anything that depends on it begins.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use wardian_config::{IgnoreChanges as Ignored, decode_body};
+use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_plugin::{
+    Provider, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode,
+};
+use wardian_state::{Instance, Object, ObjectStatus, OutputValue, State};
+use wardian_value::{Str, Value};
+
+use crate::evaluator::{Evaluator, Phase, resource_context};
+use crate::graph::NodeId;
+use crate::located::{in_provider, in_resource, resource_of};
+use crate::nodes::{self, Node, NodeGraph};
+use crate::operation::apply::{ApplyInput, ApplyOutcome, apply as apply_instance, destroy};
+use crate::operation::data;
+use crate::operation::plan::IgnoreChanges;
+use crate::operation::{Replan, Subject};
+use crate::plan::{Action, ChangeCounts, Mode, Plan, ResourceChange};
+use crate::plan_walk::{
+    check_postconditions, configure, create_before_destroy, decode_stored, set_from_state,
+};
+use crate::providers::{Configured, Schemas};
+use crate::run::{Applied, Run, StateSink, stopped};
+use crate::scheduler::{Operation, Start, Visit, Walked, Walker, walk};
+use crate::stop::StopSignal;
+use crate::values::RepetitionData;
+use crate::{apply_order, conditions};
+
+/// Applies. See [`Run::apply`].
+pub async fn apply(
+    run: &Run,
+    schemas: &Schemas,
+    plan: &Plan,
+    sink: &mut dyn StateSink,
+    parallelism: usize,
+    mut stop: StopSignal,
+) -> Applied {
+    let mut applied = Applied {
+        state: plan.prior_state.clone(),
+        counts: ChangeCounts::default(),
+        diagnostics: Diagnostics::new(),
+        stopped: false,
+    };
+    if plan.mode == Mode::RefreshOnly {
+        planned_outputs(&mut applied.state, plan);
+        return applied;
+    }
+    let configuration = match nodes::build(&run.configuration) {
+        Ok(graph) => graph,
+        Err(diagnostics) => {
+            applied.diagnostics = diagnostics;
+            return applied;
+        }
+    };
+    let order = apply_order::build(&configuration, plan);
+    if let Err(cycle) = order.graph.graph.order() {
+        applied.diagnostics.push(order.graph.cycle_error(&cycle));
+        return applied;
+    }
+    let mut evaluator = run.evaluator(schemas, Phase::Apply, plan.timestamp.clone());
+    evaluator.values.add_root();
+    for (name, value) in &plan.variables {
+        match evaluator.set_root_variable(name, value.clone()) {
+            Ok(found) | Err(found) => applied.diagnostics.extend(found),
+        }
+    }
+    if applied.diagnostics.has_errors() {
+        return applied;
+    }
+    let mut walker = ApplyWalk {
+        run,
+        plan,
+        sink,
+        create_before_destroy: create_before_destroy(run, &configuration),
+        changes_of: changes_by_config(plan),
+        graph: &order.graph,
+        destructions: &order.destructions,
+        evaluator,
+        configured: Configured::default(),
+        applied,
+        deposed: HashMap::new(),
+        unrecorded: false,
+    };
+    let walked = walk(&order.graph.graph, &mut walker, parallelism, &mut stop).await;
+    walker.configured.close().await;
+    walker.applied.stopped = walked != Walked::Fully;
+    if walker.applied.stopped {
+        walker.applied.diagnostics.push(stopped());
+    }
+    walker.set_outputs();
+    walker.applied
+}
+
+fn changes_by_config(plan: &Plan) -> HashMap<ResourceAddress, Vec<usize>> {
+    let mut changes: HashMap<ResourceAddress, Vec<usize>> = HashMap::new();
+    for (index, change) in plan.changes.iter().enumerate() {
+        if change.action != Action::Delete {
+            changes.entry(change.address.config()).or_default().push(index);
+        }
+    }
+    changes
+}
+
+fn planned_outputs(state: &mut State, plan: &Plan) {
+    state.outputs = plan
+        .outputs
+        .iter()
+        .filter(|(_, output)| !output.after.is_null() && output.after.is_wholly_known())
+        .map(|(name, output)| {
+            (name.clone(), OutputValue { value: output.after.clone(), sensitive: output.sensitive })
+        })
+        .collect();
+}
+
+struct ApplyWalk<'a> {
+    run: &'a Run,
+    plan: &'a Plan,
+    sink: &'a mut dyn StateSink,
+    graph: &'a NodeGraph,
+    destructions: &'a [usize],
+    create_before_destroy: Vec<bool>,
+    changes_of: HashMap<ResourceAddress, Vec<usize>>,
+    evaluator: Evaluator,
+    configured: Configured,
+    applied: Applied,
+    /// The keys of objects that were deposed in this run, by change.
+    deposed: HashMap<usize, Str>,
+    /// Something could not be recorded: nothing more is begun.
+    unrecorded: bool,
+}
+
+enum Pending {
+    Configure(ProviderConfigAddress),
+    /// Create, update, or make anew.
+    Change(usize),
+    /// Read a data source.
+    Read(usize),
+    /// Destroy an object.
+    Destroy(usize),
+}
+
+enum Outcome {
+    Configured {
+        address: ProviderConfigAddress,
+        result: Result<(Arc<dyn Provider>, Diagnostics), Diagnostics>,
+    },
+    Changed {
+        index: usize,
+        subject: Subject,
+        outcome: ApplyOutcome,
+    },
+    Read {
+        subject: Subject,
+        config: Value,
+        result: Result<(Value, Diagnostics), Diagnostics>,
+    },
+    Destroyed {
+        index: usize,
+        subject: Subject,
+        outcome: ApplyOutcome,
+    },
+}
+
+impl Walker for ApplyWalk<'_> {
+    type Pending = Pending;
+    type Outcome = Outcome;
+
+    fn visit(&mut self, node: NodeId) -> Visit<Pending> {
+        let graph = self.graph;
+        let evaluated = match graph.node(node) {
+            Node::Module(path) => self.evaluator.expand_module(path).map(|()| Diagnostics::new()),
+            Node::ModuleDone(_) | Node::Gate { .. } => return Visit::Done,
+            Node::Variable(path, name) => self.evaluator.evaluate_variable(path, name),
+            Node::Local(path, name) => self.evaluator.evaluate_local(path, name).map(|()| Diagnostics::new()),
+            Node::Output(path, name) => self.evaluator.evaluate_output(path, name),
+            Node::Provider(address) => return Visit::Operations(vec![Pending::Configure(address.clone())]),
+            Node::Resource(address) => return self.visit_resource(address),
+            Node::Object(number) => {
+                return Visit::Operations(vec![Pending::Destroy(self.destructions[*number])]);
+            }
+        };
+        match evaluated {
+            Ok(warnings) => {
+                self.applied.diagnostics.extend(warnings);
+                Visit::Done
+            }
+            Err(_) if self.plan.mode == Mode::Destroy => Visit::Done,
+            Err(found) => {
+                self.applied.diagnostics.extend(found);
+                Visit::Failed
+            }
+        }
+    }
+
+    fn start(&mut self, pending: Pending) -> Start<Outcome> {
+        if self.unrecorded {
+            return Start::Failed;
+        }
+        match pending {
+            Pending::Configure(address) => self.start_configure(address),
+            Pending::Change(index) => self.start_change(index),
+            Pending::Read(index) => self.start_read(index),
+            Pending::Destroy(index) => self.start_destroy(index),
+        }
+    }
+
+    fn finish(&mut self, outcome: Outcome) -> bool {
+        match outcome {
+            Outcome::Configured { address, result } => {
+                let (provider, found) = match result {
+                    Ok((provider, warnings)) => (Some(provider), warnings),
+                    Err(found) => (None, found),
+                };
+                self.applied.diagnostics.extend(in_provider(&self.run.configuration, &address, found));
+                provider.map(|provider| self.configured.insert(address, provider)).is_some()
+            }
+            Outcome::Changed { index, subject, outcome } => self.changed(index, &subject, outcome),
+            Outcome::Read { subject, config, result } => self.read(&subject, &config, result),
+            Outcome::Destroyed { index, subject, outcome } => self.destroyed(index, &subject, outcome),
+        }
+    }
+
+    fn lost(&mut self, problem: String) {
+        self.applied.diagnostics.push(Diagnostic::error(
+            "A change was broken off",
+            format!(
+                "A step of the apply ended unexpectedly: {problem}. This is a bug in Wardian. The object may \
+                 exist without being in the state."
+            ),
+        ));
+    }
+
+    fn stop(&mut self) -> Operation<()> {
+        self.configured.stop_all()
+    }
+}
+
+impl ApplyWalk<'_> {
+    fn visit_resource(&mut self, address: &ResourceAddress) -> Visit<Pending> {
+        let run = self.run;
+        let key = (address.mode, address.type_name.clone(), address.name.clone());
+        let Some(resource) =
+            run.configuration.module(&address.module).and_then(|m| m.module.resources.get(&key))
+        else {
+            return Visit::Done;
+        };
+        for module in self.evaluator.values.module_instances(&address.module).to_vec() {
+            let absolute = address.in_module(&module);
+            if self.plan.mode == Mode::Destroy {
+                set_from_state(&mut self.evaluator, &self.plan.prior_state, &absolute);
+                continue;
+            }
+            let count = resource.count.as_ref();
+            match self.evaluator.repetition(&module, count, resource.for_each.as_ref()) {
+                Ok(repetition) => {
+                    let values = self.evaluator.values.module_mut(&module);
+                    values.expand_resource(address.mode, &address.type_name, &address.name, repetition);
+                }
+                Err(found) => {
+                    self.applied.diagnostics.extend(found.in_block(&resource_context(resource)));
+                    return Visit::Failed;
+                }
+            }
+            self.keep_values(&absolute);
+        }
+        if self.plan.mode == Mode::Destroy {
+            return Visit::Done;
+        }
+        let mut pending = Vec::new();
+        for index in self.changes_of.get(address).cloned().unwrap_or_default() {
+            let change = &self.plan.changes[index];
+            match change.action {
+                Action::NoOp => self.set_value(&change.address, change.after.clone()),
+                Action::Read => pending.push(Pending::Read(index)),
+                Action::Delete => {}
+                _ => pending.push(Pending::Change(index)),
+            }
+        }
+        Visit::Operations(pending)
+    }
+
+    /// Values of instances that the plan has no change for: data sources that were
+    /// read, and what it was told to leave alone.
+    fn keep_values(&mut self, address: &wardian_plugin::AbsoluteResourceAddress) {
+        let Some(resource) = self.plan.prior_state.resource(address) else { return };
+        let Some(schema) = self
+            .evaluator
+            .schemas
+            .resource(&resource.provider.provider, address.mode, &address.type_name)
+            .cloned()
+        else {
+            return;
+        };
+        for (key, instance) in &resource.instances {
+            if let Some(value) = instance.current.as_deref().and_then(|o| decode_stored(o, &schema)) {
+                self.set_value(&address.instance(key.clone()), value);
+            }
+        }
+    }
+
+    fn set_value(&mut self, address: &ResourceInstanceAddress, value: Value) {
+        self.evaluator.values.module_mut(address.module()).set_instance(
+            address.mode(),
+            address.type_name(),
+            address.name(),
+            address.key.clone(),
+            value,
+        );
+    }
+
+    fn start_configure(&mut self, address: ProviderConfigAddress) -> Start<Outcome> {
+        let config = match self.evaluator.provider_config(&address) {
+            Ok(config) => config.unmark_deep(),
+            Err(found) => {
+                self.applied.diagnostics.extend(found);
+                return Start::Failed;
+            }
+        };
+        let source = Arc::clone(&self.run.providers);
+        Start::Running(Box::pin(async move {
+            let result = configure(&*source, &address, config).await;
+            Outcome::Configured { address, result }
+        }))
+    }
+
+    fn subject(&mut self, change: &ResourceChange) -> Option<Subject> {
+        let provider = self.configured.get(&change.provider)?;
+        Some(Subject {
+            address: change.address.clone(),
+            provider_config: change.provider.clone(),
+            provider: Arc::clone(provider),
+            schema: Arc::clone(&change.schema),
+            events: Arc::clone(&self.run.events),
+        })
+    }
+
+    /// The configuration of an instance as it is known now; `None` after an error.
+    fn config(&mut self, subject: &Subject) -> Option<Value> {
+        let run = self.run;
+        let address = &subject.address;
+        let resource = resource_of(&run.configuration, address)?;
+        let repetition: RepetitionData = self
+            .evaluator
+            .values
+            .module(address.module())
+            .and_then(|m| m.resource(address.mode(), address.type_name(), address.name()))
+            .map(|values| values.repetition().data(&address.key))
+            .unwrap_or_default();
+        let scope = self.evaluator.scope(address.module(), repetition);
+        let mut found = conditions::check(
+            &resource.lifecycle.preconditions,
+            &scope,
+            "Resource precondition failed",
+            None,
+        );
+        let (config, decoded) = decode_body(&resource.body, &subject.schema.block, &scope);
+        found.extend(decoded);
+        let failed = found.has_errors();
+        let located = found.in_block(&resource_context(resource)).for_address(&address.to_string());
+        self.applied.diagnostics.extend(located);
+        (!failed).then_some(config)
+    }
+
+    fn start_change(&mut self, index: usize) -> Start<Outcome> {
+        let plan = self.plan;
+        let change = &plan.changes[index];
+        let Some(subject) = self.subject(change) else { return Start::Failed };
+        let Some(config) = self.config(&subject) else { return Start::Failed };
+        let stored = match change.action {
+            Action::Update => self.applied.state.current(&change.address).cloned(),
+            _ => None,
+        };
+        if change.action == Action::CreateThenDelete && !self.depose(index, &subject) {
+            return Start::Failed;
+        }
+        let resource = resource_of(&self.run.configuration, &change.address);
+        let ignore_changes = match resource.map(|resource| &resource.lifecycle.ignore_changes) {
+            Some(Ignored::All) => IgnoreChanges::All,
+            Some(Ignored::Paths(paths)) => {
+                IgnoreChanges::Paths(paths.iter().map(|(path, _)| path.clone()).collect())
+            }
+            Some(Ignored::Nothing) | None => IgnoreChanges::Nothing,
+        };
+        let node = self.graph.id(&Node::Resource(change.address.config()));
+        let replan = Replan {
+            dependencies: node.map(|node| self.configuration_dependencies(node)).unwrap_or_default(),
+            create_before_destroy: node
+                .is_some_and(|node| self.create_before_destroy.get(node.index()) == Some(&true)),
+        };
+        let input = ApplyInput { change: change.clone(), config, stored, ignore_changes, replan };
+        Start::Running(Box::pin(async move {
+            let outcome = apply_instance(&subject, &input).await;
+            Outcome::Changed { index, subject, outcome }
+        }))
+    }
+
+    fn configuration_dependencies(&self, node: NodeId) -> Arc<[ResourceAddress]> {
+        self.graph.resources_behind(node)
+    }
+
+    /// The current object makes room for its replacement.
+    fn depose(&mut self, index: usize, subject: &Subject) -> bool {
+        let address = &subject.address;
+        let mut instance = self.applied.state.instance(address).cloned().unwrap_or_default();
+        let Some(current) = instance.current.take() else { return true };
+        let key = instance.free_deposed_key();
+        instance.deposed.insert(key.clone(), current);
+        self.deposed.insert(index, key);
+        self.store(address, &subject.provider_config, instance)
+    }
+
+    /// Puts an instance into the state and records it.
+    fn store(
+        &mut self,
+        address: &ResourceInstanceAddress,
+        provider: &ProviderConfigAddress,
+        instance: Instance,
+    ) -> bool {
+        let recorded = self.sink.record(address, provider, (!instance.is_empty()).then_some(&instance));
+        self.applied.state.set_instance(address, provider, instance);
+        match recorded {
+            Ok(()) => true,
+            Err(problem) => {
+                self.unrecorded = true;
+                self.applied.diagnostics.push(
+                    Diagnostic::error(
+                        "Failed to save the state",
+                        format!("The change of {address} could not be recorded: {problem}. No further change is begun."),
+                    )
+                    .for_address(address.to_string()),
+                );
+                false
+            }
+        }
+    }
+
+    fn changed(&mut self, index: usize, subject: &Subject, outcome: ApplyOutcome) -> bool {
+        let change = &self.plan.changes[index];
+        let address = &subject.address;
+        let failed = outcome.failed();
+        let located = in_resource(&self.run.configuration, address, outcome.diagnostics);
+        self.applied.diagnostics.extend(located);
+        let mut instance = self.applied.state.instance(address).cloned().unwrap_or_default();
+        instance.current.clone_from(&outcome.object);
+        // A replacement that came to nothing: the old object is the current one again.
+        if failed
+            && outcome.object.is_none()
+            && let Some(key) = self.deposed.remove(&index)
+        {
+            instance.current = instance.deposed.remove(&key);
+        }
+        let stored = self.store(address, &subject.provider_config, instance);
+        if failed {
+            return false;
+        }
+        match change.action {
+            Action::Update => self.applied.counts.change += 1,
+            _ => self.applied.counts.add += 1,
+        }
+        self.set_value(address, outcome.value.clone());
+        let holds = match resource_of(&self.run.configuration, address) {
+            Some(resource) => check_postconditions(
+                &mut self.applied.diagnostics,
+                &self.evaluator,
+                resource,
+                address,
+                outcome.value,
+            ),
+            None => true,
+        };
+        stored && holds
+    }
+
+    fn start_read(&mut self, index: usize) -> Start<Outcome> {
+        let plan = self.plan;
+        let Some(subject) = self.subject(&plan.changes[index]) else { return Start::Failed };
+        let Some(config) = self.config(&subject) else { return Start::Failed };
+        Start::Running(Box::pin(async move {
+            let result = data::read(&subject, &config).await;
+            Outcome::Read { subject, config, result }
+        }))
+    }
+
+    fn read(
+        &mut self,
+        subject: &Subject,
+        config: &Value,
+        result: Result<(Value, Diagnostics), Diagnostics>,
+    ) -> bool {
+        let address = &subject.address;
+        let read = result.and_then(|(value, warnings)| {
+            let value = data::marked(subject, config, &value);
+            let object = subject.encode(&value, Arc::default(), ObjectStatus::Ready, &Replan::default())?;
+            Ok((value, object, warnings))
+        });
+        let (value, object, found) = match read {
+            Ok((value, object, warnings)) => (value, object, warnings),
+            Err(found) => {
+                let located = in_resource(&self.run.configuration, address, found);
+                self.applied.diagnostics.extend(located);
+                return false;
+            }
+        };
+        self.applied.diagnostics.extend(in_resource(&self.run.configuration, address, found));
+        let object = Object { schema_version: 0, ..object };
+        let stored = self.store(address, &subject.provider_config, Instance::of(object));
+        self.set_value(address, value);
+        stored
+    }
+
+    fn start_destroy(&mut self, index: usize) -> Start<Outcome> {
+        let plan = self.plan;
+        let change = &plan.changes[index];
+        let deposed = change.deposed.as_ref().or_else(|| self.deposed.get(&index)).cloned();
+        let object = self.applied.state.instance(&change.address).and_then(|instance| match &deposed {
+            Some(key) => instance.deposed.get(key).cloned(),
+            // The current object of a replacement that is created first is a new one.
+            None if change.action == Action::CreateThenDelete => None,
+            None => instance.current.clone(),
+        });
+        let Some(object) = object else { return Start::Done };
+        let Some(subject) = self.subject(change) else { return Start::Failed };
+        let change = ResourceChange {
+            deposed,
+            planned_private: match change.action {
+                Action::Delete => Arc::clone(&change.planned_private),
+                _ => Arc::clone(&object.private),
+            },
+            ..change.clone()
+        };
+        Start::Running(Box::pin(async move {
+            let outcome = destroy(&subject, &change, &object).await;
+            Outcome::Destroyed { index, subject, outcome }
+        }))
+    }
+
+    fn destroyed(&mut self, index: usize, subject: &Subject, outcome: ApplyOutcome) -> bool {
+        let change = &self.plan.changes[index];
+        let address = &subject.address;
+        let failed = outcome.failed();
+        let located = in_resource(&self.run.configuration, address, outcome.diagnostics);
+        self.applied.diagnostics.extend(located);
+        let mut instance = self.applied.state.instance(address).cloned().unwrap_or_default();
+        match change.deposed.as_ref().or_else(|| self.deposed.get(&index)) {
+            Some(key) => match outcome.object {
+                Some(object) => {
+                    instance.deposed.insert(key.clone(), object);
+                }
+                None => {
+                    instance.deposed.remove(key);
+                }
+            },
+            None => instance.current = outcome.object,
+        }
+        let stored = self.store(address, &subject.provider_config, instance);
+        if !failed {
+            self.applied.counts.destroy += 1;
+        }
+        stored && !failed
+    }
+
+    /// Outputs as they are evaluated now; those that could not be, as they were.
+    fn set_outputs(&mut self) {
+        if self.plan.mode == Mode::Destroy {
+            if !self.applied.diagnostics.has_errors() {
+                self.applied.state.outputs.clear();
+                self.drop_data_sources();
+            }
+            return;
+        }
+        let declared = &self.run.configuration.root().module.outputs;
+        let evaluated = self.evaluator.values.module(&wardian_plugin::ModuleInstance::root());
+        self.applied.state.outputs = declared
+            .iter()
+            .filter_map(|(name, output)| {
+                let value = evaluated.and_then(|root| root.outputs.get(name));
+                match value {
+                    _ if output.ephemeral => None,
+                    Some(value) if value.is_wholly_known() && self.is_planned(name) => (!value.is_null())
+                        .then(|| {
+                            let stored =
+                                OutputValue { value: value.unmark_deep(), sensitive: output.sensitive };
+                            (name.clone(), stored)
+                        }),
+                    _ => self.plan.prior_state.outputs.get(name).map(|old| (name.clone(), old.clone())),
+                }
+            })
+            .collect();
+    }
+
+    /// Outputs that the plan was told to leave alone stay as they are.
+    fn is_planned(&self, name: &Str) -> bool {
+        self.plan.targets.is_empty()
+            || self.plan.outputs.get(name).is_some_and(|output| output.action != Action::NoOp)
+    }
+
+    /// Nothing is left that a data source could be read for.
+    fn drop_data_sources(&mut self) {
+        let data: Vec<_> = self
+            .applied
+            .state
+            .resources()
+            .filter(|(address, _)| address.mode == ResourceMode::Data)
+            .map(|(address, _)| address.clone())
+            .collect();
+        for address in data {
+            self.applied.state.remove_resource(&address);
+        }
+    }
+}

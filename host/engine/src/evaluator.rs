@@ -1,0 +1,405 @@
+//! Evaluates the objects of a configuration that no provider has a part in, and
+//! the arguments of those that one has.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use wardian_config::{Configuration, ModuleNode, Resource, decode_body};
+use wardian_lang::{Diagnostic, Diagnostics, Expression};
+use wardian_plugin::{ModuleInstance, ModulePath, ProviderConfigAddress, ResourceMode};
+use wardian_value::{Marks, Number, Str, Type, Value};
+
+use crate::conditions;
+use crate::nodes::provider_block;
+use crate::providers::Schemas;
+use crate::scope::ModuleScope;
+use crate::values::{Repetition, RepetitionData, Values, for_each_keys};
+
+/// Where a run takes place.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// The directory of the root module, absolute.
+    pub root_directory: PathBuf,
+    /// The directory that the program was started in, absolute.
+    pub working_directory: PathBuf,
+    /// What `~` stands for.
+    pub home_directory: Option<PathBuf>,
+}
+
+/// How much is known while evaluating.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing: only whether it could be valid is asked for.
+    Validate,
+    /// What the state and the plan say; impure functions are unknown.
+    Plan,
+    /// Everything.
+    Apply,
+}
+
+/// Evaluates the objects of a configuration.
+pub struct Evaluator {
+    /// The configuration.
+    pub configuration: Arc<Configuration>,
+    /// Schemas of all providers.
+    pub schemas: Schemas,
+    /// What was evaluated so far.
+    pub values: Values,
+    /// How much is known.
+    pub phase: Phase,
+    /// `terraform.workspace`
+    pub workspace: Str,
+    /// Where the run takes place.
+    pub environment: Arc<Environment>,
+    /// When the plan was made.
+    pub timestamp: String,
+}
+
+/// The most instances that `count` may ask for: what a plan of it would hold is
+/// bounded by memory, and a mistyped number shall not be.
+const COUNT_LIMIT: u64 = 10_000_000;
+
+impl Evaluator {
+    /// The module at a path. Walks only visit paths of the configuration.
+    pub fn module(&self, path: &ModulePath) -> Result<&ModuleNode, Diagnostics> {
+        self.configuration.module(path).ok_or_else(|| {
+            Diagnostic::error("Unknown module", format!("The configuration has no {path}.")).into()
+        })
+    }
+
+    /// A scope of a module instance.
+    pub fn scope<'a>(&'a self, instance: &'a ModuleInstance, repetition: RepetitionData) -> ModuleScope<'a> {
+        ModuleScope::new(self, instance, repetition)
+    }
+
+    /// The instances of a call or a resource by its `count` or `for_each`.
+    pub fn repetition(
+        &self,
+        instance: &ModuleInstance,
+        count: Option<&Expression>,
+        for_each: Option<&Expression>,
+    ) -> Result<Repetition, Diagnostics> {
+        if self.phase == Phase::Validate {
+            let scope = self.scope(instance, RepetitionData::None);
+            for expression in count.iter().chain(&for_each) {
+                expression.evaluate(&scope)?;
+            }
+            return Ok(Repetition::Single);
+        }
+        if let Some(count) = count {
+            return self.count(instance, count).map(Repetition::Count);
+        }
+        let Some(for_each) = for_each else { return Ok(Repetition::Single) };
+        let value = for_each.evaluate(&self.scope(instance, RepetitionData::None))?;
+        for_each_keys(&value).map(Repetition::ForEach).map_err(|problem| {
+            Diagnostic::error(
+                "Invalid for_each argument",
+                format!("The given \"for_each\" argument value is unsuitable: {problem}"),
+            )
+            .at(for_each.span().clone())
+            .into()
+        })
+    }
+
+    fn count(&self, instance: &ModuleInstance, count: &Expression) -> Result<u64, Diagnostics> {
+        let invalid = |detail: String| -> Diagnostics {
+            Diagnostic::error("Invalid count argument", detail).at(count.span().clone()).into()
+        };
+        let value = count.evaluate(&self.scope(instance, RepetitionData::None))?;
+        if value.inside_marks().is_sensitive() {
+            return Err(invalid(
+                "Sensitive values cannot be used for \"count\": the number of instances is shown.".into(),
+            ));
+        }
+        if !value.is_known() {
+            return Err(invalid(
+                "The \"count\" value depends on resource attributes that cannot be determined until apply, \
+                 so it cannot be told how many instances will be created. To work around this, use the \
+                 -target argument to first apply only the resources that the count depends on."
+                    .into(),
+            ));
+        }
+        if value.is_null() {
+            return Err(invalid(
+                "The given \"count\" argument value is null. An integer is required.".into(),
+            ));
+        }
+        let number = wardian_value::convert::convert(&value, &Type::Number).map_err(|error| {
+            invalid(format!("The given \"count\" argument value is unsuitable: {error}."))
+        })?;
+        match number.as_number().and_then(Number::as_i64) {
+            Some(count) if count < 0 => Err(invalid(
+                "The given \"count\" argument value is unsuitable: must be greater than or equal to zero."
+                    .into(),
+            )),
+            Some(count) if count.unsigned_abs() > COUNT_LIMIT => Err(invalid(format!(
+                "The given \"count\" argument value is unsuitable: more than {COUNT_LIMIT} instances are not \
+                 supported."
+            ))),
+            Some(count) => Ok(count.unsigned_abs()),
+            None => Err(invalid(
+                "The given \"count\" argument value is unsuitable: it is no whole number.".into(),
+            )),
+        }
+    }
+
+    /// Expands a module call in every instance of its caller.
+    pub fn expand_module(&mut self, path: &ModulePath) -> Result<(), Diagnostics> {
+        // The root module is there from the start.
+        let Some((caller, name)) = path.parent() else { return Ok(()) };
+        let configuration = Arc::clone(&self.configuration);
+        let Some(call) = configuration.module(&caller).and_then(|m| m.module.module_calls.get(name)) else {
+            return Ok(());
+        };
+        let mut diagnostics = Diagnostics::new();
+        for instance in self.values.module_instances(&caller).to_vec() {
+            let context = format!("module \"{name}\"");
+            match self.repetition(&instance, call.count.as_ref(), call.for_each.as_ref()) {
+                Ok(repetition) => self.values.expand(&instance, name, repetition),
+                Err(found) => diagnostics.extend(found.in_block(&context)),
+            }
+        }
+        diagnostics.into_result(())
+    }
+
+    /// Evaluates a variable of a module that is called, in all its instances.
+    pub fn evaluate_variable(&mut self, path: &ModulePath, name: &Str) -> Result<Diagnostics, Diagnostics> {
+        let configuration = Arc::clone(&self.configuration);
+        let Some((caller, call_name)) = path.parent() else { return Ok(Diagnostics::new()) };
+        let (Some(module), Some(call)) = (
+            configuration.module(path),
+            configuration.module(&caller).and_then(|m| m.module.module_calls.get(call_name)),
+        ) else {
+            return Ok(Diagnostics::new());
+        };
+        let Some(variable) = module.module.variables.get(name) else { return Ok(Diagnostics::new()) };
+        let mut diagnostics = Diagnostics::new();
+        for instance in self.values.module_instances(path).to_vec() {
+            let Some((caller, _)) = instance.parent() else { continue };
+            let repetition = self.values.module(&instance).map(|m| m.repetition.clone()).unwrap_or_default();
+            let given = match call.inputs.get(name) {
+                Some(argument) => {
+                    let scope =
+                        self.scope(&caller, self.repetition_or_unknown(call_repeats(call), repetition));
+                    match argument.expression.evaluate(&scope) {
+                        Ok(value) => Some((value, argument.expression.span().clone())),
+                        Err(found) => {
+                            diagnostics.extend(found.in_block(&format!("module \"{call_name}\"")));
+                            continue;
+                        }
+                    }
+                }
+                None => None,
+            };
+            let value = match given {
+                Some((value, _)) if value.is_null() && !variable.nullable && variable.default.is_some() => {
+                    variable.default.clone().unwrap_or_else(|| value.clone())
+                }
+                Some((value, span)) => match variable.constraint.apply(&value) {
+                    Ok(value) if value.is_null() && !variable.nullable => {
+                        diagnostics.push(
+                            Diagnostic::error(
+                                "Required variable not set",
+                                format!("The variable \"{name}\" does not accept null."),
+                            )
+                            .at(span),
+                        );
+                        continue;
+                    }
+                    Ok(value) => value,
+                    Err(error) => {
+                        diagnostics.push(
+                            Diagnostic::error(
+                                "Invalid value for module argument",
+                                format!(
+                                    "The given value is not suitable for child module variable \"{name}\" \
+                                     defined at {}: {error}.",
+                                    variable.span
+                                ),
+                            )
+                            .at(span),
+                        );
+                        continue;
+                    }
+                },
+                // The loader has seen to it that what is required is given.
+                None => {
+                    variable.default.clone().unwrap_or_else(|| Value::null(variable.constraint.ty.clone()))
+                }
+            };
+            self.accept_variable(&instance, variable, value, &mut diagnostics);
+        }
+        if diagnostics.has_errors() { Err(diagnostics) } else { Ok(diagnostics) }
+    }
+
+    /// Sets the variables of the root module.
+    pub fn set_root_variable(&mut self, name: &Str, value: Value) -> Result<Diagnostics, Diagnostics> {
+        let configuration = Arc::clone(&self.configuration);
+        let Some(variable) = configuration.root().module.variables.get(name) else {
+            return Ok(Diagnostics::new());
+        };
+        let mut diagnostics = Diagnostics::new();
+        self.accept_variable(&ModuleInstance::root(), variable, value, &mut diagnostics);
+        if diagnostics.has_errors() { Err(diagnostics) } else { Ok(diagnostics) }
+    }
+
+    fn accept_variable(
+        &mut self,
+        instance: &ModuleInstance,
+        variable: &wardian_config::Variable,
+        value: Value,
+        diagnostics: &mut Diagnostics,
+    ) {
+        let mut marks = Marks::NONE;
+        if variable.sensitive {
+            marks |= Marks::SENSITIVE;
+        }
+        if variable.ephemeral {
+            marks |= Marks::EPHEMERAL;
+        }
+        let value = value.with_marks(marks);
+        let shown = value.clone();
+        self.values.module_mut(instance).variables.insert(variable.name.clone(), value);
+        let context = format!("variable \"{}\"", variable.name);
+        let subject = format!("var.{}", variable.name);
+        let found = {
+            let scope = self.scope(instance, RepetitionData::None);
+            conditions::check(
+                &variable.validations,
+                &scope,
+                "Invalid value for variable",
+                Some((&subject, &shown)),
+            )
+        };
+        diagnostics.extend(found.in_block(&context));
+    }
+
+    /// Evaluates a local value in all instances of its module.
+    pub fn evaluate_local(&mut self, path: &ModulePath, name: &Str) -> Result<(), Diagnostics> {
+        let configuration = Arc::clone(&self.configuration);
+        let Some(local) = configuration.module(path).and_then(|m| m.module.locals.get(name)) else {
+            return Ok(());
+        };
+        for instance in self.values.module_instances(path).to_vec() {
+            let value = local.expression.evaluate(&self.scope(&instance, RepetitionData::None))?;
+            self.values.module_mut(&instance).locals.insert(name.clone(), value);
+        }
+        Ok(())
+    }
+
+    /// Evaluates an output in all instances of its module.
+    pub fn evaluate_output(&mut self, path: &ModulePath, name: &Str) -> Result<Diagnostics, Diagnostics> {
+        let configuration = Arc::clone(&self.configuration);
+        let Some(output) = configuration.module(path).and_then(|m| m.module.outputs.get(name)) else {
+            return Ok(Diagnostics::new());
+        };
+        let context = format!("output \"{name}\"");
+        let mut diagnostics = Diagnostics::new();
+        for instance in self.values.module_instances(path).to_vec() {
+            let scope = self.scope(&instance, RepetitionData::None);
+            let found = conditions::check(
+                &output.preconditions,
+                &scope,
+                "Module output value precondition failed",
+                None,
+            );
+            let failed = found.has_errors();
+            diagnostics.extend(found.in_block(&context));
+            if failed {
+                continue;
+            }
+            let mut value = match output.expression.evaluate(&scope) {
+                Ok(value) => value,
+                Err(found) => {
+                    diagnostics.extend(found.in_block(&context));
+                    continue;
+                }
+            };
+            if path.is_root() && value.has_sensitive() && !output.sensitive {
+                diagnostics.push(
+                    Diagnostic::error(
+                        "Output refers to sensitive values",
+                        "To reduce the risk of accidentally exporting sensitive data that was intended to be \
+                         only internal, any root module output containing sensitive data must be explicitly \
+                         marked as sensitive.\n\nIf you do intend to export this data, annotate the output \
+                         value as sensitive by adding the following argument:\n    sensitive = true",
+                    )
+                    .at(output.span.clone())
+                    .in_block(&context),
+                );
+                continue;
+            }
+            if output.sensitive {
+                value = value.with_marks(Marks::SENSITIVE);
+            }
+            if output.ephemeral {
+                value = value.with_marks(Marks::EPHEMERAL);
+            }
+            self.values.module_mut(&instance).outputs.insert(name.clone(), value);
+        }
+        if diagnostics.has_errors() { Err(diagnostics) } else { Ok(diagnostics) }
+    }
+
+    /// The configuration of a provider: nulls where there is no block.
+    pub fn provider_config(&self, address: &ProviderConfigAddress) -> Result<Value, Diagnostics> {
+        let Some(schema) = self.schemas.provider(&address.provider) else {
+            return Ok(Value::empty_object());
+        };
+        let block = &schema.provider.block;
+        let Some(config) = provider_block(&self.configuration, address) else {
+            return Ok(block.empty_value());
+        };
+        let instance = address.module.unkeyed_instance();
+        let (value, diagnostics) =
+            decode_body(&config.body, block, &self.scope(&instance, RepetitionData::None));
+        diagnostics.in_block(&format!("provider \"{}\"", config.local_name)).into_result(value)
+    }
+
+    /// While validating, the instances of what repeats are not told apart.
+    pub fn repetition_or_unknown(&self, repeats: Repeats, known: RepetitionData) -> RepetitionData {
+        match (self.phase, repeats) {
+            (Phase::Validate, Repeats::Count) => RepetitionData::UnknownCount,
+            (Phase::Validate, Repeats::ForEach) => RepetitionData::UnknownEach,
+            _ => known,
+        }
+    }
+}
+
+/// By what something repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeats {
+    /// It does not.
+    No,
+    /// By `count`.
+    Count,
+    /// By `for_each`.
+    ForEach,
+}
+
+/// By what a resource repeats.
+pub fn resource_repeats(resource: &Resource) -> Repeats {
+    match (&resource.count, &resource.for_each) {
+        (Some(_), _) => Repeats::Count,
+        (None, Some(_)) => Repeats::ForEach,
+        (None, None) => Repeats::No,
+    }
+}
+
+/// By what a module call repeats.
+pub fn call_repeats(call: &wardian_config::ModuleCall) -> Repeats {
+    match (&call.count, &call.for_each) {
+        (Some(_), _) => Repeats::Count,
+        (None, Some(_)) => Repeats::ForEach,
+        (None, None) => Repeats::No,
+    }
+}
+
+/// The block that a place is in, as diagnostics show it.
+pub fn resource_context(resource: &Resource) -> String {
+    let kind = match resource.mode {
+        ResourceMode::Managed => "resource",
+        ResourceMode::Data => "data",
+        ResourceMode::Ephemeral => "ephemeral",
+    };
+    format!("{kind} \"{}\" \"{}\"", resource.type_name, resource.name)
+}

@@ -1,0 +1,83 @@
+//! What a run tells while it goes on.
+
+use std::time::Duration;
+
+use wardian_plugin::ResourceInstanceAddress;
+
+use crate::plan::Action;
+
+/// Something that happened to one object.
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// A managed object is about to be read.
+    RefreshStarted {
+        /// Which object.
+        address: &'a ResourceInstanceAddress,
+        /// What the provider calls it.
+        id: Option<String>,
+    },
+    /// A managed object was read.
+    RefreshCompleted {
+        /// Which object.
+        address: &'a ResourceInstanceAddress,
+        /// What the provider calls it.
+        id: Option<String>,
+    },
+    /// Work on an object begins: a create, update or delete, or the read of a data
+    /// source.
+    Started {
+        /// Which object.
+        address: &'a ResourceInstanceAddress,
+        /// The key of a deposed object.
+        deposed: Option<&'a str>,
+        /// What is done; a replacement is told as its two halves.
+        action: Action,
+        /// What the provider calls it.
+        id: Option<String>,
+    },
+    /// Work on an object goes on; told every ten seconds.
+    InProgress {
+        /// Which object.
+        address: &'a ResourceInstanceAddress,
+        /// What is done.
+        action: Action,
+        /// What the provider calls it.
+        id: Option<String>,
+        /// Since when.
+        elapsed: Duration,
+    },
+    /// Work on an object is done.
+    Completed {
+        /// Which object.
+        address: &'a ResourceInstanceAddress,
+        /// What was done.
+        action: Action,
+        /// What the provider calls it.
+        id: Option<String>,
+        /// How long it took.
+        elapsed: Duration,
+    },
+    /// Work on an object failed.
+    Failed {
+        /// Which object.
+        address: &'a ResourceInstanceAddress,
+        /// What was tried.
+        action: Action,
+        /// How long it took.
+        elapsed: Duration,
+    },
+}
+
+/// Hears what a run tells. Called from several threads, and must not block.
+pub trait Events: Send + Sync {
+    /// Something happened.
+    fn event(&self, event: &Event<'_>);
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Events for Silent {
+    fn event(&self, _event: &Event<'_>) {}
+}

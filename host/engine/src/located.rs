@@ -1,0 +1,55 @@
+//! Gives plugin diagnostics their place in the configuration.
+
+use wardian_config::{Configuration, Resource, span_of};
+use wardian_lang::{Body, Diagnostics};
+use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
+
+use crate::evaluator::resource_context;
+use crate::nodes::provider_block;
+
+/// The resource block of an instance.
+pub fn resource_of<'a>(
+    configuration: &'a Configuration,
+    address: &ResourceInstanceAddress,
+) -> Option<&'a Resource> {
+    let key = (address.mode(), address.type_name().clone(), address.name().clone());
+    configuration.module(&address.module().path())?.module.resources.get(&key)
+}
+
+/// Diagnostics about an instance, with the argument that they are about, or else
+/// the resource's header.
+pub fn in_resource(
+    configuration: &Configuration,
+    address: &ResourceInstanceAddress,
+    diagnostics: Diagnostics,
+) -> Diagnostics {
+    match resource_of(configuration, address) {
+        Some(resource) => {
+            in_body(&resource.body, &resource.span, diagnostics).in_block(&resource_context(resource))
+        }
+        None => diagnostics,
+    }
+}
+
+/// Diagnostics about a provider configuration.
+pub fn in_provider(
+    configuration: &Configuration,
+    address: &ProviderConfigAddress,
+    diagnostics: Diagnostics,
+) -> Diagnostics {
+    match provider_block(configuration, address) {
+        Some(config) => in_body(&config.body, &config.span, diagnostics)
+            .in_block(&format!("provider \"{}\"", config.local_name)),
+        None => diagnostics,
+    }
+}
+
+fn in_body(body: &Body, header: &wardian_lang::Span, mut diagnostics: Diagnostics) -> Diagnostics {
+    for diagnostic in diagnostics.iter_mut() {
+        if diagnostic.subject.is_none() {
+            let place = diagnostic.attribute.as_ref().and_then(|path| span_of(body, path));
+            diagnostic.subject = Some(place.unwrap_or_else(|| header.clone()));
+        }
+    }
+    diagnostics
+}

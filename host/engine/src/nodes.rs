@@ -1,0 +1,365 @@
+//! The graph of a configuration: one node per object, whatever its `count` or
+//! `for_each` will be. Cost: O(objects + references).
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use wardian_config::{Configuration, Module, ProviderConfig, Resource, references};
+use wardian_lang::{Diagnostic, Diagnostics, Expression, Reference, Subject};
+use wardian_plugin::{ModulePath, ProviderConfigAddress, ResourceAddress, ResourceMode};
+use wardian_value::{PathStep, Str};
+
+use crate::graph::{Graph, NodeId};
+
+/// An object of the configuration, or a step about one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Node {
+    /// The instances of a module become known.
+    Module(ModulePath),
+    /// Everything in a module and below is done.
+    ModuleDone(ModulePath),
+    /// A variable of a module.
+    Variable(ModulePath, Str),
+    /// A local value.
+    Local(ModulePath, Str),
+    /// An output.
+    Output(ModulePath, Str),
+    /// A provider configuration.
+    Provider(ProviderConfigAddress),
+    /// A resource with all its instances.
+    Resource(ResourceAddress),
+    /// Objects in the state, by their number in the list of the walk, that the
+    /// configuration has no place for or that are destroyed.
+    Object(usize),
+    /// All objects are destroyed that were made from a resource and are destroyed
+    /// before, or after, changes are made.
+    Gate {
+        /// The resource that they were made from.
+        resource: ResourceAddress,
+        /// Whether those are meant that are destroyed after changes are made.
+        is_late: bool,
+    },
+}
+
+/// A graph and what its nodes are.
+#[derive(Clone, Debug, Default)]
+pub struct NodeGraph {
+    /// The graph.
+    pub graph: Graph,
+    nodes: Vec<Node>,
+    ids: HashMap<Node, NodeId>,
+}
+
+impl NodeGraph {
+    /// Adds a node, or finds it.
+    pub fn add(&mut self, node: Node) -> NodeId {
+        if let Some(id) = self.ids.get(&node) {
+            return *id;
+        }
+        let id = self.graph.add();
+        self.nodes.push(node.clone());
+        self.ids.insert(node, id);
+        id
+    }
+
+    /// What a node is.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// The number of a node.
+    pub fn id(&self, node: &Node) -> Option<NodeId> {
+        self.ids.get(node).copied()
+    }
+
+    /// All nodes.
+    pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        self.graph.nodes().zip(&self.nodes)
+    }
+
+    /// The resources that a node waits for, directly or not, sorted, without
+    /// itself. Cost: O(what it waits for).
+    pub fn resources_behind(&self, id: NodeId) -> Arc<[ResourceAddress]> {
+        let mut found = BTreeSet::new();
+        let mut seen = BTreeSet::from([id]);
+        let mut open = vec![id];
+        while let Some(node) = open.pop() {
+            for dependency in self.graph.dependencies(node) {
+                if seen.insert(*dependency) {
+                    open.push(*dependency);
+                    if let Node::Resource(address) = self.node(*dependency) {
+                        found.insert(address.clone());
+                    }
+                }
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    /// An error for the nodes of a cycle.
+    pub fn cycle_error(&self, cycle: &[NodeId]) -> Diagnostic {
+        let names: Vec<String> = cycle.iter().map(|id| self.node(*id).to_string()).collect();
+        Diagnostic::error(
+            "Cycle in the configuration",
+            format!("Each of these needs the next to be known first: {}.", names.join(" -> ")),
+        )
+    }
+}
+
+impl std::fmt::Display for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let within = |path: &ModulePath| if path.is_root() { String::new() } else { format!("{path}.") };
+        match self {
+            Self::Module(path) => write!(f, "{path} (expand)"),
+            Self::ModuleDone(path) => write!(f, "{path} (close)"),
+            Self::Variable(path, name) => write!(f, "{}var.{name}", within(path)),
+            Self::Local(path, name) => write!(f, "{}local.{name}", within(path)),
+            Self::Output(path, name) => write!(f, "{}output.{name}", within(path)),
+            Self::Provider(address) => address.fmt(f),
+            Self::Resource(address) => address.fmt(f),
+            Self::Object(index) => write!(f, "object {index}"),
+            Self::Gate { resource, .. } => write!(f, "{resource} (dependents destroyed)"),
+        }
+    }
+}
+
+/// The graph of a configuration.
+///
+/// # Errors
+/// A cycle.
+pub fn build(configuration: &Configuration) -> Result<NodeGraph, Diagnostics> {
+    let mut builder = Builder { graph: NodeGraph::default(), configuration };
+    for node in configuration.modules() {
+        builder.declare(&node.path, &node.module);
+    }
+    for node in configuration.modules() {
+        builder.connect(&node.path, &node.module);
+    }
+    let graph = builder.graph;
+    match graph.graph.order() {
+        Ok(_) => Ok(graph),
+        Err(cycle) => Err(graph.cycle_error(&cycle).into()),
+    }
+}
+
+struct Builder<'a> {
+    graph: NodeGraph,
+    configuration: &'a Configuration,
+}
+
+impl Builder<'_> {
+    fn declare(&mut self, path: &ModulePath, module: &Module) {
+        self.graph.add(Node::Module(path.clone()));
+        for name in module.variables.keys() {
+            self.graph.add(Node::Variable(path.clone(), name.clone()));
+        }
+        for name in module.locals.keys() {
+            self.graph.add(Node::Local(path.clone(), name.clone()));
+        }
+        for resource in module.resources.values() {
+            self.graph.add(Node::Resource(address_of(path, resource)));
+        }
+        for name in module.outputs.keys() {
+            self.graph.add(Node::Output(path.clone(), name.clone()));
+        }
+        self.graph.add(Node::ModuleDone(path.clone()));
+    }
+
+    fn connect(&mut self, path: &ModulePath, module: &Module) {
+        let expansion = self.graph.add(Node::Module(path.clone()));
+        let done = self.graph.add(Node::ModuleDone(path.clone()));
+        self.depend(done, expansion);
+
+        if let Some((caller, name)) = path.parent() {
+            self.depend_on(expansion, Node::Module(caller.clone()));
+            if let Some(call) =
+                self.configuration.module(&caller).and_then(|m| m.module.module_calls.get(name))
+            {
+                let call = call.clone();
+                for expression in call.count.iter().chain(&call.for_each) {
+                    self.expression(expansion, &caller, expression);
+                }
+                for target in &call.depends_on {
+                    self.reference(expansion, &caller, target);
+                }
+                for variable in module.variables.keys() {
+                    if let Some(argument) = call.inputs.get(variable) {
+                        let node = self.graph.add(Node::Variable(path.clone(), variable.clone()));
+                        self.expression(node, &caller, &argument.expression);
+                    }
+                }
+            }
+            let caller_done = self.graph.add(Node::ModuleDone(caller));
+            self.depend(caller_done, done);
+        }
+
+        for (name, variable) in &module.variables {
+            let node = self.graph.add(Node::Variable(path.clone(), name.clone()));
+            self.depend(node, expansion);
+            for validation in &variable.validations {
+                for expression in [&validation.condition, &validation.error_message] {
+                    // A validation may refer to its own variable.
+                    for reference in expression.references() {
+                        if reference.subject != Subject::Variable(name.clone()) {
+                            self.reference(node, path, reference);
+                        }
+                    }
+                }
+            }
+        }
+        for (name, local) in &module.locals {
+            let node = self.graph.add(Node::Local(path.clone(), name.clone()));
+            self.depend(node, expansion);
+            self.expression(node, path, &local.expression);
+        }
+        for (name, output) in &module.outputs {
+            let node = self.graph.add(Node::Output(path.clone(), name.clone()));
+            self.depend(node, expansion);
+            self.depend(done, node);
+            self.expression(node, path, &output.expression);
+            for target in &output.depends_on {
+                self.reference(node, path, target);
+            }
+            for condition in &output.preconditions {
+                self.expression(node, path, &condition.condition);
+                self.expression(node, path, &condition.error_message);
+            }
+        }
+        for resource in module.resources.values() {
+            let address = address_of(path, resource);
+            let node = self.graph.add(Node::Resource(address.clone()));
+            self.depend(node, expansion);
+            self.depend(done, node);
+            for reference in resource_references(resource) {
+                let is_self = matches!(&reference.subject, Subject::Resource { mode, kind, name }
+                    if mode_of(*mode) == address.mode && *kind == address.type_name && *name == address.name);
+                if !is_self {
+                    self.reference(node, path, &reference);
+                }
+            }
+            for target in &resource.depends_on {
+                self.reference(node, path, target);
+            }
+            let provider = self.configuration.provider_for(path, resource);
+            self.provider(node, &provider);
+        }
+    }
+
+    /// `node` waits for a provider configuration.
+    fn provider(&mut self, node: NodeId, address: &ProviderConfigAddress) {
+        let provider = Node::Provider(address.clone());
+        let known = self.graph.id(&provider);
+        let id = self.graph.add(provider);
+        self.depend(node, id);
+        if known.is_some() {
+            return;
+        }
+        self.depend_on(id, Node::Module(address.module.clone()));
+        if let Some(config) = provider_block(self.configuration, address) {
+            for reference in references(&config.body, None) {
+                self.reference(id, &address.module, &reference);
+            }
+        }
+    }
+
+    fn depend(&mut self, node: NodeId, dependency: NodeId) {
+        self.graph.graph.depend(node, dependency);
+    }
+
+    fn depend_on(&mut self, node: NodeId, dependency: Node) {
+        let dependency = self.graph.add(dependency);
+        self.depend(node, dependency);
+    }
+
+    fn expression(&mut self, node: NodeId, module: &ModulePath, expression: &Expression) {
+        for reference in expression.references() {
+            self.reference(node, module, reference);
+        }
+    }
+
+    /// References to what is not declared have no edge: evaluating them is the
+    /// error.
+    fn reference(&mut self, node: NodeId, module: &ModulePath, reference: &Reference) {
+        let target = match &reference.subject {
+            Subject::Variable(name) => Node::Variable(module.clone(), name.clone()),
+            Subject::Local(name) => Node::Local(module.clone(), name.clone()),
+            Subject::Resource { mode, kind, name } => Node::Resource(ResourceAddress::new(
+                module.clone(),
+                mode_of(*mode),
+                kind.clone(),
+                name.clone(),
+            )),
+            Subject::Module(name) => {
+                self.module_reference(node, &module.child(name.clone()), &reference.remaining);
+                return;
+            }
+            _ => return,
+        };
+        if let Some(id) = self.graph.id(&target) {
+            self.depend(node, id);
+        }
+    }
+
+    /// One output where the reference names one, else the whole module.
+    fn module_reference(&mut self, node: NodeId, module: &ModulePath, remaining: &[PathStep]) {
+        let named = remaining.iter().find_map(|step| match step {
+            PathStep::Attribute(name) => self.graph.id(&Node::Output(module.clone(), name.clone())),
+            _ => None,
+        });
+        // The number of instances matters also where an output is named.
+        for target in [named, self.graph.id(&Node::Module(module.clone()))].into_iter().flatten() {
+            self.depend(node, target);
+        }
+        if named.is_none()
+            && let Some(done) = self.graph.id(&Node::ModuleDone(module.clone()))
+        {
+            self.depend(node, done);
+        }
+    }
+}
+
+/// The address of a resource in a module.
+pub fn address_of(module: &ModulePath, resource: &Resource) -> ResourceAddress {
+    ResourceAddress::new(module.clone(), resource.mode, resource.type_name.clone(), resource.name.clone())
+}
+
+/// Everything that a resource's block refers to.
+fn resource_references(resource: &Resource) -> Vec<Reference> {
+    let lifecycle = &resource.lifecycle;
+    let conditions = lifecycle.preconditions.iter().chain(&lifecycle.postconditions);
+    let mut found: Vec<Reference> = resource
+        .count
+        .iter()
+        .chain(&resource.for_each)
+        .chain(&lifecycle.replace_triggered_by)
+        .chain(conditions.flat_map(|c| [&c.condition, &c.error_message]))
+        .flat_map(|expression| expression.references().iter().cloned())
+        .collect();
+    found.extend(references(&resource.body, None));
+    found
+}
+
+/// The block of a provider configuration; `None` where there is none, which means
+/// that nothing is configured.
+pub fn provider_block<'a>(
+    configuration: &'a Configuration,
+    address: &ProviderConfigAddress,
+) -> Option<&'a ProviderConfig> {
+    let module = &configuration.module(&address.module)?.module;
+    module
+        .provider_configs
+        .iter()
+        .find(|((local_name, alias), _)| {
+            *alias == address.alias && module.provider_address(local_name) == address.provider
+        })
+        .map(|(_, config)| config)
+}
+
+/// The address's word for the language's.
+pub fn mode_of(mode: wardian_lang::ResourceMode) -> ResourceMode {
+    match mode {
+        wardian_lang::ResourceMode::Managed => ResourceMode::Managed,
+        wardian_lang::ResourceMode::Data => ResourceMode::Data,
+        wardian_lang::ResourceMode::Ephemeral => ResourceMode::Ephemeral,
+    }
+}

@@ -1,0 +1,322 @@
+//! Whether a provider's plan honours the configuration.
+//!
+//! A planned value must be the configured one, or the prior one (the provider's
+//! way of saying that the difference means nothing); where the configuration says
+//! nothing, only computed attributes may be planned. The number of nested blocks
+//! is never the provider's to change.
+
+use std::collections::BTreeMap;
+
+use wardian_plugin::{
+    Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting,
+};
+use wardian_value::{Path, Str, Type, Value, View};
+
+/// A place and what is wrong there, as the end of the sentence "for {place}: ...".
+pub type Violation = (Path, String);
+
+/// All violations of a plan. Values bear no marks.
+pub fn plan_violations(block: &Block, prior: &Value, config: &Value, planned: &Value) -> Vec<Violation> {
+    let mut found = Vec::new();
+    check_block(block, prior, config, planned, &Path::root(), &mut found);
+    found
+}
+
+fn check_block(
+    block: &Block,
+    prior: &Value,
+    config: &Value,
+    planned: &Value,
+    path: &Path,
+    found: &mut Vec<Violation>,
+) {
+    match (planned.is_null(), config.is_null()) {
+        (true, false) => {
+            found.push((path.clone(), "planned for absence but config wants existence".into()));
+            return;
+        }
+        (false, true) => {
+            found.push((path.clone(), "planned for existence but config wants absence".into()));
+            return;
+        }
+        (true, true) => return,
+        (false, false) => {}
+    }
+    check_attributes(&block.attributes, prior, config, planned, path, found);
+    for (name, nested) in &block.block_types {
+        let path = path.attribute(name.clone());
+        let ty = || nested.implied_type();
+        let planned = part(planned, name, ty);
+        check_nested_block(nested, &part(prior, name, ty), &part(config, name, ty), &planned, &path, found);
+    }
+}
+
+fn part(object: &Value, name: &str, ty: impl FnOnce() -> Type) -> Value {
+    match object.view() {
+        View::Unknown => Value::unknown(ty()),
+        _ => object.get(name).cloned().unwrap_or_else(|| Value::null(ty())),
+    }
+}
+
+fn check_nested_block(
+    nested: &NestedBlock,
+    prior: &Value,
+    config: &Value,
+    planned: &Value,
+    path: &Path,
+    found: &mut Vec<Violation>,
+) {
+    if !config.is_known() {
+        // An unknown dynamic block stays what it is until it is known.
+        if planned.is_known() {
+            found.push((path.clone(), format!("planned value {planned:?} for unknown dynamic block")));
+        }
+        return;
+    }
+    if !planned.is_known() {
+        let text = "attribute representing nested block must not be unknown itself; set nested attribute values to unknown instead";
+        found.push((path.clone(), text.into()));
+        return;
+    }
+    let block = &nested.block;
+    match nested.nesting {
+        BlockNesting::Single | BlockNesting::Group => check_block(block, prior, config, planned, path, found),
+        BlockNesting::List => {
+            let (Some(config), Some(planned)) = (config.as_elements(), planned.as_elements()) else {
+                null_collection("list", path, found);
+                return;
+            };
+            if config.len() != planned.len() {
+                block_count(planned.len(), config.len(), path, found);
+                return;
+            }
+            let prior = prior.as_elements().unwrap_or_default();
+            for (index, (config, planned)) in config.iter().zip(planned).enumerate() {
+                let path = path.index(index as u64);
+                if unknown_element(planned, &path, found) {
+                    continue;
+                }
+                let absent = Value::null(config.ty().clone());
+                check_block(block, prior.get(index).unwrap_or(&absent), config, planned, &path, found);
+            }
+        }
+        BlockNesting::Map => {
+            let (Some(config), Some(planned)) = (config.as_mapping(), planned.as_mapping()) else {
+                null_collection("map", path, found);
+                return;
+            };
+            for (key, planned) in planned {
+                let path = path.key(key.clone());
+                let Some(config) = config.get(key) else {
+                    found.push((path, format!("block key {key:?} from plan is not present in config")));
+                    continue;
+                };
+                if unknown_element(planned, &path, found) {
+                    continue;
+                }
+                let absent = Value::null(config.ty().clone());
+                check_block(block, prior.get(key).unwrap_or(&absent), config, planned, &path, found);
+            }
+            for key in config.keys().filter(|key| !planned.contains_key(*key)) {
+                let text = format!("block key {key:?} from config is not present in plan");
+                found.push((path.clone(), text));
+            }
+        }
+        BlockNesting::Set => {
+            let (Some(config), Some(planned)) = (config.as_elements(), planned.as_elements()) else {
+                null_collection("set", path, found);
+                return;
+            };
+            for element in planned {
+                unknown_element(element, path, found);
+            }
+            // Elements with unknown parts may turn out equal, so that only wholly
+            // known sets can be counted.
+            if planned.len() > config.len() {
+                block_count(planned.len(), config.len(), path, found);
+            }
+        }
+    }
+}
+
+fn null_collection(kind: &str, path: &Path, found: &mut Vec<Violation>) {
+    let text = format!(
+        "attribute representing a {kind} of nested blocks must be empty to represent no blocks, not null"
+    );
+    found.push((path.clone(), text));
+}
+
+fn block_count(planned: usize, config: usize, path: &Path, found: &mut Vec<Violation>) {
+    found.push((
+        path.clone(),
+        format!("block count in plan ({planned}) disagrees with count in config ({config})"),
+    ));
+}
+
+fn unknown_element(element: &Value, path: &Path, found: &mut Vec<Violation>) -> bool {
+    if !element.is_known() {
+        found.push((path.clone(), "element representing nested block must not be unknown itself; set nested attribute values to unknown instead".into()));
+        return true;
+    }
+    false
+}
+
+fn check_attributes(
+    attributes: &BTreeMap<Str, Attribute>,
+    prior: &Value,
+    config: &Value,
+    planned: &Value,
+    path: &Path,
+    found: &mut Vec<Violation>,
+) {
+    for (name, attribute) in attributes {
+        let ty = || attribute.implied_type();
+        let (prior, config, planned) =
+            (part(prior, name, ty), part(config, name, ty), part(planned, name, ty));
+        check_attribute(attribute, &prior, &config, &planned, &path.attribute(name.clone()), found);
+    }
+}
+
+fn check_attribute(
+    attribute: &Attribute,
+    prior: &Value,
+    config: &Value,
+    planned: &Value,
+    path: &Path,
+    found: &mut Vec<Violation>,
+) {
+    if same(planned, config) || (attribute.write_only && planned.is_null()) {
+        return;
+    }
+    // Keeping the prior value of something configured says "no real change".
+    if !prior.is_null() && !config.is_null() && same(planned, prior) {
+        return;
+    }
+    let computed = attribute.setting.is_computed();
+    if computed && config.is_null() {
+        return;
+    }
+    if let AttributeType::Nested(object) = &attribute.ty
+        && !config.is_null()
+        && config.is_known()
+    {
+        check_nested_object(object, prior, config, planned, path, found);
+        return;
+    }
+    let shown = |value: &Value| format!("{value:?}");
+    let text = if attribute.sensitive {
+        if config.is_null() {
+            "sensitive planned value for a non-computed attribute".to_owned()
+        } else {
+            "sensitive planned value does not match config value".to_owned()
+        }
+    } else if config.is_null() {
+        format!("planned value {} for a non-computed attribute", shown(planned))
+    } else if prior.is_null() {
+        format!("planned value {} does not match config value {}", shown(planned), shown(config))
+    } else {
+        format!(
+            "planned value {} does not match config value {} nor prior value {}",
+            shown(planned),
+            shown(config),
+            shown(prior)
+        )
+    };
+    found.push((path.clone(), text));
+}
+
+/// Equal, leaving aside what is said about unknowns.
+fn same(a: &Value, b: &Value) -> bool {
+    if a == b {
+        return true;
+    }
+    if a.is_wholly_known() || b.is_wholly_known() {
+        return false;
+    }
+    match (a.view(), b.view()) {
+        (View::Unknown, View::Unknown) => true,
+        (View::List(a), View::List(b)) | (View::Tuple(a), View::Tuple(b)) | (View::Set(a), View::Set(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (View::Map(a), View::Map(b)) | (View::Object(a), View::Object(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && same(a, b))
+        }
+        _ => false,
+    }
+}
+
+fn check_nested_object(
+    object: &NestedObject,
+    prior: &Value,
+    config: &Value,
+    planned: &Value,
+    path: &Path,
+    found: &mut Vec<Violation>,
+) {
+    if !planned.is_known() {
+        found.push((path.clone(), "planned unknown for configured value".into()));
+        return;
+    }
+    if planned.is_null() {
+        found.push((path.clone(), "planned for absence but config wants existence".into()));
+        return;
+    }
+    match object.nesting {
+        ObjectNesting::Single => check_attributes(&object.attributes, prior, config, planned, path, found),
+        ObjectNesting::List => {
+            let (config, planned) =
+                (config.as_elements().unwrap_or_default(), planned.as_elements().unwrap_or_default());
+            if config.len() != planned.len() {
+                let text = format!(
+                    "count in plan ({}) disagrees with count in config ({})",
+                    planned.len(),
+                    config.len()
+                );
+                found.push((path.clone(), text));
+                return;
+            }
+            let prior = prior.as_elements().unwrap_or_default();
+            for (index, (config, planned)) in config.iter().zip(planned).enumerate() {
+                let absent = Value::null(config.ty().clone());
+                let prior = prior.get(index).unwrap_or(&absent);
+                check_attributes(
+                    &object.attributes,
+                    prior,
+                    config,
+                    planned,
+                    &path.index(index as u64),
+                    found,
+                );
+            }
+        }
+        ObjectNesting::Map => {
+            let empty = BTreeMap::new();
+            let (config, planned) =
+                (config.as_mapping().unwrap_or(&empty), planned.as_mapping().unwrap_or(&empty));
+            for (key, planned) in planned {
+                let Some(config) = config.get(key) else {
+                    found.push((path.clone(), format!("map key {key:?} from plan is not present in config")));
+                    continue;
+                };
+                let absent = Value::null(config.ty().clone());
+                let prior = prior.get(key).unwrap_or(&absent);
+                check_attributes(&object.attributes, prior, config, planned, &path.key(key.clone()), found);
+            }
+            for key in config.keys().filter(|key| !planned.contains_key(*key)) {
+                found.push((path.clone(), format!("map key {key:?} from config is not present in plan")));
+            }
+        }
+        ObjectNesting::Set => {
+            let (config, planned) =
+                (config.as_elements().unwrap_or_default(), planned.as_elements().unwrap_or_default());
+            if planned.len() > config.len() {
+                let text = format!(
+                    "count in plan ({}) disagrees with count in config ({})",
+                    planned.len(),
+                    config.len()
+                );
+                found.push((path.clone(), text));
+            }
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Carrying out the planned change of one managed object.
+
+use std::sync::Arc;
+
+use wardian_lang::Diagnostics;
+use wardian_plugin::{ApplyRequest, ApplyResponse, PrivateBytes};
+use wardian_state::{Object, ObjectStatus};
+use wardian_value::{Value, View};
+
+use super::data::marked;
+use super::plan::{IgnoreChanges, ask, ignore};
+use super::subject::{Ended, Replan, Subject, object_id};
+use crate::object::compatible::completion_violations;
+use crate::plan::{Action, ResourceChange};
+
+/// What is there after an operation, whether it failed or not.
+#[derive(Debug)]
+pub struct ApplyOutcome {
+    /// The object to store; `None` where there is none.
+    pub object: Option<Arc<Object>>,
+    /// The object as a value, null where there is none.
+    pub value: Value,
+    /// What there is to say; with errors, the operation failed.
+    pub diagnostics: Diagnostics,
+}
+
+impl ApplyOutcome {
+    /// Whether the operation failed.
+    pub fn failed(&self) -> bool {
+        self.diagnostics.has_errors()
+    }
+}
+
+/// Destroys an object. After a failure what the provider says is left is kept.
+pub async fn destroy(subject: &Subject, change: &ResourceChange, object: &Arc<Object>) -> ApplyOutcome {
+    let prior = change.before.unmark_deep();
+    let work = async {
+        let request = ApplyRequest {
+            type_name: subject.address.type_name().clone(),
+            prior_state: prior.clone(),
+            planned_state: subject.null(),
+            config: subject.null(),
+            planned_private: Arc::clone(&change.planned_private),
+            provider_meta: None,
+            planned_identity: None,
+        };
+        let response = subject.provider.apply_resource_change(request).await;
+        let mut diagnostics = subject.about(&response.diagnostics);
+        let left = response.new_state.unwrap_or_else(|| {
+            // No answer at all: what was there is there.
+            if diagnostics.has_errors() { prior.clone() } else { subject.null() }
+        });
+        if left.is_null() {
+            return ApplyOutcome { object: None, value: left, diagnostics };
+        }
+        if !diagnostics.has_errors() {
+            diagnostics.push(subject.provider_error(
+                "Provider returned invalid result object after apply",
+                &format!(
+                    "returned an object for {} after it was asked to destroy it. What it returned is saved.",
+                    subject.address
+                ),
+            ));
+        }
+        keep(subject, &left, object, response.private, diagnostics)
+    };
+    let deposed = change.deposed.as_deref();
+    subject.told(Action::Delete, deposed, object_id(&change.before), work, ended).await
+}
+
+fn ended(outcome: &ApplyOutcome) -> Ended {
+    if outcome.failed() { Ended::Badly } else { Ended::Well(object_id(&outcome.value)) }
+}
+
+/// After a failed destruction: the object stays, as the provider says it is now.
+fn keep(
+    subject: &Subject,
+    left: &Value,
+    object: &Arc<Object>,
+    private: PrivateBytes,
+    mut diagnostics: Diagnostics,
+) -> ApplyOutcome {
+    let value = subject.mark_stored(object, &without_unknowns(left));
+    let replan = Replan {
+        dependencies: Arc::clone(&object.dependencies),
+        create_before_destroy: object.create_before_destroy,
+    };
+    let private = if private.is_empty() { Arc::clone(&object.private) } else { private };
+    match subject.encode(&value, private, object.status, &replan) {
+        Ok(kept) => ApplyOutcome { object: Some(Arc::new(kept)), value, diagnostics },
+        Err(found) => {
+            diagnostics.extend(found);
+            ApplyOutcome { object: Some(Arc::clone(object)), value: left.clone(), diagnostics }
+        }
+    }
+}
+
+/// What a create or update works with.
+#[derive(Clone, Debug)]
+pub struct ApplyInput {
+    /// The planned change.
+    pub change: ResourceChange,
+    /// The configuration as it is known now, with marks.
+    pub config: Value,
+    /// The stored object that is updated; `None` for a create, also that of a
+    /// replacement.
+    pub stored: Option<Arc<Object>>,
+    /// What to leave alone.
+    pub ignore_changes: IgnoreChanges,
+    /// What is stored with the object.
+    pub replan: Replan,
+}
+
+/// Creates or updates an object.
+pub async fn apply(subject: &Subject, input: &ApplyInput) -> ApplyOutcome {
+    let action = if input.stored.is_some() { Action::Update } else { Action::Create };
+    let prior = match &input.stored {
+        Some(_) => input.change.before.unmark_deep(),
+        None => subject.null(),
+    };
+    let unchanged = |diagnostics: Diagnostics| ApplyOutcome {
+        object: input.stored.clone(),
+        value: input.change.before.clone(),
+        diagnostics,
+    };
+    let mut diagnostics = Diagnostics::new();
+    let Some((planned, private)) = final_plan(subject, input, &prior, &mut diagnostics).await else {
+        return unchanged(diagnostics);
+    };
+    if action == Action::Update && planned == prior {
+        // Only what is sensitive changed, or the provider now sees no difference.
+        return store(subject, input, &planned, stored_private(input), ObjectStatus::Ready, diagnostics);
+    }
+    let work = async {
+        let request = ApplyRequest {
+            type_name: subject.address.type_name().clone(),
+            prior_state: prior.clone(),
+            planned_state: planned.clone(),
+            config: input.config.unmark_deep(),
+            planned_private: private,
+            provider_meta: None,
+            planned_identity: None,
+        };
+        let response = subject.provider.apply_resource_change(request).await;
+        let mut diagnostics = diagnostics;
+        diagnostics.extend(subject.about(&response.diagnostics));
+        finish(subject, input, &planned, response, diagnostics)
+    };
+    let id = input.stored.as_ref().and_then(|_| object_id(&input.change.before));
+    subject.told(action, None, id, work, ended).await
+}
+
+fn stored_private(input: &ApplyInput) -> PrivateBytes {
+    input.stored.as_ref().map(|object| Arc::clone(&object.private)).unwrap_or_default()
+}
+
+/// Plans once more, now that all is known, and holds the result against what the
+/// person approved.
+async fn final_plan(
+    subject: &Subject,
+    input: &ApplyInput,
+    prior: &Value,
+    diagnostics: &mut Diagnostics,
+) -> Option<(Value, PrivateBytes)> {
+    let config = input.config.unmark_deep();
+    if !config.is_wholly_known() {
+        diagnostics.push(subject.error(
+            "Configuration contains unknown value",
+            format!(
+                "The configuration for {} still holds values that are not known, though all that it \
+                 depends on has been applied. This is a bug in Wardian, which should be reported.",
+                subject.address
+            ),
+        ));
+        return None;
+    }
+    let approved = input.change.after.unmark_deep();
+    let private = if input.stored.is_some() { stored_private(input) } else { PrivateBytes::default() };
+    let steered = ignore(subject, &input.ignore_changes, prior, &config);
+    let planned = ask(subject, prior, &steered, private, diagnostics).await?;
+    let violations = completion_violations(&subject.schema.block, &approved, &planned.object);
+    if violations.is_empty() {
+        return Some((planned.object, planned.private));
+    }
+    diagnostics.push(subject.violations(
+        "Provider produced inconsistent final plan",
+        "planned differently, once all values were known, than it did before, for",
+        &violations,
+    ));
+    None
+}
+
+fn finish(
+    subject: &Subject,
+    input: &ApplyInput,
+    planned: &Value,
+    response: ApplyResponse,
+    mut diagnostics: Diagnostics,
+) -> ApplyOutcome {
+    let failed = diagnostics.has_errors();
+    let creating = input.stored.is_none();
+    let Some(new) = response.new_state.filter(|new| !new.is_null()) else {
+        if !failed {
+            diagnostics.push(subject.provider_error(
+                "Provider returned invalid result object after apply",
+                &format!("returned no object for {} though it reported no error.", subject.address),
+            ));
+        }
+        // Nothing was said of what is there now: what was there before is kept.
+        return ApplyOutcome {
+            object: input.stored.clone(),
+            value: if creating { subject.null() } else { input.change.before.clone() },
+            diagnostics,
+        };
+    };
+    if !new.is_wholly_known() {
+        if !failed {
+            diagnostics.push(subject.provider_error(
+                "Provider returned invalid result object after apply",
+                &format!(
+                    "left values of {} unknown after the apply. All values must be known then; those that \
+                     are not are saved as null.",
+                    subject.address
+                ),
+            ));
+        }
+    } else if !failed && !response.legacy_type_system {
+        let violations = completion_violations(&subject.schema.block, planned, &new);
+        if !violations.is_empty() {
+            diagnostics.push(subject.violations(
+                "Provider produced inconsistent result after apply",
+                "produced an unexpected new value for",
+                &violations,
+            ));
+        }
+    }
+    let new = without_unknowns(&new);
+    // A create that failed half way leaves something that must not be relied on.
+    let status = if diagnostics.has_errors() && creating {
+        ObjectStatus::Tainted
+    } else {
+        input.stored.as_ref().map_or(ObjectStatus::Ready, |object| object.status)
+    };
+    store(subject, input, &new, response.private, status, diagnostics)
+}
+
+fn store(
+    subject: &Subject,
+    input: &ApplyInput,
+    new: &Value,
+    private: PrivateBytes,
+    status: ObjectStatus,
+    mut diagnostics: Diagnostics,
+) -> ApplyOutcome {
+    let value = marked(subject, &input.config, new);
+    match subject.encode(&value, private, status, &input.replan) {
+        Ok(object) => ApplyOutcome { object: Some(Arc::new(object)), value, diagnostics },
+        Err(found) => {
+            diagnostics.extend(found);
+            ApplyOutcome { object: input.stored.clone(), value, diagnostics }
+        }
+    }
+}
+
+/// Unknown parts become null.
+fn without_unknowns(value: &Value) -> Value {
+    if value.is_wholly_known() {
+        return value.clone();
+    }
+    value.transform(&mut |_, part| match part.view() {
+        View::Unknown => Value::null(part.ty().clone()),
+        _ => part,
+    })
+}

@@ -1,0 +1,68 @@
+//! Reading a data source.
+
+use wardian_lang::Diagnostics;
+use wardian_plugin::{ClientCapabilities, ConfigKind, ReadDataSourceRequest, ValidateConfigRequest};
+use wardian_value::{Marks, Path, Value};
+
+use super::subject::{Ended, Subject, object_id};
+use crate::object::sensitive::mark_by_schema;
+use crate::plan::Action;
+
+/// Asks the provider whether a data source's configuration is valid.
+pub async fn validate(subject: &Subject, config: &Value) -> Diagnostics {
+    let request = ValidateConfigRequest {
+        type_name: subject.address.type_name().clone(),
+        config: config.unmark_deep(),
+        capabilities: ClientCapabilities::default(),
+    };
+    subject.about(&subject.provider.validate_config(ConfigKind::DataSource, request).await)
+}
+
+/// Reads a data source whose configuration is wholly known. The result bears the
+/// configuration's marks and the schema's.
+pub async fn read(subject: &Subject, config: &Value) -> Result<(Value, Diagnostics), Diagnostics> {
+    let work = async {
+        let mut diagnostics = validate(subject, config).await;
+        if diagnostics.has_errors() {
+            return Err(diagnostics);
+        }
+        let request = ReadDataSourceRequest {
+            type_name: subject.address.type_name().clone(),
+            config: config.unmark_deep(),
+            provider_meta: None,
+            capabilities: ClientCapabilities::default(),
+        };
+        let response = subject.provider.read_data_source(request).await;
+        diagnostics.extend(subject.about(&response.diagnostics));
+        if diagnostics.has_errors() {
+            return Err(diagnostics);
+        }
+        match response.state {
+            Some(value) if value.is_null() => Err(subject
+                .provider_error(
+                    "Provider produced null object",
+                    &format!("produced a null object for {}.", subject.address),
+                )
+                .into()),
+            Some(value) if value.is_wholly_known() => Ok((marked(subject, config, &value), diagnostics)),
+            _ => Err(subject
+                .provider_error(
+                    "Provider produced invalid object",
+                    &format!("produced an object for {} that is not wholly known.", subject.address),
+                )
+                .into()),
+        }
+    };
+    subject
+        .told(Action::Read, None, None, work, |result| match result {
+            Ok((value, _)) => Ended::Well(object_id(value)),
+            Err(_) => Ended::Badly,
+        })
+        .await
+}
+
+/// A value with the marks of the configuration that it was made from.
+pub fn marked(subject: &Subject, config: &Value, value: &Value) -> Value {
+    let marks: Vec<(Path, Marks)> = config.mark_paths();
+    mark_by_schema(&subject.schema.block, &value.mark_at(&marks))
+}

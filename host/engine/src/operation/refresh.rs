@@ -1,0 +1,81 @@
+//! Reading a managed object as it is now.
+
+use std::sync::Arc;
+
+use wardian_lang::Diagnostics;
+use wardian_plugin::{ClientCapabilities, ReadResourceRequest};
+use wardian_state::Object;
+use wardian_value::Value;
+
+use super::subject::{Replan, Subject, object_id};
+use crate::events::Event;
+
+/// A managed object before and after it was read.
+#[derive(Debug)]
+pub struct Refreshed {
+    /// As it was stored.
+    pub stored: Value,
+    /// As it is, null where it is gone.
+    pub current: Value,
+    /// What to store; `None` where it is gone.
+    pub object: Option<Arc<Object>>,
+    /// Warnings.
+    pub diagnostics: Diagnostics,
+}
+
+/// Decodes a stored object and, where `read` says so, reads it.
+pub async fn refresh(subject: &Subject, object: &Arc<Object>, read: bool) -> Result<Refreshed, Diagnostics> {
+    let stored = subject.decode(object).await?;
+    if !read {
+        return Ok(Refreshed {
+            current: stored.clone(),
+            stored,
+            object: Some(Arc::clone(object)),
+            diagnostics: Diagnostics::new(),
+        });
+    }
+    let (address, id) = (&subject.address, object_id(&stored));
+    subject.events.event(&Event::RefreshStarted { address, id: id.clone() });
+    let request = ReadResourceRequest {
+        type_name: address.type_name().clone(),
+        current_state: stored.unmark_deep(),
+        private: Arc::clone(&object.private),
+        provider_meta: None,
+        current_identity: None,
+        capabilities: ClientCapabilities::default(),
+    };
+    let response = subject.provider.read_resource(request).await;
+    let diagnostics = subject.about(&response.diagnostics);
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
+    }
+    subject.events.event(&Event::RefreshCompleted { address, id });
+    let Some(read) = response.new_state else {
+        return Err(subject
+            .provider_error("Provider produced invalid object", &format!("gave no object for {address}."))
+            .into());
+    };
+    if read.is_null() {
+        return Ok(Refreshed { stored, current: subject.null(), object: None, diagnostics });
+    }
+    if !read.is_wholly_known() {
+        return Err(subject
+            .provider_error(
+                "Provider produced invalid object",
+                &format!("produced an object for {address} during refresh that is not wholly known."),
+            )
+            .into());
+    }
+    let current = subject.mark_stored(object, &read);
+    let replan = Replan {
+        dependencies: Arc::clone(&object.dependencies),
+        create_before_destroy: object.create_before_destroy,
+    };
+    let unchanged = current == stored && *response.private == *object.private;
+    let object = if unchanged && i64::try_from(object.schema_version) == Ok(subject.schema.version) {
+        Arc::clone(object)
+    } else {
+        Arc::new(subject.encode(&current, response.private, object.status, &replan)?)
+    };
+    Ok(Refreshed { stored, current, object: Some(object), diagnostics })
+}

@@ -1,0 +1,229 @@
+//! The object of an operation.
+
+use std::fmt::Write as _;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_plugin::{
+    PluginDiagnostics, PrivateBytes, Provider, ProviderConfigAddress, RawState, ResourceInstanceAddress,
+    Schema, UpgradeStateRequest,
+};
+use wardian_state::{Attributes, Object, ObjectStatus};
+use wardian_value::{Marks, Path, Type, Value};
+
+use crate::events::{Event, Events};
+use crate::object::plan_valid::Violation;
+use crate::object::sensitive::mark_by_schema;
+use crate::plan::Action;
+use crate::providers::about;
+
+/// How often work that goes on is told of.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
+
+/// An object, its provider and its schema.
+#[derive(Clone)]
+pub struct Subject {
+    /// Which object.
+    pub address: ResourceInstanceAddress,
+    /// The provider configuration.
+    pub provider_config: ProviderConfigAddress,
+    /// The configured provider.
+    pub provider: Arc<dyn Provider>,
+    /// The resource's schema.
+    pub schema: Arc<Schema>,
+    /// Who hears what happens.
+    pub events: Arc<dyn Events>,
+}
+
+/// What is kept of a resource's configuration for its stored object.
+#[derive(Clone, Debug, Default)]
+pub struct Replan {
+    /// Resources that the object is made from.
+    pub dependencies: Arc<[wardian_plugin::ResourceAddress]>,
+    /// Whether a replacement is created before the object is destroyed.
+    pub create_before_destroy: bool,
+}
+
+impl Subject {
+    /// The type of the object.
+    pub fn ty(&self) -> &Type {
+        self.schema.implied_type()
+    }
+
+    /// Null of the object's type.
+    pub fn null(&self) -> Value {
+        Value::null(self.ty().clone())
+    }
+
+    /// The provider's diagnostics as about this object.
+    pub fn about(&self, diagnostics: &PluginDiagnostics) -> Diagnostics {
+        about(diagnostics, &self.address.to_string())
+    }
+
+    /// An error about this object.
+    pub fn error(&self, summary: impl Into<String>, detail: impl Into<String>) -> Diagnostic {
+        Diagnostic::error(summary, detail).for_address(self.address.to_string())
+    }
+
+    /// An error of which the provider is the cause.
+    pub fn provider_error(&self, summary: &str, problem: &str) -> Diagnostic {
+        let detail = format!(
+            "Provider \"{}\" {problem}\n\nThis is a bug in the provider, which should be reported in \
+             the provider's own issue tracker.",
+            self.provider_config.provider
+        );
+        self.error(summary, detail)
+    }
+
+    /// One error that lists how an answer breaks the protocol's rules.
+    pub fn violations(&self, summary: &str, opening: &str, violations: &[Violation]) -> Diagnostic {
+        let mut problem = format!("{opening} {}:", self.address);
+        for (path, violation) in violations {
+            let place = path.to_string();
+            let place = if place.is_empty() { "the object as a whole".to_owned() } else { place };
+            // A string that cannot be written to is no string of ours.
+            let _ = write!(problem, "\n  - {place}: {violation}");
+        }
+        self.provider_error(summary, &problem)
+    }
+
+    /// The stored object as a value of the current schema, brought there by the
+    /// provider.
+    pub async fn decode(&self, object: &Object) -> Result<Value, Diagnostics> {
+        let current = u64::try_from(self.schema.version).unwrap_or(0);
+        if object.schema_version > current {
+            return Err(self
+                .error(
+                    "Resource instance managed by newer provider version",
+                    format!(
+                        "The current state of {} was created by a newer provider version than is \
+                         selected: its schema version is {}, and the selected one goes up to {current}. \
+                         Upgrade the {} provider to work with this state.",
+                        self.address,
+                        object.schema_version,
+                        self.provider_config.provider.type_name(),
+                    ),
+                )
+                .into());
+        }
+        let raw = match &object.attributes {
+            Attributes::Json(json) => RawState::Json(Arc::clone(json)),
+            Attributes::Flat(flat) => RawState::Flatmap(Arc::clone(flat)),
+        };
+        let request = UpgradeStateRequest {
+            type_name: self.address.type_name().clone(),
+            version: i64::try_from(object.schema_version).unwrap_or(i64::MAX),
+            raw,
+        };
+        let response = self.provider.upgrade_resource_state(request).await;
+        let diagnostics = self.about(&response.diagnostics);
+        if diagnostics.has_errors() {
+            return Err(diagnostics);
+        }
+        match response.upgraded {
+            Some(value) if !value.is_null() && value.is_wholly_known() => {
+                Ok(self.mark_stored(object, &value))
+            }
+            _ => Err(self
+                .provider_error(
+                    "Invalid resource state upgrade",
+                    &format!("upgraded the state of {} to a null or partly unknown object.", self.address),
+                )
+                .into()),
+        }
+    }
+
+    /// The value with the marks that it was stored with and those of its schema.
+    pub fn mark_stored(&self, object: &Object, value: &Value) -> Value {
+        let stored: Vec<(Path, Marks)> =
+            object.sensitive_paths.iter().map(|path| (path.clone(), Marks::SENSITIVE)).collect();
+        mark_by_schema(&self.schema.block, &value.mark_at(&stored))
+    }
+
+    /// The object as it is stored. The value is wholly known; its marks become
+    /// sensitive paths.
+    pub fn encode(
+        &self,
+        value: &Value,
+        private: PrivateBytes,
+        status: ObjectStatus,
+        replan: &Replan,
+    ) -> Result<Object, Diagnostics> {
+        let plain = value.unmark_deep();
+        let json = wardian_value::json::encode(&plain, self.ty()).map_err(|error| {
+            self.provider_error(
+                "Provider produced invalid object",
+                &format!("produced an object for {} that cannot be saved: {error}.", self.address),
+            )
+        })?;
+        let mut sensitive: Vec<Path> = value
+            .mark_paths()
+            .into_iter()
+            .filter(|(_, marks)| marks.is_sensitive())
+            .map(|(path, _)| path)
+            .collect();
+        sensitive.sort();
+        let mut object = Object::new(u64::try_from(self.schema.version).unwrap_or(0), json);
+        object.sensitive_paths = sensitive;
+        object.private = private;
+        object.status = status;
+        object.dependencies = Arc::clone(&replan.dependencies);
+        object.create_before_destroy = replan.create_before_destroy;
+        Ok(object)
+    }
+
+    /// Does some work and tells of its beginning, its going on and its end. The
+    /// work says whether it failed.
+    pub async fn told<T>(
+        &self,
+        action: Action,
+        deposed: Option<&str>,
+        id: Option<String>,
+        work: impl Future<Output = T>,
+        ended: impl FnOnce(&T) -> Ended,
+    ) -> T {
+        let address = &self.address;
+        self.events.event(&Event::Started { address, deposed, action, id: id.clone() });
+        let started = Instant::now();
+        let mut work = std::pin::pin!(work);
+        let result = loop {
+            match tokio::time::timeout(PROGRESS_INTERVAL, &mut work).await {
+                Ok(result) => break result,
+                Err(_) => self.events.event(&Event::InProgress {
+                    address,
+                    action,
+                    id: id.clone(),
+                    elapsed: started.elapsed(),
+                }),
+            }
+        };
+        let elapsed = started.elapsed();
+        match ended(&result) {
+            Ended::Well(id) => self.events.event(&Event::Completed { address, action, id, elapsed }),
+            Ended::Badly => self.events.event(&Event::Failed { address, action, elapsed }),
+        }
+        result
+    }
+}
+
+/// How work ended.
+pub enum Ended {
+    /// Well, and what the provider calls the object.
+    Well(Option<String>),
+    /// With an error.
+    Badly,
+}
+
+/// What the provider calls an object: its `id`, or else its `name`, where that
+/// may be shown.
+pub fn object_id(value: &Value) -> Option<String> {
+    ["id", "name"].iter().find_map(|name| {
+        let part = value.get(name)?;
+        if part.inside_marks().is_sensitive() || value.marks().is_sensitive() {
+            return None;
+        }
+        part.as_str().filter(|text| !text.is_empty()).map(|text| format!("{name}={text}"))
+    })
+}

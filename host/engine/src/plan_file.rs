@@ -1,0 +1,453 @@
+//! Plan files: all that an apply needs, so that it can run elsewhere and later.
+//!
+//! | entry | content |
+//! |---|---|
+//! | `plan.json` | the plan itself; values as base64 of MessagePack against the dynamic type |
+//! | `state.json` | the state that the changes start from, version 4 |
+//! | `state-previous.json` | the state before anything was read, version 4 |
+//! | `configuration/PATH` | the configuration's files, paths relative to the root module |
+//! | `.terraform.lock.hcl` | the plugins that were chosen |
+//!
+//! A zip archive, as Terraform's plan files are; but neither program reads the
+//! other's. `plan.json` states its format's version, and a reader refuses any
+//! version but its own: a plan is short-lived, and guessing at one is how the
+//! wrong change is made. Sensitive values are in it in clear, as they are in the
+//! state: the file is written so that only its owner can read it.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read, Write};
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::{Deserialize, Serialize};
+use wardian_plugin::{ProviderConfigAddress, ProviderSchema, ResourceInstanceAddress, ResourceMode, Schema};
+use wardian_state::{State, decode_state, encode_state};
+use wardian_value::{Marks, Path, PathStep, Str, Type, Value, msgpack};
+
+use crate::plan::{Action, ActionReason, Mode, OutputChange, Plan, ResourceChange, Target};
+
+/// The version of `plan.json`.
+const FORMAT: u32 = 1;
+
+/// The most bytes that any entry of a plan file may unpack to.
+const ENTRY_LIMIT: u64 = 1 << 30;
+
+/// What a plan file holds.
+#[derive(Clone, Debug)]
+pub struct PlanFile {
+    /// The plan, with schemas still to be put in by [`PlanFile::into_plan`].
+    contents: Contents,
+    prior_state: State,
+    previous_state: State,
+    /// The configuration's files by their paths relative to the root module.
+    pub configuration: BTreeMap<String, Vec<u8>>,
+    /// The lock file as it was.
+    pub lock_file: Option<Vec<u8>>,
+}
+
+/// Why a plan file cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanFileError {
+    /// It is no plan file of this program.
+    #[error("it is not a plan file of this program: {0}")]
+    NotAPlan(String),
+    /// It was made by another version.
+    #[error(
+        "its format is version {found}, and this program reads only version {FORMAT}; make the plan anew"
+    )]
+    Version {
+        /// The version that it states.
+        found: u32,
+    },
+    /// A part does not make sense.
+    #[error("its part {part} cannot be read: {problem}")]
+    Damaged {
+        /// Which part.
+        part: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A provider of it has no such schema any more.
+    #[error("no selected provider has a schema for {0}")]
+    NoSchema(String),
+    /// It could not be put together.
+    #[error("it could not be put together: {0}")]
+    Write(String),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Contents {
+    format: u32,
+    mode: String,
+    variables: BTreeMap<String, Encoded>,
+    targets: Vec<String>,
+    changes: Vec<ChangeContents>,
+    drift: Vec<ChangeContents>,
+    outputs: BTreeMap<String, OutputContents>,
+    timestamp: String,
+    errored: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct ChangeContents {
+    address: String,
+    previous_address: Option<String>,
+    deposed: Option<String>,
+    provider: String,
+    action: String,
+    reason: Option<String>,
+    before: Encoded,
+    after: Encoded,
+    required_replace: Vec<Vec<Step>>,
+    planned_private: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct OutputContents {
+    action: String,
+    before: Encoded,
+    after: Encoded,
+    sensitive: bool,
+}
+
+/// A value of any type with its marks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Encoded {
+    value: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    null_of: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    sensitive: Vec<Vec<Step>>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Step {
+    #[serde(rename = "attribute")]
+    Attribute(String),
+    #[serde(rename = "key")]
+    Key(String),
+    #[serde(rename = "index")]
+    Index(u64),
+}
+
+/// The plan file of a plan.
+///
+/// # Errors
+/// Where a value cannot be encoded, which a plan made by the engine does not hold.
+pub fn encode(
+    plan: &Plan,
+    configuration: &BTreeMap<String, Vec<u8>>,
+    lock_file: Option<&[u8]>,
+) -> Result<Vec<u8>, PlanFileError> {
+    let contents = Contents {
+        format: FORMAT,
+        mode: mode_name(plan.mode).into(),
+        variables: plan
+            .variables
+            .iter()
+            .filter(|(_, value)| !value.inside_marks().is_ephemeral())
+            .map(|(name, value)| Ok((name.to_string(), encode_value(value)?)))
+            .collect::<Result<_, PlanFileError>>()?,
+        targets: plan.targets.iter().map(target_text).collect(),
+        changes: plan.changes.iter().map(encode_change).collect::<Result<_, _>>()?,
+        drift: plan.drift.iter().map(encode_change).collect::<Result<_, _>>()?,
+        outputs: plan
+            .outputs
+            .iter()
+            .map(|(name, output)| {
+                let output = OutputContents {
+                    action: action_name(output.action).into(),
+                    before: encode_value(&output.before)?,
+                    after: encode_value(&output.after)?,
+                    sensitive: output.sensitive,
+                };
+                Ok((name.to_string(), output))
+            })
+            .collect::<Result<_, PlanFileError>>()?,
+        timestamp: plan.timestamp.clone(),
+        errored: plan.errored,
+    };
+    let json = serde_json::to_vec(&contents).map_err(|e| PlanFileError::Write(e.to_string()))?;
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default().unix_permissions(0o600);
+    let mut add = |name: &str, bytes: &[u8]| -> Result<(), PlanFileError> {
+        archive.start_file(name, options).map_err(|e| PlanFileError::Write(e.to_string()))?;
+        archive.write_all(bytes).map_err(|e| PlanFileError::Write(e.to_string()))
+    };
+    add("plan.json", &json)?;
+    add(
+        "state.json",
+        encode_state(&plan.prior_state).map_err(|e| PlanFileError::Write(e.to_string()))?.as_bytes(),
+    )?;
+    add(
+        "state-previous.json",
+        encode_state(&plan.previous_state).map_err(|e| PlanFileError::Write(e.to_string()))?.as_bytes(),
+    )?;
+    for (path, bytes) in configuration {
+        add(&format!("configuration/{path}"), bytes)?;
+    }
+    if let Some(lock_file) = lock_file {
+        add(".terraform.lock.hcl", lock_file)?;
+    }
+    let written = archive.finish().map_err(|e| PlanFileError::Write(e.to_string()))?;
+    Ok(written.into_inner())
+}
+
+/// Reads a plan file. Any bytes give a plan file or an error.
+///
+/// # Errors
+/// Where it is none of ours, or damaged.
+pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
+    let mut archive =
+        zip::ZipArchive::new(Cursor::new(bytes)).map_err(|e| PlanFileError::NotAPlan(e.to_string()))?;
+    let mut entries: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for index in 0..archive.len() {
+        let entry = archive.by_index(index).map_err(|e| PlanFileError::NotAPlan(e.to_string()))?;
+        let name = entry.name().map_err(|e| PlanFileError::NotAPlan(e.to_string()))?.into_owned();
+        let mut content = Vec::new();
+        entry
+            .take(ENTRY_LIMIT)
+            .read_to_end(&mut content)
+            .map_err(|e| PlanFileError::NotAPlan(e.to_string()))?;
+        entries.insert(name, content);
+    }
+    let json =
+        entries.remove("plan.json").ok_or_else(|| PlanFileError::NotAPlan("it has no plan.json".into()))?;
+    let format: FormatOnly = serde_json::from_slice(&json).map_err(damaged("plan.json"))?;
+    if format.format != FORMAT {
+        return Err(PlanFileError::Version { found: format.format });
+    }
+    let contents: Contents = serde_json::from_slice(&json).map_err(damaged("plan.json"))?;
+    let mut state = |part: &'static str| {
+        let bytes = entries
+            .remove(part)
+            .ok_or_else(|| PlanFileError::Damaged { part, problem: "it is missing".into() })?;
+        match decode_state(&bytes) {
+            Ok(Some(state)) => Ok(state),
+            Ok(None) => Ok(State::default()),
+            Err(error) => Err(damaged(part)(error)),
+        }
+    };
+    let (prior_state, previous_state) = (state("state.json")?, state("state-previous.json")?);
+    let lock_file = entries.remove(".terraform.lock.hcl");
+    let configuration = entries
+        .into_iter()
+        .filter_map(|(name, bytes)| Some((name.strip_prefix("configuration/")?.to_owned(), bytes)))
+        .collect();
+    Ok(PlanFile { contents, prior_state, previous_state, configuration, lock_file })
+}
+
+#[derive(Deserialize)]
+struct FormatOnly {
+    format: u32,
+}
+
+fn damaged<E: std::fmt::Display>(part: &'static str) -> impl Fn(E) -> PlanFileError {
+    move |error| PlanFileError::Damaged { part, problem: error.to_string() }
+}
+
+impl PlanFile {
+    /// The lineage and serial of the state that the plan was made from.
+    pub fn previous_state(&self) -> &State {
+        &self.previous_state
+    }
+
+    /// The values of the root module's variables.
+    ///
+    /// # Errors
+    /// Where a value cannot be read.
+    pub fn variables(&self) -> Result<BTreeMap<Str, Value>, PlanFileError> {
+        self.contents
+            .variables
+            .iter()
+            .map(|(name, value)| Ok((Str::new(name), decode_value(value)?)))
+            .collect()
+    }
+
+    /// The plan, with schemas from the providers at hand.
+    ///
+    /// # Errors
+    /// Where a part cannot be read or a provider lacks a schema.
+    pub fn into_plan<'a>(
+        self,
+        schema_of: impl Fn(&ProviderConfigAddress) -> Option<&'a Arc<ProviderSchema>>,
+    ) -> Result<Plan, PlanFileError> {
+        let variables = self.variables()?;
+        let contents = self.contents;
+        let changes = |changes: Vec<ChangeContents>| {
+            changes.into_iter().map(|c| decode_change(c, &schema_of)).collect::<Result<Vec<_>, _>>()
+        };
+        Ok(Plan {
+            mode: parse(&contents.mode, mode_by_name, "mode")?,
+            variables,
+            targets: contents
+                .targets
+                .iter()
+                .map(|text| parse(text, |t| t.parse().ok(), "target"))
+                .collect::<Result<_, _>>()?,
+            changes: changes(contents.changes)?,
+            drift: changes(contents.drift)?,
+            outputs: contents
+                .outputs
+                .into_iter()
+                .map(|(name, output)| {
+                    let output = OutputChange {
+                        action: parse(&output.action, action_by_name, "action")?,
+                        before: decode_value(&output.before)?,
+                        after: decode_value(&output.after)?,
+                        sensitive: output.sensitive,
+                    };
+                    Ok((Str::new(&name), output))
+                })
+                .collect::<Result<_, PlanFileError>>()?,
+            previous_state: self.previous_state,
+            prior_state: self.prior_state,
+            timestamp: contents.timestamp,
+            errored: contents.errored,
+        })
+    }
+}
+
+fn parse<T>(text: &str, read: impl Fn(&str) -> Option<T>, what: &str) -> Result<T, PlanFileError> {
+    read(text).ok_or_else(|| PlanFileError::Damaged {
+        part: "plan.json",
+        problem: format!("there is no {what} {text:?}"),
+    })
+}
+
+fn encode_change(change: &ResourceChange) -> Result<ChangeContents, PlanFileError> {
+    Ok(ChangeContents {
+        address: change.address.to_string(),
+        previous_address: change.previous_address.as_ref().map(ToString::to_string),
+        deposed: change.deposed.as_ref().map(ToString::to_string),
+        provider: change.provider.to_string(),
+        action: action_name(change.action).into(),
+        reason: change.reason.map(|reason| reason.name().into()),
+        before: encode_value(&change.before)?,
+        after: encode_value(&change.after)?,
+        required_replace: change.required_replace.iter().map(encode_path).collect(),
+        planned_private: BASE64.encode(&change.planned_private),
+    })
+}
+
+fn decode_change<'a>(
+    change: ChangeContents,
+    schema_of: &impl Fn(&ProviderConfigAddress) -> Option<&'a Arc<ProviderSchema>>,
+) -> Result<ResourceChange, PlanFileError> {
+    let address: ResourceInstanceAddress =
+        parse(&change.address, |text| text.parse().ok(), "resource instance")?;
+    let provider: ProviderConfigAddress =
+        parse(&change.provider, |text| text.parse().ok(), "provider configuration")?;
+    let schema: Arc<Schema> = schema_of(&provider)
+        .and_then(|schema| match address.mode() {
+            ResourceMode::Managed => schema.resources.get(address.type_name()),
+            ResourceMode::Data => schema.data_sources.get(address.type_name()),
+            ResourceMode::Ephemeral => schema.ephemeral_resources.get(address.type_name()),
+        })
+        .cloned()
+        .ok_or_else(|| PlanFileError::NoSchema(change.address.clone()))?;
+    Ok(ResourceChange {
+        previous_address: change
+            .previous_address
+            .as_deref()
+            .map(|text| parse(text, |t| t.parse().ok(), "resource instance"))
+            .transpose()?,
+        deposed: change.deposed.as_deref().map(Str::new),
+        action: parse(&change.action, action_by_name, "action")?,
+        reason: change.reason.as_deref().map(|text| parse(text, reason_by_name, "reason")).transpose()?,
+        before: decode_value(&change.before)?,
+        after: decode_value(&change.after)?,
+        required_replace: change.required_replace.into_iter().map(decode_path).collect(),
+        planned_private: BASE64.decode(&change.planned_private).map_err(damaged("plan.json"))?.into(),
+        address,
+        provider,
+        schema,
+    })
+}
+
+fn encode_value(value: &Value) -> Result<Encoded, PlanFileError> {
+    let plain = value.unmark_deep();
+    // The dynamic encoding has no room for the type of a null.
+    let null_of = plain.is_null().then(|| plain.ty().to_json());
+    let bytes = msgpack::encode(&plain, &Type::Dynamic).map_err(|e| PlanFileError::Write(e.to_string()))?;
+    let sensitive = value
+        .mark_paths()
+        .iter()
+        .filter(|(_, marks)| marks.is_sensitive())
+        .map(|(path, _)| encode_path(path))
+        .collect();
+    Ok(Encoded { value: BASE64.encode(bytes), null_of, sensitive })
+}
+
+fn decode_value(encoded: &Encoded) -> Result<Value, PlanFileError> {
+    let plain = if let Some(ty) = &encoded.null_of {
+        Value::null(Type::from_json(ty).map_err(damaged("plan.json"))?)
+    } else {
+        let bytes = BASE64.decode(&encoded.value).map_err(damaged("plan.json"))?;
+        msgpack::decode(&bytes, &Type::Dynamic).map_err(damaged("plan.json"))?
+    };
+    let marks: Vec<(Path, Marks)> =
+        encoded.sensitive.iter().map(|path| (decode_path(path.clone()), Marks::SENSITIVE)).collect();
+    Ok(plain.mark_at(&marks))
+}
+
+fn encode_path(path: &Path) -> Vec<Step> {
+    path.steps()
+        .iter()
+        .map(|step| match step {
+            PathStep::Attribute(name) => Step::Attribute(name.to_string()),
+            PathStep::Key(key) => Step::Key(key.to_string()),
+            PathStep::Index(index) => Step::Index(*index),
+        })
+        .collect()
+}
+
+fn decode_path(steps: Vec<Step>) -> Path {
+    steps
+        .into_iter()
+        .map(|step| match step {
+            Step::Attribute(name) => PathStep::Attribute(Str::new(&name)),
+            Step::Key(key) => PathStep::Key(Str::new(&key)),
+            Step::Index(index) => PathStep::Index(index),
+        })
+        .collect::<Vec<_>>()
+        .into()
+}
+
+fn target_text(target: &Target) -> String {
+    target.to_string()
+}
+
+const MODES: [(Mode, &str); 3] =
+    [(Mode::Normal, "normal"), (Mode::Destroy, "destroy"), (Mode::RefreshOnly, "refresh-only")];
+
+fn mode_name(mode: Mode) -> &'static str {
+    MODES.iter().find(|(m, _)| *m == mode).map_or("normal", |(_, name)| name)
+}
+
+fn mode_by_name(name: &str) -> Option<Mode> {
+    MODES.iter().find(|(_, n)| *n == name).map(|(mode, _)| *mode)
+}
+
+const ACTIONS: [(Action, &str); 7] = [
+    (Action::NoOp, "no-op"),
+    (Action::Create, "create"),
+    (Action::Read, "read"),
+    (Action::Update, "update"),
+    (Action::Delete, "delete"),
+    (Action::DeleteThenCreate, "delete-create"),
+    (Action::CreateThenDelete, "create-delete"),
+];
+
+fn action_name(action: Action) -> &'static str {
+    ACTIONS.iter().find(|(a, _)| *a == action).map_or("no-op", |(_, name)| name)
+}
+
+fn action_by_name(name: &str) -> Option<Action> {
+    ACTIONS.iter().find(|(_, n)| *n == name).map(|(action, _)| *action)
+}
+
+fn reason_by_name(name: &str) -> Option<ActionReason> {
+    ActionReason::ALL.into_iter().find(|reason| reason.name() == name)
+}

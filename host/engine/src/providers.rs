@@ -1,0 +1,142 @@
+//! The providers of a run: their schemas, and one instance per configuration.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures::future::join_all;
+use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_plugin::address::ProviderAddress;
+use wardian_plugin::{
+    PluginDiagnostic, PluginDiagnostics, Provider, ProviderConfigAddress, ProviderSchema, ProviderSource,
+    ResourceMode, Schema, Severity,
+};
+use wardian_value::Str;
+
+/// Schemas of all providers that a run needs, and providers that are not
+/// configured: for all that needs no configuration.
+#[derive(Clone)]
+pub struct Schemas {
+    providers: Arc<BTreeMap<ProviderAddress, Known>>,
+}
+
+#[derive(Clone)]
+struct Known {
+    schema: Arc<ProviderSchema>,
+    unconfigured: Arc<dyn Provider>,
+}
+
+impl Schemas {
+    /// Asks all providers for their schemas, at the same time.
+    pub async fn load(
+        source: &dyn ProviderSource,
+        addresses: impl IntoIterator<Item = ProviderAddress>,
+    ) -> Result<Self, Diagnostics> {
+        let loads = addresses.into_iter().map(|address| async move {
+            let loaded = match source.provider(&address).await {
+                Ok(provider) => provider.schema().await.map(|schema| (schema, provider)),
+                Err(diagnostics) => Err(diagnostics),
+            };
+            (address, loaded)
+        });
+        let mut providers = BTreeMap::new();
+        let mut diagnostics = Diagnostics::new();
+        for (address, loaded) in join_all(loads).await {
+            match loaded {
+                Ok((schema, unconfigured)) => {
+                    providers.insert(address, Known { schema, unconfigured });
+                }
+                Err(found) => diagnostics.extend(found.iter().map(plain)),
+            }
+        }
+        diagnostics.into_result(Self { providers: Arc::new(providers) })
+    }
+
+    /// A provider's schema.
+    pub fn provider(&self, address: &ProviderAddress) -> Option<&Arc<ProviderSchema>> {
+        self.providers.get(address).map(|known| &known.schema)
+    }
+
+    /// A provider that is not configured.
+    pub fn unconfigured(&self, address: &ProviderAddress) -> Option<&Arc<dyn Provider>> {
+        self.providers.get(address).map(|known| &known.unconfigured)
+    }
+
+    /// The schema of a resource type or data source.
+    pub fn resource(
+        &self,
+        address: &ProviderAddress,
+        mode: ResourceMode,
+        type_name: &str,
+    ) -> Option<&Arc<Schema>> {
+        let provider = self.provider(address)?;
+        match mode {
+            ResourceMode::Managed => provider.resources.get(type_name),
+            ResourceMode::Data => provider.data_sources.get(type_name),
+            ResourceMode::Ephemeral => provider.ephemeral_resources.get(type_name),
+        }
+    }
+
+    /// The resource types or data sources of a provider, for suggestions.
+    pub fn type_names(&self, address: &ProviderAddress, mode: ResourceMode) -> Vec<Str> {
+        let Some(provider) = self.provider(address) else { return Vec::new() };
+        match mode {
+            ResourceMode::Managed => provider.resources.keys().cloned().collect(),
+            ResourceMode::Data => provider.data_sources.keys().cloned().collect(),
+            ResourceMode::Ephemeral => provider.ephemeral_resources.keys().cloned().collect(),
+        }
+    }
+
+    /// Ends all of them.
+    pub async fn close(&self) {
+        join_all(self.providers.values().map(|known| known.unconfigured.close())).await;
+    }
+}
+
+/// Providers by configuration, as they are configured in the course of a run.
+#[derive(Default)]
+pub struct Configured {
+    providers: BTreeMap<ProviderConfigAddress, Arc<dyn Provider>>,
+}
+
+impl Configured {
+    /// A provider was configured.
+    pub fn insert(&mut self, address: ProviderConfigAddress, provider: Arc<dyn Provider>) {
+        self.providers.insert(address, provider);
+    }
+
+    /// The provider of a configuration.
+    pub fn get(&self, address: &ProviderConfigAddress) -> Option<&Arc<dyn Provider>> {
+        self.providers.get(address)
+    }
+
+    /// Asks all of them for an orderly end of what is in flight.
+    pub fn stop_all(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let providers: Vec<Arc<dyn Provider>> = self.providers.values().cloned().collect();
+        Box::pin(async move {
+            // One that cannot be asked is waited for like the others.
+            let _ = join_all(providers.iter().map(|provider| provider.stop())).await;
+        })
+    }
+
+    /// Ends all of them.
+    pub async fn close(&self) {
+        join_all(self.providers.values().map(|provider| provider.close())).await;
+    }
+}
+
+/// A plugin's diagnostic where no configuration is concerned.
+pub fn plain(diagnostic: &PluginDiagnostic) -> Diagnostic {
+    let mut plain = match diagnostic.severity {
+        Severity::Error => Diagnostic::error(&diagnostic.summary, &diagnostic.detail),
+        Severity::Warning => Diagnostic::warning(&diagnostic.summary, &diagnostic.detail),
+    };
+    plain.attribute.clone_from(&diagnostic.attribute);
+    plain
+}
+
+/// A plugin's diagnostics about an object.
+pub fn about(diagnostics: &PluginDiagnostics, address: &str) -> Diagnostics {
+    diagnostics.iter().map(|d| plain(d).for_address(address)).collect()
+}

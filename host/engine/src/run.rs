@@ -1,0 +1,192 @@
+//! The engine's entry points.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use wardian_config::Configuration;
+use wardian_lang::{Diagnostic, Diagnostics, Expression};
+use wardian_plugin::address::ProviderAddress;
+use wardian_plugin::{
+    ModuleInstance, ProviderConfigAddress, ProviderSource, ResourceInstanceAddress, ResourceMode,
+};
+use wardian_state::{Instance, State};
+use wardian_value::{Str, Value};
+
+use crate::evaluator::{Environment, Evaluator, Phase};
+use crate::events::Events;
+use crate::plan::{ChangeCounts, Plan, PlanOptions};
+use crate::providers::Schemas;
+use crate::stop::StopSignal;
+use crate::values::{RepetitionData, Values};
+use crate::{apply_walk, clock, plan_walk, unsupported, validate};
+
+/// A configuration and all that is needed to plan and apply it.
+pub struct Run {
+    /// The configuration.
+    pub configuration: Arc<Configuration>,
+    /// Where providers come from.
+    pub providers: Arc<dyn ProviderSource>,
+    /// Who hears what happens.
+    pub events: Arc<dyn Events>,
+    /// `terraform.workspace`
+    pub workspace: Str,
+    /// Where it takes place.
+    pub environment: Environment,
+}
+
+/// Makes finished changes durable before anything relies on them.
+pub trait StateSink: Send {
+    /// An instance is now so; `None` where it is gone.
+    ///
+    /// # Errors
+    /// Why it could not be recorded; the run then ends in order.
+    fn record(
+        &mut self,
+        address: &ResourceInstanceAddress,
+        provider: &ProviderConfigAddress,
+        instance: Option<&Instance>,
+    ) -> Result<(), String>;
+}
+
+/// What an apply came to.
+#[derive(Debug)]
+pub struct Applied {
+    /// The state as it is now, also after errors.
+    pub state: State,
+    /// What was done.
+    pub counts: ChangeCounts,
+    /// What there is to say; with errors, not all was done.
+    pub diagnostics: Diagnostics,
+    /// Whether the run was stopped before it was through.
+    pub stopped: bool,
+}
+
+impl Run {
+    /// The schemas of all providers of the configuration and the state.
+    ///
+    /// # Errors
+    /// A provider that cannot be had, or does not tell its schema.
+    pub async fn schemas(&self, state: Option<&State>) -> Result<Schemas, Diagnostics> {
+        let mut addresses: BTreeSet<ProviderAddress> =
+            self.configuration.provider_requirements().into_keys().collect();
+        if let Some(state) = state {
+            addresses.extend(state.resources().map(|(_, resource)| resource.provider.provider.clone()));
+        }
+        Schemas::load(&*self.providers, addresses).await
+    }
+
+    /// Whether the configuration is valid, whatever variables and state.
+    pub async fn validate(&self) -> Diagnostics {
+        let mut diagnostics = unsupported::check(&self.configuration);
+        match self.schemas(None).await {
+            Ok(schemas) => {
+                diagnostics.extend(validate::validate(self, &schemas).await);
+                schemas.close().await;
+            }
+            Err(found) => diagnostics.extend(found),
+        }
+        diagnostics
+    }
+
+    /// Plans. The plan is there also after errors, as far as it came, and says so;
+    /// it is not where planning could not begin.
+    pub async fn plan(
+        &self,
+        state: State,
+        variables: BTreeMap<Str, Value>,
+        options: &PlanOptions,
+        stop: StopSignal,
+    ) -> (Option<Plan>, Diagnostics) {
+        let unsupported = unsupported::check(&self.configuration);
+        if unsupported.has_errors() {
+            return (None, unsupported);
+        }
+        match self.schemas(Some(&state)).await {
+            Ok(schemas) => {
+                let planned = plan_walk::plan(self, &schemas, state, variables, options, stop).await;
+                schemas.close().await;
+                planned
+            }
+            Err(diagnostics) => (None, diagnostics),
+        }
+    }
+
+    /// Carries out a plan.
+    pub async fn apply(
+        &self,
+        plan: &Plan,
+        sink: &mut dyn StateSink,
+        parallelism: usize,
+        stop: StopSignal,
+    ) -> Applied {
+        match self.schemas(Some(&plan.prior_state)).await {
+            Ok(schemas) => {
+                let applied = apply_walk::apply(self, &schemas, plan, sink, parallelism, stop).await;
+                schemas.close().await;
+                applied
+            }
+            Err(diagnostics) => Applied {
+                state: plan.prior_state.clone(),
+                counts: ChangeCounts::default(),
+                diagnostics,
+                stopped: false,
+            },
+        }
+    }
+
+    /// A console in the root module, with values from the state.
+    ///
+    /// # Errors
+    /// A provider that cannot be had, or a configuration with a cycle.
+    pub async fn console(
+        &self,
+        state: State,
+        variables: BTreeMap<Str, Value>,
+    ) -> Result<Console, Diagnostics> {
+        let schemas = self.schemas(Some(&state)).await?;
+        let mut evaluator = self.evaluator(&schemas, Phase::Plan, clock::now());
+        let graph = crate::nodes::build(&self.configuration)?;
+        plan_walk::evaluate_all(&mut evaluator, &graph, &state, variables);
+        // Nothing is created from a console, so that nothing has to stay unknown.
+        evaluator.phase = Phase::Apply;
+        Ok(Console { evaluator })
+    }
+
+    pub(crate) fn evaluator(&self, schemas: &Schemas, phase: Phase, timestamp: String) -> Evaluator {
+        Evaluator {
+            configuration: Arc::clone(&self.configuration),
+            schemas: schemas.clone(),
+            values: Values::default(),
+            phase,
+            workspace: self.workspace.clone(),
+            environment: Arc::new(self.environment.clone()),
+            timestamp,
+        }
+    }
+}
+
+/// Evaluates expressions in the root module.
+pub struct Console {
+    evaluator: Evaluator,
+}
+
+impl Console {
+    /// The value of an expression.
+    ///
+    /// # Errors
+    /// All that is wrong with it.
+    pub fn evaluate(&self, expression: &Expression) -> Result<Value, Diagnostics> {
+        let root = ModuleInstance::root();
+        expression.evaluate(&self.evaluator.scope(&root, RepetitionData::None))
+    }
+}
+
+/// An error that says that the run was stopped.
+pub(crate) fn stopped() -> Diagnostic {
+    Diagnostic::error("Execution halted", "The run was stopped before it was through. What was done is kept.")
+}
+
+/// Whether a mode has objects that are stored.
+pub(crate) fn is_stored(mode: ResourceMode) -> bool {
+    mode != ResourceMode::Ephemeral
+}

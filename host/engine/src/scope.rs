@@ -1,0 +1,326 @@
+//! What expressions of a module instance refer to.
+
+use std::path::{Path as FilePath, PathBuf};
+
+use wardian_config::ModuleNode;
+use wardian_lang::{Diagnostic, Diagnostics, Resolved, Scope, Span, Subject, closest};
+use wardian_plugin::{ModuleInstance, ModulePath, ResourceMode};
+use wardian_value::{Marks, Str, Type, Value};
+
+use crate::evaluator::{Evaluator, Phase, Repeats, call_repeats, resource_repeats};
+use crate::nodes::mode_of;
+use crate::values::{CallValue, RepetitionData, instance_key};
+
+/// What expressions of one module instance see.
+pub struct ModuleScope<'a> {
+    evaluator: &'a Evaluator,
+    instance: &'a ModuleInstance,
+    path: ModulePath,
+    repetition: RepetitionData,
+    self_value: Option<Value>,
+}
+
+impl<'a> ModuleScope<'a> {
+    /// The scope of a module instance, where `count` and `each` stand for what they
+    /// do in one of the things that it declares.
+    pub fn new(evaluator: &'a Evaluator, instance: &'a ModuleInstance, repetition: RepetitionData) -> Self {
+        Self { evaluator, instance, path: instance.path(), repetition, self_value: None }
+    }
+
+    /// The scope with something for `self` to stand for.
+    #[must_use]
+    pub fn with_self(mut self, value: Value) -> Self {
+        self.self_value = Some(value);
+        self
+    }
+
+    fn undeclared(summary: &str, detail: String, span: &Span) -> Diagnostics {
+        Diagnostic::error(summary, detail).at(span.clone()).into()
+    }
+
+    fn module_name(&self) -> String {
+        if self.path.is_root() { "the root module".to_owned() } else { self.path.to_string() }
+    }
+
+    fn declared(&self) -> Result<&ModuleNode, Diagnostics> {
+        self.evaluator.module(&self.path)
+    }
+
+    fn variable(&self, name: &Str, span: &Span) -> Result<Value, Diagnostics> {
+        if let Some(value) = self.evaluator.values.module(self.instance).and_then(|m| m.variables.get(name)) {
+            return Ok(value.clone());
+        }
+        let variables = &self.declared()?.module.variables;
+        if let Some(variable) = variables.get(name) {
+            return Ok(Value::unknown(variable.constraint.ty.clone()));
+        }
+        Err(Self::undeclared(
+            "Reference to undeclared input variable",
+            format!(
+                "An input variable with the name \"{name}\" has not been declared in {}.{} This variable can \
+                 be declared with a variable \"{name}\" {{}} block.",
+                self.module_name(),
+                suggestion(name, variables.keys())
+            ),
+            span,
+        ))
+    }
+
+    fn local(&self, name: &Str, span: &Span) -> Result<Value, Diagnostics> {
+        if let Some(value) = self.evaluator.values.module(self.instance).and_then(|m| m.locals.get(name)) {
+            return Ok(value.clone());
+        }
+        let locals = &self.declared()?.module.locals;
+        if locals.contains_key(name) {
+            return Ok(Value::unknown(Type::Dynamic));
+        }
+        Err(Self::undeclared(
+            "Reference to undeclared local value",
+            format!(
+                "A local value with the name \"{name}\" has not been declared.{}",
+                suggestion(name, locals.keys())
+            ),
+            span,
+        ))
+    }
+
+    fn resource(
+        &self,
+        mode: ResourceMode,
+        type_name: &Str,
+        name: &Str,
+        index: Option<&Value>,
+        span: &Span,
+    ) -> Result<Resolved, Diagnostics> {
+        let node = self.declared()?;
+        let Some(resource) = node.module.resources.get(&(mode, type_name.clone(), name.clone())) else {
+            let word = if mode == ResourceMode::Data { "data resource" } else { "managed resource" };
+            let prefix = if mode == ResourceMode::Data { "data." } else { "" };
+            let names =
+                node.module.resources.keys().filter(|k| k.0 == mode && k.1 == *type_name).map(|k| &k.2);
+            return Err(Self::undeclared(
+                "Reference to undeclared resource",
+                format!(
+                    "A {word} \"{type_name}\" \"{name}\" has not been declared in {}.{}",
+                    self.module_name(),
+                    closest(name, names.map(|n| &**n))
+                        .map(|n| format!(" Did you mean {prefix}{type_name}.{n}?"))
+                        .unwrap_or_default()
+                ),
+                span,
+            ));
+        };
+        let provider = self.evaluator.configuration.provider_for(&self.path, resource);
+        let schema = self.evaluator.schemas.resource(&provider.provider, mode, type_name);
+        let ty = schema.map_or(&Type::Dynamic, |schema| schema.implied_type());
+        let known = self
+            .evaluator
+            .values
+            .module(self.instance)
+            .and_then(|m| m.resource(mode, type_name, name))
+            .filter(|_| self.evaluator.phase != Phase::Validate);
+        let Some(known) = known else {
+            let ty = if resource_repeats(resource) == Repeats::No { ty.clone() } else { Type::Dynamic };
+            return Ok(Resolved::Whole(Value::unknown(ty)));
+        };
+        if let Some(key) = index.and_then(instance_key)
+            && let Some(value) = known.instance(&key)
+        {
+            return Ok(Resolved::Element(value.clone()));
+        }
+        Ok(Resolved::Whole(known.whole(ty).clone()))
+    }
+
+    fn call(&self, name: &Str, index: Option<&Value>, span: &Span) -> Result<Resolved, Diagnostics> {
+        let node = self.declared()?;
+        let Some(call) = node.module.module_calls.get(name) else {
+            return Err(Self::undeclared(
+                "Reference to undeclared module",
+                format!(
+                    "No module call named \"{name}\" is declared in {}.{}",
+                    self.module_name(),
+                    suggestion(name, node.module.module_calls.keys())
+                ),
+                span,
+            ));
+        };
+        let called = self.evaluator.module(&self.path.child(name.clone()))?;
+        if self.evaluator.phase == Phase::Validate && call_repeats(call) != Repeats::No {
+            return Ok(Resolved::Whole(Value::unknown(Type::Dynamic)));
+        }
+        let key = index.and_then(instance_key);
+        let outputs = called.module.outputs.keys();
+        Ok(match self.evaluator.values.call_value(self.instance, name, outputs, key.as_ref()) {
+            Some(CallValue::Whole(value)) => Resolved::Whole(value),
+            Some(CallValue::Element(value)) => Resolved::Element(value),
+            None => Resolved::Whole(Value::unknown(Type::Dynamic)),
+        })
+    }
+
+    fn directory(&self) -> PathBuf {
+        self.evaluator
+            .configuration
+            .module(&self.path)
+            .map(|m| m.module.directory.clone())
+            .unwrap_or_default()
+    }
+}
+
+fn suggestion<'a>(name: &str, names: impl Iterator<Item = &'a Str>) -> String {
+    closest(name, names.map(|n| &**n)).map(|n| format!(" Did you mean \"{n}\"?")).unwrap_or_default()
+}
+
+fn shown_directory(path: &FilePath) -> Value {
+    let text = path.to_string_lossy();
+    Value::string(if text.is_empty() { "." } else { &*text })
+}
+
+impl Scope for ModuleScope<'_> {
+    fn resolve(
+        &self,
+        subject: &Subject,
+        index: Option<&Value>,
+        span: &Span,
+    ) -> Result<Resolved, Diagnostics> {
+        let misplaced = |what: &str, detail: &str| {
+            Err(Self::undeclared(
+                &format!("Reference to \"{what}\" in non-{what} context"),
+                detail.into(),
+                span,
+            ))
+        };
+        let value = match subject {
+            Subject::Variable(name) => self.variable(name, span)?,
+            Subject::Local(name) => self.local(name, span)?,
+            Subject::Resource { mode, kind, name } => {
+                return self.resource(mode_of(*mode), kind, name, index, span);
+            }
+            Subject::Module(name) => return self.call(name, index, span),
+            Subject::CountIndex => match &self.repetition {
+                RepetitionData::Count(index) => Value::number(*index),
+                RepetitionData::UnknownCount => Value::unknown(Type::Number),
+                _ => {
+                    return misplaced(
+                        "count",
+                        "The \"count\" object can only be used in \"module\", \"resource\", and \"data\" blocks, \
+                         and only when the \"count\" argument is set.",
+                    );
+                }
+            },
+            Subject::EachKey | Subject::EachValue => match (&self.repetition, subject) {
+                (RepetitionData::Each { key, .. }, Subject::EachKey) => Value::string(key.clone()),
+                (RepetitionData::Each { value, .. }, _) => value.clone(),
+                (RepetitionData::UnknownEach, Subject::EachKey) => Value::unknown(Type::String),
+                (RepetitionData::UnknownEach, _) => Value::unknown(Type::Dynamic),
+                _ => {
+                    return Err(Self::undeclared(
+                        "Reference to \"each\" in context without for_each",
+                        "The \"each\" object can be used only in \"module\" or \"resource\" blocks, and only when \
+                         the \"for_each\" argument is set."
+                            .into(),
+                        span,
+                    ));
+                }
+            },
+            Subject::SelfValue => match &self.self_value {
+                Some(value) => value.clone(),
+                None => {
+                    return Err(Self::undeclared(
+                        "Invalid \"self\" reference",
+                        "The \"self\" object is not available in this context. It can be used only in \
+                         resource provisioner, connection, and postcondition blocks."
+                            .into(),
+                        span,
+                    ));
+                }
+            },
+            Subject::PathModule => shown_directory(&self.directory()),
+            Subject::PathRoot => shown_directory(FilePath::new("")),
+            Subject::PathCwd => shown_directory(&self.evaluator.environment.working_directory),
+            Subject::Workspace => Value::string(self.evaluator.workspace.clone()),
+            Subject::Applying => {
+                Value::bool(self.evaluator.phase == Phase::Apply).with_marks(Marks::EPHEMERAL)
+            }
+            Subject::Name(name) => {
+                return Err(Self::undeclared(
+                    "Invalid reference",
+                    format!("There is nothing that `{name}` alone could stand for here."),
+                    span,
+                ));
+            }
+        };
+        Ok(Resolved::Whole(value))
+    }
+
+    fn call_provider_function(
+        &self,
+        provider: &str,
+        function: &str,
+        arguments: &[Value],
+        span: &Span,
+    ) -> Result<Value, Diagnostics> {
+        let node = self.declared()?;
+        let error = |summary: &str, detail: String| -> Diagnostics {
+            Diagnostic::error(summary, detail).at(span.clone()).into()
+        };
+        let address = node.module.provider_address(provider);
+        let signature = self.evaluator.schemas.provider(&address).and_then(|s| s.functions.get(function));
+        let (Some(signature), Some(plugin)) = (signature, self.evaluator.schemas.unconfigured(&address))
+        else {
+            return Err(error(
+                "Unknown provider function",
+                format!("The function \"{function}\" is not available from the provider \"{provider}\"."),
+            ));
+        };
+        crate::functions::call(plugin, signature, function, arguments).map_err(|problem| {
+            error(
+                "Error in function call",
+                format!("Call to function \"provider::{provider}::{function}\" failed: {problem}."),
+            )
+        })
+    }
+
+    fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
+        std::fs::read(self.absolute(path)).map_err(|e| e.to_string())
+    }
+
+    fn file_exists(&self, path: &str) -> Result<bool, String> {
+        match std::fs::metadata(self.absolute(path)) {
+            Ok(found) if found.is_file() => Ok(true),
+            Ok(found) if found.is_dir() => Err("it is a directory, not a file".into()),
+            Ok(_) => Err("it is neither a file nor a directory".into()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
+        crate::files::below(&self.absolute(directory)).map_err(|e| e.to_string())
+    }
+
+    fn working_directory(&self) -> Option<String> {
+        Some(self.evaluator.environment.root_directory.to_string_lossy().into_owned())
+    }
+
+    fn home_directory(&self) -> Option<String> {
+        self.evaluator.environment.home_directory.as_ref().map(|p| p.to_string_lossy().into_owned())
+    }
+
+    fn timestamp(&self) -> Option<String> {
+        (self.evaluator.phase == Phase::Apply).then(crate::clock::now)
+    }
+
+    fn plan_timestamp(&self) -> Option<String> {
+        (self.evaluator.phase != Phase::Validate).then(|| self.evaluator.timestamp.clone())
+    }
+
+    fn random_bytes(&self) -> Option<[u8; 16]> {
+        (self.evaluator.phase == Phase::Apply).then(|| *uuid::Uuid::new_v4().as_bytes())
+    }
+}
+
+impl ModuleScope<'_> {
+    fn absolute(&self, path: &str) -> PathBuf {
+        self.evaluator.environment.root_directory.join(path)
+    }
+}

@@ -1,0 +1,39 @@
+//! What configurations may say and this engine does not do yet: it is told, never
+//! passed over.
+
+use wardian_config::Configuration;
+use wardian_lang::{Diagnostic, Diagnostics, Span};
+use wardian_plugin::ResourceMode;
+
+/// An error for each block that the engine does not honour.
+pub fn check(configuration: &Configuration) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
+    let mut refuse = |what: &str, span: &Span| {
+        diagnostics.push(
+            Diagnostic::error(
+                "Not supported yet",
+                format!(
+                    "This version of Wardian does not support {what}, and refuses rather than ignores \
+                     it. Remove it, or run this configuration with Terraform for now."
+                ),
+            )
+            .at(span.clone()),
+        );
+    };
+    for node in configuration.modules() {
+        let module = &node.module;
+        module.moved.iter().for_each(|block| refuse("\"moved\" blocks", &block.span));
+        module.removed.iter().for_each(|block| refuse("\"removed\" blocks", &block.span));
+        module.imports.iter().for_each(|block| refuse("\"import\" blocks", &block.span));
+        module.checks.values().for_each(|block| refuse("\"check\" blocks", &block.span));
+        for resource in module.resources.values() {
+            if resource.mode == ResourceMode::Ephemeral {
+                refuse("ephemeral resources", &resource.span);
+            }
+            for provisioner in &resource.provisioners {
+                refuse("provisioners", &provisioner.span);
+            }
+        }
+    }
+    diagnostics
+}

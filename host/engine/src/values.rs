@@ -1,0 +1,313 @@
+//! What has been evaluated so far in a run: one table per module instance.
+//!
+//! A reference to one instance (`a[count.index]`) is a look-up; the value of a
+//! whole resource is built once, when first asked for, and shared until the
+//! resource changes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
+
+use wardian_plugin::{InstanceKey, ModuleInstance, ModulePath, ResourceMode};
+use wardian_value::{Marks, Str, Type, Value};
+
+/// How many instances there are of a resource or a module, and by what.
+#[derive(Clone, Debug)]
+pub enum Repetition {
+    /// One, without a key.
+    Single,
+    /// By `count`.
+    Count(u64),
+    /// By `for_each`: the value of each key.
+    ForEach(BTreeMap<Str, Value>),
+}
+
+impl Repetition {
+    /// The keys of the instances in order.
+    pub fn keys(&self) -> Vec<InstanceKey> {
+        match self {
+            Self::Single => vec![InstanceKey::None],
+            Self::Count(count) => (0..*count).map(InstanceKey::Int).collect(),
+            Self::ForEach(values) => values.keys().cloned().map(InstanceKey::String).collect(),
+        }
+    }
+
+    /// Whether there is an instance of that key.
+    pub fn contains(&self, key: &InstanceKey) -> bool {
+        match (self, key) {
+            (Self::Single, InstanceKey::None) => true,
+            (Self::Count(count), InstanceKey::Int(index)) => index < count,
+            (Self::ForEach(values), InstanceKey::String(key)) => values.contains_key(key),
+            _ => false,
+        }
+    }
+
+    /// What `count` and `each` stand for in the instance of that key.
+    pub fn data(&self, key: &InstanceKey) -> RepetitionData {
+        match (self, key) {
+            (Self::Count(_), InstanceKey::Int(index)) => RepetitionData::Count(*index),
+            (Self::ForEach(values), InstanceKey::String(key)) => match values.get(key) {
+                Some(value) => RepetitionData::Each { key: key.clone(), value: value.clone() },
+                None => RepetitionData::None,
+            },
+            _ => RepetitionData::None,
+        }
+    }
+}
+
+/// What `count` and `each` stand for.
+#[derive(Clone, Debug, Default)]
+pub enum RepetitionData {
+    /// Neither is there.
+    #[default]
+    None,
+    /// `count.index`
+    Count(u64),
+    /// `count.index` of no particular instance.
+    UnknownCount,
+    /// `each` of no particular instance.
+    UnknownEach,
+    /// `each.key` and `each.value`
+    Each {
+        /// `each.key`
+        key: Str,
+        /// `each.value`
+        value: Value,
+    },
+}
+
+/// Everything that has been evaluated.
+#[derive(Debug, Default)]
+pub struct Values {
+    instances_of: BTreeMap<ModulePath, Vec<ModuleInstance>>,
+    modules: HashMap<ModuleInstance, ModuleValues>,
+}
+
+/// What has been evaluated in one module instance.
+#[derive(Debug, Default)]
+pub struct ModuleValues {
+    /// What `count` and `each` stood for in the call of this instance.
+    pub repetition: RepetitionData,
+    /// Variables, after defaults, conversion and validation.
+    pub variables: HashMap<Str, Value>,
+    /// Local values.
+    pub locals: HashMap<Str, Value>,
+    /// Outputs.
+    pub outputs: HashMap<Str, Value>,
+    calls: HashMap<Str, Repetition>,
+    resources: HashMap<ResourceKey, ResourceValues>,
+}
+
+type ResourceKey = (ResourceMode, Str, Str);
+
+/// The instances of one resource in one module instance.
+#[derive(Debug)]
+pub struct ResourceValues {
+    repetition: Repetition,
+    instances: BTreeMap<InstanceKey, Value>,
+    whole: OnceLock<Value>,
+}
+
+impl Values {
+    /// The instances of a module; none where its call was not expanded.
+    pub fn module_instances(&self, path: &ModulePath) -> &[ModuleInstance] {
+        self.instances_of.get(path).map_or(&[], Vec::as_slice)
+    }
+
+    /// The root module has one instance.
+    pub fn add_root(&mut self) {
+        self.instances_of.insert(ModulePath::root(), vec![ModuleInstance::root()]);
+        self.modules.insert(ModuleInstance::root(), ModuleValues::default());
+    }
+
+    /// A module call was expanded in one instance of the calling module.
+    pub fn expand(&mut self, caller: &ModuleInstance, name: &Str, repetition: Repetition) {
+        let instances = self.instances_of.entry(caller.path().child(name.clone())).or_default();
+        for key in repetition.keys() {
+            let instance = caller.child(name.clone(), key.clone());
+            let values = ModuleValues { repetition: repetition.data(&key), ..ModuleValues::default() };
+            self.modules.insert(instance.clone(), values);
+            instances.push(instance);
+        }
+        if let Some(caller) = self.modules.get_mut(caller) {
+            caller.calls.insert(name.clone(), repetition);
+        }
+    }
+
+    /// What has been evaluated in a module instance.
+    pub fn module(&self, instance: &ModuleInstance) -> Option<&ModuleValues> {
+        self.modules.get(instance)
+    }
+
+    /// What has been evaluated in a module instance, to be added to.
+    pub fn module_mut(&mut self, instance: &ModuleInstance) -> &mut ModuleValues {
+        self.modules.entry(instance.clone()).or_default()
+    }
+
+    /// The object of all outputs of one module instance, or with all its
+    /// instances. `declared` names the module's outputs.
+    pub fn call_value<'a>(
+        &self,
+        caller: &ModuleInstance,
+        name: &str,
+        declared: impl Iterator<Item = &'a Str> + Clone,
+        index: Option<&InstanceKey>,
+    ) -> Option<CallValue> {
+        let repetition = self.modules.get(caller)?.calls.get(name)?;
+        let outputs = |key: InstanceKey| self.outputs(&caller.child(name, key), declared.clone());
+        Some(match (repetition, index) {
+            (Repetition::Single, _) => CallValue::Whole(outputs(InstanceKey::None)),
+            (_, Some(key)) if repetition.contains(key) => CallValue::Element(outputs(key.clone())),
+            (Repetition::Count(count), _) => {
+                CallValue::Whole(Value::tuple((0..*count).map(|i| outputs(InstanceKey::Int(i)))))
+            }
+            (Repetition::ForEach(values), _) => CallValue::Whole(Value::object(
+                values.keys().map(|key| (key.clone(), outputs(InstanceKey::String(key.clone())))),
+            )),
+        })
+    }
+
+    fn outputs<'a>(&self, module: &ModuleInstance, declared: impl Iterator<Item = &'a Str>) -> Value {
+        let values = self.modules.get(module);
+        Value::object(declared.map(|name| {
+            // Outputs that nobody waited for are not evaluated yet.
+            let value = values
+                .and_then(|m| m.outputs.get(name))
+                .cloned()
+                .unwrap_or_else(|| Value::unknown(Type::Dynamic));
+            (name.clone(), value)
+        }))
+    }
+}
+
+/// A module as a value.
+#[derive(Debug)]
+pub enum CallValue {
+    /// All of it.
+    Whole(Value),
+    /// The instance that was asked for.
+    Element(Value),
+}
+
+impl ModuleValues {
+    /// The instances of a resource.
+    pub fn resource(&self, mode: ResourceMode, type_name: &Str, name: &Str) -> Option<&ResourceValues> {
+        self.resources.get(&(mode, type_name.clone(), name.clone()))
+    }
+
+    /// It is now known how many instances a resource has.
+    pub fn expand_resource(
+        &mut self,
+        mode: ResourceMode,
+        type_name: &Str,
+        name: &Str,
+        repetition: Repetition,
+    ) {
+        let values = ResourceValues { repetition, instances: BTreeMap::new(), whole: OnceLock::new() };
+        self.resources.insert((mode, type_name.clone(), name.clone()), values);
+    }
+
+    /// The value of an instance is now known, or another one than before.
+    pub fn set_instance(
+        &mut self,
+        mode: ResourceMode,
+        type_name: &Str,
+        name: &Str,
+        key: InstanceKey,
+        value: Value,
+    ) {
+        if let Some(resource) = self.resources.get_mut(&(mode, type_name.clone(), name.clone())) {
+            resource.instances.insert(key, value);
+            resource.whole = OnceLock::new();
+        }
+    }
+}
+
+impl ResourceValues {
+    /// How many instances there are.
+    pub fn repetition(&self) -> &Repetition {
+        &self.repetition
+    }
+
+    /// The value of one instance.
+    pub fn instance(&self, key: &InstanceKey) -> Option<&Value> {
+        self.instances.get(key)
+    }
+
+    /// The resource as a value: an object, a tuple of objects by `count`, an
+    /// object of objects by `for_each`. `ty` is what an instance without a value
+    /// is an unknown of.
+    pub fn whole(&self, ty: &Type) -> &Value {
+        self.whole.get_or_init(|| {
+            let instance = |key: InstanceKey| {
+                self.instances.get(&key).cloned().unwrap_or_else(|| Value::unknown(ty.clone()))
+            };
+            match &self.repetition {
+                Repetition::Single => instance(InstanceKey::None),
+                Repetition::Count(count) => {
+                    Value::tuple((0..*count).map(|index| instance(InstanceKey::Int(index))))
+                }
+                Repetition::ForEach(values) => Value::object(
+                    values.keys().map(|key| (key.clone(), instance(InstanceKey::String(key.clone())))),
+                ),
+            }
+        })
+    }
+}
+
+/// The instance that an index value names.
+pub fn instance_key(index: &Value) -> Option<InstanceKey> {
+    if let Some(number) = index.as_number() {
+        return u64::try_from(number.as_i64()?).ok().map(InstanceKey::Int);
+    }
+    index.as_str().map(|key| InstanceKey::String(Str::new(key)))
+}
+
+/// The keys of a `for_each` value.
+///
+/// # Errors
+/// Why it cannot be used, in words that follow "The given \"for_each\" argument
+/// value is unsuitable: ".
+pub fn for_each_keys(value: &Value) -> Result<BTreeMap<Str, Value>, String> {
+    if value.marks().contains(Marks::SENSITIVE) {
+        return Err("sensitive values, or values derived from sensitive values, cannot be used, since \
+                    the keys become part of addresses that are shown. If the keys are no secret, use \
+                    `nonsensitive`."
+            .into());
+    }
+    if value.marks().is_ephemeral() {
+        return Err("ephemeral values cannot be used, since the keys are stored in the state.".into());
+    }
+    if value.is_null() {
+        return Err("the value is null. A map, or a set of strings, is needed.".into());
+    }
+    let is_suitable = matches!(value.ty(), Type::Map(_) | Type::Object(_) | Type::Set(_) | Type::Dynamic);
+    if !is_suitable {
+        return Err(format!(
+            "the argument must be a map, or set of strings, and you have provided a value of type {}.",
+            value.ty().friendly_name()
+        ));
+    }
+    if !value.is_known() {
+        return Err(UNKNOWN_FOR_EACH.into());
+    }
+    if let Some(elements) = value.as_mapping() {
+        return Ok(elements.clone());
+    }
+    let elements = value.as_elements().unwrap_or_default();
+    elements
+        .iter()
+        .map(|element| match element.as_str() {
+            Some(text) => Ok((Str::new(text), element.clone())),
+            None if !element.is_known() => Err(UNKNOWN_FOR_EACH.into()),
+            None if element.is_null() => Err("the set contains null.".into()),
+            None => Err(format!(
+                "set elements must be strings, and this one contains {}.",
+                element.ty().friendly_name()
+            )),
+        })
+        .collect()
+}
+
+const UNKNOWN_FOR_EACH: &str = "it holds keys that are known only after an apply, so that it cannot be told \
+     which instances there will be. Use keys that the configuration itself states, and keep what \
+     is not known yet in the map's values; or apply first what the value depends on, with `-target`.";
