@@ -1,1 +1,100 @@
-//! wardian-sdk
+//! wardian-sdk: what a provider is written with.
+//!
+//! A provider is a function that answers with a [`Provider`]; the macro
+//! [`export_provider!`] makes a component of it. The crate has no `unsafe` of its
+//! own, does no I/O, and compiles for the host too, so that a provider's unit
+//! tests run natively ([`testing`]) on the same request path as in a sandbox.
+//!
+//! ```
+//! use serde::{Deserialize, Serialize};
+//! use wardian_sdk::{Attribute, Context, Provider, Resource, Result, Schema, validate};
+//!
+//! struct Greeting;
+//!
+//! #[derive(Serialize, Deserialize)]
+//! struct State {
+//!     name: String,
+//!     text: Option<String>,
+//! }
+//!
+//! impl Resource for Greeting {
+//!     type State = State;
+//!
+//!     fn schema(&self) -> Schema {
+//!         Schema::new()
+//!             .attribute(Attribute::string("name").required().force_new().validate(validate::length(1..)))
+//!             .attribute(Attribute::string("text").computed().use_state_for_unknown())
+//!     }
+//!
+//!     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
+//!         let text = format!("Hello, {}!", plan.name);
+//!         Ok(State { text: Some(text), ..plan })
+//!     }
+//! }
+//!
+//! fn provider() -> Provider {
+//!     Provider::new("greeting").resource("greeting_text", Greeting)
+//! }
+//!
+//! wardian_sdk::export_provider!(provider);
+//!
+//! // In a test:
+//! wardian_sdk::assert_provider_is_sound(provider());
+//! ```
+
+// The generated bindings name this crate as its users do.
+extern crate self as wardian_sdk;
+
+mod action;
+#[doc(hidden)]
+pub mod bindings;
+mod check;
+mod codec;
+mod context;
+mod data_source;
+mod diagnostic;
+pub mod duration;
+mod ephemeral;
+#[doc(hidden)]
+pub mod export;
+mod function;
+mod identity;
+mod import;
+mod list;
+pub mod log;
+mod model;
+mod modifier;
+mod plan;
+mod provider;
+mod resource;
+mod schema;
+mod self_check;
+mod service;
+mod stored;
+pub mod testing;
+mod timeouts;
+mod upgrade;
+pub mod validate;
+
+pub use wardian_value::{Number, Path, PathStep, Str, Type, Value, View};
+
+pub use action::{Action, Steps};
+pub use context::{Context, DeferredReason};
+pub use data_source::DataSource;
+pub use diagnostic::{Diagnostic, Diagnostics, Explain, Result, Severity};
+pub use ephemeral::{EphemeralResource, Opened, Renew};
+pub use function::{Function, FunctionBuilder, FunctionError, Parameter};
+pub use identity::{IdentityAttribute, IdentitySchema};
+pub use import::Import;
+pub use list::{Found, ListItem, ListRequest, ListResource};
+pub use model::{Attr, ModelError, Object, Raw};
+pub use modifier::AttributeChange;
+pub use provider::Provider;
+pub use resource::{Plan, Resource, Update};
+pub use schema::{Attribute, Block, BlockNesting, Nesting, Schema};
+pub use self_check::{assert_provider_is_sound, self_check};
+pub use timeouts::{Deadline, Timeouts};
+pub use upgrade::{MoveSource, Upgrader};
+
+#[doc(hidden)]
+pub use wit_bindgen::rt as wit_runtime;

@@ -1,0 +1,65 @@
+//! `null_resource`: an object that is replaced when its triggers change.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wardian_sdk::{Attribute, AttributeChange, Context, Resource, Result, Schema, Str, Type, Update, Value};
+
+use crate::random_number;
+
+pub(crate) struct NullResource;
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct State {
+    id: Option<String>,
+    triggers: Option<BTreeMap<String, Option<String>>>,
+}
+
+impl Resource for NullResource {
+    type State = State;
+
+    fn schema(&self) -> Schema {
+        Schema::new()
+            .description(
+                "An object without a thing behind it, that goes through the life of a managed resource: \
+                 something to hang provisioners and dependencies on.",
+            )
+            .attribute(
+                Attribute::map("triggers", Type::String)
+                    .force_new_if(is_more_than_new_nulls)
+                    .description("Strings of any meaning. A change of them replaces the object."),
+            )
+            .attribute(
+                Attribute::string("id")
+                    .computed()
+                    .use_state_for_unknown()
+                    .description("A random number, chosen when the object is created."),
+            )
+    }
+
+    fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
+        Ok(State { id: Some(random_number()?), ..plan })
+    }
+}
+
+/// The provider once stored maps without their null elements, and no map at all if
+/// no other elements were left. An object whose state lacks nothing but these stays.
+fn is_more_than_new_nulls(change: &AttributeChange<'_>) -> bool {
+    if !change.planned().is_known() {
+        return true;
+    }
+    let (planned, prior) = (change.planned(), change.prior());
+    let entries = |map: &Value| map.as_mapping().cloned().unwrap_or_default();
+    let is_changed = |(key, value): (Str, Value)| match prior.get(&key) {
+        Some(prior) => *prior != value,
+        None => !value.is_null(),
+    };
+    entries(prior).keys().any(|key| planned.get(key).is_none())
+        || entries(planned).into_iter().any(is_changed)
+}
+
+impl Update for NullResource {
+    fn update(&self, _: State, plan: State, _: &mut Context<'_>) -> Result<State> {
+        Ok(plan)
+    }
+}

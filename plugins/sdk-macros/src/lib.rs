@@ -1,1 +1,0 @@
-//! wardian-sdk-macros

@@ -1,0 +1,72 @@
+//! Actions: something that a provider does without a state to keep.
+
+use std::marker::PhantomData;
+
+use serde::de::DeserializeOwned;
+use wardian_value::Value;
+
+use crate::context::Call;
+use crate::model::{Unknowns, from_value};
+use crate::{Context, Object, Result, Schema};
+
+/// A type of actions.
+pub trait Action<Client: 'static = ()>: 'static {
+    /// The configuration as a Rust type.
+    type Config: DeserializeOwned;
+
+    /// What it is configured with.
+    fn schema(&self) -> Schema;
+
+    /// Checks a configuration, which may hold unknown values.
+    fn validate(&self, config: &Object) -> Result<()> {
+        let _ = config;
+        Ok(())
+    }
+
+    /// Checks before the run whether the action could be carried out. The
+    /// configuration may hold unknown values.
+    fn plan(&self, config: &Object, context: &mut Context<'_, Client>) -> Result<()> {
+        let _ = (config, context);
+        Ok(())
+    }
+
+    /// Starts the action. The steps are run one after the other, each telling the
+    /// person what it did; the first error ends the action.
+    fn invoke(&self, config: Self::Config, context: &mut Context<'_, Client>) -> Result<Steps>;
+}
+
+/// The steps of a running action.
+pub type Steps = Box<dyn Iterator<Item = Result<String>>>;
+
+/// An action without its types.
+pub(crate) trait AnyAction {
+    fn schema(&self) -> Schema;
+    fn validate(&self, config: &Object) -> Result<()>;
+    fn plan(&self, config: &Object, call: &mut Call) -> Result<()>;
+    fn invoke(&self, config: &Value, call: &mut Call) -> Result<Steps>;
+}
+
+pub(crate) struct TypedAction<A, Client> {
+    pub(crate) action: A,
+    pub(crate) client: PhantomData<fn(Client)>,
+}
+
+impl<A: Action<Client>, Client: 'static> AnyAction for TypedAction<A, Client> {
+    fn schema(&self) -> Schema {
+        self.action.schema()
+    }
+
+    fn validate(&self, config: &Object) -> Result<()> {
+        self.action.validate(config)
+    }
+
+    fn plan(&self, config: &Object, call: &mut Call) -> Result<()> {
+        Context::run(call, |context| self.action.plan(config, context))
+    }
+
+    fn invoke(&self, config: &Value, call: &mut Call) -> Result<Steps> {
+        let config = from_value(config, Unknowns::Refused)
+            .map_err(|error| error.into_diagnostic("Configuration does not fit the provider's type"))?;
+        Context::run(call, |context| self.action.invoke(config, context))
+    }
+}

@@ -1,0 +1,23 @@
+//! The world `provider-plugin` as wit-bindgen states it in Rust.
+
+#![allow(
+    unsafe_code,
+    missing_docs,
+    unreachable_pub,
+    unused,
+    clippy::all,
+    clippy::pedantic,
+    clippy::allow_attributes_without_reason,
+    reason = "generated"
+)]
+
+wit_bindgen::generate!({
+    world: "provider-plugin",
+    path: "../../wit",
+    pub_export_macro: true,
+    default_bindings_module: "wardian_sdk::bindings",
+    export_macro_name: "export",
+    runtime_path: "wardian_sdk::wit_runtime",
+    additional_derives: [Clone, PartialEq],
+    generate_all,
+});

@@ -1,0 +1,65 @@
+//! Data sources.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wardian_value::Value;
+
+use crate::context::Call;
+use crate::model::{Unknowns, from_value, struct_fields, to_value};
+use crate::{Context, Object, Result, Schema};
+
+/// A type of data sources.
+pub trait DataSource<Client: 'static = ()>: 'static {
+    /// Configuration and result as a Rust type: a struct with a field for each
+    /// attribute and block.
+    type State: Serialize + DeserializeOwned;
+
+    /// What it is configured with and what it finds.
+    fn schema(&self) -> Schema;
+
+    /// Checks a configuration beyond what each attribute's validators check. It may
+    /// hold unknown values, of which nothing may be said.
+    fn validate(&self, config: &Object) -> Result<()> {
+        let _ = config;
+        Ok(())
+    }
+
+    /// Reads. The configuration is wholly known; what the configuration sets has to
+    /// stay as it is.
+    fn read(&self, config: Self::State, context: &mut Context<'_, Client>) -> Result<Self::State>;
+}
+
+/// A data source without its types.
+pub(crate) trait AnyDataSource {
+    fn schema(&self) -> Schema;
+    fn state_fields(&self) -> Option<&'static [&'static str]>;
+    fn validate(&self, config: &Object) -> Result<()>;
+    fn read(&self, config: &Value, call: &mut Call) -> Result<Value>;
+}
+
+pub(crate) struct TypedDataSource<D, Client> {
+    pub(crate) source: D,
+    pub(crate) client: std::marker::PhantomData<fn(Client)>,
+}
+
+impl<D: DataSource<Client>, Client: 'static> AnyDataSource for TypedDataSource<D, Client> {
+    fn schema(&self) -> Schema {
+        self.source.schema()
+    }
+
+    fn state_fields(&self) -> Option<&'static [&'static str]> {
+        struct_fields::<D::State>()
+    }
+
+    fn validate(&self, config: &Object) -> Result<()> {
+        self.source.validate(config)
+    }
+
+    fn read(&self, config: &Value, call: &mut Call) -> Result<Value> {
+        let config = from_value(config, Unknowns::Refused)
+            .map_err(|error| error.into_diagnostic("Configuration does not fit the provider's type"))?;
+        let state = Context::run(call, |context| self.source.read(config, context))?;
+        to_value(&state, &call.state_type)
+            .map_err(|error| error.into_diagnostic("Provider's answer does not fit its schema").into())
+    }
+}

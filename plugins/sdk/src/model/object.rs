@@ -1,0 +1,140 @@
+//! An object whose attributes are read and set by name.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wardian_value::{Path, PathStep, Type, Value};
+
+use super::error::ModelError;
+use super::from_value::{Unknowns, from_value};
+use super::to_value::to_value;
+use crate::{Diagnostics, Result};
+
+/// An object of a schema's type: a configuration, a state, a plan. Attributes may
+/// be null or unknown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Object {
+    value: Value,
+    ty: Type,
+}
+
+impl Object {
+    /// `value` must be a known object of type `ty`.
+    pub(crate) fn new(value: Value, ty: Type) -> Self {
+        Self { value, ty }
+    }
+
+    /// An object whose attributes are all null.
+    pub(crate) fn of_nulls(ty: Type) -> Self {
+        Self { value: object_of_nulls(&ty), ty }
+    }
+
+    /// The object as a value.
+    pub fn as_value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The object as a value.
+    pub fn into_value(self) -> Value {
+        self.value
+    }
+
+    /// The value of an attribute or nested block; null where the schema has none of
+    /// that name.
+    pub fn value(&self, name: &str) -> Value {
+        self.value.get(name).cloned().unwrap_or_else(|| Value::null(Type::Dynamic))
+    }
+
+    /// The value at a path, where there is one.
+    pub fn value_at(&self, path: &Path) -> Option<&Value> {
+        path.apply(&self.value)
+    }
+
+    /// Whether the attribute is null.
+    pub fn is_null(&self, name: &str) -> bool {
+        self.value.get(name).is_none_or(Value::is_null)
+    }
+
+    /// Whether the attribute itself is not known yet.
+    pub fn is_unknown(&self, name: &str) -> bool {
+        self.value.get(name).is_some_and(|value| !value.is_known())
+    }
+
+    /// The attribute as a Rust type: `Attr<T>` where it may be unknown, `Option<T>`
+    /// where it may be null.
+    pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
+        let Some(value) = self.value.get(name) else {
+            return Err(no_attribute(name));
+        };
+        from_value(value, Unknowns::Refused).map_err(|error| located(error, name).into())
+    }
+
+    /// The whole object as a Rust type. Fields that may be unknown are [`crate::Attr`]s.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
+        from_value(&self.value, Unknowns::Refused).map_err(Diagnostics::from)
+    }
+
+    /// Sets an attribute.
+    pub fn set<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<()> {
+        let ty = self.attribute_type(name)?;
+        let value = to_value(value, &ty).map_err(|error| located(error, name))?;
+        self.value = self.value.with_attribute(name, value);
+        Ok(())
+    }
+
+    /// Sets an attribute to "known after apply".
+    pub fn set_unknown(&mut self, name: &str) -> Result<()> {
+        let ty = self.attribute_type(name)?;
+        self.value = self.value.with_attribute(name, Value::unknown(ty));
+        Ok(())
+    }
+
+    /// Sets an attribute to null.
+    pub fn set_null(&mut self, name: &str) -> Result<()> {
+        let ty = self.attribute_type(name)?;
+        self.value = self.value.with_attribute(name, Value::null(ty));
+        Ok(())
+    }
+
+    /// Sets an attribute to a value, which must be of the attribute's type.
+    pub fn set_value(&mut self, name: &str, value: Value) -> Result<()> {
+        let ty = self.attribute_type(name)?;
+        if !ty.has_dynamic() && *value.ty() != ty {
+            return Err(Diagnostics::error(
+                "Value does not fit",
+                format!("{name}: {} is required, not {}", ty.friendly_name(), value.ty().friendly_name()),
+            ));
+        }
+        self.value = self.value.with_attribute(name, value);
+        Ok(())
+    }
+
+    /// Sets all attributes from a Rust type.
+    pub fn replace<T: Serialize>(&mut self, state: &T) -> Result<()> {
+        self.value = to_value(state, &self.ty).map_err(Diagnostics::from)?;
+        Ok(())
+    }
+
+    fn attribute_type(&self, name: &str) -> Result<Type> {
+        match &self.ty {
+            Type::Object(object) => object.attribute(name).cloned().ok_or_else(|| no_attribute(name)),
+            _ => Err(no_attribute(name)),
+        }
+    }
+}
+
+fn located(error: ModelError, name: &str) -> ModelError {
+    error.inside(PathStep::Attribute(name.into()))
+}
+
+fn no_attribute(name: &str) -> Diagnostics {
+    Diagnostics::error("No such attribute", format!("The schema has no attribute {name:?}."))
+}
+
+pub(crate) fn object_of_nulls(ty: &Type) -> Value {
+    match ty {
+        Type::Object(object) => {
+            Value::object(object.iter().map(|(name, ty)| (name.clone(), Value::null(ty.clone()))))
+        }
+        other => Value::null(other.clone()),
+    }
+}

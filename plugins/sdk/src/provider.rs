@@ -1,0 +1,222 @@
+//! What a provider consists of.
+
+use std::any::Any;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use serde::de::DeserializeOwned;
+use wardian_value::Type;
+
+use crate::action::{Action, AnyAction, TypedAction};
+use crate::data_source::{AnyDataSource, DataSource, TypedDataSource};
+use crate::ephemeral::{AnyEphemeralResource, EphemeralResource, TypedEphemeralResource};
+use crate::list::{AnyListResource, ListResource, TypedListResource};
+use crate::resource::{AnyResource, Resource, TypedResource, Update};
+use crate::service::Service;
+use crate::{Function, Object, Result, Schema};
+
+/// A provider: its configuration, and all that it offers.
+///
+/// `Client` is what the provider makes of its configuration and what every
+/// operation gets by [`crate::Context::client`]; `()` for providers without one.
+pub struct Provider<Client: 'static = ()> {
+    pub(crate) parts: Parts,
+    client: PhantomData<fn(Client)>,
+}
+
+pub(crate) type Configure = Box<dyn Fn(Object) -> Result<Rc<dyn Any>>>;
+pub(crate) type Validate = Box<dyn Fn(&Object) -> Result<()>>;
+
+/// A provider without the type of its client.
+pub(crate) struct Parts {
+    pub(crate) name: String,
+    pub(crate) schema: Schemed<()>,
+    pub(crate) meta: Option<Schemed<()>>,
+    pub(crate) configure: Configure,
+    pub(crate) validate: Option<Validate>,
+    /// The client of providers that need no configuration.
+    pub(crate) client: Option<Rc<dyn Any>>,
+    pub(crate) resources: BTreeMap<String, Schemed<dyn AnyResource>>,
+    pub(crate) data_sources: BTreeMap<String, Schemed<dyn AnyDataSource>>,
+    pub(crate) ephemeral_resources: BTreeMap<String, Schemed<dyn AnyEphemeralResource>>,
+    pub(crate) list_resources: BTreeMap<String, Schemed<dyn AnyListResource>>,
+    pub(crate) actions: BTreeMap<String, Schemed<dyn AnyAction>>,
+    pub(crate) functions: BTreeMap<String, Function>,
+    pub(crate) duplicates: Vec<String>,
+}
+
+/// Something with a schema, which is made when it is first asked for.
+pub(crate) struct Schemed<T: ?Sized> {
+    make: fn(&T) -> Schema,
+    schema: OnceCell<(Schema, Type)>,
+    pub(crate) part: Box<T>,
+}
+
+impl<T: ?Sized> Schemed<T> {
+    fn new(part: Box<T>, make: fn(&T) -> Schema) -> Self {
+        Self { make, schema: OnceCell::new(), part }
+    }
+
+    fn both(&self) -> &(Schema, Type) {
+        self.schema.get_or_init(|| {
+            let schema = (self.make)(&self.part);
+            let ty = schema.ty();
+            (schema, ty)
+        })
+    }
+
+    pub(crate) fn schema(&self) -> &Schema {
+        &self.both().0
+    }
+
+    pub(crate) fn ty(&self) -> &Type {
+        &self.both().1
+    }
+}
+
+fn fixed(schema: Schema) -> Schemed<()> {
+    let ty = schema.ty();
+    Schemed { make: |()| Schema::new(), schema: OnceCell::from((schema, ty)), part: Box::new(()) }
+}
+
+impl Provider {
+    /// A provider that needs no configuration. The name is the one that its
+    /// resource types start with.
+    pub fn new(name: impl Into<String>) -> Self {
+        let client: Rc<dyn Any> = Rc::new(());
+        let configured = Rc::clone(&client);
+        Self::from_parts(
+            name.into(),
+            Schema::new(),
+            Box::new(move |_| Ok(Rc::clone(&configured))),
+            Some(client),
+        )
+    }
+}
+
+impl<Client: 'static> Provider<Client> {
+    /// A provider with a configuration, of which `configure` makes the client.
+    /// Fields of `Config` that may be unknown while planning are [`crate::Attr`]s.
+    pub fn configured<Config: DeserializeOwned>(
+        name: impl Into<String>,
+        schema: Schema,
+        configure: impl Fn(Config) -> Result<Client> + 'static,
+    ) -> Self {
+        let configure: Configure = Box::new(move |config| Ok(Rc::new(configure(config.decode()?)?)));
+        Self::from_parts(name.into(), schema, configure, None)
+    }
+
+    fn from_parts(name: String, schema: Schema, configure: Configure, client: Option<Rc<dyn Any>>) -> Self {
+        Self {
+            parts: Parts {
+                name,
+                schema: fixed(schema),
+                meta: None,
+                configure,
+                validate: None,
+                client,
+                resources: BTreeMap::new(),
+                data_sources: BTreeMap::new(),
+                ephemeral_resources: BTreeMap::new(),
+                list_resources: BTreeMap::new(),
+                actions: BTreeMap::new(),
+                functions: BTreeMap::new(),
+                duplicates: Vec::new(),
+            },
+            client: PhantomData,
+        }
+    }
+
+    /// Checks the provider's configuration beyond what each attribute's validators
+    /// check. It may hold unknown values.
+    #[must_use]
+    pub fn validate(mut self, validate: impl Fn(&Object) -> Result<()> + 'static) -> Self {
+        self.parts.validate = Some(Box::new(validate));
+        self
+    }
+
+    /// What a module may tell the provider about itself.
+    #[must_use]
+    pub fn meta(mut self, schema: Schema) -> Self {
+        self.parts.meta = Some(fixed(schema));
+        self
+    }
+
+    /// Adds a resource type whose objects never change in place.
+    #[must_use]
+    pub fn resource(self, name: &str, resource: impl Resource<Client>) -> Self {
+        self.any_resource(name, Box::new(TypedResource::new(resource)))
+    }
+
+    /// Adds a resource type whose objects can change in place.
+    #[must_use]
+    pub fn updatable_resource(self, name: &str, resource: impl Update<Client>) -> Self {
+        self.any_resource(name, Box::new(TypedResource::updatable(resource)))
+    }
+
+    fn any_resource(mut self, name: &str, resource: Box<dyn AnyResource>) -> Self {
+        let resource = Schemed::new(resource, |resource| resource.schema());
+        insert(&mut self.parts.resources, &mut self.parts.duplicates, name, resource);
+        self
+    }
+
+    /// Adds a type of data sources.
+    #[must_use]
+    pub fn data_source(mut self, name: &str, source: impl DataSource<Client>) -> Self {
+        let source: Box<dyn AnyDataSource> = Box::new(TypedDataSource { source, client: PhantomData });
+        let source = Schemed::new(source, |source| source.schema());
+        insert(&mut self.parts.data_sources, &mut self.parts.duplicates, name, source);
+        self
+    }
+
+    /// Adds a type of ephemeral resources.
+    #[must_use]
+    pub fn ephemeral_resource(mut self, name: &str, resource: impl EphemeralResource<Client>) -> Self {
+        let resource: Box<dyn AnyEphemeralResource> =
+            Box::new(TypedEphemeralResource { resource, client: PhantomData });
+        let resource = Schemed::new(resource, |resource| resource.schema());
+        insert(&mut self.parts.ephemeral_resources, &mut self.parts.duplicates, name, resource);
+        self
+    }
+
+    /// Adds the list of a resource type's objects, under the resource type's name.
+    #[must_use]
+    pub fn list_resource(mut self, name: &str, list: impl ListResource<Client>) -> Self {
+        let list: Box<dyn AnyListResource> = Box::new(TypedListResource { list, client: PhantomData });
+        let list = Schemed::new(list, |list| list.schema());
+        insert(&mut self.parts.list_resources, &mut self.parts.duplicates, name, list);
+        self
+    }
+
+    /// Adds a type of actions.
+    #[must_use]
+    pub fn action(mut self, name: &str, action: impl Action<Client>) -> Self {
+        let action: Box<dyn AnyAction> = Box::new(TypedAction { action, client: PhantomData });
+        let action = Schemed::new(action, |action| action.schema());
+        insert(&mut self.parts.actions, &mut self.parts.duplicates, name, action);
+        self
+    }
+
+    /// Adds a function.
+    #[must_use]
+    pub fn function(mut self, function: Function) -> Self {
+        let name = function.name.clone();
+        insert(&mut self.parts.functions, &mut self.parts.duplicates, &name, function);
+        self
+    }
+}
+
+fn insert<T>(all: &mut BTreeMap<String, T>, duplicates: &mut Vec<String>, name: &str, part: T) {
+    if all.insert(name.to_owned(), part).is_some() {
+        duplicates.push(name.to_owned());
+    }
+}
+
+/// A provider as it answers requests, whatever the type of its client.
+impl<Client: 'static> From<Provider<Client>> for Service {
+    fn from(provider: Provider<Client>) -> Self {
+        Self::new(provider.parts)
+    }
+}

@@ -1,0 +1,113 @@
+//! What a provider, resource, data source, ephemeral resource or action is
+//! configured with.
+
+mod attribute;
+mod block;
+mod wire;
+
+use wardian_value::Type;
+
+pub use attribute::{Attribute, Nesting};
+pub(crate) use attribute::{Deprecation, Shape};
+pub use block::{Block, BlockNesting};
+pub(crate) use wire::{deprecation, description, schema_record};
+
+/// A schema: attributes and nested blocks, with a version for stored states.
+///
+/// ```
+/// use wardian_sdk::{Attribute, Block, Schema};
+///
+/// let schema = Schema::new()
+///     .description("A server.")
+///     .attribute(Attribute::string("name").required().force_new())
+///     .attribute(Attribute::string("id").computed().use_state_for_unknown())
+///     .block(Block::list("disk").max(4).attribute(Attribute::integer("size").required()));
+/// # assert_eq!(schema.version_number(), 0);
+/// ```
+#[derive(Debug, Default)]
+pub struct Schema {
+    version: i64,
+    pub(crate) root: Root,
+}
+
+/// The contents of a schema or block.
+#[derive(Debug, Default)]
+pub(crate) struct Root {
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) description: String,
+    pub(crate) deprecation: Deprecation,
+}
+
+impl Schema {
+    /// A schema without attributes, of version 0.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same as [`Schema::new`], for those who look for a builder.
+    pub fn builder() -> Self {
+        Self::new()
+    }
+
+    /// The version that states are stored with. Raise it together with an
+    /// [`crate::Upgrader`] when stored states have to be changed.
+    #[must_use]
+    pub fn version(mut self, version: i64) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// What it is for, in Markdown.
+    #[must_use]
+    pub fn description(mut self, text: impl Into<String>) -> Self {
+        self.root.description = text.into();
+        self
+    }
+
+    /// It should no longer be used; the text says what to do instead.
+    #[must_use]
+    pub fn deprecated(mut self, text: impl Into<String>) -> Self {
+        self.root.deprecation = Deprecation::Message(text.into());
+        self
+    }
+
+    /// Adds an attribute.
+    #[must_use]
+    pub fn attribute(mut self, attribute: Attribute) -> Self {
+        self.root.attributes.push(attribute);
+        self
+    }
+
+    /// Adds attributes.
+    #[must_use]
+    pub fn attributes(mut self, attributes: impl IntoIterator<Item = Attribute>) -> Self {
+        self.root.attributes.extend(attributes);
+        self
+    }
+
+    /// Adds a kind of nested block.
+    #[must_use]
+    pub fn block(mut self, block: Block) -> Self {
+        self.root.blocks.push(block);
+        self
+    }
+
+    /// The version that states are stored with.
+    pub fn version_number(&self) -> i64 {
+        self.version
+    }
+
+    /// The type of values of this schema.
+    pub fn ty(&self) -> Type {
+        self.root.ty()
+    }
+}
+
+impl Root {
+    pub(crate) fn ty(&self) -> Type {
+        let attributes = self.attributes.iter().map(|a| (a.name.as_str(), a.ty()));
+        let blocks = self.blocks.iter().map(|b| (b.name.as_str(), b.ty()));
+        Type::object(attributes.chain(blocks))
+    }
+}

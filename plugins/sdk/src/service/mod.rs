@@ -1,0 +1,159 @@
+//! The request path: from the interface's records to an author's operation and
+//! back. It is the same in a component and in a unit test.
+
+mod action;
+mod data_source;
+mod ephemeral;
+mod function;
+mod identity;
+mod list;
+mod metadata;
+mod resource;
+mod resource_import;
+mod wire;
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use wardian_value::{Type, Value};
+
+use crate::bindings::exports::wardian::plugin::provider as protocol;
+use crate::bindings::wardian::plugin::types;
+use crate::check::{Allowed, check};
+use crate::context::Call;
+use crate::provider::{Parts, Schemed};
+use crate::{Diagnostic, Diagnostics, Object, Result, codec};
+
+pub(crate) use list::ListCursor;
+pub(crate) use wire::diagnostics_record;
+
+/// A provider as it answers requests.
+pub struct Service {
+    pub(crate) parts: Parts,
+    client: RefCell<Option<Rc<dyn Any>>>,
+}
+
+impl Service {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let client = RefCell::new(parts.client.clone());
+        Self { parts, client }
+    }
+
+    /// A call for an operation that may reach out, and so needs the client.
+    fn call(&self, state_type: &Type) -> Result<Call> {
+        let client = self.client.borrow().clone().ok_or_else(|| {
+            Diagnostics::error(
+                "Provider not configured",
+                format!(
+                    "The provider {:?} was asked for an operation before it was configured.",
+                    self.parts.name
+                ),
+            )
+        })?;
+        Ok(Call::new(client, state_type.clone()))
+    }
+
+    /// A call for an operation that no configuration is needed for.
+    fn call_unconfigured(&self, state_type: &Type) -> Call {
+        let client = self.client.borrow().clone().unwrap_or_else(|| Rc::new(()));
+        Call::new(client, state_type.clone())
+    }
+
+    fn meta(&self, bytes: &[u8]) -> Result<Option<Object>> {
+        self.parts.meta.as_ref().map_or(Ok(None), |meta| object(bytes, meta.ty(), "provider_meta"))
+    }
+
+    /// Checks the provider's configuration.
+    pub(crate) fn validate_provider_config(&self, config: &[u8]) -> Vec<types::Diagnostic> {
+        let schema = &self.parts.schema;
+        let validate = |config: &Object| self.parts.validate.as_ref().map_or(Ok(()), |check| check(config));
+        let capabilities =
+            types::ClientCapabilities { deferral_allowed: false, write_only_attributes_allowed: true };
+        diagnostics_record(checked(schema, config, capabilities, validate))
+    }
+
+    /// Configures this instance.
+    pub(crate) fn configure_provider(
+        &self,
+        request: &protocol::ConfigureProviderRequest,
+    ) -> Vec<types::Diagnostic> {
+        diagnostics_record(self.configured(&request.config).err().unwrap_or_default())
+    }
+
+    fn configured(&self, config: &[u8]) -> Result<()> {
+        let ty = self.parts.schema.ty();
+        let config = object(config, ty, "configuration")?.unwrap_or_else(|| Object::of_nulls(ty.clone()));
+        let client = (self.parts.configure)(config)?;
+        *self.client.borrow_mut() = Some(client);
+        Ok(())
+    }
+}
+
+/// Checks a configuration by its schema and then by its author.
+fn checked<T: ?Sized>(
+    schemed: &Schemed<T>,
+    config: &[u8],
+    capabilities: types::ClientCapabilities,
+    validate: impl FnOnce(&Object) -> Result<()>,
+) -> Diagnostics {
+    let config = match object(config, schemed.ty(), "configuration") {
+        Ok(Some(config)) => config,
+        Ok(None) => return Diagnostics::new(),
+        Err(errors) => return errors,
+    };
+    let allowed = Allowed { write_only: capabilities.write_only_attributes_allowed };
+    let mut diagnostics = check(schemed.schema(), config.as_value(), allowed);
+    diagnostics.append(validate(&config).err().unwrap_or_default());
+    diagnostics
+}
+
+/// The part of that name, or an error that says there is none.
+fn find<'a, T>(all: &'a std::collections::BTreeMap<String, T>, name: &str, kind: &str) -> Result<&'a T> {
+    all.get(name).ok_or_else(|| {
+        Diagnostics::error(
+            format!("Unknown {kind}"),
+            format!("The provider has no {kind} of the name {name:?}."),
+        )
+    })
+}
+
+fn value(bytes: &[u8], ty: &Type, what: &str) -> Result<Value> {
+    codec::decode(bytes, ty)
+        .map_err(|error| Diagnostic::error(format!("Unable to read the {what}"), error).into())
+}
+
+/// A known object; `None` for a null.
+fn object(bytes: &[u8], ty: &Type, what: &str) -> Result<Option<Object>> {
+    let value = value(bytes, ty, what)?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    if !value.is_known() {
+        return Err(Diagnostics::error(
+            format!("Unable to read the {what}"),
+            "The object itself is not known.",
+        ));
+    }
+    Ok(Some(Object::new(value, ty.clone())))
+}
+
+fn bytes(value: &Value, ty: &Type) -> Result<Vec<u8>> {
+    codec::encode(value, ty)
+        .map_err(|error| Diagnostics::error("Provider's answer does not fit its schema", error))
+}
+
+fn null(ty: &Type) -> Vec<u8> {
+    // A null of any type is one byte; that no bytes mean the same is a last resort.
+    codec::encode(&Value::null(ty.clone()), ty).unwrap_or_default()
+}
+
+fn deferred(call: &Call) -> Option<types::DeferredReason> {
+    use crate::DeferredReason;
+    call.deferred.map(|reason| match reason {
+        DeferredReason::Unknown => types::DeferredReason::Unknown,
+        DeferredReason::ResourceConfigUnknown => types::DeferredReason::ResourceConfigUnknown,
+        DeferredReason::ProviderConfigUnknown => types::DeferredReason::ProviderConfigUnknown,
+        DeferredReason::AbsentPrerequisite => types::DeferredReason::AbsentPrerequisite,
+    })
+}

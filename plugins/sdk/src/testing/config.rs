@@ -1,0 +1,111 @@
+//! Configurations as tests write them.
+
+use serde_json::Value as Json;
+use wardian_value::{Str, Value};
+
+use crate::schema::{Block, BlockNesting, Root};
+use crate::{Diagnostics, Result, Schema};
+
+/// A configuration: JSON in which absent attributes are null, and the names of
+/// attributes that are not known yet.
+#[derive(Clone, Debug)]
+pub struct Config {
+    json: Json,
+    unknown: Vec<String>,
+}
+
+/// A configuration of JSON; `config(json!({})).unknown("name")`.
+pub fn config(json: Json) -> Config {
+    Config { json, unknown: Vec::new() }
+}
+
+impl Config {
+    /// The same with an attribute of the root object not known yet.
+    #[must_use]
+    pub fn unknown(mut self, name: &str) -> Self {
+        self.unknown.push(name.to_owned());
+        self
+    }
+
+    pub(super) fn value(&self, schema: &Schema) -> Result<Value> {
+        let value = contents(&schema.root, &self.json)?;
+        let mut parts = value.as_mapping().cloned().unwrap_or_default();
+        for name in &self.unknown {
+            let ty = parts.get(name.as_str()).map(|part| part.ty().clone());
+            let ty = ty.ok_or_else(|| Diagnostics::error("Unsupported argument", name.clone()))?;
+            parts.insert(Str::new(name), Value::unknown(ty));
+        }
+        Ok(Value::object(parts))
+    }
+}
+
+impl From<Json> for Config {
+    fn from(json: Json) -> Self {
+        config(json)
+    }
+}
+
+fn contents(root: &Root, json: &Json) -> Result<Value> {
+    let Json::Object(given) = json else {
+        return Err(Diagnostics::error("Configuration is not an object", json.to_string()));
+    };
+    let is_known = |name: &str| {
+        root.attributes.iter().any(|a| a.name == name) || root.blocks.iter().any(|block| block.name == name)
+    };
+    if let Some(name) = given.keys().find(|name| !is_known(name)) {
+        return Err(Diagnostics::error("Unsupported argument", name.clone()));
+    }
+    let mut parts = Vec::new();
+    for attribute in &root.attributes {
+        let json = given.get(&attribute.name).unwrap_or(&Json::Null);
+        let value = match attribute.ty() {
+            wardian_value::Type::Dynamic => dynamic(json),
+            ty => crate::stored::from_json(json, &ty)?,
+        };
+        parts.push((Str::new(&attribute.name), value));
+    }
+    for block in &root.blocks {
+        let value = match given.get(&block.name) {
+            Some(json) => blocks(block, json)?,
+            None => block.empty_value(),
+        };
+        parts.push((Str::new(&block.name), value));
+    }
+    Ok(Value::object(parts))
+}
+
+fn blocks(block: &Block, json: &Json) -> Result<Value> {
+    let each = |json: &Json| contents(&block.contents, json);
+    match (block.nesting, json) {
+        (BlockNesting::List | BlockNesting::Set, Json::Array(all)) => {
+            let elements = all.iter().map(each).collect::<Result<Vec<_>>>()?;
+            Ok(match block.ty() {
+                wardian_value::Type::Set(element) => Value::set((*element).clone(), elements),
+                wardian_value::Type::List(element) => Value::list((*element).clone(), elements),
+                _ => Value::tuple(elements),
+            })
+        }
+        (BlockNesting::Map, Json::Object(all)) => {
+            let elements =
+                all.iter().map(|(key, json)| Ok((Str::new(key), each(json)?))).collect::<Result<Vec<_>>>()?;
+            Ok(match block.ty() {
+                wardian_value::Type::Map(element) => Value::map((*element).clone(), elements),
+                _ => Value::object(elements),
+            })
+        }
+        _ => each(json),
+    }
+}
+
+/// As a configuration would give it: arrays are tuples, objects are objects.
+fn dynamic(json: &Json) -> Value {
+    match json {
+        Json::Null => Value::null(wardian_value::Type::Dynamic),
+        Json::Bool(value) => Value::bool(*value),
+        Json::Number(number) => wardian_value::Number::parse(&number.to_string())
+            .map_or_else(|_| Value::null(wardian_value::Type::Number), Value::number),
+        Json::String(text) => Value::string(text.as_str()),
+        Json::Array(all) => Value::tuple(all.iter().map(dynamic)),
+        Json::Object(all) => Value::object(all.iter().map(|(key, json)| (key.as_str(), dynamic(json)))),
+    }
+}

@@ -1,0 +1,457 @@
+//! The host's part in a test.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+use wardian_value::{Path, PathStep, Type, Value};
+
+use super::config::Config;
+use super::{contract, proposed};
+use crate::bindings::exports::wardian::plugin::provider as protocol;
+use crate::bindings::wardian::plugin::types;
+use crate::provider::Schemed;
+use crate::service::Service;
+use crate::{Diagnostic, Diagnostics, FunctionError, Object, Severity, codec};
+
+/// A provider under test; see the module.
+pub struct ProviderHarness {
+    service: Service,
+}
+
+/// An object as a host would store it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    object: Object,
+    private: Vec<u8>,
+    identity: Option<Vec<u8>>,
+    /// Warnings of the operation that it comes from.
+    pub warnings: Diagnostics,
+}
+
+impl State {
+    /// An attribute as a Rust type.
+    ///
+    /// # Panics
+    ///
+    /// If it is not of that type.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "fails the test that asked")]
+    pub fn get<T: DeserializeOwned>(&self, name: &str) -> T {
+        match self.object.get(name) {
+            Ok(value) => value,
+            Err(errors) => panic!("{errors}"),
+        }
+    }
+
+    /// The object.
+    pub fn object(&self) -> &Object {
+        &self.object
+    }
+
+    /// The private bytes.
+    pub fn private(&self) -> &[u8] {
+        &self.private
+    }
+}
+
+/// What a plan would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing: the object is as configured.
+    NoOp,
+    /// Create an object.
+    Create,
+    /// Change it in place.
+    Update,
+    /// Destroy it and create another.
+    Replace,
+    /// Destroy it.
+    Delete,
+}
+
+/// A plan, to be looked at and applied.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// What it would do.
+    pub action: Action,
+    /// The object as planned; `None` for a destroy.
+    pub object: Option<Object>,
+    /// Paths whose change needs a new object.
+    pub requires_replace: Vec<Path>,
+    /// Warnings of the plan.
+    pub warnings: Diagnostics,
+    type_name: String,
+    config: Value,
+    prior: Option<State>,
+    private: Vec<u8>,
+    identity: Option<Vec<u8>>,
+}
+
+/// An operation failed.
+#[derive(Clone, PartialEq)]
+pub struct Failed {
+    /// Errors and warnings.
+    pub diagnostics: Diagnostics,
+    /// What a host would store: the prior state, or what the operation said had
+    /// happened.
+    pub state: Option<State>,
+}
+
+impl fmt::Debug for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.diagnostics)
+    }
+}
+
+impl From<Diagnostics> for Failed {
+    fn from(diagnostics: Diagnostics) -> Self {
+        Self { diagnostics, state: None }
+    }
+}
+
+const CLIENT: types::ClientCapabilities =
+    types::ClientCapabilities { deferral_allowed: false, write_only_attributes_allowed: true };
+
+impl ProviderHarness {
+    /// Takes a provider under test.
+    pub fn new(provider: impl Into<Service>) -> Self {
+        Self { service: provider.into() }
+    }
+
+    /// Validates and applies the provider's configuration.
+    pub fn configure(&self, config: impl Into<Config>) -> Result<(), Failed> {
+        let (bytes, _) = self.config_bytes(&self.service.parts.schema, &config.into())?;
+        passed(self.service.validate_provider_config(&bytes))?;
+        let request = protocol::ConfigureProviderRequest {
+            terraform_version: "1.14.0".into(),
+            config: bytes,
+            client_capabilities: CLIENT,
+        };
+        passed(self.service.configure_provider(&request)).map(drop)
+    }
+
+    /// Validates a resource's configuration and answers with all diagnostics.
+    pub fn validate(&self, type_name: &str, config: impl Into<Config>) -> Diagnostics {
+        let checked = self.resource(type_name).and_then(|resource| {
+            let (config, _) = self.config_bytes(resource, &config.into())?;
+            Ok(self.service.validate_resource(&validation(type_name, config)))
+        });
+        checked.map_or_else(|failed| failed.diagnostics, diagnostics)
+    }
+
+    /// Plans what the configuration asks for, from a prior state or from nothing.
+    pub fn plan(
+        &self,
+        type_name: &str,
+        prior: Option<&State>,
+        config: impl Into<Config>,
+    ) -> Result<Planned, Failed> {
+        let resource = self.resource(type_name)?;
+        let (bytes, config) = self.config_bytes(resource, &config.into())?;
+        passed(self.service.validate_resource(&validation(type_name, bytes)))?;
+        let first = self.plan_once(type_name, prior, config.clone())?;
+        if first.action != Action::Replace {
+            return Ok(first);
+        }
+        let again = self.plan_once(type_name, None, config)?;
+        Ok(Planned {
+            action: Action::Replace,
+            requires_replace: first.requires_replace,
+            prior: first.prior,
+            ..again
+        })
+    }
+
+    /// Plans to destroy an object.
+    pub fn plan_destroy(&self, type_name: &str, prior: &State) -> Result<Planned, Failed> {
+        let resource = self.resource(type_name)?;
+        self.plan_once(type_name, Some(prior), Value::null(resource.ty().clone()))
+    }
+
+    fn plan_once(&self, type_name: &str, prior: Option<&State>, config: Value) -> Result<Planned, Failed> {
+        let resource = self.resource(type_name)?;
+        let ty = resource.ty();
+        let schema = resource.schema();
+        let prior_value =
+            prior.map_or_else(|| Value::null(ty.clone()), |state| state.object.as_value().clone());
+        let proposed = if config.is_null() {
+            config.clone()
+        } else {
+            proposed::proposed_new(&schema.root, &prior_value, &config)
+        };
+        let response = self.service.plan_resource(&protocol::PlanResourceChangeRequest {
+            type_name: type_name.to_owned(),
+            prior_state: encode(&prior_value, ty)?,
+            proposed_new_state: encode(&proposed, ty)?,
+            config: encode(&config, ty)?,
+            prior_private: prior.map(|state| state.private.clone()).unwrap_or_default(),
+            provider_meta: Vec::new(),
+            client_capabilities: CLIENT,
+            prior_identity: prior.and_then(|state| state.identity.clone()),
+        });
+        let warnings = passed(response.diagnostics)?;
+        let planned = decode(&response.planned_state, ty)?;
+        if !config.is_null() {
+            contract::plan_honours(schema, &config, &prior_value, &planned)?;
+        }
+        let requires_replace: Vec<Path> = response
+            .requires_replace
+            .iter()
+            .map(|steps| path(steps))
+            .filter(|path| !prior_value.is_null() && path.apply(&prior_value) != path.apply(&planned))
+            .collect();
+        let action = match (prior_value.is_null(), planned.is_null()) {
+            (true, true) => Action::NoOp,
+            (true, false) => Action::Create,
+            (false, true) => Action::Delete,
+            _ if planned == prior_value => Action::NoOp,
+            _ if requires_replace.is_empty() => Action::Update,
+            _ => Action::Replace,
+        };
+        Ok(Planned {
+            action,
+            object: (!planned.is_null()).then(|| Object::new(planned, ty.clone())),
+            requires_replace,
+            warnings,
+            type_name: type_name.to_owned(),
+            config,
+            prior: prior.cloned(),
+            private: response.planned_private,
+            identity: response.planned_identity,
+        })
+    }
+
+    /// Carries out a plan. `None` once the object is destroyed.
+    pub fn apply(&self, plan: &Planned) -> Result<Option<State>, Failed> {
+        match plan.action {
+            Action::NoOp => Ok(plan.prior.clone()),
+            Action::Replace => {
+                if let Some(prior) = &plan.prior {
+                    self.delete(&plan.type_name, prior)?;
+                }
+                self.apply_once(plan, None)
+            }
+            _ => self.apply_once(plan, plan.prior.as_ref()),
+        }
+    }
+
+    fn apply_once(&self, plan: &Planned, prior: Option<&State>) -> Result<Option<State>, Failed> {
+        let resource = self.resource(&plan.type_name)?;
+        let ty = resource.ty();
+        let planned =
+            plan.object.as_ref().map_or_else(|| Value::null(ty.clone()), |object| object.as_value().clone());
+        let prior_value =
+            prior.map_or_else(|| Value::null(ty.clone()), |state| state.object.as_value().clone());
+        let response = self.service.apply_resource(&protocol::ApplyResourceChangeRequest {
+            type_name: plan.type_name.clone(),
+            prior_state: encode(&prior_value, ty)?,
+            planned_state: encode(&planned, ty)?,
+            config: encode(&plan.config, ty)?,
+            planned_private: plan.private.clone(),
+            provider_meta: Vec::new(),
+            planned_identity: plan.identity.clone(),
+        });
+        let new = decode(&response.new_state, ty)?;
+        let diagnostics = diagnostics(response.diagnostics);
+        let state = (!new.is_null()).then(|| State {
+            object: Object::new(new.clone(), ty.clone()),
+            private: response.private,
+            identity: response.new_identity,
+            warnings: diagnostics.clone(),
+        });
+        if diagnostics.has_errors() {
+            return Err(Failed { diagnostics, state });
+        }
+        contract::apply_honours(&planned, &new)?;
+        Ok(state)
+    }
+
+    /// Plans and applies a create.
+    pub fn create(&self, type_name: &str, config: impl Into<Config>) -> Result<State, Failed> {
+        let plan = self.plan(type_name, None, config)?;
+        self.apply(&plan)?.ok_or_else(|| Diagnostics::error("Nothing was created", "").into())
+    }
+
+    /// Plans and applies a change of an object, whether in place or not.
+    pub fn update(&self, type_name: &str, prior: &State, config: impl Into<Config>) -> Result<State, Failed> {
+        let plan = self.plan(type_name, Some(prior), config)?;
+        self.apply(&plan)?.ok_or_else(|| Diagnostics::error("Nothing is left", "").into())
+    }
+
+    /// Plans and applies a destroy.
+    pub fn delete(&self, type_name: &str, prior: &State) -> Result<(), Failed> {
+        let plan = self.plan_destroy(type_name, prior)?;
+        self.apply(&plan).map(drop)
+    }
+
+    /// Reads an object; `None` if it is gone.
+    pub fn read(&self, type_name: &str, state: &State) -> Result<Option<State>, Failed> {
+        let resource = self.resource(type_name)?;
+        let ty = resource.ty();
+        let response = self.service.read_resource(&protocol::ReadResourceRequest {
+            type_name: type_name.to_owned(),
+            current_state: encode(state.object.as_value(), ty)?,
+            private: state.private.clone(),
+            provider_meta: Vec::new(),
+            client_capabilities: CLIENT,
+            current_identity: state.identity.clone(),
+        });
+        let warnings = passed(response.diagnostics)?;
+        let read = decode(&response.new_state, ty)?;
+        Ok((!read.is_null()).then(|| State {
+            object: Object::new(read, ty.clone()),
+            private: response.private,
+            identity: response.new_identity,
+            warnings,
+        }))
+    }
+
+    /// Imports an object by an identifier and reads it.
+    pub fn import(&self, type_name: &str, id: &str) -> Result<State, Failed> {
+        let resource = self.resource(type_name)?;
+        let ty = resource.ty();
+        let mut response = self.service.import_resource(&protocol::ImportResourceStateRequest {
+            type_name: type_name.to_owned(),
+            target: protocol::ImportTarget::Id(id.to_owned()),
+            client_capabilities: CLIENT,
+        });
+        let warnings = passed(response.diagnostics)?;
+        let Some(imported) = response.imported_resources.pop() else {
+            return Err(Diagnostics::error("Import returned no resources", "").into());
+        };
+        let state = State {
+            object: Object::new(decode(&imported.state, ty)?, ty.clone()),
+            private: imported.private,
+            identity: imported.identity,
+            warnings,
+        };
+        self.read(type_name, &state)?
+            .ok_or_else(|| Diagnostics::error("Cannot import non-existent remote object", id).into())
+    }
+
+    /// Takes an object from a state file: JSON, stored with a schema version.
+    pub fn stored(&self, type_name: &str, version: i64, json: &Json) -> Result<State, Failed> {
+        let resource = self.resource(type_name)?;
+        let ty = resource.ty();
+        let response = self.service.upgrade_state(&protocol::UpgradeResourceStateRequest {
+            type_name: type_name.to_owned(),
+            version,
+            raw_state: types::RawState::Json(json.to_string().into_bytes()),
+        });
+        let warnings = passed(response.diagnostics)?;
+        let object = Object::new(decode(&response.upgraded_state, ty)?, ty.clone());
+        Ok(State { object, private: Vec::new(), identity: None, warnings })
+    }
+
+    /// Validates and reads a data source.
+    pub fn data(&self, type_name: &str, config: impl Into<Config>) -> Result<Object, Failed> {
+        let source = self.service.parts.data_sources.get(type_name);
+        let source = source.ok_or_else(|| Diagnostics::error("Unknown data source", type_name))?;
+        let (config, _) = self.config_bytes(source, &config.into())?;
+        passed(self.service.validate_data_source(&validation(type_name, config.clone())))?;
+        let response = self.service.read_data_source(&protocol::ReadDataSourceRequest {
+            type_name: type_name.to_owned(),
+            config,
+            provider_meta: Vec::new(),
+            client_capabilities: CLIENT,
+        });
+        passed(response.diagnostics)?;
+        Ok(Object::new(decode(&response.state, source.ty())?, source.ty().clone()))
+    }
+
+    /// Validates and opens an ephemeral resource, and closes it again.
+    pub fn open(&self, type_name: &str, config: impl Into<Config>) -> Result<Object, Failed> {
+        let resource = self.service.parts.ephemeral_resources.get(type_name);
+        let resource = resource.ok_or_else(|| Diagnostics::error("Unknown ephemeral resource", type_name))?;
+        let (config, _) = self.config_bytes(resource, &config.into())?;
+        passed(self.service.validate_ephemeral(&validation(type_name, config.clone())))?;
+        let response = self.service.open_ephemeral(&protocol::OpenEphemeralResourceRequest {
+            type_name: type_name.to_owned(),
+            config,
+            client_capabilities: CLIENT,
+        });
+        passed(response.diagnostics)?;
+        let opened = Object::new(decode(&response.result, resource.ty())?, resource.ty().clone());
+        passed(self.service.close_ephemeral(type_name, response.private))?;
+        Ok(opened)
+    }
+
+    /// Calls a function.
+    pub fn call(&self, name: &str, arguments: &[Value]) -> Result<Value, FunctionError> {
+        let Some(function) = self.service.parts.functions.get(name) else {
+            return Err(FunctionError::new("unknown function"));
+        };
+        let signature = &function.signature;
+        let parameters = signature.parameters.iter().chain(signature.variadic.iter().cycle());
+        let encoded = arguments
+            .iter()
+            .zip(parameters)
+            .map(|(argument, parameter)| codec::encode(argument, &parameter.ty).map_err(FunctionError::new))
+            .collect::<Result<Vec<_>, _>>()?;
+        let answer = self
+            .service
+            .call_function(name, &encoded)
+            .map_err(|error| FunctionError { text: error.text, argument: error.function_argument })?;
+        codec::decode(&answer, &signature.returns).map_err(FunctionError::new)
+    }
+
+    fn resource(&self, type_name: &str) -> Result<&Schemed<dyn crate::resource::AnyResource>, Failed> {
+        let resource = self.service.parts.resources.get(type_name);
+        Ok(resource.ok_or_else(|| Diagnostics::error("Unknown resource", type_name))?)
+    }
+
+    fn config_bytes<T: ?Sized>(
+        &self,
+        part: &Schemed<T>,
+        config: &Config,
+    ) -> Result<(Vec<u8>, Value), Failed> {
+        let value = config.value(part.schema())?;
+        Ok((encode(&value, part.ty())?, value))
+    }
+}
+
+fn validation(type_name: &str, config: Vec<u8>) -> protocol::ValidateConfigRequest {
+    protocol::ValidateConfigRequest { type_name: type_name.to_owned(), config, client_capabilities: CLIENT }
+}
+
+fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, Diagnostics> {
+    codec::encode(value, ty).map_err(|error| Diagnostics::error("Value does not fit the schema", error))
+}
+
+fn decode(bytes: &[u8], ty: &Type) -> Result<Value, Diagnostics> {
+    codec::decode(bytes, ty).map_err(|error| Diagnostics::error("Answer does not fit the schema", error))
+}
+
+/// Warnings, or the failure.
+fn passed(records: Vec<types::Diagnostic>) -> Result<Diagnostics, Failed> {
+    let diagnostics = diagnostics(records);
+    if diagnostics.has_errors() { Err(diagnostics.into()) } else { Ok(diagnostics) }
+}
+
+fn diagnostics(records: Vec<types::Diagnostic>) -> Diagnostics {
+    records
+        .into_iter()
+        .map(|record| Diagnostic {
+            severity: match record.severity {
+                types::Severity::Error => Severity::Error,
+                types::Severity::Warning => Severity::Warning,
+            },
+            summary: record.summary,
+            detail: record.detail,
+            path: record.attribute.as_deref().map(path),
+        })
+        .collect()
+}
+
+fn path(steps: &[types::PathStep]) -> Path {
+    steps
+        .iter()
+        .map(|step| match step {
+            types::PathStep::AttributeName(name) => PathStep::Attribute(name.as_str().into()),
+            types::PathStep::ElementKeyString(key) => PathStep::Key(key.as_str().into()),
+            types::PathStep::ElementKeyInt(index) => PathStep::Index(u64::try_from(*index).unwrap_or(0)),
+        })
+        .collect::<Vec<_>>()
+        .into()
+}

@@ -1,0 +1,127 @@
+//! How long operations may take, as the person configures it.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::duration::GoDuration;
+use crate::{Attribute, Block, Diagnostic, Diagnostics, Result, validate};
+
+/// The `timeouts` of a resource: an optional nested attribute or block with a
+/// duration for each operation, such as `"30m"`.
+///
+/// In a state it is a field `timeouts: Option<Timeouts>`; in an operation
+/// `Timeouts::create(state.timeouts.as_ref(), default)?` gives its [`Deadline`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timeouts {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    create: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    read: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    update: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    delete: Option<String>,
+}
+
+impl Timeouts {
+    /// The nested attribute `timeouts = { create = "30m" }` for these operations (of
+    /// `create`, `read`, `update`, `delete`).
+    pub fn attribute(operations: &[&str]) -> Attribute {
+        Attribute::nested("timeouts", members(operations))
+    }
+
+    /// The block `timeouts { create = "30m" }` for these operations.
+    pub fn block(operations: &[&str]) -> Block {
+        Block::single("timeouts").attributes(members(operations))
+    }
+
+    /// When a create has to be done.
+    pub fn create(timeouts: Option<&Self>, default: Duration) -> Result<Deadline> {
+        deadline(timeouts.and_then(|t| t.create.as_deref()), "create", default)
+    }
+
+    /// When a read has to be done.
+    pub fn read(timeouts: Option<&Self>, default: Duration) -> Result<Deadline> {
+        deadline(timeouts.and_then(|t| t.read.as_deref()), "read", default)
+    }
+
+    /// When an update has to be done.
+    pub fn update(timeouts: Option<&Self>, default: Duration) -> Result<Deadline> {
+        deadline(timeouts.and_then(|t| t.update.as_deref()), "update", default)
+    }
+
+    /// When a delete has to be done.
+    pub fn delete(timeouts: Option<&Self>, default: Duration) -> Result<Deadline> {
+        deadline(timeouts.and_then(|t| t.delete.as_deref()), "delete", default)
+    }
+}
+
+fn members(operations: &[&str]) -> Vec<Attribute> {
+    let duration = validate::custom(|value| {
+        let text = value.as_str().unwrap_or_default();
+        match GoDuration::parse(text).map(GoDuration::to_std) {
+            Ok(Some(_)) => Ok(()),
+            Ok(None) => Err("must not be negative".to_owned()),
+            Err(error) => Err(format!("must be a duration such as \"30s\" or \"2h45m\" ({error})")),
+        }
+    });
+    let duration = std::rc::Rc::new(duration);
+    operations
+        .iter()
+        .map(|operation| {
+            let duration = std::rc::Rc::clone(&duration);
+            Attribute::string(*operation)
+                .description(format!("How long {operation} may take, such as `30s` or `2h45m`."))
+                .validate(validate::any(move |check, diagnostics| duration.run(check, diagnostics)))
+        })
+        .collect()
+}
+
+fn deadline(text: Option<&str>, operation: &str, default: Duration) -> Result<Deadline> {
+    let Some(text) = text else { return Ok(Deadline::after(default)) };
+    let parsed = GoDuration::parse(text).map(GoDuration::to_std);
+    match parsed {
+        Ok(Some(duration)) => Ok(Deadline::after(duration)),
+        _ => Err(Diagnostic::error("Invalid timeout", format!("The timeout of {operation} is {text:?}."))
+            .at_attribute("timeouts")
+            .into()),
+    }
+}
+
+/// A moment by which an operation has to be done.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    start: Instant,
+    allowed: Duration,
+}
+
+impl Deadline {
+    /// So long from now.
+    pub fn after(allowed: Duration) -> Self {
+        Self { start: Instant::now(), allowed }
+    }
+
+    /// What is left of the time.
+    pub fn remaining(&self) -> Duration {
+        self.allowed.saturating_sub(self.start.elapsed())
+    }
+
+    /// An error once the time is over: "timeout while `doing`".
+    pub fn check(&self, doing: &str) -> Result<()> {
+        if self.remaining().is_zero() { Err(self.over(doing)) } else { Ok(()) }
+    }
+
+    /// Waits, but not beyond the deadline, which then is an error.
+    pub fn sleep(&self, duration: Duration, doing: &str) -> Result<()> {
+        let remaining = self.remaining();
+        std::thread::sleep(duration.min(remaining));
+        if duration < remaining { Ok(()) } else { Err(self.over(doing)) }
+    }
+
+    fn over(&self, doing: &str) -> Diagnostics {
+        let allowed =
+            GoDuration::from_nanoseconds(i64::try_from(self.allowed.as_nanos()).unwrap_or(i64::MAX));
+        Diagnostics::error("Timeout", format!("It took longer than {allowed} while {doing}."))
+    }
+}
