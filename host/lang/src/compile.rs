@@ -18,24 +18,48 @@ use crate::node::{Call, For, Item, Key, Kind, Node, Operator, Target};
 use crate::syntax::{syntax_error, tolerant};
 use crate::{Diagnostic, Diagnostics, Expression, SourceFile, Span};
 
-/// Compiles the expression that is the text of a span.
+/// Compiles the expression that is the text of a span. White space and comments
+/// may stand around it.
 pub(crate) fn expression_at(span: &Span) -> Result<Expression, Diagnostics> {
-    let parsed = tolerant(span.text(), |text| {
-        // Whoever writes an expression alone may put line breaks around it.
-        let trimmed = text.trim_end();
-        let start = trimmed.len() - trimmed.trim_start().len();
-        hcl_edit::parser::parse_expr(&trimmed[start..])
-            .map(|syntax| (syntax, start))
-            .map_err(|error| (error, start))
+    let text = span.text();
+    let start = trivia(text);
+    let text = text[start..].trim_end();
+    let parse = |text: &str| tolerant(text, hcl_edit::parser::parse_expr);
+    let parsed = parse(text).or_else(|error| {
+        // What follows may be a comment only.
+        let at = error.location().offset().min(text.len());
+        match text.get(at..) {
+            Some(rest) if at > 0 && !rest.is_empty() && trivia(rest) == rest.len() => {
+                parse(text[..at].trim_end()).map_err(|_| error)
+            }
+            _ => Err(error),
+        }
     });
-    let (syntax, start) = parsed
-        .map_err(|(error, start)| Diagnostics::from(syntax_error(&span.file, span.start + start, &error)))?;
-    Compiler::new(&span.file, span.start + start).expression(&syntax)
+    let offset = span.start + start;
+    let syntax = parsed.map_err(|error| Diagnostics::from(syntax_error(&span.file, offset, &error)))?;
+    Compiler::new(&span.file, offset).expression(&syntax)
+}
+
+/// How much of the start of a text is white space and comments.
+fn trivia(text: &str) -> usize {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start();
+        if let Some(comment) = rest.strip_prefix("/*") {
+            let Some(end) = comment.find("*/") else { break };
+            rest = &comment[end + 2..];
+        } else if rest.starts_with('#') || rest.starts_with("//") {
+            rest = rest.find('\n').map_or("", |end| &rest[end..]);
+        } else {
+            break;
+        }
+    }
+    text.len() - rest.len()
 }
 
 /// Compiles a whole file as a template.
 pub(crate) fn template_file(file: &Arc<SourceFile>) -> Result<Expression, Diagnostics> {
-    let parsed = tolerant(file.text(), |text| hcl_edit::parser::parse_template(text));
+    let parsed = tolerant(file.text(), hcl_edit::parser::parse_template);
     let template = parsed.map_err(|error| Diagnostics::from(syntax_error(file, 0, &error)))?;
     let mut compiler = Compiler::new(file, 0);
     compiler.plain_names = true;
@@ -140,7 +164,6 @@ impl<'a> Compiler<'a> {
             }
             Syntax::BinaryOp(operation) => Kind::Binary {
                 operator: operator(*operation.operator.value()),
-                operator_span: self.bytes(operation.operator.span()),
                 left: self.shared(&operation.lhs_expr),
                 right: self.shared(&operation.rhs_expr),
             },
@@ -175,9 +198,10 @@ impl<'a> Compiler<'a> {
 
     fn object_key(&mut self, key: &ObjectKey) -> Key {
         match key {
+            // Of a name the text counts: duplicates were renamed for the parser.
             ObjectKey::Ident(name) => {
-                let (start, end) = self.bytes(key.span().or_else(|| name.span()));
-                Key::Name { name: Str::new(name.as_str()), start, end }
+                let place = self.bytes(name.span().or_else(|| key.span()));
+                Key::Name { name: Str::new(self.text(place)), start: place.0, end: place.1 }
             }
             ObjectKey::Expression(syntax) => {
                 // `true`, `null` and the like are names where a key is expected.
@@ -194,6 +218,17 @@ impl<'a> Compiler<'a> {
                             place,
                         );
                         Key::Expression(self.shared(syntax))
+                    }
+                    Syntax::String(_) => {
+                        let mut node = self.compile(syntax);
+                        let text = self.text(place);
+                        let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+                        if let Some(inner) = inner
+                            && !inner.contains(['\\', '{'])
+                        {
+                            node.kind = Kind::Quoted(Value::string(inner));
+                        }
+                        Key::Expression(Arc::new(node))
                     }
                     _ => Key::Expression(self.shared(syntax)),
                 }

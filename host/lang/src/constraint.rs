@@ -1,10 +1,11 @@
 //! Type constraints: `list(object({ a = optional(string, "x") }))`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use wardian_value::{Str, Type, Value};
+use wardian_value::{ObjectType, Str, Type, Value, View, convert};
 
-use crate::{Diagnostics, Expression};
+use crate::{Diagnostic, Diagnostics, Expression, Span};
 
 /// A type that values are converted to, with the defaults of optional
 /// attributes.
@@ -26,6 +27,9 @@ pub struct Defaults {
     pub children: BTreeMap<Str, Defaults>,
 }
 
+/// The key of [`Defaults::children`] for the elements of a collection.
+const ELEMENT: &str = "";
+
 impl TypeConstraint {
     /// No constraint.
     pub fn any() -> Self {
@@ -37,13 +41,17 @@ impl TypeConstraint {
         Self { ty, defaults: None }
     }
 
-    /// Reads a constraint as `variable` blocks hold it.
+    /// Reads a constraint as `variable` blocks hold it. The quoted forms of old
+    /// (`"string"`, `"list"`, `"map"`) are accepted.
     ///
     /// # Errors
     ///
     /// Where the expression is not a type.
-    pub fn parse(_expression: &Expression) -> Result<Self, Diagnostics> {
-        Ok(Self::any())
+    pub fn parse(expression: &Expression) -> Result<Self, Diagnostics> {
+        if let Some(ty) = expression.as_quoted().and_then(quoted_of_old) {
+            return Ok(Self::from_type(ty));
+        }
+        parse(expression)
     }
 
     /// Puts the defaults in and converts.
@@ -53,6 +61,222 @@ impl TypeConstraint {
     /// Where the value cannot be of this type: a description of what is wrong, to
     /// be used in a sentence.
     pub fn apply(&self, value: &Value) -> Result<Value, String> {
-        Ok(value.clone())
+        let completed = match &self.defaults {
+            Some(defaults) => defaults.apply(value),
+            None => value.clone(),
+        };
+        convert::convert(&completed, &self.ty).map_err(|error| error.to_string())
+    }
+}
+
+fn quoted_of_old(name: &str) -> Option<Type> {
+    Some(match name {
+        "string" => Type::String,
+        "list" => Type::list(Type::Dynamic),
+        "map" => Type::map(Type::Dynamic),
+        _ => return None,
+    })
+}
+
+fn invalid(detail: impl Into<String>, span: &Span) -> Diagnostics {
+    Diagnostic::error("Invalid type specification", detail).at(span.clone()).into()
+}
+
+fn parse(expression: &Expression) -> Result<TypeConstraint, Diagnostics> {
+    if let Some(name) = expression.as_keyword() {
+        return keyword(name, expression.span());
+    }
+    let Some(call) = expression.as_call() else {
+        return Err(invalid(
+            "A type is needed here: one of string, number, bool and any, or list(...), \
+             set(...), map(...), object({...}) and tuple([...]).",
+            expression.span(),
+        ));
+    };
+    let [argument] = call.arguments.as_slice() else {
+        return Err(match &*call.name {
+            name @ ("list" | "set" | "map" | "object" | "tuple") => invalid(
+                format!("The type \"{name}\" takes exactly one argument in its parentheses."),
+                expression.span(),
+            ),
+            "optional" => optional_outside(&call.name_span),
+            name => unknown(name, &call.name_span),
+        });
+    };
+    match &*call.name {
+        "list" => Ok(collection(parse(argument)?, Type::list)),
+        "set" => Ok(collection(parse(argument)?, Type::set)),
+        "map" => Ok(collection(parse(argument)?, Type::map)),
+        "object" => object(argument),
+        "tuple" => tuple(argument),
+        "optional" => Err(optional_outside(&call.name_span)),
+        name @ ("string" | "number" | "bool" | "any") => {
+            Err(invalid(format!("The type \"{name}\" takes no argument."), expression.span()))
+        }
+        name => Err(unknown(name, &call.name_span)),
+    }
+}
+
+fn optional_outside(span: &Span) -> Diagnostics {
+    invalid("optional(...) can stand only for an attribute of an object type.", span)
+}
+
+fn unknown(name: &str, span: &Span) -> Diagnostics {
+    const NAMES: [&str; 9] = ["any", "bool", "list", "map", "number", "object", "set", "string", "tuple"];
+    let mut detail = format!("\"{name}\" is not a type.");
+    if let Some(close) = crate::closest(name, NAMES) {
+        detail = format!("{detail} Did you mean \"{close}\"?");
+    }
+    invalid(detail, span)
+}
+
+fn keyword(name: &str, span: &Span) -> Result<TypeConstraint, Diagnostics> {
+    Ok(TypeConstraint::from_type(match name {
+        "string" => Type::String,
+        "number" => Type::Number,
+        "bool" => Type::Bool,
+        "any" => Type::Dynamic,
+        // Without an element type, as the quoted forms of old meant it.
+        "list" => Type::list(Type::Dynamic),
+        "map" => Type::map(Type::Dynamic),
+        "set" | "object" | "tuple" => {
+            return Err(invalid(format!("The type \"{name}\" needs an argument in parentheses."), span));
+        }
+        _ => return Err(unknown(name, span)),
+    }))
+}
+
+fn collection(element: TypeConstraint, make: fn(Type) -> Type) -> TypeConstraint {
+    let defaults = element.defaults.map(|inner| {
+        Box::new(Defaults {
+            values: BTreeMap::new(),
+            children: BTreeMap::from([(Str::new(ELEMENT), *inner)]),
+        })
+    });
+    TypeConstraint { ty: make(element.ty), defaults }
+}
+
+fn tuple(argument: &Expression) -> Result<TypeConstraint, Diagnostics> {
+    let Some(items) = argument.as_tuple_items() else {
+        return Err(invalid(
+            "A tuple type needs a list of types in brackets: tuple([string, number]).",
+            argument.span(),
+        ));
+    };
+    let mut problems = Diagnostics::new();
+    let mut types = Vec::with_capacity(items.len());
+    let mut defaults = Defaults::default();
+    for (index, item) in items.iter().enumerate() {
+        if let Some(constraint) = problems.collect(parse(item)) {
+            if let Some(inner) = constraint.defaults {
+                defaults.children.insert(index.to_string().into(), *inner);
+            }
+            types.push(constraint.ty);
+        }
+    }
+    problems.into_result(TypeConstraint { ty: Type::tuple(types), defaults: defaults.boxed() })
+}
+
+fn object(argument: &Expression) -> Result<TypeConstraint, Diagnostics> {
+    let Some(items) = argument.as_object_items() else {
+        return Err(invalid(
+            "An object type needs its attributes in braces: object({ name = string }).",
+            argument.span(),
+        ));
+    };
+    let mut problems = Diagnostics::new();
+    let mut attributes: Vec<(Str, Type, bool)> = Vec::with_capacity(items.len());
+    let mut defaults = Defaults::default();
+    for (key, item) in &items {
+        let Some(name) = key.as_keyword().or_else(|| key.as_quoted()).map(Str::new) else {
+            problems.extend(invalid("The name of an attribute is needed here.", key.span()));
+            continue;
+        };
+        let attribute = problems.collect(attribute(item));
+        let Some((constraint, optional, default)) = attribute else { continue };
+        if let Some(inner) = constraint.defaults {
+            defaults.children.insert(name.clone(), *inner);
+        }
+        if let Some(default) = default {
+            defaults.values.insert(name.clone(), default);
+        }
+        attributes.push((name, constraint.ty, optional));
+    }
+    let ty = Type::Object(Arc::new(ObjectType::with_optional(attributes)));
+    problems.into_result(TypeConstraint { ty, defaults: defaults.boxed() })
+}
+
+type AttributeConstraint = (TypeConstraint, bool, Option<Value>);
+
+fn attribute(item: &Expression) -> Result<AttributeConstraint, Diagnostics> {
+    let Some(call) = item.as_call().filter(|call| &*call.name == "optional") else {
+        return Ok((parse(item)?, false, None));
+    };
+    let (ty, default) = match call.arguments.as_slice() {
+        [ty] => (ty, None),
+        [ty, default] => (ty, Some(default)),
+        _ => {
+            return Err(invalid("optional(...) takes a type, and a default if one is wanted.", item.span()));
+        }
+    };
+    let constraint = parse(ty)?;
+    let Some(default) = default else { return Ok((constraint, true, None)) };
+    if let Some(reference) = default.references().first() {
+        let detail = format!("A default must be a constant, so it cannot refer to {reference}.");
+        return Err(Diagnostic::error("Variables not allowed", detail).at(reference.span.clone()).into());
+    }
+    let value = default.evaluate(&crate::EmptyScope)?;
+    let value = constraint.apply(&value).map_err(|reason| {
+        let detail = format!("This default does not fit the type of its attribute: {reason}.");
+        Diagnostics::from(
+            Diagnostic::error("Invalid default value for optional attribute", detail)
+                .at(default.span().clone()),
+        )
+    })?;
+    Ok((constraint, true, Some(value)))
+}
+
+impl Defaults {
+    fn boxed(self) -> Option<Box<Self>> {
+        if self.values.is_empty() && self.children.is_empty() { None } else { Some(Box::new(self)) }
+    }
+
+    /// The value with defaults where attributes are absent or null.
+    pub fn apply(&self, value: &Value) -> Value {
+        if value.is_null() || !value.is_known() {
+            return value.clone();
+        }
+        let marks = value.marks();
+        let element = self.children.get(ELEMENT);
+        let result = match value.view() {
+            // Where defaults make elements differ in type, the conversion that
+            // follows makes them one again; until then they are a tuple.
+            View::List(items) | View::Set(items) | View::Tuple(items) => {
+                Value::tuple(items.iter().enumerate().map(|(index, item)| {
+                    let inner = element.or_else(|| self.children.get(index.to_string().as_str()));
+                    inner.map_or_else(|| item.clone(), |defaults| defaults.apply(item))
+                }))
+            }
+            View::Map(items) | View::Object(items) => {
+                let mut completed: BTreeMap<Str, Value> = items
+                    .iter()
+                    .map(|(name, item)| {
+                        let inner = element.or_else(|| self.children.get(name));
+                        let item = inner.map_or_else(|| item.clone(), |inner| inner.apply(item));
+                        (name.clone(), item)
+                    })
+                    .collect();
+                for (name, default) in &self.values {
+                    if completed.get(name).is_none_or(Value::is_null) {
+                        let inner = self.children.get(name);
+                        let default = inner.map_or_else(|| default.clone(), |inner| inner.apply(default));
+                        completed.insert(name.clone(), default);
+                    }
+                }
+                Value::object(completed)
+            }
+            _ => return value.clone(),
+        };
+        result.with_marks(marks)
     }
 }

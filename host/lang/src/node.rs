@@ -49,7 +49,6 @@ pub(crate) enum Kind {
     Not(Arc<Node>),
     Binary {
         operator: Operator,
-        operator_span: (usize, usize),
         left: Arc<Node>,
         right: Arc<Node>,
     },

@@ -15,11 +15,29 @@ type Operators<'s> = &'s [Decorated<TraversalOperator>];
 
 impl Compiler<'_> {
     pub(super) fn traversal(&mut self, traversal: &TraversalSyntax, place: (usize, usize)) -> Node {
+        self.refuse_legacy_chain(&traversal.operators);
         if let Syntax::Variable(name) = &traversal.expr {
             return self.name(name, &traversal.operators, place);
         }
         let source = self.compile(&traversal.expr);
         self.steps_behind(source, &traversal.operators, place)
+    }
+
+    /// `a.0.1` reads like a number, so that it is not allowed.
+    fn refuse_legacy_chain(&mut self, operators: Operators<'_>) {
+        for pair in operators.windows(2) {
+            if let (TraversalOperator::LegacyIndex(first), TraversalOperator::LegacyIndex(second)) =
+                (pair[0].value(), pair[1].value())
+            {
+                let detail = format!(
+                    "Two indexes behind each other cannot be written with dots. Write \
+                     [{}][{}] instead.",
+                    **first, **second
+                );
+                let place = (self.bytes(pair[0].span()).0, self.bytes(pair[1].span()).1);
+                self.problem("Invalid legacy index syntax", &detail, place);
+            }
+        }
     }
 
     /// A bare name, and what follows it.
@@ -46,8 +64,7 @@ impl Compiler<'_> {
             self::name(root, self.span(root_place), steps, self.span((root_place.0, end)), self.plain_names);
         node.start = place.0;
         node.end = end;
-        let end_place = if plain.len() == operators.len() { place } else { (place.0, place.1) };
-        self.steps_behind(node, &operators[plain.len()..], end_place)
+        self.steps_behind(node, &operators[plain.len()..], place)
     }
 
     /// Puts steps behind a node. A splat takes what follows it into itself.

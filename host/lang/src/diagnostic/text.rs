@@ -1,4 +1,23 @@
 //! The form for people.
+//!
+//! ```text
+//! Error: Unsupported attribute
+//!
+//!   on main.tf line 3, in resource "a" "b":
+//!    3:   x = var.y.z
+//!         ────────────
+//!     ├────────────────
+//!     │ var.y is object with no attributes
+//!
+//! This object has no attribute named "z".
+//! ```
+
+use std::fmt::Write as _;
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use crate::{Diagnostic, Severity, Span};
 
 /// What a stretch of rendered text is, for whoever colours it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +50,153 @@ impl Style for NoStyle {
     }
 }
 
-use crate::Diagnostic;
+/// More lines of source than this are cut short.
+const MOST_LINES: usize = 8;
 
 impl Diagnostic {
-    /// Renders for a terminal `width` columns wide, with a line break at the end.
+    /// Renders for a terminal `width` columns wide: a rule at the left, the
+    /// source with the place marked, the values involved, the detail. Ends with a
+    /// line break.
     pub fn to_text(&self, width: usize, style: &dyn Style) -> String {
-        let _ = (width, style);
-        format!("{self}\n")
+        let tone = match self.severity {
+            Severity::Error => Tone::Error,
+            Severity::Warning => Tone::Warning,
+        };
+        let rule = |sign: &str| {
+            let (before, after) = style.around(tone);
+            format!("{before}{sign}{after}")
+        };
+        let width = width.saturating_sub(2).max(20);
+        let mut text = format!("{}\n", rule("╷"));
+        for line in self.body(tone, width, style).trim_end().lines() {
+            text.push_str(&rule("│"));
+            if !line.is_empty() {
+                text.push(' ');
+                text.push_str(line);
+            }
+            text.push('\n');
+        }
+        text.push_str(&rule("╵"));
+        text.push('\n');
+        text
     }
+
+    fn body(&self, tone: Tone, width: usize, style: &dyn Style) -> String {
+        let word = match self.severity {
+            Severity::Error => "Error: ",
+            Severity::Warning => "Warning: ",
+        };
+        let mut text = String::new();
+        push(&mut text, style, tone, word);
+        push(&mut text, style, Tone::Bold, &self.summary);
+        text.push_str("\n\n");
+        if let Some(span) = &self.subject {
+            self.source(span, style, &mut text);
+            text.push('\n');
+        } else if let Some(address) = &self.address {
+            let _ = writeln!(text, "  with {address},\n");
+        }
+        if !self.detail.is_empty() {
+            text.push_str(&wrapped(&self.detail, width));
+        }
+        text
+    }
+
+    fn source(&self, span: &Span, style: &dyn Style, text: &mut String) {
+        let start = span.start_position();
+        if let Some(address) = &self.address {
+            let _ = writeln!(text, "  with {address},");
+        }
+        let context = self.context.as_ref().map_or_else(String::new, |c| format!(", in {c}"));
+        let _ = writeln!(text, "  on {} line {}{context}:", span.file.name(), start.line);
+        let end = span.file.position(span.end.max(span.start));
+        // A span that ends with a line break does not mark the next line.
+        let last = if end.column == 1 && end.line > start.line { end.line - 1 } else { end.line };
+        for line in start.line..=last.min(start.line + MOST_LINES - 1) {
+            mark_line(span, line, style, text);
+        }
+        if last >= start.line + MOST_LINES {
+            let _ = writeln!(text, "       ... to line {last}");
+        }
+        if !self.values.is_empty() {
+            push(text, style, Tone::Dim, "    ├────────────────\n");
+            for note in &self.values {
+                push(text, style, Tone::Dim, "    │ ");
+                push(text, style, Tone::Bold, &note.traversal);
+                let _ = writeln!(text, " {}", note.statement);
+            }
+        }
+    }
+}
+
+/// One line of source and, below it, a line that marks what of it is meant.
+fn mark_line(span: &Span, line: usize, style: &dyn Style, text: &mut String) {
+    let code = span.file.line(line);
+    let line_start = span.file.line_start(line);
+    let inside = |byte: usize| {
+        let mut byte = byte.saturating_sub(line_start).min(code.len());
+        while !code.is_char_boundary(byte) {
+            byte -= 1;
+        }
+        byte
+    };
+    let (from, to) = (inside(span.start), inside(span.end));
+    // The whole of a line in the middle, but not its indentation.
+    let from = from.max(if span.start < line_start { code.len() - code.trim_start().len() } else { 0 });
+    let to = to.max(from);
+    let _ = write!(text, "{line:>4}: {}", shown(&code[..from]));
+    push(text, style, Tone::Mark, &shown(&code[from..to]));
+    let _ = writeln!(text, "{}", shown(&code[to..]));
+    let before = shown(&code[..from]).width();
+    let marked = shown(&code[from..to]).width().max(usize::from(line_start + from == span.start));
+    if marked > 0 {
+        let _ = write!(text, "      {}", " ".repeat(before));
+        push(text, style, Tone::Mark, &"─".repeat(marked));
+        text.push('\n');
+    }
+}
+
+/// Tabs as two spaces, so that marks stay below what they mark; other control
+/// characters must not reach a terminal.
+fn shown(code: &str) -> String {
+    code.replace('\t', "  ").chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+fn push(text: &mut String, style: &dyn Style, tone: Tone, part: &str) {
+    let (before, after) = style.around(tone);
+    if part.is_empty() {
+        return;
+    }
+    text.push_str(before);
+    text.push_str(part);
+    text.push_str(after);
+}
+
+/// Breaks paragraphs at spaces. Lines that are indented stay as they are: they
+/// hold code or lists.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut result = String::new();
+    for paragraph in text.lines() {
+        if paragraph.starts_with(' ') || paragraph.width() <= width {
+            result.push_str(paragraph);
+            result.push('\n');
+            continue;
+        }
+        let mut column = 0;
+        for word in paragraph.split(' ') {
+            let length: usize = word.graphemes(true).map(UnicodeWidthStr::width).sum();
+            if column > 0 && column + 1 + length > width {
+                result.push('\n');
+                column = 0;
+            }
+            if column > 0 {
+                result.push(' ');
+                column += 1;
+            }
+            result.push_str(word);
+            column += length;
+        }
+        result.push('\n');
+    }
+    result
 }

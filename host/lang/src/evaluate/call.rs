@@ -268,8 +268,8 @@ impl Evaluation<'_> {
             return Err(self.problem("Error in function call", detail, node).into());
         };
         Ok(match self.node(argument) {
-            Ok(value) if value.is_wholly_known() => Value::bool(true).with_marks(value.inside_marks()),
-            Ok(value) => unknown_result(Type::Bool).with_marks(value.inside_marks()),
+            Ok(value) if !value.is_wholly_known() => unknown_result(Type::Bool),
+            Ok(_) => Value::bool(true),
             Err(_) => Value::bool(false),
         })
     }

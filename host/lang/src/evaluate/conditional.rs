@@ -31,8 +31,9 @@ impl Evaluation<'_> {
             return Err(self.problem("Inconsistent conditional result types", &detail, node).into());
         };
         let (condition, marks) = self.condition(condition, node)?;
+        // The result tells something of both sides, whichever is chosen.
+        let marks = marks | true_value.marks() | false_value.marks();
         let Some(condition) = condition else {
-            let marks = marks | true_value.marks() | false_value.marks();
             return Ok(undecided(&true_value, &false_value, ty).with_marks(marks));
         };
         let chosen = if condition { on_true? } else { on_false? };

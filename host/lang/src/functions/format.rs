@@ -235,17 +235,17 @@ fn rendered(directive: &Directive, value: &Value) -> Result<String, Failure> {
         'v' => {
             let plain = if directive.sharp { None } else { value.as_str() };
             if let Some(text) = plain {
-                return Ok(padded(directive, &truncated(directive, text)));
+                return Ok(padded(directive, text));
             }
             match value.as_number().filter(|_| !directive.sharp) {
-                Some(number) => Ok(padded(directive, &shortest(number, directive, 'g'))),
+                Some(number) => Ok(padded(directive, &shortest(number, None))),
                 None => Ok(padded(directive, &json_text(value)?)),
             }
         }
         't' => {
             let value = needs(&Type::Bool, "bool")?;
             let truth = value.as_bool().unwrap_or(false);
-            Ok(padded(directive, if truth { "true" } else { "false" }))
+            Ok(if truth { "true" } else { "false" }.to_owned())
         }
         'b' | 'd' | 'o' | 'x' | 'X' => {
             let value = needs(&Type::Number, "number")?;
@@ -260,7 +260,7 @@ fn rendered(directive: &Directive, value: &Value) -> Result<String, Failure> {
             let text = match directive.verb {
                 'f' => decimal(number, directive.precision.unwrap_or(6)),
                 'e' | 'E' => scientific(number, directive.precision.unwrap_or(6)),
-                _ => shortest(number, directive, directive.verb),
+                _ => shortest(number, directive.precision),
             };
             let text = if directive.verb.is_uppercase() { text.to_uppercase() } else { text };
             Ok(numeric(directive, &text))
@@ -446,26 +446,23 @@ fn with_exponent(digits: &Digits, fraction: &str) -> String {
     format!("{}{}{dot}{fraction}e{sign}{:02}", digits.sign(), digits.digit(0), digits.exponent.abs())
 }
 
-/// Scientific where the exponent is below -4 or beyond the digits shown
-/// (beyond 20 where all are), otherwise decimal.
-fn shortest(number: &Number, directive: &Directive, _verb: char) -> String {
+/// Scientific where the exponent is below -4 or not below the precision (6 where
+/// none is given and all digits are shown), otherwise decimal.
+fn shortest(number: &Number, precision: Option<usize>) -> String {
     let Some(mut digits) = Digits::of(number) else { return infinite(number) };
-    let mut limit = 21;
-    if let Some(precision) = directive.precision {
-        let keep = i64::try_from(precision.max(1)).unwrap_or(1);
-        digits.round(keep);
+    let mut limit = 6;
+    if let Some(precision) = precision {
+        limit = i64::try_from(precision.max(1)).unwrap_or(1);
+        digits.round(limit);
         while digits.digits.last() == Some(&0) {
             digits.digits.pop();
         }
-        limit = keep;
-        if i64::try_from(digits.digits.len()).unwrap_or(0) > keep {
-            limit = i64::try_from(digits.digits.len()).unwrap_or(keep);
-        }
     }
     let count = i64::try_from(digits.digits.len()).unwrap_or(0);
-    if digits.exponent < -4
-        || digits.exponent >= limit.max(if directive.precision.is_some() { 0 } else { count })
-    {
+    if precision.is_some() && limit > count && count > digits.exponent {
+        limit = count;
+    }
+    if digits.exponent < -4 || digits.exponent >= limit {
         let fraction: String = (1..count).map(|place| digits.digit(place)).collect();
         return with_exponent(&digits, &fraction);
     }

@@ -83,7 +83,16 @@ fn translate(pattern: &str) -> String {
                 translated.push('\\');
                 translated.push(character);
             }
-            '-' if in_class && rest.starts_with("--") => translated.push_str("\\-"),
+            '-' if in_class && rest.starts_with("--") => {
+                // As the first member it is itself; behind another one it makes a
+                // range that ends with a hyphen.
+                if translated.ends_with('[') || translated.ends_with("[^") {
+                    translated.push_str("\\-");
+                } else {
+                    translated.push_str("-\\-");
+                    length = 2;
+                }
+            }
             other => translated.push(other),
         }
         rest = &rest[length..];

@@ -123,24 +123,33 @@ fn split(arguments: &[Value]) -> Outcome {
     Ok(Value::list(Type::String, parts))
 }
 
-/// Changes case letter by letter: a letter whose other case is several letters
-/// stays as it is.
-fn change_case<I: ExactSizeIterator<Item = char>>(source: &str, change: fn(char) -> I) -> String {
-    source
-        .chars()
-        .map(|character| {
-            let mut changed = change(character);
-            if changed.len() == 1 { changed.next().unwrap_or(character) } else { character }
-        })
-        .collect()
+/// Letters whose capital form is several letters stay as they are.
+fn capital(character: char) -> char {
+    let mut changed = character.to_uppercase();
+    match (changed.next(), changed.next()) {
+        (Some(capital), None) => capital,
+        _ => character,
+    }
 }
 
 fn upper(arguments: &[Value]) -> Outcome {
-    Ok(Value::string(change_case(text(arguments, 0), char::to_uppercase)))
+    Ok(Value::string(text(arguments, 0).chars().map(capital).collect::<String>()))
 }
 
 fn lower(arguments: &[Value]) -> Outcome {
-    Ok(Value::string(change_case(text(arguments, 0), char::to_lowercase)))
+    let small = |character: char| character.to_lowercase().next().unwrap_or(character);
+    Ok(Value::string(text(arguments, 0).chars().map(small).collect::<String>()))
+}
+
+/// Letters made of two have a form with only the first one capital.
+fn title_case(character: char) -> char {
+    match character {
+        '\u{1c4}' | '\u{1c6}' => '\u{1c5}',
+        '\u{1c7}' | '\u{1c9}' => '\u{1c8}',
+        '\u{1ca}' | '\u{1cc}' => '\u{1cb}',
+        '\u{1f1}' | '\u{1f3}' => '\u{1f2}',
+        other => capital(other),
+    }
 }
 
 fn title(arguments: &[Value]) -> Outcome {
@@ -148,11 +157,7 @@ fn title(arguments: &[Value]) -> Outcome {
     let result: String = text(arguments, 0)
         .chars()
         .map(|character| {
-            let changed = if starts_word {
-                change_case(character.encode_utf8(&mut [0; 4]), char::to_uppercase)
-            } else {
-                character.to_string()
-            };
+            let changed = if starts_word { title_case(character) } else { character };
             starts_word = if character.is_ascii() {
                 !(character.is_ascii_alphanumeric() || character == '_')
             } else {
@@ -178,9 +183,7 @@ fn substr(arguments: &[Value]) -> Outcome {
     } else {
         usize::try_from(offset).unwrap_or(usize::MAX)
     };
-    if length < -1 {
-        return Err(Failure::argument(2, "the length must be -1 or more"));
-    }
+    // A negative length means all the rest.
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let part: String = source.graphemes(true).skip(start).take(length).collect();
     Ok(Value::string(part))

@@ -14,8 +14,8 @@ use crate::compile::Compiler;
 use crate::{Attribute, Block, Body, Diagnostic, Diagnostics, Label, SourceFile, Span};
 
 pub(super) fn body(file: &Arc<SourceFile>) -> Result<Body, Diagnostics> {
-    let syntax = tolerant(file.text(), |text| hcl_edit::parser::parse_body(text))
-        .map_err(|error| syntax_error(file, 0, &error))?;
+    let syntax =
+        tolerant(file.text(), hcl_edit::parser::parse_body).map_err(|error| syntax_error(file, 0, &error))?;
     let mut reader = Reader { file, problems: Diagnostics::new() };
     let body = reader.body(&syntax, file.span());
     reader.problems.into_result(body)

@@ -2,10 +2,21 @@
 //!
 //! Such text is parsed in a rewritten form of the same length, so that every
 //! place stays where it was; the values concerned are read from the original.
+//!
+//! | refused                                        | rewritten                 |
+//! |------------------------------------------------|---------------------------|
+//! | a byte order mark                              | spaces                    |
+//! | an exponent that no machine float has          | zeros                     |
+//! | line breaks between operators in `{for ...}`   | spaces                    |
+//! | a key that an object has already (the last one counts) | another key       |
 
-/// Parses `text`; where that fails, once more in rewritten form. The first error
-/// is the one that counts.
-pub(crate) fn tolerant<T, E>(text: &str, mut parse: impl FnMut(&str) -> Result<T, E>) -> Result<T, E> {
+use hcl_edit::parser::Error;
+
+/// Duplicate keys beyond this many are refused.
+const MOST_DUPLICATES: usize = 200;
+
+/// Parses `text`; where that fails, once more in rewritten form.
+pub(crate) fn tolerant<T>(text: &str, mut parse: impl FnMut(&str) -> Result<T, Error>) -> Result<T, Error> {
     let without_mark;
     let text = match text.strip_prefix('\u{feff}') {
         // As many bytes of space as the byte order mark has.
@@ -15,15 +26,33 @@ pub(crate) fn tolerant<T, E>(text: &str, mut parse: impl FnMut(&str) -> Result<T
         }
         None => text,
     };
-    parse(text).or_else(|error| match rewrite(text) {
-        Some(rewritten) => parse(&rewritten).map_err(|_| error),
-        None => Err(error),
-    })
+    let mut error = match parse(text) {
+        Ok(parsed) => return Ok(parsed),
+        Err(error) => error,
+    };
+    let mut bytes = text.as_bytes().to_vec();
+    if exponents(&mut bytes) | for_objects(text, &mut bytes) {
+        match parse(&String::from_utf8_lossy(&bytes)) {
+            Ok(parsed) => return Ok(parsed),
+            Err(other) => error = other,
+        }
+    }
+    for attempt in 0..MOST_DUPLICATES {
+        if !error.message().contains("redefined object key")
+            || !rename_key(&mut bytes, error.location().offset(), attempt)
+        {
+            break;
+        }
+        match parse(&String::from_utf8_lossy(&bytes)) {
+            Ok(parsed) => return Ok(parsed),
+            Err(other) => error = other,
+        }
+    }
+    Err(error)
 }
 
-/// Exponents that no machine float has become zeros.
-fn rewrite(text: &str) -> Option<String> {
-    let mut bytes = text.as_bytes().to_vec();
+/// Exponents of three digits and more become zeros.
+fn exponents(bytes: &mut [u8]) -> bool {
     let mut changed = false;
     let mut at = 0;
     while at < bytes.len() {
@@ -51,7 +80,133 @@ fn rewrite(text: &str) -> Option<String> {
             changed = true;
         }
     }
-    if changed { String::from_utf8(bytes).ok() } else { None }
+    changed
+}
+
+/// What a place in the text is inside of.
+enum Frame<'t> {
+    Brace { is_for: bool },
+    Other,
+    Quote,
+    Interpolation,
+    Heredoc { marker: &'t str },
+}
+
+/// Blanks line breaks and line comments directly inside `{for ...}`.
+fn for_objects(text: &str, bytes: &mut [u8]) -> bool {
+    let source = text.as_bytes();
+    let mut changed = false;
+    let mut frames: Vec<Frame<'_>> = Vec::new();
+    let mut at = 0;
+    while at < source.len() {
+        let rest = &source[at..];
+        let opens = rest.starts_with(b"${") || rest.starts_with(b"%{");
+        let escaped = rest.starts_with(b"$${") || rest.starts_with(b"%%{");
+        match frames.last() {
+            Some(Frame::Quote) => {
+                at += match rest[0] {
+                    b'\\' => 2,
+                    _ if escaped => 3,
+                    b'"' => {
+                        frames.pop();
+                        1
+                    }
+                    _ if opens => {
+                        frames.push(Frame::Interpolation);
+                        2
+                    }
+                    _ => 1,
+                };
+            }
+            Some(Frame::Heredoc { marker }) => {
+                let starts_line = source[at - 1] == b'\n';
+                let line_end = at + find_line_end(rest);
+                if starts_line && text.get(at..line_end).is_some_and(|line| line.trim() == *marker) {
+                    frames.pop();
+                    at = line_end;
+                } else if escaped {
+                    at += 3;
+                } else if opens {
+                    frames.push(Frame::Interpolation);
+                    at += 2;
+                } else {
+                    at += 1;
+                }
+            }
+            _ => {
+                let blanks = matches!(frames.last(), Some(Frame::Brace { is_for: true }));
+                match rest[0] {
+                    b'"' => frames.push(Frame::Quote),
+                    b'(' | b'[' => frames.push(Frame::Other),
+                    b'{' => frames.push(Frame::Brace { is_for: starts_for(&text[at + 1..]) }),
+                    b')' | b']' | b'}' => {
+                        frames.pop();
+                    }
+                    b'\n' | b'\r' if blanks => {
+                        bytes[at] = b' ';
+                        changed = true;
+                    }
+                    b'#' | b'/' if rest[0] == b'#' || rest.starts_with(b"//") => {
+                        let end = at + find_line_end(rest);
+                        if blanks {
+                            bytes[at..end].fill(b' ');
+                            changed = true;
+                        }
+                        at = end;
+                        continue;
+                    }
+                    b'/' if rest.starts_with(b"/*") => {
+                        at += text[at..].find("*/").map_or(rest.len(), |end| end + 2);
+                        continue;
+                    }
+                    b'<' if rest.starts_with(b"<<") => {
+                        let line = &text[at + 2..at + find_line_end(rest)];
+                        let marker = line.strip_prefix('-').unwrap_or(line).trim_end();
+                        if !marker.is_empty() && marker.bytes().all(is_word) {
+                            at += find_line_end(rest) + 1;
+                            frames.push(Frame::Heredoc { marker });
+                            continue;
+                        }
+                    }
+                    _ => {}
+                }
+                at += 1;
+            }
+        }
+    }
+    changed
+}
+
+fn find_line_end(rest: &[u8]) -> usize {
+    rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len())
+}
+
+fn starts_for(inside: &str) -> bool {
+    inside
+        .trim_start()
+        .strip_prefix("for")
+        .is_some_and(|rest| rest.starts_with([' ', '\t', '\n', '\r', '#', '/']))
+}
+
+/// Gives the key at a place another name of the same length: a bare name, or a
+/// quoted one without escapes, of which the compiler reads the original.
+fn rename_key(bytes: &mut [u8], start: usize, attempt: usize) -> bool {
+    let quoted = bytes.get(start) == Some(&b'"');
+    let start = if quoted { start + 1 } else { start };
+    let end = bytes[start.min(bytes.len())..]
+        .iter()
+        .position(|byte| if quoted { *byte == b'"' } else { !is_word(*byte) })
+        .map_or(bytes.len(), |length| start + length);
+    if start >= end || (quoted && bytes[start..end].iter().any(|b| matches!(b, b'\\' | b'{'))) {
+        return false;
+    }
+    let mut number = attempt;
+    for byte in &mut bytes[start..end] {
+        let letter = u8::try_from(number % 26).unwrap_or(0);
+        *byte = b'A' + letter;
+        number /= 26;
+    }
+    true
 }
 
 fn is_word(byte: u8) -> bool {
