@@ -7,6 +7,7 @@ mod module_call;
 mod output;
 mod provider;
 mod refactoring;
+mod references;
 mod resource;
 mod settings;
 mod variable;
@@ -21,3 +22,5 @@ pub use refactoring::{Import, Moved, Removed};
 pub use resource::{Provisioner, Resource};
 pub use settings::{Backend, RequiredProvider, RequiredVersion};
 pub use variable::Variable;
+
+pub(crate) use settings::Settings;

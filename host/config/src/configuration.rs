@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wardian_lang::{Diagnostics, SourceFile, Span};
-use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::version::Constraints;
 use wardian_plugin::{ModulePath, ProviderConfigAddress};
 use wardian_value::Str;

@@ -1,1 +1,230 @@
-//! Shapes of bodies.
+//! What a body may hold: arguments and blocks by name, and what to say of
+//! others.
+
+use std::collections::BTreeMap;
+
+use wardian_lang::{Attribute, Block, Body, Diagnostic, Diagnostics, EmptyScope, Expression, Span, closest};
+use wardian_value::View;
+
+/// What a block may hold.
+pub(crate) struct Shape {
+    /// As it is called in messages: `a variable block`.
+    pub(crate) noun: &'static str,
+    /// Arguments that must be there.
+    pub(crate) required: &'static [&'static str],
+    /// Arguments that may be there.
+    pub(crate) optional: &'static [&'static str],
+    /// Blocks that may be there.
+    pub(crate) blocks: &'static [&'static str],
+}
+
+/// What a body holds of its shape.
+pub(crate) struct Content<'a> {
+    attributes: BTreeMap<&'a str, &'a Attribute>,
+    /// In the order of the text.
+    pub(crate) blocks: Vec<&'a Block>,
+}
+
+impl Shape {
+    /// Sorts a body; everything that does not belong is a problem.
+    pub(crate) fn read<'a>(&self, body: &'a Body, problems: &mut Diagnostics) -> Content<'a> {
+        let (content, rest) = self.split(body, problems);
+        for attribute in &rest.attributes {
+            problems.push(self.unsupported_argument(attribute));
+        }
+        for block in &rest.blocks {
+            problems.push(self.unsupported_block(block));
+        }
+        content
+    }
+
+    /// Sorts a body; what does not belong to the shape is left for whoever knows
+    /// more.
+    pub(crate) fn split<'a>(&self, body: &'a Body, problems: &mut Diagnostics) -> (Content<'a>, Body) {
+        let mut content = Content { attributes: BTreeMap::new(), blocks: Vec::new() };
+        let mut rest = Body::empty(body.span.clone());
+        for attribute in &body.attributes {
+            if self.arguments().any(|name| name == &*attribute.name) {
+                content.attributes.insert(&attribute.name, attribute);
+            } else {
+                rest.attributes.push(attribute.clone());
+            }
+        }
+        for block in &body.blocks {
+            if self.blocks.contains(&&*block.kind) {
+                content.blocks.push(block);
+            } else {
+                rest.blocks.push(block.clone());
+            }
+        }
+        for name in self.required {
+            if !content.attributes.contains_key(name) {
+                problems.push(missing_argument(name, body));
+            }
+        }
+        (content, rest)
+    }
+
+    fn arguments(&self) -> impl Iterator<Item = &'static str> {
+        self.required.iter().chain(self.optional).copied()
+    }
+
+    fn unsupported_argument(&self, attribute: &Attribute) -> Diagnostic {
+        unsupported_argument(attribute, self.noun, self.arguments(), self.blocks.iter().copied())
+    }
+
+    fn unsupported_block(&self, block: &Block) -> Diagnostic {
+        unsupported_block(block, self.noun, self.blocks.iter().copied(), self.arguments())
+    }
+}
+
+/// An argument that nobody knows.
+pub(crate) fn unsupported_argument<'a>(
+    attribute: &Attribute,
+    noun: &str,
+    arguments: impl Iterator<Item = &'a str>,
+    blocks: impl Iterator<Item = &'a str>,
+) -> Diagnostic {
+    let name = &*attribute.name;
+    let advice = if blocks.into_iter().any(|block| block == name) {
+        format!(" To write a block of that name, leave out the equals sign: {name} {{ ... }}.")
+    } else {
+        did_you_mean(name, arguments)
+    };
+    let detail = format!("{} has no argument named \"{name}\".{advice}", capitalised(noun));
+    Diagnostic::error("Unsupported argument", detail).at(attribute.name_span.clone())
+}
+
+/// A block of a type that nobody knows.
+pub(crate) fn unsupported_block<'a>(
+    block: &Block,
+    noun: &str,
+    blocks: impl Iterator<Item = &'a str>,
+    arguments: impl Iterator<Item = &'a str>,
+) -> Diagnostic {
+    let name = &*block.kind;
+    let advice = if arguments.into_iter().any(|argument| argument == name) {
+        format!(" To set the argument of that name, write an equals sign: {name} = ...")
+    } else {
+        did_you_mean(name, blocks)
+    };
+    let detail = format!("{} has no blocks of type \"{name}\".{advice}", capitalised(noun));
+    Diagnostic::error("Unsupported block type", detail).at(block.kind_span.clone())
+}
+
+/// An argument that must be there.
+pub(crate) fn missing_argument(name: &str, body: &Body) -> Diagnostic {
+    Diagnostic::error("Missing required argument", format!("The argument \"{name}\" must be set here."))
+        .at(body.missing_item_span())
+}
+
+pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    match closest(name, known) {
+        Some(near) => format!(" Did you mean \"{near}\"?"),
+        None => String::new(),
+    }
+}
+
+fn capitalised(noun: &str) -> String {
+    let mut characters = noun.chars();
+    match characters.next() {
+        Some(first) => first.to_uppercase().chain(characters).collect(),
+        None => String::new(),
+    }
+}
+
+impl<'a> Content<'a> {
+    pub(crate) fn attribute(&self, name: &str) -> Option<&'a Attribute> {
+        self.attributes.get(name).copied()
+    }
+
+    /// The expression of an argument, checked as far as that goes without values.
+    pub(crate) fn expression(&self, name: &str, problems: &mut Diagnostics) -> Option<Expression> {
+        let expression = self.attribute(name)?.expression.clone();
+        problems.extend(expression.check());
+        Some(expression)
+    }
+
+    /// A constant text.
+    pub(crate) fn text(&self, name: &str, problems: &mut Diagnostics) -> Option<(String, Span)> {
+        let expression = &self.attribute(name)?.expression;
+        let value = problems.collect(expression.evaluate(&EmptyScope))?;
+        if let View::String(text) = value.view() {
+            return Some((text.to_string(), expression.span().clone()));
+        }
+        problems.push(unsuitable(expression, "a text in quotes is needed"));
+        None
+    }
+
+    /// A constant truth value.
+    pub(crate) fn flag(&self, name: &str, problems: &mut Diagnostics) -> Option<bool> {
+        let expression = &self.attribute(name)?.expression;
+        let value = problems.collect(expression.evaluate(&EmptyScope))?;
+        match value.view() {
+            View::Bool(flag) => return Some(flag),
+            View::String(text) if &**text == "true" => return Some(true),
+            View::String(text) if &**text == "false" => return Some(false),
+            View::Null => return None,
+            _ => {}
+        }
+        problems.push(unsuitable(expression, "true or false is needed"));
+        None
+    }
+
+    /// The only block of a type; more than one is a problem.
+    pub(crate) fn only_block(&self, kind: &str, problems: &mut Diagnostics) -> Option<&'a Block> {
+        let mut found = self.blocks.iter().filter(|block| &*block.kind == kind);
+        let first = *found.next()?;
+        for block in found {
+            let detail =
+                format!("There can be one {kind} block here; the first is at {}.", first.header_span);
+            problems.push(
+                Diagnostic::error(format!("Duplicate {kind} block"), detail).at(block.header_span.clone()),
+            );
+        }
+        Some(first)
+    }
+}
+
+/// An expression whose value is of the wrong type.
+pub(crate) fn unsuitable(expression: &Expression, problem: &str) -> Diagnostic {
+    Diagnostic::error("Unsuitable value type", format!("This value cannot be used here: {problem}."))
+        .at(expression.span().clone())
+}
+
+/// The labels of a block, if it has exactly those that it should; `names` says
+/// what each is for.
+pub(crate) fn labels<'a, const COUNT: usize>(
+    block: &'a Block,
+    names: [&str; COUNT],
+    problems: &mut Diagnostics,
+) -> Option<[&'a wardian_lang::Label; COUNT]> {
+    let kind = &block.kind;
+    if let Some(extra) = block.labels.get(COUNT) {
+        let wanted = match COUNT {
+            0 => "no labels".to_owned(),
+            1 => format!("one label, its {}", names.join("")),
+            _ => format!("{COUNT} labels: its {}", names.join(" and its ")),
+        };
+        problems.push(
+            Diagnostic::error(
+                format!("Extraneous label for {kind}"),
+                format!("A {kind} block has {wanted}."),
+            )
+            .at(extra.span.clone()),
+        );
+        return None;
+    }
+    if let Some(missing) = names.get(block.labels.len()) {
+        problems.push(
+            Diagnostic::error(
+                format!("Missing {missing} for {kind}"),
+                format!("A {kind} block needs its {} as a label before the brace.", names.join(" and its ")),
+            )
+            .at(block.header_span.after()),
+        );
+        return None;
+    }
+    let labels: Vec<&wardian_lang::Label> = block.labels.iter().collect();
+    labels.try_into().ok()
+}

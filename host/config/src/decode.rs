@@ -1,28 +1,143 @@
 //! The body of a block, by the schema of whoever it is for.
+//!
+//! | nesting | no block | several | blocks that cannot be counted yet |
+//! |---|---|---|---|
+//! | single | null | refused | an unknown object |
+//! | group | an object of empty values | refused | an unknown object |
+//! | list | empty list | list | an unknown list |
+//! | set | empty set | set | an unknown set |
+//! | map | empty map | map by label, each label once | an unknown map |
+//!
+//! Where a block's content has attributes of dynamic type, its list is a tuple
+//! and its map an object.
 
-use wardian_lang::{Body, Diagnostics, Reference, Scope, Span};
-use wardian_plugin::Block;
-use wardian_value::{Path, Value};
+mod dynamic;
+mod dynamic_parts;
+mod locate;
+mod nested;
+mod reference;
+
+use wardian_lang::{Attribute as Argument, Body, Diagnostic, Diagnostics, Scope};
+use wardian_plugin::{Attribute, AttributeType, Block, NestedObject, ObjectNesting};
+use wardian_value::convert::convert;
+use wardian_value::{ObjectType, Str, Type, Value};
+
+use crate::content::{missing_argument, unsupported_argument, unsupported_block};
+
+pub use locate::span_of;
+pub use reference::references;
 
 /// The value that a body means by a schema: attributes evaluated and converted,
 /// nested blocks collected, `dynamic` blocks expanded. Its type fits the
 /// schema's implied type also where there are errors; what is wrong is unknown.
 pub fn decode_body(body: &Body, schema: &Block, scope: &dyn Scope) -> (Value, Diagnostics) {
-    let _ = (body, scope);
-    (schema.empty_value(), Diagnostics::new())
+    let mut problems = Diagnostics::new();
+    let value = decode(body, schema, scope, &mut problems);
+    (value, problems)
 }
 
-/// Everything that a body refers to. Where the schema is known, what is bound
-/// inside the body itself (the iterators of `dynamic` blocks) is left out either
-/// way.
-pub fn references(body: &Body, schema: Option<&Block>) -> Vec<Reference> {
-    let _ = (body, schema);
-    Vec::new()
+fn decode(body: &Body, schema: &Block, scope: &dyn Scope, problems: &mut Diagnostics) -> Value {
+    let mut parts: Vec<(Str, Value)> = Vec::with_capacity(schema.attributes.len() + schema.block_types.len());
+    for (name, attribute) in &schema.attributes {
+        parts.push((name.clone(), decode_attribute(name, attribute, body, scope, problems)));
+    }
+    for (name, nested) in &schema.block_types {
+        parts.push((name.clone(), nested::decode(name, nested, body, scope, problems)));
+    }
+    refuse_unknown(body, schema, problems);
+    Value::object(parts)
 }
 
-/// Where in a body the part of its value is that a path leads to: the nearest
-/// thing that is written there.
-pub fn span_of(body: &Body, path: &Path) -> Option<Span> {
-    let _ = (body, path);
-    None
+fn decode_attribute(
+    name: &Str,
+    attribute: &Attribute,
+    body: &Body,
+    scope: &dyn Scope,
+    problems: &mut Diagnostics,
+) -> Value {
+    let Some(argument) = body.attribute(name) else {
+        if let Some(value) = nested::decode_as_blocks(name, attribute, body, scope, problems) {
+            return value;
+        }
+        if attribute.setting.is_required() {
+            problems.push(missing_argument(name, body));
+        }
+        return Value::null(attribute.implied_type());
+    };
+    evaluate(argument, &conversion_type(attribute), scope, problems)
 }
+
+/// Evaluates an argument and converts it; unknown where that fails.
+fn evaluate(argument: &Argument, ty: &Type, scope: &dyn Scope, problems: &mut Diagnostics) -> Value {
+    let Some(value) = problems.collect(argument.expression.evaluate(scope)) else {
+        return Value::unknown(ty.clone());
+    };
+    match convert(&value, ty) {
+        Ok(converted) => converted,
+        Err(reason) => {
+            let detail = format!("Inappropriate value for attribute \"{}\": {reason}.", argument.name);
+            problems.push(
+                Diagnostic::error("Incorrect attribute value type", detail)
+                    .at(argument.expression.span().clone()),
+            );
+            Value::unknown(ty.clone())
+        }
+    }
+}
+
+/// The type that a configured value is converted to: what need not be there in a
+/// nested attribute may be left out.
+fn conversion_type(attribute: &Attribute) -> Type {
+    match &attribute.ty {
+        AttributeType::Value(ty) => ty.clone(),
+        AttributeType::Nested(object) => nested_type(object),
+    }
+}
+
+fn nested_type(object: &NestedObject) -> Type {
+    let attributes = object.attributes.iter().map(|(name, attribute)| {
+        (name.clone(), conversion_type(attribute), !attribute.setting.is_required())
+    });
+    let element = Type::Object(ObjectType::with_optional(attributes).into());
+    match object.nesting {
+        ObjectNesting::Single => element,
+        ObjectNesting::List => Type::list(element),
+        ObjectNesting::Set => Type::set(element),
+        ObjectNesting::Map => Type::map(element),
+    }
+}
+
+/// What the schema does not have.
+fn refuse_unknown(body: &Body, schema: &Block, problems: &mut Diagnostics) {
+    let attributes = || schema.attributes.keys().map(|name| &**name);
+    let blocks = || schema.block_types.keys().map(|name| &**name);
+    for argument in &body.attributes {
+        if !schema.attributes.contains_key(&*argument.name) {
+            problems.push(unsupported_argument(argument, "this block", attributes(), blocks()));
+        }
+    }
+    for block in &body.blocks {
+        let known = |name: &str| {
+            schema.block_types.contains_key(name)
+                || schema
+                    .attributes
+                    .get(name)
+                    .is_some_and(|attribute| nested::may_be_blocks(attribute).is_some())
+        };
+        if dynamic::is_dynamic(block, schema) {
+            if let Some(label) = block.labels.first()
+                && !known(&label.text)
+            {
+                let mut named = block.clone();
+                named.kind = label.text.clone();
+                named.kind_span = label.span.clone();
+                problems.push(unsupported_block(&named, "this block", blocks(), attributes()));
+            }
+        } else if !known(&block.kind) {
+            problems.push(unsupported_block(block, "this block", blocks(), attributes()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

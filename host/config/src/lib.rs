@@ -21,6 +21,7 @@ mod module;
 mod names;
 mod providers;
 mod variables;
+mod walk;
 
 pub use blocks::{
     Backend, Check, Condition, IgnoreChanges, Import, Lifecycle, Local, ModuleCall, Moved, Output,
@@ -32,4 +33,6 @@ pub use decode::{decode_body, references, span_of};
 pub use files::{DiskFiles, Files, MemoryFiles};
 pub use load::{load_root, load_root_from};
 pub use module::{Module, ResourceKey};
-pub use variables::{VariableInputs, VariableSource, VariableText, root_variables};
+pub use variables::{
+    VariableInputs, VariableSource, VariableText, automatic_files, missing_variables, root_variables,
+};

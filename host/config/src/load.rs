@@ -1,11 +1,23 @@
 //! From a directory to a configuration.
+//!
+//! Files of one directory are read in the order of their names; all of them are
+//! read before anything is refused, and every module is read once however often
+//! it is called.
 
-use std::path::Path;
+mod directory;
+mod source;
 
-use wardian_lang::Diagnostics;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::configuration::Configuration;
+use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_plugin::ModulePath;
+
+use crate::blocks::ModuleCall;
+use crate::configuration::{Configuration, ModuleNode};
 use crate::files::{DiskFiles, Files};
+use crate::module::Module;
 
 /// Loads the configuration whose root module is in a directory.
 ///
@@ -23,6 +35,75 @@ pub fn load_root(directory: &Path) -> Result<Configuration, Diagnostics> {
 ///
 /// As [`load_root`].
 pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configuration, Diagnostics> {
-    let _ = (files, directory);
-    Err(Diagnostics::new())
+    let mut loader =
+        Loader { files, read: BTreeMap::new(), modules: BTreeMap::new(), problems: Diagnostics::new() };
+    let directory = source::normalised(directory);
+    loader.load(&ModulePath::root(), &directory, None, &mut Vec::new());
+    let mut problems = loader.problems;
+    let mut configuration = Configuration { modules: loader.modules, warnings: Diagnostics::new() };
+    configuration.resolve_providers(&mut problems);
+    configuration.check_calls(&mut problems);
+    if problems.has_errors() || !configuration.modules.contains_key(&ModulePath::root()) {
+        return Err(problems);
+    }
+    configuration.warnings = problems;
+    Ok(configuration)
+}
+
+struct Loader<'a> {
+    files: &'a dyn Files,
+    /// By directory; `None` where it could not be read.
+    read: BTreeMap<PathBuf, Option<Arc<Module>>>,
+    modules: BTreeMap<ModulePath, ModuleNode>,
+    problems: Diagnostics,
+}
+
+impl Loader<'_> {
+    /// Loads a module and what it calls. `above` are the directories on the way
+    /// here.
+    fn load(
+        &mut self,
+        path: &ModulePath,
+        directory: &Path,
+        call: Option<&ModuleCall>,
+        above: &mut Vec<PathBuf>,
+    ) {
+        let module = match self.read.get(directory) {
+            Some(read) => read.clone(),
+            None => {
+                let read = directory::read(self.files, directory, call, &mut self.problems).map(Arc::new);
+                self.read.insert(directory.to_owned(), read.clone());
+                read
+            }
+        };
+        let Some(module) = module else {
+            return;
+        };
+        self.modules.insert(
+            path.clone(),
+            ModuleNode { path: path.clone(), module: Arc::clone(&module), providers: BTreeMap::new() },
+        );
+        above.push(directory.to_owned());
+        for call in module.module_calls.values() {
+            let Some(target) = source::local_directory(directory, call, &mut self.problems) else {
+                continue;
+            };
+            if above.contains(&target) {
+                let detail = format!(
+                    "The module \"{}\" calls the module in {}, which leads here again: the configuration would \
+                     have no end.",
+                    call.name,
+                    target.display()
+                );
+                self.problems.push(
+                    Diagnostic::error("Module call cycle", detail)
+                        .at(call.source_span.clone())
+                        .in_block(format!("module \"{}\"", call.name)),
+                );
+                continue;
+            }
+            self.load(&path.child(call.name.clone()), &target, Some(call), above);
+        }
+        above.pop();
+    }
 }

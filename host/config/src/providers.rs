@@ -1,23 +1,72 @@
 //! Which provider, and which of its configurations, every name means.
+//!
+//! In a module, `aws.west` means the first of these that there is:
+//!
+//! | | |
+//! |---|---|
+//! | its own `provider "aws"` block with that alias | that block |
+//! | an entry `aws.west = ...` in the `providers` of its call | what that means where the call stands |
+//! | without an alias: nothing of the two | what the same provider means where the call stands |
+//! | without an alias, in the root | a configuration with nothing in it |
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use wardian_lang::{Diagnostic, Diagnostics, Span};
 use wardian_plugin::address::ProviderAddress;
+use wardian_plugin::version::Constraints;
 use wardian_plugin::{ModulePath, ProviderConfigAddress};
 use wardian_value::Str;
 
-use crate::configuration::{Configuration, Requirement};
+use crate::blocks::{ProviderReference, Resource};
+use crate::configuration::{Configuration, ModuleNode, Requirement};
+use crate::content::did_you_mean;
 use crate::module::Module;
+
+type Name = (Str, Option<Str>);
 
 impl Module {
     /// The provider that a local name stands for: as `required_providers` says,
     /// or else the one of that name in the default namespace.
+    ///
+    /// A name that cannot be a provider's is refused when the module is loaded.
     pub fn provider_address(&self, local_name: &str) -> ProviderAddress {
         match self.required_providers.get(local_name) {
             Some(required) => required.address.clone(),
             None => ProviderAddress::implied_by_local_name(local_name)
                 .unwrap_or_else(|_| ProviderAddress::built_in("invalid")),
         }
+    }
+
+    /// Every provider configuration that something in the module refers to or
+    /// that is there.
+    fn provider_names(&self) -> BTreeMap<Name, Option<Span>> {
+        let mut names = BTreeMap::new();
+        let mut add = |reference: &ProviderReference, otherwise: &Span| {
+            let span = reference.span.clone().unwrap_or_else(|| otherwise.clone());
+            names.entry((reference.local_name.clone(), reference.alias.clone())).or_insert(Some(span));
+        };
+        for resource in self.resources.values() {
+            add(&resource.provider, &resource.span);
+        }
+        for import in &self.imports {
+            if let Some(provider) = &import.provider {
+                add(provider, &import.span);
+            }
+        }
+        for call in self.module_calls.values() {
+            for (_, here) in call.providers.iter().flatten() {
+                add(here, &call.span);
+            }
+        }
+        for (name, config) in &self.provider_configs {
+            names.entry(name.clone()).or_insert_with(|| Some(config.span.clone()));
+        }
+        for (local_name, required) in &self.required_providers {
+            for (alias, span) in &required.configuration_aliases {
+                names.entry((local_name.clone(), Some(alias.clone()))).or_insert_with(|| Some(span.clone()));
+            }
+        }
+        names
     }
 }
 
@@ -31,13 +80,281 @@ impl Configuration {
         local_name: &Str,
         alias: Option<&Str>,
     ) -> ProviderConfigAddress {
-        let _ = (module, alias);
-        ProviderConfigAddress::default_of(self.root().module.provider_address(local_name))
+        let name = (local_name.clone(), alias.cloned());
+        let node = self.module(module).unwrap_or_else(|| self.root());
+        match node.providers.get(&name) {
+            Some(address) => address.clone(),
+            None => self.meant_by(node, &name).unwrap_or_else(|| {
+                ProviderConfigAddress::default_of(node.module.provider_address(local_name))
+            }),
+        }
     }
 
     /// All providers that the configuration needs, with what is asked of each.
     /// Those that are part of the program are among them.
     pub fn provider_requirements(&self) -> BTreeMap<ProviderAddress, Requirement> {
-        BTreeMap::new()
+        let mut requirements: BTreeMap<ProviderAddress, Requirement> = BTreeMap::new();
+        let mut ask =
+            |address: ProviderAddress, path: &ModulePath, asked: &Constraints, span: Option<&Span>| {
+                let requirement = requirements.entry(address).or_default();
+                requirement.constraints = requirement.constraints.and(asked);
+                requirement.origins.push((path.clone(), asked.clone(), span.cloned()));
+            };
+        for node in self.modules() {
+            let module = &node.module;
+            for required in module.required_providers.values() {
+                ask(required.address.clone(), &node.path, &required.constraints, Some(&required.span));
+            }
+            for config in module.provider_configs.values() {
+                if let Some((constraints, span)) = &config.version {
+                    ask(module.provider_address(&config.local_name), &node.path, constraints, Some(span));
+                }
+            }
+            let implied: BTreeSet<ProviderAddress> = module
+                .provider_names()
+                .into_keys()
+                .filter(|(local_name, _)| !module.required_providers.contains_key(local_name))
+                .map(|(local_name, _)| module.provider_address(&local_name))
+                .collect();
+            for address in implied {
+                ask(address, &node.path, &Constraints::default(), None);
+            }
+        }
+        requirements
+    }
+
+    /// Finds out what every provider reference means, and what is wrong with
+    /// them.
+    pub(crate) fn resolve_providers(&mut self, problems: &mut Diagnostics) {
+        let mut resolved = Vec::new();
+        for node in self.modules.values() {
+            let mut providers = BTreeMap::new();
+            for (name, span) in node.module.provider_names() {
+                if !node.module.required_providers.contains_key(&name.0)
+                    && let Err(error) = ProviderAddress::implied_by_local_name(&name.0)
+                {
+                    problems.push(at(Diagnostic::error("Invalid provider name", format!("{error}.")), span));
+                    continue;
+                }
+                match self.meant_by(node, &name) {
+                    Some(address) => {
+                        providers.insert(name, address);
+                    }
+                    None => problems.push(at(not_present(node, &name), span)),
+                }
+            }
+            resolved.push((node.path.clone(), providers));
+        }
+        for (path, providers) in resolved {
+            if let Some(node) = self.modules.get_mut(&path) {
+                node.providers = providers;
+            }
+        }
+        self.check_handed_over(problems);
+    }
+
+    fn meant_by(&self, node: &ModuleNode, name: &Name) -> Option<ProviderConfigAddress> {
+        let (local_name, alias) = name;
+        let address = node.module.provider_address(local_name);
+        if node.module.provider_configs.contains_key(name) {
+            return Some(ProviderConfigAddress {
+                module: node.path.clone(),
+                provider: address,
+                alias: alias.clone(),
+            });
+        }
+        let Some((caller, call)) = node.path.parent() else {
+            return alias.is_none().then(|| ProviderConfigAddress::default_of(address));
+        };
+        let caller = self.module(&caller)?;
+        let call = caller.module.module_calls.get(call)?;
+        let handed = call
+            .providers
+            .iter()
+            .flatten()
+            .find(|(inside, _)| inside.local_name == *local_name && inside.alias == *alias);
+        if let Some((_, here)) = handed {
+            return self.meant_by(caller, &(here.local_name.clone(), here.alias.clone()));
+        }
+        if alias.is_some() {
+            return None;
+        }
+        self.meant_by(caller, &(local_name_of(&caller.module, &address), None))
+    }
+
+    /// What calls hand over against what the modules expect.
+    fn check_handed_over(&self, problems: &mut Diagnostics) {
+        for node in self.modules.values() {
+            for (name, call) in &node.module.module_calls {
+                let Some(called) = self.module(&node.path.child(name.clone())) else {
+                    continue;
+                };
+                let context = format!("module \"{name}\"");
+                for (inside, here) in call.providers.iter().flatten() {
+                    let expected = called.module.provider_address(&inside.local_name);
+                    let given = node.module.provider_address(&here.local_name);
+                    if expected != given {
+                        let detail = format!(
+                            "The module expects a configuration of {expected} as {}, but is given one of {given}.",
+                            written(inside)
+                        );
+                        problems.push(
+                            at(Diagnostic::error("Provider type mismatch", detail), here.span.clone())
+                                .in_block(context.clone()),
+                        );
+                    }
+                    let declared = inside.alias.is_none()
+                        || called.module.required_providers.get(&inside.local_name).is_some_and(|required| {
+                            required
+                                .configuration_aliases
+                                .iter()
+                                .any(|(alias, _)| Some(alias) == inside.alias.as_ref())
+                        });
+                    if !declared {
+                        let detail = format!(
+                            "The module does not expect a provider configuration {}; it would have to be listed in \
+                             configuration_aliases in its required_providers.",
+                            written(inside)
+                        );
+                        problems.push(
+                            at(
+                                Diagnostic::error("Undefined provider configuration", detail),
+                                inside.span.clone(),
+                            )
+                            .in_block(context.clone()),
+                        );
+                    }
+                }
+                self.check_repeated(call, called, problems);
+            }
+        }
+    }
+
+    /// A module that is repeated, or waits for something, cannot configure
+    /// providers itself.
+    fn check_repeated(
+        &self,
+        call: &crate::blocks::ModuleCall,
+        called: &ModuleNode,
+        problems: &mut Diagnostics,
+    ) {
+        let argument = if call.count.is_some() {
+            "count"
+        } else if call.for_each.is_some() {
+            "for_each"
+        } else if !call.depends_on.is_empty() {
+            "depends_on"
+        } else {
+            return;
+        };
+        let below = self.modules.range(called.path.clone()..).map(|(_, node)| node);
+        for node in below.filter(|node| node.path.names().starts_with(called.path.names())) {
+            if let Some(config) = node.module.provider_configs.values().next() {
+                let detail = format!(
+                    "A module that is called with {argument} cannot have provider blocks of its own, and there is \
+                     one at {}. Configure the provider in the root module and hand it over with the argument \
+                     providers.",
+                    config.span
+                );
+                problems.push(
+                    Diagnostic::error("Module is incompatible with count, for_each, and depends_on", detail)
+                        .at(call.span.clone()),
+                );
+                return;
+            }
+        }
+    }
+
+    /// Inputs of calls against the variables of what is called.
+    pub(crate) fn check_calls(&self, problems: &mut Diagnostics) {
+        for node in self.modules.values() {
+            for (name, call) in &node.module.module_calls {
+                let Some(called) = self.module(&node.path.child(name.clone())) else {
+                    continue;
+                };
+                let variables = &called.module.variables;
+                let mut found = Diagnostics::new();
+                for (input, attribute) in &call.inputs {
+                    if !variables.contains_key(input) {
+                        let detail = format!(
+                            "The module has no variable named \"{input}\".{}",
+                            did_you_mean(input, variables.keys().map(|variable| &**variable))
+                        );
+                        found.push(
+                            Diagnostic::error("Unsupported argument", detail).at(attribute.name_span.clone()),
+                        );
+                    }
+                }
+                for variable in variables.values().filter(|variable| variable.is_required()) {
+                    if !call.inputs.contains_key(&variable.name) {
+                        let detail = format!(
+                            "The module needs a value for its variable \"{}\", which has no default.",
+                            variable.name
+                        );
+                        found.push(
+                            Diagnostic::error("Missing required argument", detail).at(call.span.clone()),
+                        );
+                    }
+                }
+                problems.extend(found.in_block(&format!("module \"{name}\"")));
+            }
+        }
+    }
+
+    /// The modules' resources, each with the configuration that it belongs to.
+    pub fn resources(&self) -> impl Iterator<Item = (&ModuleNode, &Resource, ProviderConfigAddress)> {
+        self.modules().flat_map(move |node| {
+            node.module
+                .resources
+                .values()
+                .map(move |resource| (node, resource, self.provider_for(&node.path, resource)))
+        })
+    }
+}
+
+/// What a module calls a provider; the name that would imply it where it says
+/// nothing.
+fn local_name_of(module: &Module, address: &ProviderAddress) -> Str {
+    let required = module.required_providers.iter().find(|(_, required)| required.address == *address);
+    match required {
+        Some((local_name, _)) => local_name.clone(),
+        None => Str::new(address.type_name()),
+    }
+}
+
+fn written(reference: &ProviderReference) -> String {
+    match &reference.alias {
+        None => reference.local_name.to_string(),
+        Some(alias) => format!("{}.{alias}", reference.local_name),
+    }
+}
+
+fn not_present(node: &ModuleNode, (local_name, alias): &Name) -> Diagnostic {
+    let alias = alias.as_deref().unwrap_or_default();
+    let aliases = node
+        .module
+        .provider_configs
+        .keys()
+        .filter(|(name, _)| name == local_name)
+        .filter_map(|(_, alias)| alias.as_deref());
+    let advice = did_you_mean(alias, aliases);
+    let detail = if node.path.is_root() {
+        format!(
+            "There is no provider \"{local_name}\" block with alias = \"{alias}\" in the root module.{advice}"
+        )
+    } else {
+        format!(
+            "{} has no provider \"{local_name}\" block with alias = \"{alias}\", and its caller does not hand over \
+             {local_name}.{alias} with the argument providers.{advice}",
+            node.path
+        )
+    };
+    Diagnostic::error("Provider configuration not present", detail)
+}
+
+fn at(diagnostic: Diagnostic, span: Option<Span>) -> Diagnostic {
+    match span {
+        Some(span) => diagnostic.at(span),
+        None => diagnostic,
     }
 }

@@ -1,12 +1,30 @@
 //! Values of the root module's variables.
+//!
+//! | source | given as | for a variable that does not exist |
+//! |---|---|---|
+//! | `TF_VAR_name` | text | nothing: the environment is everybody's |
+//! | `terraform.tfvars`, then `terraform.tfvars.json` | expressions | a warning |
+//! | `*.auto.tfvars` and `*.auto.tfvars.json`, by name | expressions | a warning |
+//! | `-var-file` | expressions | a warning |
+//! | `-var` | text | an error |
+//!
+//! Later ones win; `-var` and `-var-file` count in the order in which they are
+//! given. Text is the value itself for a variable whose type is a string, a
+//! number or a truth value, or that states no type, and an expression for all
+//! others. Expressions are constants.
+
+mod given;
+mod undeclared;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wardian_lang::{Diagnostics, SourceFile};
+use wardian_lang::{Diagnostic, Diagnostics, SourceFile};
 use wardian_value::{Str, Value};
 
+use crate::blocks::Variable;
 use crate::module::Module;
+use given::{Given, Origin};
 
 /// Everything that gives values to root variables. The caller has read the
 /// files and the environment.
@@ -15,7 +33,8 @@ pub struct VariableInputs {
     /// `TF_VAR_name` and its text, without the prefix.
     pub environment: Vec<(String, String)>,
     /// `terraform.tfvars`, `terraform.tfvars.json`, then `*.auto.tfvars` and
-    /// `*.auto.tfvars.json` in the order of their names.
+    /// `*.auto.tfvars.json` in the order of their names: [`automatic_files`] puts
+    /// names in that order.
     pub automatic_files: Vec<Arc<SourceFile>>,
     /// `-var` and `-var-file` in the order of the command line.
     pub arguments: Vec<VariableSource>,
@@ -31,7 +50,7 @@ pub enum VariableSource {
 }
 
 /// The text of one `-var`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariableText {
     /// The variable.
     pub name: String,
@@ -39,9 +58,46 @@ pub struct VariableText {
     pub text: String,
 }
 
-/// The values of a root module's variables, converted to their types. Variables
-/// that have a default and are not given are not in it. Warnings are returned
-/// beside the values.
+impl VariableText {
+    /// Reads `name=text`.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no `=` or no name before it.
+    pub fn parse(argument: &str) -> Result<Self, Diagnostic> {
+        match argument.split_once('=') {
+            Some((name, text)) if !name.trim().is_empty() => {
+                Ok(Self { name: name.trim().to_owned(), text: text.to_owned() })
+            }
+            _ => Err(Diagnostic::error(
+                "Invalid -var option",
+                format!(
+                    "The option -var needs a variable's name, an equals sign and the value, such as \
+                     -var=\"name=value\", but got \"{argument}\"."
+                ),
+            )),
+        }
+    }
+}
+
+/// The names of a directory's files that give values without being asked for,
+/// in the order in which they count.
+pub fn automatic_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let rank = |name: &str| match name {
+        "terraform.tfvars" => Some(0),
+        "terraform.tfvars.json" => Some(1),
+        _ if name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json") => Some(2),
+        _ => None,
+    };
+    let mut ranked: Vec<(u8, &str)> =
+        names.into_iter().filter_map(|name| Some((rank(name)?, name))).collect();
+    ranked.sort_unstable();
+    ranked.into_iter().map(|(_, name)| name).collect()
+}
+
+/// The values of a root module's variables, converted to their types, without
+/// marks. Variables that have a default and are not given are not in it.
+/// Warnings are returned beside the values.
 ///
 /// # Errors
 ///
@@ -50,6 +106,71 @@ pub fn root_variables(
     module: &Module,
     inputs: &VariableInputs,
 ) -> Result<(BTreeMap<Str, Value>, Diagnostics), Diagnostics> {
-    let _ = (module, inputs);
-    Ok((BTreeMap::new(), Diagnostics::new()))
+    let mut problems = Diagnostics::new();
+    let given = given::collect(module, inputs, &mut problems);
+    undeclared::check(module, &given, &mut problems);
+    let mut values = BTreeMap::new();
+    for variable in module.variables.values() {
+        match given.get(&variable.name) {
+            Some(given) => {
+                if let Some(value) = value_of(variable, given, &mut problems) {
+                    values.insert(variable.name.clone(), value);
+                }
+            }
+            None if variable.is_required() => problems.push(missing(variable)),
+            None => {}
+        }
+    }
+    if problems.has_errors() { Err(problems) } else { Ok((values, problems)) }
 }
+
+/// The variables that somebody must still give a value: for a program that asks.
+pub fn missing_variables<'a>(module: &'a Module, inputs: &VariableInputs) -> Vec<&'a Variable> {
+    let given = given::collect(module, inputs, &mut Diagnostics::new());
+    let is_missing = |variable: &&Variable| variable.is_required() && !given.contains_key(&variable.name);
+    module.variables.values().filter(is_missing).collect()
+}
+
+/// The value, converted; `None` where the default is meant, or it is wrong.
+fn value_of(variable: &Variable, given: &Given, problems: &mut Diagnostics) -> Option<Value> {
+    let value = given.value.as_ref()?;
+    let name = &variable.name;
+    let located = |diagnostic: Diagnostic| match &given.span {
+        Some(span) => diagnostic.at(span.clone()),
+        None => diagnostic.at(variable.span.clone()),
+    };
+    let converted = match variable.constraint.apply(value) {
+        Ok(converted) => converted,
+        Err(reason) => {
+            let detail = format!(
+                "The value that {} gives does not suit var.{name}, declared at {}: {reason}.",
+                given.origin, variable.span
+            );
+            problems.push(located(Diagnostic::error("Invalid value for input variable", detail)));
+            return None;
+        }
+    };
+    if converted.is_null() && !variable.nullable {
+        if variable.is_required() {
+            let detail = format!(
+                "The variable \"{name}\" may not be null (nullable = false), but {} sets it to null.",
+                given.origin
+            );
+            problems.push(located(Diagnostic::error("Required variable not set", detail)));
+        }
+        return None;
+    }
+    Some(converted)
+}
+
+fn missing(variable: &Variable) -> Diagnostic {
+    let name = &variable.name;
+    let detail = format!(
+        "The variable \"{name}\" has no default and no value was given. Set it with -var=\"{name}=...\", in a file \
+         terraform.tfvars or one given with -var-file, or with the environment variable TF_VAR_{name}."
+    );
+    Diagnostic::error("No value for required variable", detail).at(variable.span.clone())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,13 @@
 //! `lifecycle` blocks.
 
-use wardian_lang::{Expression, Span};
+use wardian_lang::{Attribute, Block, Diagnostic, Diagnostics, Expression, Span, Traversal};
+use wardian_plugin::ResourceMode;
 use wardian_value::Path;
 
 use super::Condition;
+use super::check::conditions;
+use crate::content::{Shape, labels};
+use crate::names::block_kind;
 
 /// How a resource's objects live.
 #[derive(Clone, Debug, Default)]
@@ -33,4 +37,117 @@ pub enum IgnoreChanges {
     All,
     /// These.
     Paths(Vec<(Path, Span)>),
+}
+
+impl Lifecycle {
+    pub(super) fn read(block: &Block, mode: ResourceMode, problems: &mut Diagnostics) -> Self {
+        const SHAPE: Shape = Shape {
+            noun: "a lifecycle block",
+            required: &[],
+            optional: &["create_before_destroy", "prevent_destroy", "ignore_changes", "replace_triggered_by"],
+            blocks: &["precondition", "postcondition"],
+        };
+        labels(block, [], problems);
+        let content = SHAPE.read(&block.body, problems);
+        if mode != ResourceMode::Managed {
+            let kind = block_kind(mode);
+            for attribute in SHAPE.optional.iter().filter_map(|name| content.attribute(name)) {
+                let detail = format!(
+                    "The lifecycle argument \"{}\" is for resources that are created and destroyed; a {kind} \
+                     block cannot have it.",
+                    attribute.name
+                );
+                problems.push(
+                    Diagnostic::error(format!("Invalid {kind} resource lifecycle argument"), detail)
+                        .at(attribute.name_span.clone()),
+                );
+            }
+        }
+        Self {
+            create_before_destroy: content.flag("create_before_destroy", problems),
+            prevent_destroy: content.flag("prevent_destroy", problems).unwrap_or(false),
+            ignore_changes: content
+                .attribute("ignore_changes")
+                .map(|attribute| IgnoreChanges::read(attribute, problems))
+                .unwrap_or_default(),
+            replace_triggered_by: content
+                .attribute("replace_triggered_by")
+                .map(|attribute| triggers(attribute, problems))
+                .unwrap_or_default(),
+            preconditions: conditions(&content, "precondition", problems),
+            postconditions: conditions(&content, "postcondition", problems),
+        }
+    }
+}
+
+impl IgnoreChanges {
+    fn read(attribute: &Attribute, problems: &mut Diagnostics) -> Self {
+        let expression = &attribute.expression;
+        if expression.as_keyword() == Some("all") || expression.as_quoted() == Some("all") {
+            return Self::All;
+        }
+        let Some(items) = expression.as_tuple_items() else {
+            problems.push(
+                Diagnostic::error(
+                    "Invalid expression",
+                    "A list of arguments in brackets is needed here, or the keyword all.",
+                )
+                .at(expression.span().clone()),
+            );
+            return Self::Nothing;
+        };
+        let mut paths = Vec::new();
+        for item in items {
+            if item.as_quoted() == Some("*") {
+                let detail = "To ignore changes of all arguments, write: ignore_changes = all";
+                problems.push(
+                    Diagnostic::error("Invalid ignore_changes wildcard", detail).at(item.span().clone()),
+                );
+                return Self::All;
+            }
+            match item.as_traversal() {
+                Some(traversal) => paths.push((relative_path(&traversal), item.span().clone())),
+                None => problems.push(
+                    Diagnostic::error(
+                        "Invalid ignore_changes element",
+                        "The name of an argument is needed here, maybe with constant indexes behind it.",
+                    )
+                    .at(item.span().clone()),
+                ),
+            }
+        }
+        Self::Paths(paths)
+    }
+}
+
+fn relative_path(traversal: &Traversal) -> Path {
+    let mut path = Path::root().attribute(traversal.root.clone());
+    for step in &traversal.steps {
+        path.push(step.step.clone());
+    }
+    path
+}
+
+fn triggers(attribute: &Attribute, problems: &mut Diagnostics) -> Vec<Expression> {
+    let expression = &attribute.expression;
+    let Some(items) = expression.as_tuple_items() else {
+        let detail = "A list of references to resources in brackets is needed here.";
+        problems.push(Diagnostic::error("Invalid expression", detail).at(expression.span().clone()));
+        return Vec::new();
+    };
+    for item in &items {
+        problems.extend(item.check());
+        let is_reference = item
+            .references()
+            .first()
+            .is_some_and(|reference| matches!(reference.subject, wardian_lang::Subject::Resource { .. }));
+        if !is_reference {
+            let detail =
+                "Only references to managed resources, or to their attributes, can trigger a replacement.";
+            problems.push(
+                Diagnostic::error("Invalid replace_triggered_by expression", detail).at(item.span().clone()),
+            );
+        }
+    }
+    items
 }

@@ -1,7 +1,10 @@
 //! `locals` blocks.
 
-use wardian_lang::{Expression, Span};
+use wardian_lang::{Block, Diagnostics, Expression, Span};
 use wardian_value::Str;
+
+use crate::content::{labels, unsupported_block};
+use crate::names::check_identifier;
 
 /// A local value.
 #[derive(Clone, Debug)]
@@ -12,4 +15,24 @@ pub struct Local {
     pub expression: Expression,
     /// The whole definition.
     pub span: Span,
+}
+
+impl Local {
+    pub(crate) fn read_all(block: &Block, problems: &mut Diagnostics) -> Vec<Self> {
+        labels(block, [], problems);
+        for inner in &block.body.blocks {
+            problems.push(unsupported_block(inner, "a locals block", [].into_iter(), [].into_iter()));
+        }
+        let mut locals = Vec::new();
+        for attribute in &block.body.attributes {
+            check_identifier(&attribute.name, &attribute.name_span, "local value", problems);
+            problems.extend(attribute.expression.check());
+            locals.push(Self {
+                name: attribute.name.clone(),
+                expression: attribute.expression.clone(),
+                span: attribute.span.clone(),
+            });
+        }
+        locals
+    }
 }

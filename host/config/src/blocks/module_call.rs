@@ -2,11 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use wardian_lang::{Attribute, Expression, Reference, Span};
-use wardian_plugin::version::Constraints;
+use wardian_lang::{Attribute, Block, Diagnostic, Diagnostics, Expression, Reference, Span};
+use wardian_plugin::version::{Constraints, Dialect};
 use wardian_value::Str;
 
 use super::ProviderReference;
+use super::provider::constraints;
+use super::references::{depends_on, provider_reference};
+use super::resource::repetition;
+use crate::content::{Shape, labels, unsupported_block};
+use crate::names::check_name;
 
 /// A `module` block.
 #[derive(Clone, Debug)]
@@ -32,4 +37,86 @@ pub struct ModuleCall {
     pub inputs: BTreeMap<Str, Attribute>,
     /// The header.
     pub span: Span,
+}
+
+impl ModuleCall {
+    pub(crate) fn read(block: &Block, problems: &mut Diagnostics) -> Option<Self> {
+        const SHAPE: Shape = Shape {
+            noun: "a module block",
+            required: &["source"],
+            optional: &["version", "count", "for_each", "depends_on", "providers"],
+            blocks: &[],
+        };
+        let [label] = labels(block, ["name"], problems)?;
+        check_name(label, "module instance", problems);
+        let (content, rest) = SHAPE.split(&block.body, problems);
+        for inner in &rest.blocks {
+            problems.push(unsupported_block(
+                inner,
+                "a module block",
+                [].into_iter(),
+                SHAPE.required.iter().chain(SHAPE.optional).copied(),
+            ));
+        }
+        let mut inputs = BTreeMap::new();
+        for attribute in rest.attributes {
+            problems.extend(attribute.expression.check());
+            inputs.insert(attribute.name.clone(), attribute);
+        }
+        let version = content.text("version", problems).and_then(|(text, span)| {
+            let constraints = constraints(&text, Dialect::Module, &span, problems)?;
+            Some((constraints, span))
+        });
+        let (count, for_each) = repetition(&content, problems);
+        let depends_on = depends_on(&content, problems);
+        let providers = content.attribute("providers").map(|attribute| handed_over(attribute, problems));
+        let (source, source_span) = content.text("source", problems)?;
+        Some(Self {
+            name: label.text.clone(),
+            source,
+            source_span,
+            version,
+            count,
+            for_each,
+            depends_on,
+            providers,
+            inputs,
+            span: block.header_span.clone(),
+        })
+    }
+}
+
+fn handed_over(
+    attribute: &Attribute,
+    problems: &mut Diagnostics,
+) -> Vec<(ProviderReference, ProviderReference)> {
+    let Some(items) = attribute.expression.as_object_items() else {
+        let detail = "The argument providers is written in braces, with the module's name for each provider \
+                      configuration on the left and yours on the right: { aws = aws.west }.";
+        problems
+            .push(Diagnostic::error("Invalid expression", detail).at(attribute.expression.span().clone()));
+        return Vec::new();
+    };
+    let mut pairs: Vec<(ProviderReference, ProviderReference)> = Vec::new();
+    for (inside, here) in items {
+        let inside = provider_reference(&inside, problems);
+        let here = provider_reference(&here, problems);
+        let (Some(inside), Some(here)) = (inside, here) else {
+            continue;
+        };
+        let twice = pairs
+            .iter()
+            .any(|(earlier, _)| earlier.local_name == inside.local_name && earlier.alias == inside.alias);
+        if twice {
+            let mut diagnostic = Diagnostic::error(
+                "Duplicate provider address",
+                "A provider configuration of this name is handed over already.",
+            );
+            diagnostic.subject = inside.span;
+            problems.push(diagnostic);
+        } else {
+            pairs.push((inside, here));
+        }
+    }
+    pairs
 }

@@ -1,9 +1,13 @@
 //! `output` blocks.
 
-use wardian_lang::{Expression, Reference, Span};
+use wardian_lang::{Block, Diagnostics, Expression, Reference, Span};
 use wardian_value::Str;
 
 use super::Condition;
+use super::check::conditions;
+use super::references::depends_on;
+use crate::content::{Shape, labels};
+use crate::names::check_name;
 
 /// An output.
 #[derive(Clone, Debug)]
@@ -24,4 +28,33 @@ pub struct Output {
     pub preconditions: Vec<Condition>,
     /// The header.
     pub span: Span,
+}
+
+impl Output {
+    pub(crate) fn read(block: &Block, problems: &mut Diagnostics) -> Option<Self> {
+        const SHAPE: Shape = Shape {
+            noun: "an output block",
+            required: &["value"],
+            optional: &["description", "sensitive", "ephemeral", "depends_on"],
+            blocks: &["precondition"],
+        };
+        let [label] = labels(block, ["name"], problems)?;
+        check_name(label, "output", problems);
+        let content = SHAPE.read(&block.body, problems);
+        let description = content.text("description", problems).map(|(text, _)| text);
+        let sensitive = content.flag("sensitive", problems).unwrap_or(false);
+        let ephemeral = content.flag("ephemeral", problems).unwrap_or(false);
+        let depends_on = depends_on(&content, problems);
+        let preconditions = conditions(&content, "precondition", problems);
+        Some(Self {
+            name: label.text.clone(),
+            description,
+            expression: content.expression("value", problems)?,
+            sensitive,
+            ephemeral,
+            depends_on,
+            preconditions,
+            span: block.header_span.clone(),
+        })
+    }
 }

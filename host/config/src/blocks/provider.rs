@@ -1,8 +1,13 @@
 //! `provider` blocks and references to them.
 
-use wardian_lang::{Body, Span};
-use wardian_plugin::version::Constraints;
+use wardian_lang::{Block, Body, Diagnostic, Diagnostics, Span};
+use wardian_plugin::version::{Constraints, Dialect};
 use wardian_value::Str;
+
+use super::resource::take_escaped;
+use crate::content::{Shape, labels};
+use crate::names::{check_identifier, check_name};
+use crate::walk::check_body;
 
 /// A `provider` block.
 #[derive(Clone, Debug)]
@@ -28,4 +33,71 @@ pub struct ProviderReference {
     pub alias: Option<Str>,
     /// Where it is written; `None` where it is implied.
     pub span: Option<Span>,
+}
+
+impl ProviderConfig {
+    pub(crate) fn read(block: &Block, problems: &mut Diagnostics) -> Option<Self> {
+        const SHAPE: Shape = Shape {
+            noun: "a provider block",
+            required: &[],
+            optional: &["alias", "version", "count", "depends_on", "for_each", "source"],
+            blocks: &["_", "lifecycle", "locals"],
+        };
+        let [label] = labels(block, ["name"], problems)?;
+        check_name(label, "provider", problems);
+        let (content, mut body) = SHAPE.split(&block.body, problems);
+        for attribute in
+            ["count", "depends_on", "for_each", "source"].iter().filter_map(|name| content.attribute(name))
+        {
+            let detail = format!(
+                "The argument \"{}\" means nothing in a provider block and is kept for later.",
+                attribute.name
+            );
+            problems.push(
+                Diagnostic::error("Reserved argument name in provider block", detail)
+                    .at(attribute.name_span.clone()),
+            );
+        }
+        take_escaped(&content, &["lifecycle", "locals"], "provider", &mut body, problems);
+        let alias = content.text("alias", problems);
+        if let Some((text, span)) = &alias {
+            check_identifier(text, span, "provider configuration alias", problems);
+        }
+        let version = content.text("version", problems).and_then(|(text, span)| {
+            problems.push(
+                Diagnostic::warning(
+                    "Version constraints inside provider configuration blocks are deprecated",
+                    "State the version in required_providers, inside the terraform block, instead.",
+                )
+                .at(span.clone()),
+            );
+            let constraints = constraints(&text, Dialect::Provider, &span, problems)?;
+            Some((constraints, span))
+        });
+        check_body(&body, problems);
+        Some(Self {
+            local_name: label.text.clone(),
+            alias: alias.map(|(text, _)| text.into()),
+            version,
+            body,
+            span: block.header_span.clone(),
+        })
+    }
+}
+
+/// Version constraints, or a problem.
+pub(super) fn constraints(
+    text: &str,
+    dialect: Dialect,
+    span: &Span,
+    problems: &mut Diagnostics,
+) -> Option<Constraints> {
+    match Constraints::parse(text, dialect) {
+        Ok(constraints) => Some(constraints),
+        Err(error) => {
+            let detail = format!("This is not a version constraint: {error}.");
+            problems.push(Diagnostic::error("Invalid version constraint", detail).at(span.clone()));
+            None
+        }
+    }
 }

@@ -1,9 +1,14 @@
 //! `variable` blocks.
 
-use wardian_lang::{Span, TypeConstraint};
-use wardian_value::{Str, Value};
+use wardian_lang::{
+    Block, Diagnostic, Diagnostics, EmptyScope, Expression, Label, Span, Subject, TypeConstraint,
+};
+use wardian_value::{Str, Type, Value};
 
 use super::Condition;
+use super::check::conditions;
+use crate::content::{Content, Shape, labels};
+use crate::names::check_name;
 
 /// An input variable.
 #[derive(Clone, Debug)]
@@ -30,4 +35,114 @@ pub struct Variable {
     pub validations: Vec<Condition>,
     /// The header.
     pub span: Span,
+}
+
+/// What a module call uses for itself.
+const RESERVED: [&str; 8] =
+    ["source", "version", "providers", "count", "for_each", "lifecycle", "depends_on", "locals"];
+
+impl Variable {
+    pub(crate) fn read(block: &Block, problems: &mut Diagnostics) -> Option<Self> {
+        const SHAPE: Shape = Shape {
+            noun: "a variable block",
+            required: &[],
+            optional: &["description", "default", "type", "sensitive", "ephemeral", "nullable"],
+            blocks: &["validation"],
+        };
+        let [label] = labels(block, ["name"], problems)?;
+        if check_name(label, "variable", problems) {
+            check_reserved(label, problems);
+        }
+        let content = SHAPE.read(&block.body, problems);
+        let (constraint, takes_text) = match content.attribute("type") {
+            None => (TypeConstraint::any(), true),
+            Some(attribute) => constraint(&attribute.expression, problems),
+        };
+        let nullable = content.flag("nullable", problems).unwrap_or(true);
+        let validations = conditions(&content, "validation", problems);
+        for validation in &validations {
+            check_validation(&label.text, validation, problems);
+        }
+        Some(Self {
+            name: label.text.clone(),
+            description: content.text("description", problems).map(|(text, _)| text),
+            default: default(&content, &constraint, nullable, problems),
+            constraint,
+            takes_text,
+            sensitive: content.flag("sensitive", problems).unwrap_or(false),
+            nullable,
+            ephemeral: content.flag("ephemeral", problems).unwrap_or(false),
+            validations,
+            span: block.header_span.clone(),
+        })
+    }
+
+    /// Whether somebody must give a value.
+    pub fn is_required(&self) -> bool {
+        self.default.is_none()
+    }
+}
+
+fn check_reserved(label: &Label, problems: &mut Diagnostics) {
+    if RESERVED.contains(&&*label.text) {
+        let detail = format!(
+            "No variable can be named \"{}\": a module block uses that argument for itself.",
+            label.text
+        );
+        problems.push(Diagnostic::error("Invalid variable name", detail).at(label.span.clone()));
+    }
+}
+
+fn constraint(expression: &Expression, problems: &mut Diagnostics) -> (TypeConstraint, bool) {
+    // From before element types had to be named.
+    match expression.as_keyword() {
+        Some("list") => return (TypeConstraint::from_type(Type::list(Type::Dynamic)), false),
+        Some("map") => return (TypeConstraint::from_type(Type::map(Type::Dynamic)), false),
+        _ => {}
+    }
+    match problems.collect(TypeConstraint::parse(expression)) {
+        Some(constraint) => {
+            let takes_text = constraint.ty.is_primitive();
+            (constraint, takes_text)
+        }
+        None => (TypeConstraint::any(), false),
+    }
+}
+
+fn default(
+    content: &Content<'_>,
+    constraint: &TypeConstraint,
+    nullable: bool,
+    problems: &mut Diagnostics,
+) -> Option<Value> {
+    let expression = &content.attribute("default")?.expression;
+    let problem = |detail: String| {
+        Diagnostic::error("Invalid default value for variable", detail).at(expression.span().clone())
+    };
+    let Some(value) = problems.collect(expression.evaluate(&EmptyScope)) else {
+        return Some(Value::unknown(constraint.ty.clone()));
+    };
+    let value = match constraint.apply(&value) {
+        Ok(value) => value,
+        Err(reason) => {
+            problems.push(problem(format!("The default is not of the variable's type: {reason}.")));
+            Value::unknown(constraint.ty.clone())
+        }
+    };
+    if value.is_null() && !nullable {
+        problems.push(problem("The default is null, but the variable says nullable = false.".to_owned()));
+    }
+    Some(value)
+}
+
+fn check_validation(name: &Str, validation: &Condition, problems: &mut Diagnostics) {
+    let subject = Subject::Variable(name.clone());
+    let refers = validation.condition.references().iter().any(|reference| reference.subject == subject);
+    if !refers {
+        let detail = format!("The condition must refer to var.{name}: it is there to check its value.");
+        problems.push(
+            Diagnostic::error("Invalid variable validation condition", detail)
+                .at(validation.condition.span().clone()),
+        );
+    }
 }

@@ -1,0 +1,69 @@
+//! Arguments that hold references rather than values.
+
+use wardian_lang::{Diagnostic, Diagnostics, Expression, Reference, Subject};
+use wardian_value::{PathStep, Str};
+
+use super::ProviderReference;
+use crate::content::Content;
+
+/// The `depends_on` of a block.
+pub(super) fn depends_on(content: &Content<'_>, problems: &mut Diagnostics) -> Vec<Reference> {
+    let Some(attribute) = content.attribute("depends_on") else {
+        return Vec::new();
+    };
+    let Some(items) = attribute.expression.as_tuple_items() else {
+        let detail = "A list of references in brackets is needed here.";
+        problems
+            .push(Diagnostic::error("Invalid expression", detail).at(attribute.expression.span().clone()));
+        return Vec::new();
+    };
+    items.iter().filter_map(|item| dependency(item, problems)).collect()
+}
+
+fn dependency(item: &Expression, problems: &mut Diagnostics) -> Option<Reference> {
+    let invalid =
+        |detail: &str| Diagnostic::error("Invalid depends_on reference", detail).at(item.span().clone());
+    let Some(traversal) = item.as_traversal() else {
+        problems.push(invalid("The name of a resource, a module or another object is needed here."));
+        return None;
+    };
+    let reference = problems.collect(traversal.reference().map_err(Diagnostics::from))?;
+    let whole = match reference.remaining.as_slice() {
+        [] => true,
+        [PathStep::Key(_) | PathStep::Index(_)] => {
+            matches!(reference.subject, Subject::Resource { .. } | Subject::Module(_))
+        }
+        _ => false,
+    };
+    if !whole {
+        problems.push(invalid(
+            "Only a whole object can be waited for: name the resource or module without its attributes.",
+        ));
+        return None;
+    }
+    Some(reference)
+}
+
+/// `aws` or `aws.west`, bare or quoted as of old.
+pub(super) fn provider_reference(
+    expression: &Expression,
+    problems: &mut Diagnostics,
+) -> Option<ProviderReference> {
+    let names: Option<Vec<Str>> = expression
+        .as_traversal()
+        .and_then(|traversal| Some(traversal.names()?.into_iter().cloned().collect()));
+    let (local_name, alias) = match names.as_deref() {
+        Some([local_name]) => (local_name.clone(), None),
+        Some([local_name, alias]) => (local_name.clone(), Some(alias.clone())),
+        _ => {
+            let detail = "The name of a provider is needed here, such as aws, or with an alias behind it: \
+                          aws.west. It must be constant.";
+            problems.push(
+                Diagnostic::error("Invalid provider configuration reference", detail)
+                    .at(expression.span().clone()),
+            );
+            return None;
+        }
+    };
+    Some(ProviderReference { local_name, alias, span: Some(expression.span().clone()) })
+}

@@ -1,0 +1,218 @@
+//! `dynamic` blocks: as many blocks as a value has elements.
+
+use wardian_lang::{
+    Block as Written, Body, Diagnostic, Diagnostics, Resolved, ResourceMode, Scope, Span, Subject,
+};
+use wardian_plugin::Block;
+use wardian_value::{Marks, Str, Type, Value, View};
+
+use super::dynamic_parts::{DynamicParts, dynamic_label};
+use crate::content::labels;
+
+/// Blocks, as they are written or as a `dynamic` block makes them.
+pub(super) enum Found<'a> {
+    /// One block.
+    Block { content: &'a Body, labels: Vec<Str>, iteration: Option<Iteration<'a>>, span: Span },
+    /// As many as will be known later.
+    Uncounted { content: &'a Body, iteration: Iteration<'a>, marks: Marks },
+    /// How many blocks there are bears marks, also where there are none.
+    Marks(Marks),
+}
+
+/// Whether a block is a `dynamic` one rather than one that the schema calls so.
+pub(super) fn is_dynamic(block: &Written, schema: &Block) -> bool {
+    &*block.kind == "dynamic" && !schema.block_types.contains_key("dynamic")
+}
+
+/// Whether a block is `dynamic "name"`.
+pub(super) fn label_is(block: &Written, name: &str) -> bool {
+    &*block.kind == "dynamic" && block.labels.first().is_some_and(|label| &*label.text == name)
+}
+
+/// All blocks of a type in the order of the text.
+pub(super) fn blocks_of<'a>(
+    name: &str,
+    label_count: usize,
+    body: &'a Body,
+    scope: &'a dyn Scope,
+    problems: &mut Diagnostics,
+) -> Vec<Found<'a>> {
+    let mut found = Vec::new();
+    for block in &body.blocks {
+        if &*block.kind == name {
+            let texts = if label_count == 1 {
+                labels(block, ["key"], problems).map(|[label]| vec![label.text.clone()])
+            } else {
+                labels(block, [], problems).map(|[]| Vec::new())
+            };
+            let Some(labels) = texts else {
+                continue;
+            };
+            let span = block.header_span.clone();
+            found.push(Found::Block { content: &block.body, labels, iteration: None, span });
+        } else if label_is(block, name) && labels(block, ["block type"], problems).is_some() {
+            expand(block, label_count, scope, &mut found, problems);
+        }
+    }
+    found
+}
+
+fn expand<'a>(
+    block: &'a Written,
+    label_count: usize,
+    scope: &'a dyn Scope,
+    found: &mut Vec<Found<'a>>,
+    problems: &mut Diagnostics,
+) {
+    let Some(parts) = DynamicParts::of(block, problems) else {
+        return;
+    };
+    if parts.labels.len() != label_count {
+        let detail = if label_count == 0 {
+            "Blocks of this type have no labels, so the argument labels cannot be set."
+        } else {
+            "Blocks of this type have one label each: labels = [...] with one element is needed."
+        };
+        problems
+            .push(Diagnostic::error("Invalid dynamic block labels", detail).at(block.header_span.clone()));
+        return;
+    }
+    let expression = &parts.for_each.expression;
+    let Some(value) = problems.collect(expression.evaluate(scope)) else {
+        return;
+    };
+    let marks = value.marks();
+    let body = &parts.content.body;
+    if !value.is_known() {
+        let iteration = Iteration {
+            outer: scope,
+            iterator: parts.iterator,
+            key: Value::unknown(Type::Dynamic),
+            value: Value::unknown(Type::Dynamic),
+        };
+        found.push(Found::Uncounted { content: body, iteration, marks });
+        return;
+    }
+    let invalid = |detail: String| {
+        Diagnostic::error("Invalid dynamic for_each value", detail).at(expression.span().clone())
+    };
+    let elements: Vec<(Value, Value)> = match value.view() {
+        View::List(elements) | View::Tuple(elements) => (0u64..)
+            .zip(elements)
+            .map(|(index, element)| (Value::number(wardian_value::Number::from(index)), element.clone()))
+            .collect(),
+        View::Set(elements) => elements.iter().map(|element| (element.clone(), element.clone())).collect(),
+        View::Map(elements) | View::Object(elements) => {
+            elements.iter().map(|(key, element)| (Value::string(key.clone()), element.clone())).collect()
+        }
+        View::Null => {
+            problems.push(invalid("A list, a set or a map is needed here, but this is null.".to_owned()));
+            return;
+        }
+        _ => {
+            problems.push(invalid(format!(
+                "A list, a set or a map is needed here, but this is {}.",
+                value.ty().friendly_name()
+            )));
+            return;
+        }
+    };
+    if !marks.is_empty() {
+        found.push(Found::Marks(marks));
+    }
+    for (key, value) in elements {
+        let iteration = Iteration { outer: scope, iterator: parts.iterator.clone(), key, value };
+        let labels: Option<Vec<Str>> =
+            parts.labels.iter().map(|label| dynamic_label(label, &iteration, problems)).collect();
+        if let Some(labels) = labels {
+            let span = parts.content.header_span.clone();
+            found.push(Found::Block { content: body, labels, iteration: Some(iteration), span });
+        }
+    }
+}
+
+/// The scope around, with the names of one iteration in front.
+pub(super) struct Iteration<'a> {
+    outer: &'a dyn Scope,
+    iterator: Str,
+    key: Value,
+    value: Value,
+}
+
+impl Iteration<'_> {
+    fn own(&self, subject: &Subject) -> Option<&Value> {
+        match subject {
+            Subject::Resource { mode: ResourceMode::Managed, kind, name } if *kind == self.iterator => {
+                match &**name {
+                    "key" => Some(&self.key),
+                    "value" => Some(&self.value),
+                    _ => None,
+                }
+            }
+            // An iterator may be called `each` too.
+            Subject::EachKey if &*self.iterator == "each" => Some(&self.key),
+            Subject::EachValue if &*self.iterator == "each" => Some(&self.value),
+            _ => None,
+        }
+    }
+}
+
+impl Scope for Iteration<'_> {
+    fn resolve(
+        &self,
+        subject: &Subject,
+        index: Option<&Value>,
+        span: &Span,
+    ) -> Result<Resolved, Diagnostics> {
+        match self.own(subject) {
+            Some(value) => Ok(Resolved::Whole(value.clone())),
+            None => self.outer.resolve(subject, index, span),
+        }
+    }
+
+    fn call_provider_function(
+        &self,
+        provider: &str,
+        function: &str,
+        arguments: &[Value],
+        span: &Span,
+    ) -> Result<Value, Diagnostics> {
+        self.outer.call_provider_function(provider, function, arguments, span)
+    }
+
+    fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
+        self.outer.read_file(path)
+    }
+
+    fn file_exists(&self, path: &str) -> Result<bool, String> {
+        self.outer.file_exists(path)
+    }
+
+    fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
+        self.outer.list_files(directory)
+    }
+
+    fn working_directory(&self) -> Option<String> {
+        self.outer.working_directory()
+    }
+
+    fn home_directory(&self) -> Option<String> {
+        self.outer.home_directory()
+    }
+
+    fn timestamp(&self) -> Option<String> {
+        self.outer.timestamp()
+    }
+
+    fn plan_timestamp(&self) -> Option<String> {
+        self.outer.plan_timestamp()
+    }
+
+    fn random_bytes(&self) -> Option<[u8; 16]> {
+        self.outer.random_bytes()
+    }
+
+    fn renders_template(&self) -> bool {
+        self.outer.renders_template()
+    }
+}

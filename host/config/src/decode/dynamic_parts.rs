@@ -1,0 +1,103 @@
+//! The parts of a `dynamic` block.
+
+use wardian_lang::{Attribute, Block as Written, Diagnostic, Diagnostics, Expression, Scope};
+use wardian_value::{Str, Type};
+
+use super::evaluate;
+use crate::content::{missing_argument, unsupported_argument, unsupported_block};
+
+/// The content of a `dynamic` block and its own arguments.
+pub(super) struct DynamicParts<'a> {
+    pub(super) for_each: &'a Attribute,
+    pub(super) iterator: Str,
+    pub(super) labels: Vec<Expression>,
+    pub(super) content: &'a Written,
+}
+
+impl<'a> DynamicParts<'a> {
+    /// Takes a `dynamic` block apart.
+    pub(super) fn of(block: &'a Written, problems: &mut Diagnostics) -> Option<Self> {
+        let name = &block.labels.first()?.text;
+        let for_each = block.body.attribute("for_each");
+        if for_each.is_none() {
+            problems.push(missing_argument("for_each", &block.body));
+        }
+        let known = ["for_each", "iterator", "labels"];
+        for argument in block.body.attributes.iter().filter(|argument| !known.contains(&&*argument.name)) {
+            problems.push(unsupported_argument(
+                argument,
+                "a dynamic block",
+                known.into_iter(),
+                ["content"].into_iter(),
+            ));
+        }
+        for other in block.body.blocks.iter().filter(|inner| &*inner.kind != "content") {
+            problems.push(unsupported_block(
+                other,
+                "a dynamic block",
+                ["content"].into_iter(),
+                known.into_iter(),
+            ));
+        }
+        let iterator = match block.body.attribute("iterator") {
+            None => name.clone(),
+            Some(argument) => match argument.expression.as_keyword() {
+                Some(keyword) => Str::new(keyword),
+                None => {
+                    let detail = "The argument iterator is a bare name, such as: iterator = item";
+                    problems.push(
+                        Diagnostic::error("Invalid expression", detail)
+                            .at(argument.expression.span().clone()),
+                    );
+                    name.clone()
+                }
+            },
+        };
+        let labels = match block.body.attribute("labels") {
+            None => Vec::new(),
+            Some(argument) => argument.expression.as_tuple_items().unwrap_or_else(|| {
+                let detail = "The labels of a dynamic block are a list in brackets.";
+                problems.push(
+                    Diagnostic::error("Invalid expression", detail).at(argument.expression.span().clone()),
+                );
+                Vec::new()
+            }),
+        };
+        let mut contents = block.body.blocks.iter().filter(|inner| &*inner.kind == "content");
+        let content = contents.next();
+        if content.is_none() {
+            let detail = "A dynamic block needs a content block that says what each block holds.";
+            problems
+                .push(Diagnostic::error("Missing content block", detail).at(block.body.missing_item_span()));
+        }
+        if let Some(second) = contents.next() {
+            let detail = "A dynamic block has one content block.";
+            problems
+                .push(Diagnostic::error("Extraneous content block", detail).at(second.header_span.clone()));
+        }
+        Some(Self { for_each: for_each?, iterator, labels, content: content? })
+    }
+}
+
+/// A label of a `dynamic` block's blocks as text; `None` where it is not known or
+/// wrong.
+pub(super) fn dynamic_label(
+    expression: &Expression,
+    scope: &dyn Scope,
+    problems: &mut Diagnostics,
+) -> Option<Str> {
+    let argument = Attribute {
+        name: "labels".into(),
+        name_span: expression.span().clone(),
+        expression: expression.clone(),
+        span: expression.span().clone(),
+    };
+    let before = problems.len();
+    let value = evaluate(&argument, &Type::String, scope, problems);
+    let text = value.as_str().filter(|_| value.marks().is_empty()).map(Str::new);
+    if text.is_none() && problems.len() == before {
+        let detail = "A label of a dynamic block must be a text that is known and not sensitive.";
+        problems.push(Diagnostic::error("Invalid dynamic block label", detail).at(expression.span().clone()));
+    }
+    text
+}

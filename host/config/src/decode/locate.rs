@@ -1,0 +1,80 @@
+//! Where a part of a body's value is written.
+
+use wardian_lang::{Block, Body, Expression, Span};
+use wardian_value::{Path, PathStep};
+
+/// Where in a body the part of its value is that a path leads to: the nearest
+/// thing that is written there. `None` where the path leads nowhere.
+pub fn span_of(body: &Body, path: &Path) -> Option<Span> {
+    in_body(body, path.steps())
+}
+
+fn in_body(body: &Body, steps: &[PathStep]) -> Option<Span> {
+    let (PathStep::Attribute(name) | PathStep::Key(name), rest) = steps.split_first()? else {
+        return None;
+    };
+    if let Some(attribute) = body.attribute(name) {
+        return Some(in_expression(&attribute.expression, rest));
+    }
+    let blocks: Vec<&Block> = body
+        .blocks
+        .iter()
+        .filter(|block| block.kind == *name || dynamic_content(block, name).is_some())
+        .collect();
+    if blocks.is_empty() {
+        return Some(body.missing_item_span());
+    }
+    let (block, rest) = choose(&blocks, rest)?;
+    let content = if block.kind == *name { block } else { dynamic_content(block, name)? };
+    if rest.is_empty() {
+        return Some(block.header_span.clone());
+    }
+    in_body(&content.body, rest).or_else(|| Some(block.header_span.clone()))
+}
+
+/// The block that the next step means, and the steps behind it.
+fn choose<'a, 'b>(blocks: &[&'a Block], steps: &'b [PathStep]) -> Option<(&'a Block, &'b [PathStep])> {
+    let first = *blocks.first()?;
+    let is_dynamic = |block: &Block| &*block.kind == "dynamic";
+    match steps.split_first() {
+        Some((PathStep::Index(index), rest)) => {
+            let index = usize::try_from(*index).ok()?;
+            // How many blocks a dynamic one stands for is not known here: what
+            // is counted ends at the first.
+            let counted = blocks.iter().position(|block| is_dynamic(block)).unwrap_or(blocks.len());
+            let block = blocks.get(index.min(counted)).or(blocks.last())?;
+            Some((block, rest))
+        }
+        Some((PathStep::Key(key), rest)) => {
+            let labelled = blocks.iter().find(|block| {
+                !is_dynamic(block) && block.labels.first().is_some_and(|label| label.text == *key)
+            });
+            let block = labelled.or(blocks.iter().find(|block| is_dynamic(block))).copied();
+            Some((block.unwrap_or(first), rest))
+        }
+        _ => Some((first, steps)),
+    }
+}
+
+fn dynamic_content<'a>(block: &'a Block, name: &str) -> Option<&'a Block> {
+    if &*block.kind != "dynamic" || block.labels.first().is_none_or(|label| &*label.text != name) {
+        return None;
+    }
+    block.body.blocks_of("content").next()
+}
+
+fn in_expression(expression: &Expression, steps: &[PathStep]) -> Span {
+    let inner = steps.split_first().and_then(|(step, rest)| match step {
+        PathStep::Attribute(name) | PathStep::Key(name) => {
+            let items = expression.as_object_items()?;
+            let (_, value) =
+                items.into_iter().find(|(key, _)| key.as_keyword().or(key.as_quoted()) == Some(&**name))?;
+            Some(in_expression(&value, rest))
+        }
+        PathStep::Index(index) => {
+            let item = expression.as_tuple_items()?.into_iter().nth(usize::try_from(*index).ok()?)?;
+            Some(in_expression(&item, rest))
+        }
+    });
+    inner.unwrap_or_else(|| expression.span().clone())
+}

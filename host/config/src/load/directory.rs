@@ -1,0 +1,367 @@
+//! From the files of one directory to a module.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use wardian_lang::{Block, Body, Diagnostic, Diagnostics, SourceFile, Span, parse_body};
+use wardian_value::Str;
+
+use crate::blocks::{
+    Check, Import, Local, ModuleCall, Moved, Output, ProviderConfig, Removed, Resource, Settings, Variable,
+};
+use crate::content::{did_you_mean, unsupported_argument};
+use crate::files::Files;
+use crate::module::Module;
+use crate::names::{block_kind, duplicate};
+
+/// The blocks that a file may hold.
+const BLOCKS: [&str; 13] = [
+    "check",
+    "data",
+    "ephemeral",
+    "import",
+    "locals",
+    "module",
+    "moved",
+    "output",
+    "provider",
+    "removed",
+    "resource",
+    "terraform",
+    "variable",
+];
+
+/// Reads a directory; `None` where that is not possible at all. `call` is who
+/// asks.
+pub(super) fn read(
+    files: &dyn Files,
+    directory: &Path,
+    call: Option<&ModuleCall>,
+    problems: &mut Diagnostics,
+) -> Option<Module> {
+    let listed = if directory == Path::new("") { Path::new(".") } else { directory };
+    let mut names = match files.list(listed) {
+        Ok(names) => names,
+        Err(error) => {
+            problems.push(unreadable_directory(listed, call, &error));
+            return None;
+        }
+    };
+    names.retain(|name| is_configuration(name));
+    names.sort();
+    let mut module = Module { directory: directory.to_owned(), ..Module::default() };
+    for name in names {
+        let path = directory.join(&name);
+        if let Some(refused) = not_supported_yet(&name, &path) {
+            problems.push(refused);
+            continue;
+        }
+        let Some(file) = read_text(files, &path, problems) else {
+            continue;
+        };
+        module.files.push(Arc::clone(&file));
+        if let Some(body) = problems.collect(parse_body(&file)) {
+            module.add_file(&body, problems);
+        }
+    }
+    Some(module)
+}
+
+/// Whether a file is part of the module. Editors' temporary files are not.
+fn is_configuration(name: &str) -> bool {
+    let temporary =
+        name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'));
+    !temporary && (name.ends_with(".tf") || name.ends_with(".tf.json"))
+}
+
+/// Files that mean something, but not to this version.
+fn not_supported_yet(name: &str, path: &Path) -> Option<Diagnostic> {
+    let stem = name.strip_suffix(".json").unwrap_or(name);
+    let stem = stem.strip_suffix(".tf").unwrap_or(stem);
+    let kind = if stem == "override" || stem.ends_with("_override") {
+        "Override files"
+    } else if name.ends_with(".json") {
+        "Configuration files in JSON"
+    } else {
+        return None;
+    };
+    let detail = format!(
+        "{kind} cannot be read yet, and leaving {} out would change what the configuration means.",
+        path.display()
+    );
+    Some(Diagnostic::error("Unsupported configuration file", detail))
+}
+
+fn unreadable_directory(directory: &Path, call: Option<&ModuleCall>, error: &io::Error) -> Diagnostic {
+    let detail = match error.kind() {
+        io::ErrorKind::NotFound => format!("There is no directory {}.", directory.display()),
+        _ => format!("The directory {} cannot be read: {error}.", directory.display()),
+    };
+    match call {
+        None => Diagnostic::error("Failed to read module directory", detail),
+        Some(call) => Diagnostic::error("Unreadable module directory", detail)
+            .at(call.source_span.clone())
+            .in_block(format!("module \"{}\"", call.name)),
+    }
+}
+
+fn read_text(files: &dyn Files, path: &Path, problems: &mut Diagnostics) -> Option<Arc<SourceFile>> {
+    let name = path.display();
+    let bytes = match files.read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            problems.error("Failed to read file", format!("The file {name} cannot be read: {error}."));
+            return None;
+        }
+    };
+    match text_of(&name.to_string(), bytes) {
+        Ok(file) => Some(file),
+        Err(problem) => {
+            problems.push(problem);
+            None
+        }
+    }
+}
+
+/// Bytes as the text of a file: UTF-8 without a mark in front.
+pub(crate) fn text_of(name: &str, bytes: Vec<u8>) -> Result<Arc<SourceFile>, Diagnostic> {
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            // What is readable is shown, with the place where that ends.
+            let at = error.utf8_error().valid_up_to();
+            let file = SourceFile::new(name, String::from_utf8_lossy(error.as_bytes()).into_owned());
+            let detail = format!(
+                "The file {name} is not text in UTF-8: what is at byte {at} cannot be read. Save it in that \
+                 encoding."
+            );
+            return Err(Diagnostic::error("Invalid character encoding", detail).at(Span::new(
+                &file,
+                at,
+                at + 3,
+            )));
+        }
+    };
+    if text.starts_with('\u{feff}') {
+        let file = SourceFile::new(name, text);
+        let detail = format!(
+            "The file {name} begins with a byte order mark, which some editors write and which must not be \
+             there. Save it as UTF-8 without one."
+        );
+        return Err(Diagnostic::error("Unsupported byte order mark", detail).at(Span::new(&file, 0, 3)));
+    }
+    Ok(SourceFile::new(name, text))
+}
+
+impl Module {
+    fn add_file(&mut self, body: &Body, problems: &mut Diagnostics) {
+        for attribute in &body.attributes {
+            problems.push(unsupported_argument(
+                attribute,
+                "a configuration file",
+                [].into_iter(),
+                BLOCKS.into_iter(),
+            ));
+        }
+        for block in &body.blocks {
+            let mut found = Diagnostics::new();
+            self.add_block(block, &mut found);
+            if !found.is_empty() {
+                problems.extend(found.in_block(&title(block)));
+            }
+        }
+    }
+
+    fn add_block(&mut self, block: &Block, problems: &mut Diagnostics) {
+        match &*block.kind {
+            "variable" => {
+                if let Some(variable) = Variable::read(block, problems) {
+                    add(
+                        &mut self.variables,
+                        variable.name.clone(),
+                        variable,
+                        |v| &v.span,
+                        problems,
+                        |name| {
+                            ("Duplicate variable declaration".to_owned(), format!("A variable \"{name}\""))
+                        },
+                    );
+                }
+            }
+            "locals" => {
+                for local in Local::read_all(block, problems) {
+                    add(
+                        &mut self.locals,
+                        local.name.clone(),
+                        local,
+                        |l| &l.span,
+                        problems,
+                        |name| {
+                            (
+                                "Duplicate local value definition".to_owned(),
+                                format!("A local value \"{name}\""),
+                            )
+                        },
+                    );
+                }
+            }
+            "output" => {
+                if let Some(output) = Output::read(block, problems) {
+                    add(
+                        &mut self.outputs,
+                        output.name.clone(),
+                        output,
+                        |o| &o.span,
+                        problems,
+                        |name| ("Duplicate output definition".to_owned(), format!("An output \"{name}\"")),
+                    );
+                }
+            }
+            "resource" | "data" | "ephemeral" => {
+                if let Some(resource) = Resource::read(block, problems) {
+                    self.add_resource(resource, problems);
+                }
+            }
+            "module" => {
+                if let Some(call) = ModuleCall::read(block, problems) {
+                    add(
+                        &mut self.module_calls,
+                        call.name.clone(),
+                        call,
+                        |c| &c.span,
+                        problems,
+                        |name| ("Duplicate module call".to_owned(), format!("A module call \"{name}\"")),
+                    );
+                }
+            }
+            "provider" => {
+                if let Some(config) = ProviderConfig::read(block, problems) {
+                    let key = (config.local_name.clone(), config.alias.clone());
+                    add(
+                        &mut self.provider_configs,
+                        key,
+                        config,
+                        |c| &c.span,
+                        problems,
+                        |(name, alias)| {
+                            let what = match alias {
+                                None => format!("A default configuration of the provider \"{name}\""),
+                                Some(alias) => {
+                                    format!("A configuration \"{alias}\" of the provider \"{name}\"")
+                                }
+                            };
+                            ("Duplicate provider configuration".to_owned(), what)
+                        },
+                    );
+                }
+            }
+            "check" => {
+                if let Some(check) = Check::read(block, problems) {
+                    if let Some(data) = check.data.clone() {
+                        self.add_resource(data, problems);
+                    }
+                    add(
+                        &mut self.checks,
+                        check.name.clone(),
+                        check,
+                        |c| &c.span,
+                        problems,
+                        |name| ("Duplicate check block".to_owned(), format!("A check \"{name}\"")),
+                    );
+                }
+            }
+            "terraform" => self.add_settings(Settings::read(block, problems), problems),
+            "moved" => self.moved.extend(Moved::read(block, problems)),
+            "removed" => self.removed.extend(Removed::read(block, problems)),
+            "import" => self.imports.extend(Import::read(block, problems)),
+            "required_providers" => problems.push(
+                Diagnostic::error(
+                    "Invalid required_providers block",
+                    "A required_providers block stands inside a terraform block.",
+                )
+                .at(block.header_span.clone()),
+            ),
+            other => {
+                let detail = format!(
+                    "A configuration file has no blocks of type \"{other}\".{}",
+                    did_you_mean(other, BLOCKS.into_iter())
+                );
+                problems
+                    .push(Diagnostic::error("Unsupported block type", detail).at(block.kind_span.clone()));
+            }
+        }
+    }
+
+    fn add_resource(&mut self, resource: Resource, problems: &mut Diagnostics) {
+        add(
+            &mut self.resources,
+            resource.key(),
+            resource,
+            |r| &r.span,
+            problems,
+            |(mode, kind, name)| {
+                let block = block_kind(*mode);
+                (
+                    format!("Duplicate {block} \"{kind}\" configuration"),
+                    format!("A {kind} {block} named \"{name}\""),
+                )
+            },
+        );
+    }
+
+    fn add_settings(&mut self, settings: Settings, problems: &mut Diagnostics) {
+        self.required_versions.extend(settings.required_version);
+        for backend in settings.backends {
+            match &self.backend {
+                None => self.backend = Some(backend),
+                Some(first) => {
+                    let what = "A backend";
+                    let summary = "Duplicate backend configuration".to_owned();
+                    problems.push(duplicate(summary, what, &first.span, &backend.span));
+                }
+            }
+        }
+        for (_, entries) in settings.required_providers {
+            for (name, entry) in entries {
+                add(
+                    &mut self.required_providers,
+                    name,
+                    entry,
+                    |e| &e.span,
+                    problems,
+                    |name| {
+                        ("Duplicate required provider".to_owned(), format!("A required provider \"{name}\""))
+                    },
+                );
+            }
+        }
+    }
+}
+
+/// Adds what is new; the second of a name is a problem.
+fn add<K: Ord, V>(
+    known: &mut BTreeMap<K, V>,
+    key: K,
+    value: V,
+    span: impl Fn(&V) -> &Span,
+    problems: &mut Diagnostics,
+    describe: impl Fn(&K) -> (String, String),
+) {
+    match known.get(&key) {
+        Some(first) => {
+            let (summary, what) = describe(&key);
+            problems.push(duplicate(summary, &what, span(first), span(&value)));
+        }
+        None => {
+            known.insert(key, value);
+        }
+    }
+}
+
+/// How diagnostics call a block: `resource "a" "b"`.
+fn title(block: &Block) -> String {
+    let labels: Vec<&Str> = block.labels.iter().map(|label| &label.text).collect();
+    labels.iter().fold(block.kind.to_string(), |title, label| format!("{title} \"{label}\""))
+}

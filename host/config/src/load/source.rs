@@ -1,0 +1,56 @@
+//! Where a called module is.
+
+use std::path::{Component, Path, PathBuf};
+
+use wardian_lang::{Diagnostic, Diagnostics};
+
+use crate::blocks::ModuleCall;
+
+/// The directory of a module that is named by a path. Modules from elsewhere
+/// are refused.
+pub(super) fn local_directory(from: &Path, call: &ModuleCall, problems: &mut Diagnostics) -> Option<PathBuf> {
+    let source = call.source.replace('\\', "/");
+    let refuse = |summary: &str, detail: String| {
+        Diagnostic::error(summary, detail)
+            .at(call.source_span.clone())
+            .in_block(format!("module \"{}\"", call.name))
+    };
+    let is_local = source.starts_with("./") || source.starts_with("../") || source == "." || source == "..";
+    if !is_local {
+        let detail = if Path::new(&source).is_absolute() {
+            format!(
+                "\"{source}\" is an absolute path. Write a path that begins with \"./\" or \"../\" instead."
+            )
+        } else if source.is_empty() {
+            "The source is empty. Write a path that begins with \"./\" or \"../\".".to_owned()
+        } else {
+            format!(
+                "Modules can only be called from local directories yet, and \"{source}\" is not the path of one. \
+                 If a directory is meant, write \"./{source}\"."
+            )
+        };
+        problems.push(refuse("Unsupported module source", detail));
+        return None;
+    }
+    if let Some((_, span)) = &call.version {
+        let detail = "Only modules from a registry have versions; a module in a local directory is what it is. \
+                      Leave the argument version out.";
+        problems.push(refuse("Invalid registry module source address", detail.to_owned()).at(span.clone()));
+    }
+    Some(normalised(&from.join(source)))
+}
+
+/// The path without `.` and, as far as names allow, without `..`.
+pub(super) fn normalised(path: &Path) -> PathBuf {
+    let mut parts = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(parts.components().next_back(), Some(Component::Normal(_))) => {
+                parts.pop();
+            }
+            other => parts.push(other),
+        }
+    }
+    parts
+}

@@ -1,0 +1,144 @@
+//! What each source gives.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use wardian_lang::{Diagnostic, Diagnostics, EmptyScope, SourceFile, Span, parse_body, parse_expression};
+use wardian_value::{Str, Value, json};
+
+use super::{VariableInputs, VariableSource, VariableText};
+use crate::module::Module;
+
+/// What a variable is set to, and by whom.
+pub(super) struct Given {
+    /// `None` where it is not known because something is wrong.
+    pub(super) value: Option<Value>,
+    pub(super) span: Option<Span>,
+    pub(super) origin: Origin,
+}
+
+/// Who gives a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    Environment(String),
+    CommandLine(String),
+    File(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Environment(name) => write!(f, "the environment variable TF_VAR_{name}"),
+            Self::CommandLine(name) => write!(f, "the option -var=\"{name}=...\""),
+            Self::File(name) => write!(f, "the file {name}"),
+        }
+    }
+}
+
+/// All that is given; of several the last.
+pub(super) fn collect(
+    module: &Module,
+    inputs: &VariableInputs,
+    problems: &mut Diagnostics,
+) -> BTreeMap<Str, Given> {
+    let mut given = BTreeMap::new();
+    for (name, text) in &inputs.environment {
+        if module.variables.contains_key(name.as_str()) {
+            let value = from_text(module, name, text, &Origin::Environment(name.clone()), problems);
+            given.insert(Str::new(name), value);
+        }
+    }
+    for file in &inputs.automatic_files {
+        from_file(file, &mut given, problems);
+    }
+    for argument in &inputs.arguments {
+        match argument {
+            VariableSource::File(file) => from_file(file, &mut given, problems),
+            VariableSource::Text(VariableText { name, text }) => {
+                let value = from_text(module, name, text, &Origin::CommandLine(name.clone()), problems);
+                given.insert(Str::new(name), value);
+            }
+        }
+    }
+    given
+}
+
+fn from_text(module: &Module, name: &str, text: &str, origin: &Origin, problems: &mut Diagnostics) -> Given {
+    let takes_text = module.variables.get(name).is_none_or(|variable| variable.takes_text);
+    if takes_text {
+        return Given { value: Some(Value::string(text)), span: None, origin: origin.clone() };
+    }
+    let file = SourceFile::new(format!("<value for var.{name}>"), text);
+    let value = parse_expression(&file).and_then(|expression| expression.evaluate(&EmptyScope));
+    Given { value: problems.collect(value), span: Some(file.span()), origin: origin.clone() }
+}
+
+fn from_file(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, Given>, problems: &mut Diagnostics) {
+    if file.name().ends_with(".json") {
+        from_json(file, given, problems);
+        return;
+    }
+    let Some(body) = problems.collect(parse_body(file)) else {
+        return;
+    };
+    for block in &body.blocks {
+        let (summary, detail) = if &*block.kind == "variable" {
+            let name = block.labels.first().map_or("name", |label| &*label.text);
+            (
+                "Variable declaration in .tfvars file",
+                format!(
+                    "A file of values does not declare variables. Write {name} = ... to set this one; the block \
+                     that declares it belongs to a file whose name ends in .tf."
+                ),
+            )
+        } else {
+            (
+                "Unexpected block",
+                format!("A file of values has no blocks, so \"{}\" cannot be here.", block.kind),
+            )
+        };
+        problems.push(Diagnostic::error(summary, detail).at(block.header_span.clone()));
+    }
+    for attribute in &body.attributes {
+        let value = problems.collect(attribute.expression.evaluate(&EmptyScope));
+        let span = Some(attribute.expression.span().clone());
+        let origin = Origin::File(file.name().to_owned());
+        given.insert(attribute.name.clone(), Given { value, span, origin });
+    }
+}
+
+fn from_json(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, Given>, problems: &mut Diagnostics) {
+    let invalid = |detail: String| {
+        Diagnostic::error("Invalid JSON file of values", detail).at(Span::new(&file.span().file, 0, 0))
+    };
+    let value = match json::decode_simple(file.text()) {
+        Ok(value) => value,
+        Err(error) => {
+            problems.push(invalid(format!("The file {} cannot be read: {error}.", file.name())));
+            return;
+        }
+    };
+    let Some(members) = value.as_mapping() else {
+        problems.push(invalid(format!(
+            "The file {} must hold an object whose members are the variables.",
+            file.name()
+        )));
+        return;
+    };
+    for (name, value) in members {
+        let span = key_span(file, name);
+        let origin = Origin::File(file.name().to_owned());
+        given.insert(name.clone(), Given { value: Some(value.clone()), span, origin });
+    }
+}
+
+/// Where a member's name is written: its first occurrence in quotes with a colon
+/// behind.
+fn key_span(file: &Arc<SourceFile>, name: &str) -> Option<Span> {
+    let quoted = serde_json::to_string(name).ok()?;
+    let (start, _) = file.text().match_indices(&quoted).find(|(at, _)| {
+        file.text().get(at + quoted.len()..).is_some_and(|rest| rest.trim_start().starts_with(':'))
+    })?;
+    Some(Span::new(file, start, start + quoted.len()))
+}
