@@ -1,0 +1,102 @@
+//! `random_integer`: a number between two others.
+
+use serde::{Deserialize, Serialize};
+use wardian_sdk::{Attribute, Context, Diagnostics, Explain as _, Import, Resource, Result, Schema, Update};
+
+use crate::entropy;
+use crate::keepers::{self, Keepers};
+use crate::seeded::SeededNumbers;
+
+/// The resource type.
+pub(crate) struct RandomInteger;
+
+/// An object of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct State {
+    keepers: Keepers,
+    min: Option<i64>,
+    max: Option<i64>,
+    seed: Option<String>,
+    result: Option<i64>,
+    id: Option<String>,
+}
+
+impl Resource for RandomInteger {
+    type State = State;
+
+    fn schema(&self) -> Schema {
+        Schema::new()
+            .description("A random whole number between two others, both included.")
+            .attribute(keepers::attribute())
+            .attribute(
+                Attribute::integer("min")
+                    .required()
+                    .force_new()
+                    .description("The smallest number it may be."),
+            )
+            .attribute(
+                Attribute::integer("max").required().force_new().description("The largest number it may be."),
+            )
+            .attribute(
+                Attribute::string("seed")
+                    .force_new()
+                    .description("Text that the number follows from: the same seed gives the same number."),
+            )
+            .attribute(
+                Attribute::integer("result").computed().use_state_for_unknown().description("The number."),
+            )
+            .attribute(
+                Attribute::string("id")
+                    .computed()
+                    .use_state_for_unknown()
+                    .description("The number's decimal digits."),
+            )
+    }
+
+    fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
+        let (min, max) = (plan.min.unwrap_or_default(), plan.max.unwrap_or_default());
+        let number = draw(min, max, plan.seed.as_deref())?;
+        Ok(State { result: Some(number), id: Some(number.to_string()), ..plan })
+    }
+
+    fn import(&self, import: &mut Import, _: &mut Context<'_>) -> Result<()> {
+        let invalid = || import.invalid_id("result,min,max or result,min,max,seed with whole numbers");
+        let parts: Vec<&str> = import.id()?.split(',').collect();
+        let ([result, min, max] | [result, min, max, _]) = parts[..] else {
+            return Err(invalid());
+        };
+        let number = |text: &str| text.parse::<i64>().map_err(|_| invalid());
+        let state = State {
+            keepers: None,
+            min: Some(number(min)?),
+            max: Some(number(max)?),
+            seed: parts.get(3).map(|seed| (*seed).to_owned()),
+            result: Some(number(result)?),
+            id: Some(result.to_owned()),
+        };
+        import.set_state(&state)
+    }
+}
+
+impl Update for RandomInteger {
+    fn update(&self, _: State, plan: State, _: &mut Context<'_>) -> Result<State> {
+        Ok(plan)
+    }
+}
+
+fn draw(min: i64, max: i64, seed: Option<&str>) -> Result<i64> {
+    if max < min {
+        let detail = format!("min ({min}) has to be at most max ({max}).");
+        return Err(Diagnostics::error("Empty range of numbers", detail));
+    }
+    let last = max.abs_diff(min);
+    let count = last.checked_add(1).filter(|count| i64::try_from(*count).is_ok()).ok_or_else(|| {
+        let detail = format!("Between {min} and {max} there are more than 2^63 - 1 numbers.");
+        Diagnostics::error("Range of numbers too wide", detail)
+    })?;
+    let offset = match seed {
+        Some(seed) if !seed.is_empty() => SeededNumbers::from_text(seed).below(count),
+        _ => entropy::random_below(count).explain("Number not generated")?,
+    };
+    Ok(min.wrapping_add_unsigned(offset))
+}
