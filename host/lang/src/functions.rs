@@ -5,6 +5,8 @@
 //! not, the call handles for it, so that most functions see plain known values
 //! of the right type only.
 
+#![allow(clippy::unnecessary_wraps, reason = "all functions have the signature of the table")]
+
 mod address;
 mod collection;
 mod control;

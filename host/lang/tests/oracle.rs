@@ -8,6 +8,9 @@
 //! WARDIAN_RECORD=1 cargo test -p wardian-lang --test oracle
 //! ```
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -93,7 +96,7 @@ fn record() {
                     // What is not known has no JSON: such a row answers `?`.
                     let json: String = serde_json::from_str(&answer).unwrap_or_else(|_| "?".to_owned());
                     let ty = console(&directory, &format!("type({expression})")).unwrap();
-                    recorded.push_str(&format!("\t{json}\t{}", one_line(&ty)));
+                    write!(recorded, "\t{json}\t{}", one_line(&ty)).unwrap();
                 }
                 None => recorded.push_str("\t!"),
             }

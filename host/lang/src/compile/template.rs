@@ -112,6 +112,15 @@ impl Compiler<'_> {
     pub(super) fn heredoc(&mut self, heredoc: &HeredocTemplate, place: (usize, usize)) -> Node {
         let mut tokens = Tokens::default();
         self.flatten(&heredoc.template, Literals::Heredoc, &mut tokens);
+        let behind = self.text((place.1, self.file.text().len()));
+        let behind = behind.split('\n').next().unwrap_or("").trim();
+        if !behind.is_empty() {
+            self.problem(
+                "Unterminated heredoc",
+                "The marker that ends this text must stand alone on its line.",
+                (place.1, place.1 + 1),
+            );
+        }
         if self.text(place).starts_with("<<-") {
             tokens.remove_indentation();
         }

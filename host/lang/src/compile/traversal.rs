@@ -4,23 +4,31 @@ use std::sync::Arc;
 
 use hcl_edit::expr::{Expression as Syntax, Traversal as TraversalSyntax, TraversalOperator};
 use hcl_edit::{Decorated, Ident, Span as _};
-use wardian_value::{Number, PathStep, Str, Value};
+use wardian_value::{Number, PathStep, Str, Type, Value};
 
 use super::Compiler;
 use crate::node::{Kind, Name, Node, Step, StepKind};
 use crate::reference::resolve_names;
 use crate::{Reference, Span, Subject, Traversal, TraversalStep};
 
+/// Each splat nests the rest of a traversal once more.
+const MOST_SPLATS: usize = 64;
+
 type Operators<'s> = &'s [Decorated<TraversalOperator>];
 
 impl Compiler<'_> {
     pub(super) fn traversal(&mut self, traversal: &TraversalSyntax, place: (usize, usize)) -> Node {
         self.refuse_legacy_chain(&traversal.operators);
+        if traversal.operators.iter().filter(|operator| is_splat(operator)).count() > MOST_SPLATS {
+            let detail = format!("At most {MOST_SPLATS} splats may follow each other.");
+            self.problem("Expression too long", &detail, place);
+            return Node { kind: Kind::Constant(Value::null(Type::Dynamic)), start: place.0, end: place.1 };
+        }
         if let Syntax::Variable(name) = &traversal.expr {
             return self.name(name, &traversal.operators, place);
         }
         let source = self.compile(&traversal.expr);
-        self.steps_behind(source, &traversal.operators, place)
+        self.steps_behind(source, &traversal.operators)
     }
 
     /// `a.0.1` reads like a number, so that it is not allowed.
@@ -52,27 +60,24 @@ impl Compiler<'_> {
         if let Some(slot) = self.slot_of(&root) {
             let kind = Kind::Slot { slot, name: root };
             let source = Node { kind, start: root_place.0, end: root_place.1 };
-            return self.steps_behind(source, operators, place);
+            return self.steps_behind(source, operators);
         }
-        let plain = operators
-            .iter()
-            .position(|operator| is_splat(operator))
-            .map_or(operators, |splat| &operators[..splat]);
+        let plain = operators.iter().position(is_splat).map_or(operators, |splat| &operators[..splat]);
         let steps: Vec<Step> = plain.iter().map(|operator| self.step(operator)).collect();
         let end = steps.last().map_or(root_place.1, |step| step.end);
         let mut node =
             self::name(root, self.span(root_place), steps, self.span((root_place.0, end)), self.plain_names);
         node.start = place.0;
         node.end = end;
-        self.steps_behind(node, &operators[plain.len()..], place)
+        self.steps_behind(node, &operators[plain.len()..])
     }
 
     /// Puts steps behind a node. A splat takes what follows it into itself.
-    fn steps_behind(&mut self, source: Node, operators: Operators<'_>, place: (usize, usize)) -> Node {
+    fn steps_behind(&mut self, source: Node, operators: Operators<'_>) -> Node {
         if operators.is_empty() {
             return source;
         }
-        let Some(splat) = operators.iter().position(|operator| is_splat(operator)) else {
+        let Some(splat) = operators.iter().position(is_splat) else {
             return self.plain_steps(source, operators);
         };
         let source = self.plain_steps(source, &operators[..splat]);
@@ -89,13 +94,13 @@ impl Compiler<'_> {
         self.variables.push(None);
         let element =
             Node { kind: Kind::Slot { slot, name: Str::new("") }, start: source.start, end: marker.1 };
-        let each = self.steps_behind(element, &rest[..taken], place);
+        let each = self.steps_behind(element, &rest[..taken]);
         self.variables.truncate(slot);
         let end = each.end;
         let start = source.start;
         let kind = Kind::Splat { source: Arc::new(source), slot, each: Arc::new(each), marker };
         let result = Node { kind, start, end };
-        self.steps_behind(result, &rest[taken..], place)
+        self.steps_behind(result, &rest[taken..])
     }
 
     fn plain_steps(&mut self, source: Node, operators: Operators<'_>) -> Node {

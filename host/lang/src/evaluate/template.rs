@@ -9,7 +9,7 @@ use crate::node::{Node, Part};
 /// A template's text as far as it has come.
 #[derive(Default)]
 struct Text {
-    text: String,
+    content: String,
     marks: Marks,
     /// An unknown part came; the text is what stands before it.
     unknown: bool,
@@ -18,7 +18,7 @@ struct Text {
 impl Text {
     fn push(&mut self, text: &str) {
         if !self.unknown {
-            self.text.push_str(text);
+            self.content.push_str(text);
         }
     }
 }
@@ -28,7 +28,7 @@ impl Evaluation<'_> {
         let mut text = Text::default();
         self.parts(parts, &mut text, node)?;
         let result = if text.unknown {
-            let prefix = safe_prefix(&text.text);
+            let prefix = safe_prefix(&text.content);
             Value::unknown_with(
                 Type::String,
                 Refinement {
@@ -38,7 +38,7 @@ impl Evaluation<'_> {
                 },
             )
         } else {
-            Value::string(text.text)
+            Value::string(text.content)
         };
         Ok(result.with_marks(text.marks))
     }

@@ -88,7 +88,7 @@ fn jsonencode(arguments: &[Value]) -> Outcome {
 }
 
 pub(super) fn json_text(value: &Value) -> Result<String, Failure> {
-    json::encode_simple(value).map(|text| text.to_string()).map_err(|error| Failure::Call(error.to_string()))
+    json::encode_simple(value).map_err(|error| Failure::Call(error.to_string()))
 }
 
 fn jsondecode(arguments: &[Value]) -> Outcome {

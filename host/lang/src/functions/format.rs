@@ -335,7 +335,7 @@ fn integer(directive: &Directive, whole: &BigInt) -> String {
 /// exponent of that first one.
 struct Digits {
     negative: bool,
-    digits: Vec<u8>,
+    values: Vec<u8>,
     exponent: i64,
 }
 
@@ -362,35 +362,35 @@ impl Digits {
         } else {
             i64::try_from(whole.len()).unwrap_or(0) - i64::try_from(zeros).unwrap_or(0) - 1
         };
-        Some(Self { negative, digits, exponent })
+        Some(Self { negative, values: digits, exponent })
     }
 
     /// Keeps so many digits, rounding half to even; the exponent may grow.
     fn round(&mut self, keep: i64) {
         let Ok(keep) = usize::try_from(keep) else {
-            self.digits.clear();
+            self.values.clear();
             return;
         };
-        if self.digits.len() <= keep {
+        if self.values.len() <= keep {
             return;
         }
-        let tail = self.digits.split_off(keep);
-        let odd = self.digits.last().is_some_and(|digit| digit % 2 == 1);
+        let tail = self.values.split_off(keep);
+        let odd = self.values.last().is_some_and(|digit| digit % 2 == 1);
         let half = tail[0] == 5 && tail[1..].iter().all(|digit| *digit == 0);
         if tail[0] > 5 || (tail[0] == 5 && (!half || odd)) {
             let mut at = keep;
             loop {
                 if at == 0 {
-                    self.digits.insert(0, 1);
-                    self.digits.truncate(keep.max(1));
+                    self.values.insert(0, 1);
+                    self.values.truncate(keep.max(1));
                     self.exponent += 1;
                     break;
                 }
                 at -= 1;
-                if self.digits[at] == 9 {
-                    self.digits[at] = 0;
+                if self.values[at] == 9 {
+                    self.values[at] = 0;
                 } else {
-                    self.digits[at] += 1;
+                    self.values[at] += 1;
                     break;
                 }
             }
@@ -400,7 +400,7 @@ impl Digits {
     fn digit(&self, place: i64) -> char {
         usize::try_from(place)
             .ok()
-            .and_then(|place| self.digits.get(place))
+            .and_then(|place| self.values.get(place))
             .map_or('0', |digit| char::from(b'0' + digit))
     }
 
@@ -421,7 +421,7 @@ fn decimal(number: &Number, precision: usize) -> String {
 }
 
 fn fixed(digits: &Digits, precision: usize) -> String {
-    let whole: String = if digits.exponent < 0 || digits.digits.is_empty() {
+    let whole: String = if digits.exponent < 0 || digits.values.is_empty() {
         "0".to_owned()
     } else {
         (0..=digits.exponent).map(|place| digits.digit(place)).collect()
@@ -454,11 +454,11 @@ fn shortest(number: &Number, precision: Option<usize>) -> String {
     if let Some(precision) = precision {
         limit = i64::try_from(precision.max(1)).unwrap_or(1);
         digits.round(limit);
-        while digits.digits.last() == Some(&0) {
-            digits.digits.pop();
+        while digits.values.last() == Some(&0) {
+            digits.values.pop();
         }
     }
-    let count = i64::try_from(digits.digits.len()).unwrap_or(0);
+    let count = i64::try_from(digits.values.len()).unwrap_or(0);
     if precision.is_some() && limit > count && count > digits.exponent {
         limit = count;
     }

@@ -48,9 +48,12 @@ fn common_type(arguments: &[Value]) -> Result<Type, Failure> {
     Ok(Type::set(element))
 }
 
+/// The elements of each set.
+type Sets = Vec<Vec<Value>>;
+
 /// All sets, converted to one type, which comes first; `None` in place of the
 /// sets where an unknown element decides.
-fn converted(arguments: &[Value]) -> Result<(Type, Option<Vec<Vec<Value>>>), Failure> {
+fn converted(arguments: &[Value]) -> Result<(Type, Option<Sets>), Failure> {
     let ty = common_type(arguments)?;
     let element = ty.element().cloned().unwrap_or(Type::Dynamic);
     let mut sets = Vec::with_capacity(arguments.len());

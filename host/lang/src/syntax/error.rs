@@ -85,6 +85,17 @@ fn describe(text: &str, at: usize, found: Option<char>, message: &str) -> Descri
             text[quote..].find(['\n', '\r']).map_or(text.len(), |length| quote + length),
         );
     }
+    if text[at..].trim().is_empty()
+        && let Some(open) = super::tolerant::unclosed(text)
+    {
+        let character = text[open..].chars().next().unwrap_or(' ');
+        return (
+            if character == '{' { "Unclosed block" } else { "Unclosed bracket" },
+            format!("The file ends, but the \"{character}\" here has not been closed."),
+            open,
+            open + character.len_utf8(),
+        );
+    }
     let Some(found) = found else {
         return (
             "Unexpected end of file",

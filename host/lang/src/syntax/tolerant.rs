@@ -9,6 +9,8 @@
 //! | an exponent that no machine float has          | zeros                     |
 //! | line breaks between operators in `{for ...}`   | spaces                    |
 //! | a key that an object has already (the last one counts) | another key       |
+//! | a heredoc line that goes on behind the marker  | another first letter      |
+//! | a heredoc without lines (misread, not refused) | `""`                      |
 
 use hcl_edit::parser::Error;
 
@@ -26,12 +28,13 @@ pub(crate) fn tolerant<T>(text: &str, mut parse: impl FnMut(&str) -> Result<T, E
         }
         None => text,
     };
-    let mut error = match parse(text) {
+    let mut bytes = text.as_bytes().to_vec();
+    let scanned = may_have_empty_heredoc(text) && scan(text, &mut bytes).0;
+    let mut error = match parse(&String::from_utf8_lossy(&bytes)) {
         Ok(parsed) => return Ok(parsed),
         Err(error) => error,
     };
-    let mut bytes = text.as_bytes().to_vec();
-    if exponents(&mut bytes) | for_objects(text, &mut bytes) {
+    if exponents(&mut bytes) | (!scanned && scan(text, &mut bytes).0) {
         match parse(&String::from_utf8_lossy(&bytes)) {
             Ok(parsed) => return Ok(parsed),
             Err(other) => error = other,
@@ -92,17 +95,32 @@ enum Frame<'t> {
     Heredoc { marker: &'t str },
 }
 
-/// Blanks line breaks and line comments directly inside `{for ...}`.
-fn for_objects(text: &str, bytes: &mut [u8]) -> bool {
+/// The innermost bracket, quote or heredoc that is still open at the end.
+pub(crate) fn unclosed(text: &str) -> Option<usize> {
+    let mut bytes = text.as_bytes().to_vec();
+    scan(text, &mut bytes).1
+}
+
+fn may_have_empty_heredoc(text: &str) -> bool {
+    text.match_indices("<<").any(|(at, _)| {
+        let mut lines = text[at + 2..].lines();
+        let marker = lines.next().unwrap_or("").trim_start_matches('-').trim_end();
+        lines.next().is_some_and(|line| line.trim() == marker)
+    })
+}
+
+/// Rewrites what depends on where it stands; answers whether anything was, and
+/// what is open at the end.
+fn scan(text: &str, bytes: &mut [u8]) -> (bool, Option<usize>) {
     let source = text.as_bytes();
     let mut changed = false;
-    let mut frames: Vec<Frame<'_>> = Vec::new();
+    let mut frames: Vec<(Frame<'_>, usize)> = Vec::new();
     let mut at = 0;
     while at < source.len() {
         let rest = &source[at..];
         let opens = rest.starts_with(b"${") || rest.starts_with(b"%{");
         let escaped = rest.starts_with(b"$${") || rest.starts_with(b"%%{");
-        match frames.last() {
+        match frames.last().map(|(frame, _)| frame) {
             Some(Frame::Quote) => {
                 at += match rest[0] {
                     b'\\' => 2,
@@ -112,33 +130,50 @@ fn for_objects(text: &str, bytes: &mut [u8]) -> bool {
                         1
                     }
                     _ if opens => {
-                        frames.push(Frame::Interpolation);
+                        frames.push((Frame::Interpolation, at));
                         2
                     }
                     _ => 1,
                 };
             }
             Some(Frame::Heredoc { marker }) => {
-                let starts_line = source[at - 1] == b'\n';
-                let line_end = at + find_line_end(rest);
-                if starts_line && text.get(at..line_end).is_some_and(|line| line.trim() == *marker) {
-                    frames.pop();
-                    at = line_end;
-                } else if escaped {
+                let marker = *marker;
+                if source[at - 1] == b'\n' {
+                    let line_end = at + find_line_end(rest);
+                    let line = text.get(at..line_end).unwrap_or("");
+                    if line.trim() == marker {
+                        frames.pop();
+                        at = line_end;
+                        continue;
+                    }
+                    let behind = line.trim_start().strip_prefix(marker);
+                    if marker.is_ascii()
+                        && behind.is_some_and(|behind| !behind.bytes().next().is_some_and(is_word))
+                    {
+                        // The compiler reads the text of heredocs from the original.
+                        let first = at + line.len() - line.trim_start().len();
+                        bytes[first] = if bytes[first] == b'X' { b'Y' } else { b'X' };
+                        changed = true;
+                    }
+                }
+                if escaped {
                     at += 3;
                 } else if opens {
-                    frames.push(Frame::Interpolation);
+                    frames.push((Frame::Interpolation, at));
                     at += 2;
                 } else {
                     at += 1;
                 }
             }
-            _ => {
-                let blanks = matches!(frames.last(), Some(Frame::Brace { is_for: true }));
+            frame => {
+                let blanks = matches!(frame, Some(Frame::Brace { is_for: true }));
                 match rest[0] {
-                    b'"' => frames.push(Frame::Quote),
-                    b'(' | b'[' => frames.push(Frame::Other),
-                    b'{' => frames.push(Frame::Brace { is_for: starts_for(&text[at + 1..]) }),
+                    b'"' => frames.push((Frame::Quote, at)),
+                    b'(' | b'[' => frames.push((Frame::Other, at)),
+                    b'{' => {
+                        let is_for = starts_for(&text[at + 1..]);
+                        frames.push((Frame::Brace { is_for }, at));
+                    }
                     b')' | b']' | b'}' => {
                         frames.pop();
                     }
@@ -160,11 +195,18 @@ fn for_objects(text: &str, bytes: &mut [u8]) -> bool {
                         continue;
                     }
                     b'<' if rest.starts_with(b"<<") => {
-                        let line = &text[at + 2..at + find_line_end(rest)];
-                        let marker = line.strip_prefix('-').unwrap_or(line).trim_end();
-                        if !marker.is_empty() && marker.bytes().all(is_word) {
-                            at += find_line_end(rest) + 1;
-                            frames.push(Frame::Heredoc { marker });
+                        if let Some(marker) = marker(&text[at..at + find_line_end(rest)]) {
+                            let body = (at + find_line_end(rest) + 1).min(source.len());
+                            let line_end = body + find_line_end(&source[body..]);
+                            if text[body..line_end].trim() == marker {
+                                bytes[at..line_end].fill(b' ');
+                                bytes[at..at + 2].fill(b'"');
+                                changed = true;
+                                at = line_end;
+                            } else {
+                                frames.push((Frame::Heredoc { marker }, at));
+                                at = body;
+                            }
                             continue;
                         }
                     }
@@ -174,7 +216,14 @@ fn for_objects(text: &str, bytes: &mut [u8]) -> bool {
             }
         }
     }
-    changed
+    (changed, frames.last().map(|(_, start)| *start))
+}
+
+/// The marker of a line that starts a heredoc.
+fn marker(line: &str) -> Option<&str> {
+    let marker = line.strip_prefix("<<")?;
+    let marker = marker.strip_prefix('-').unwrap_or(marker).trim_end();
+    (!marker.is_empty() && marker.bytes().all(is_word)).then_some(marker)
 }
 
 fn find_line_end(rest: &[u8]) -> usize {

@@ -1,0 +1,145 @@
+//! Files: structure, heredocs, and errors with their places.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use wardian_lang::{EmptyScope, NoStyle, SourceFile, parse_body, parse_expression};
+
+fn problems(text: &str) -> String {
+    match parse_body(&SourceFile::new("main.tf", text)) {
+        Ok(_) => "(none)".to_owned(),
+        Err(found) => found.iter().map(|problem| problem.to_text(80, &NoStyle)).collect(),
+    }
+}
+
+fn first_place(text: &str) -> (usize, String) {
+    let found = parse_body(&SourceFile::new("main.tf", text)).unwrap_err();
+    let first = found.iter().next().unwrap().clone();
+    (first.subject.unwrap().start_position().line, first.summary)
+}
+
+#[test]
+fn bodies_have_spans() {
+    let text = "# c\nresource \"a\" b { # {\n  x = 1\n  y {\n  }\n}\nz = [\n  1,\n]\n";
+    let body = parse_body(&SourceFile::new("main.tf", text)).unwrap();
+    let block = &body.blocks[0];
+    assert_eq!(block.label_texts(), ["a", "b"]);
+    assert_eq!(block.header_span.text(), "resource \"a\" b");
+    assert_eq!(block.labels[0].span.text(), "\"a\"");
+    assert!(block.body.span.text().starts_with(" # {\n  x = 1"));
+    assert_eq!(block.body.attributes[0].span.text(), "x = 1");
+    assert_eq!(block.body.blocks[0].span.to_string(), "main.tf:4,3-5,4");
+    assert_eq!(body.attribute("z").unwrap().expression.span().text(), "[\n  1,\n]");
+}
+
+#[test]
+fn heredocs_are_those_of_terraform() {
+    // Recorded by evaluating the same file in `terraform console`.
+    let text = include_str!("data/heredocs.tf");
+    let body = parse_body(&SourceFile::new("heredocs.tf", text)).unwrap();
+    let expected: serde_json::Value = serde_json::from_str(include_str!("data/heredocs.json")).unwrap();
+    for attribute in &body.blocks[0].body.attributes {
+        let value = attribute.expression.evaluate(&EmptyScope).unwrap();
+        assert_eq!(value.as_str(), expected[&*attribute.name].as_str(), "local.{}", attribute.name);
+    }
+}
+
+#[test]
+fn marks_and_line_endings_of_windows_are_accepted() {
+    let body = parse_body(&SourceFile::new("main.tf", "\u{feff}a = 1\r\nb {\r\n  c = 2\r\n}\r\n")).unwrap();
+    assert_eq!(body.attributes[0].name_span.start, 3);
+    assert_eq!(body.blocks[0].body.attributes[0].span.text(), "c = 2");
+}
+
+#[test]
+fn what_the_parser_refuses_though_it_is_valid() {
+    for text in [
+        "a = 1e1000",
+        "a = { b = 1, b = 2, \"c\" = 3, \"c\" = 4, b = 5 }",
+        "a = { for k, v in {} : k => v\n  ? 1 # one\n  : 2 }",
+        "a = { for k, v in {} :\n  k => \"${v}\"\n  if v != \"\"\n  && true\n}",
+        "a = <<EOT\nEOT and more\n  EOT-x\nEOT\n",
+        "a = [<<-EOT\n  EOT\n, 1]\n",
+        "a = {\n  # comment\n  for k in [] : k => <<EOT\n x\nEOT\n}",
+    ] {
+        assert_eq!(problems(text), "(none)", "{text}");
+    }
+    let file = SourceFile::new("x", "{ bb = 1, bb = 2, a = 3, a = 4 }");
+    let value = parse_expression(&file).unwrap().evaluate(&EmptyScope).unwrap();
+    assert_eq!(format!("{value:?}"), "{\"a\": 4, \"bb\": 2}");
+}
+
+#[test]
+fn errors_point_at_their_line() {
+    for (text, line) in [
+        ("a = \n", 1),
+        ("a = 1\nb = [1, 2\nc = 3\n", 3),
+        ("a {\n  b = 1\n", 1),
+        ("a = [<<EOT\nx\nEOT, 1]\n", 3),
+        ("a = 1\na = 2\n", 2),
+        ("a = \"x\n", 1),
+        ("a = 'x'\n", 1),
+        ("a = 1 b = 2\n", 1),
+        ("\n\nresource a b\n", 3),
+        ("a = foo(\n  1\n", 1),
+        ("a = <<EOT\nx\n", 3),
+        ("a = \"x\\q\"\n", 1),
+        ("a = 1 +\n", 1),
+        ("a {\n  b = 1 }\n", 2),
+        ("a = ${b}\n", 1),
+        ("a\n", 1),
+        ("= 1\n", 1),
+        ("a = \"x\ny\"\n", 1),
+        ("a = 1\nb {\n}\na {\n}\n", 4),
+        ("b \"x\ny\" {\n}\n", 1),
+    ] {
+        let (found, summary) = first_place(text);
+        assert!(found.abs_diff(line) <= 1, "{text:?}: line {found}, {summary}");
+    }
+}
+
+#[test]
+fn nesting_and_chains_are_bounded() {
+    for text in [
+        format!("a = {}1{}", "(".repeat(100_000), ")".repeat(100_000)),
+        format!("a = {}", "[".repeat(100_000)),
+        format!("a = 1{}", " + 1".repeat(100_000)),
+        format!("a = {}1", "-".repeat(100_000)),
+        format!("a = {}1", "true ? 1 : ".repeat(100_000)),
+        format!("a = {}", "\"${".repeat(100_000)),
+        "b {\n".repeat(100_000),
+        format!("a = x{}", ".y".repeat(100_000)),
+        format!("a = x{}", "[0]".repeat(100_000)),
+        format!("a = x{}", "[*]".repeat(100_000)),
+    ] {
+        let _ = problems(&text);
+    }
+}
+
+#[test]
+fn rendered() {
+    insta::assert_snapshot!(problems("resource \"a\" \"b\" {\n  x = \"${foo(}\"\n}\n"));
+    insta::assert_snapshot!(problems("a = 'x'\n"));
+    insta::assert_snapshot!(problems("a = [\n  1,\n  2\nb = 3\n"));
+    insta::assert_snapshot!(problems("a = \"unfinished\nb = 1\n"));
+    insta::assert_snapshot!(problems("a = 1\na = 2\n"));
+    insta::assert_snapshot!(problems("a = 1; b = 2\n"));
+    insta::assert_snapshot!(problems("a {\n  b = 1\n"));
+    assert!(
+        problems(&format!(
+            "a = 1{}
+",
+            " + 1".repeat(200)
+        ))
+        .contains("At most 128 operators")
+    );
+}
+
+#[test]
+fn rendered_with_values() {
+    let file = SourceFile::new("main.tf", "[for name, é in { a = {} } : é.zone]");
+    let mut found = parse_expression(&file).unwrap().evaluate(&EmptyScope).unwrap_err();
+    found = found.in_block("resource \"null_resource\" \"x\"");
+    let problem = found.iter().next().unwrap();
+    insta::assert_snapshot!(problem.to_text(60, &NoStyle));
+    insta::assert_snapshot!(serde_json::to_string_pretty(&problem.to_json()).unwrap());
+}
