@@ -16,22 +16,21 @@ use wardian_plugin::{
 use wardian_state::{Instance, Object, ObjectStatus, OutputValue, State};
 use wardian_value::{Str, Value};
 
+use crate::conditions::check_postconditions;
 use crate::evaluator::{Evaluator, Phase, resource_context};
 use crate::graph::NodeId;
 use crate::located::{in_provider, in_resource, resource_of};
-use crate::nodes::{self, Node, NodeGraph};
+use crate::nodes::{self, Node, NodeGraph, create_before_destroy};
 use crate::operation::apply::{ApplyInput, ApplyOutcome, apply as apply_instance, destroy};
 use crate::operation::data;
 use crate::operation::plan::IgnoreChanges;
 use crate::operation::{Replan, Subject};
 use crate::plan::{Action, ChangeCounts, Mode, Plan, ResourceChange};
-use crate::plan_walk::{
-    check_postconditions, configure, create_before_destroy, decode_stored, set_from_state,
-};
-use crate::providers::{Configured, Schemas};
+use crate::providers::{Configured, Schemas, configure};
 use crate::run::{Applied, Run, StateSink, stopped};
 use crate::scheduler::{Operation, Start, Visit, Walked, Walker, walk};
 use crate::stop::StopSignal;
+use crate::stored::{decode_stored, set_from_state};
 use crate::values::RepetitionData;
 use crate::{apply_order, conditions};
 
@@ -80,7 +79,7 @@ pub async fn apply(
         run,
         plan,
         sink,
-        create_before_destroy: create_before_destroy(run, &configuration),
+        create_before_destroy: create_before_destroy(&run.configuration, &configuration),
         changes_of: changes_by_config(plan),
         graph: &order.graph,
         destructions: &order.destructions,

@@ -1,9 +1,12 @@
 //! Conditions that people state: validations of variables, pre- and
 //! postconditions.
 
-use wardian_config::Condition;
+use wardian_config::{Condition, Resource};
 use wardian_lang::{Diagnostic, Diagnostics, Scope};
+use wardian_plugin::ResourceInstanceAddress;
 use wardian_value::{Type, Value, convert::convert};
+
+use crate::evaluator::{Evaluator, resource_context};
 
 /// Checks conditions. Those that are not known yet are left for later.
 pub fn check(
@@ -56,4 +59,28 @@ pub fn check(
         diagnostics.push(diagnostic);
     }
     diagnostics
+}
+
+/// Checks what must hold for an instance once its value is known.
+pub fn check_postconditions(
+    diagnostics: &mut Diagnostics,
+    evaluator: &Evaluator,
+    resource: &Resource,
+    address: &ResourceInstanceAddress,
+    value: Value,
+) -> bool {
+    if resource.lifecycle.postconditions.is_empty() {
+        return true;
+    }
+    let repetition = evaluator
+        .values
+        .module(address.module())
+        .and_then(|m| m.resource(address.mode(), address.type_name(), address.name()))
+        .map(|r| r.repetition().data(&address.key))
+        .unwrap_or_default();
+    let scope = evaluator.scope(address.module(), repetition).with_self(value);
+    let found = check(&resource.lifecycle.postconditions, &scope, "Resource postcondition failed", None);
+    let failed = found.has_errors();
+    diagnostics.extend(found.in_block(&resource_context(resource)).for_address(&address.to_string()));
+    !failed
 }

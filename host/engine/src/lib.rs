@@ -29,6 +29,7 @@ mod run;
 mod scheduler;
 mod scope;
 mod stop;
+mod stored;
 mod targets;
 mod unsupported;
 mod validate;
@@ -39,7 +40,7 @@ pub use events::{Event, Events, Silent};
 pub use plan::{
     Action, ActionReason, ChangeCounts, Mode, OutputChange, Plan, PlanOptions, ResourceChange, Target,
 };
-pub use plan_walk::{TERRAFORM_VERSION, decode_stored};
-pub use providers::Schemas;
+pub use providers::{Schemas, TERRAFORM_VERSION};
 pub use run::{Applied, Console, Run, StateSink};
 pub use stop::{Stop, StopSignal, Stopper, stop_channel};
+pub use stored::decode_stored;

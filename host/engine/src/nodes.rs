@@ -363,3 +363,17 @@ pub fn mode_of(mode: wardian_lang::ResourceMode) -> ResourceMode {
         wardian_lang::ResourceMode::Ephemeral => ResourceMode::Ephemeral,
     }
 }
+
+/// Resources whose replacements are created first: those that say so, and all that
+/// they depend on.
+pub fn create_before_destroy(configuration: &Configuration, graph: &NodeGraph) -> Vec<bool> {
+    let roots = graph.iter().filter_map(|(id, node)| match node {
+        Node::Resource(address) => {
+            let key = (address.mode, address.type_name.clone(), address.name.clone());
+            let resource = configuration.module(&address.module)?.module.resources.get(&key)?;
+            (resource.lifecycle.create_before_destroy == Some(true)).then_some(id)
+        }
+        _ => None,
+    });
+    graph.graph.closure(roots)
+}

@@ -6,13 +6,20 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures::future::join_all;
+use wardian_config::Resource;
 use wardian_lang::{Diagnostic, Diagnostics};
+
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{
-    PluginDiagnostic, PluginDiagnostics, Provider, ProviderConfigAddress, ProviderSchema, ProviderSource,
-    ResourceMode, Schema, Severity,
+    ClientCapabilities, ConfigureRequest, PluginDiagnostic, PluginDiagnostics, Provider,
+    ProviderConfigAddress, ProviderSchema, ProviderSource, ResourceMode, Schema, Severity,
 };
-use wardian_value::Str;
+use wardian_value::{Str, Value};
+
+use crate::evaluator::{Evaluator, resource_context};
+
+/// The version of Terraform whose behaviour the engine has.
+pub const TERRAFORM_VERSION: &str = "1.11.4";
 
 /// Schemas of all providers that a run needs, and providers that are not
 /// configured: for all that needs no configuration.
@@ -139,4 +146,50 @@ pub fn plain(diagnostic: &PluginDiagnostic) -> Diagnostic {
 /// A plugin's diagnostics about an object.
 pub fn about(diagnostics: &PluginDiagnostics, address: &str) -> Diagnostics {
     diagnostics.iter().map(|d| plain(d).for_address(address)).collect()
+}
+
+/// An error for a resource type that the provider does not have.
+pub fn unknown_type(
+    evaluator: &Evaluator,
+    resource: &Resource,
+    provider: &ProviderConfigAddress,
+) -> Diagnostic {
+    let (summary, word) = match resource.mode {
+        ResourceMode::Data => ("Invalid data source", "data source"),
+        _ => ("Invalid resource type", "resource type"),
+    };
+    let names = evaluator.schemas.type_names(&provider.provider, resource.mode);
+    let suggestion = wardian_lang::closest(&resource.type_name, names.iter().map(|name| &**name))
+        .map(|name| format!(" Did you mean \"{name}\"?"))
+        .unwrap_or_default();
+    Diagnostic::error(
+        summary,
+        format!(
+            "The provider {} does not support {word} \"{}\".{suggestion}",
+            provider.provider.for_display(),
+            resource.type_name
+        ),
+    )
+    .at(resource.span.clone())
+    .in_block(resource_context(resource))
+}
+
+/// Makes a provider and configures it.
+pub async fn configure(
+    source: &dyn ProviderSource,
+    address: &ProviderConfigAddress,
+    config: Value,
+) -> Result<(Arc<dyn Provider>, Diagnostics), Diagnostics> {
+    let name = address.to_string();
+    let provider = source.provider(&address.provider).await.map_err(|found| about(&found, &name))?;
+    let mut diagnostics = about(&provider.validate_provider_config(config.clone()).await, &name);
+    if !diagnostics.has_errors() {
+        let request = ConfigureRequest {
+            terraform_version: Str::new(TERRAFORM_VERSION),
+            config,
+            capabilities: ClientCapabilities::default(),
+        };
+        diagnostics.extend(about(&provider.configure(request).await, &name));
+    }
+    diagnostics.clone().into_result(provider).map(|provider| (provider, diagnostics))
 }

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use wardian_config::Configuration;
 use wardian_lang::{Diagnostic, Diagnostics, Expression};
 use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::{
-    ModuleInstance, ProviderConfigAddress, ProviderSource, ResourceInstanceAddress, ResourceMode,
-};
+use wardian_plugin::{ModuleInstance, ProviderConfigAddress, ProviderSource, ResourceInstanceAddress};
 use wardian_state::{Instance, State};
 use wardian_value::{Str, Value};
 
@@ -18,7 +16,7 @@ use crate::plan::{ChangeCounts, Plan, PlanOptions};
 use crate::providers::Schemas;
 use crate::stop::StopSignal;
 use crate::values::{RepetitionData, Values};
-use crate::{apply_walk, clock, plan_walk, unsupported, validate};
+use crate::{apply_walk, clock, plan_walk, stored, unsupported, validate};
 
 /// A configuration and all that is needed to plan and apply it.
 pub struct Run {
@@ -146,7 +144,7 @@ impl Run {
         let schemas = self.schemas(Some(&state)).await?;
         let mut evaluator = self.evaluator(&schemas, Phase::Plan, clock::now());
         let graph = crate::nodes::build(&self.configuration)?;
-        plan_walk::evaluate_all(&mut evaluator, &graph, &state, variables);
+        stored::evaluate_all(&mut evaluator, &graph, &state, variables);
         // Nothing is created from a console, so that nothing has to stay unknown.
         evaluator.phase = Phase::Apply;
         Ok(Console { evaluator })
@@ -184,9 +182,4 @@ impl Console {
 /// An error that says that the run was stopped.
 pub(crate) fn stopped() -> Diagnostic {
     Diagnostic::error("Execution halted", "The run was stopped before it was through. What was done is kept.")
-}
-
-/// Whether a mode has objects that are stored.
-pub(crate) fn is_stored(mode: ResourceMode) -> bool {
-    mode != ResourceMode::Ephemeral
 }

@@ -12,7 +12,7 @@ use crate::clock;
 use crate::evaluator::{Evaluator, Phase, resource_repeats};
 use crate::located::{in_provider, in_resource};
 use crate::nodes::{self, Node};
-use crate::plan_walk::unknown_type;
+use crate::providers::unknown_type;
 use crate::providers::{Schemas, about};
 use crate::run::Run;
 use crate::values::RepetitionData;

@@ -1,0 +1,213 @@
+//! Which operations a resource needs, once it is known how many instances there
+//! are.
+
+use std::sync::Arc;
+
+use wardian_plugin::{
+    AbsoluteResourceAddress, InstanceKey, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress,
+    ResourceMode,
+};
+use wardian_state::Object;
+
+use super::{Pending, PlanWalk};
+use crate::evaluator::resource_context;
+use crate::plan::{ActionReason, Mode};
+use crate::providers::unknown_type;
+use crate::scheduler::Visit;
+use crate::stored::set_from_state;
+use crate::values::Repetition;
+
+impl PlanWalk<'_> {
+    pub(super) fn visit_resource(&mut self, address: &ResourceAddress) -> Visit<Pending> {
+        let run = self.run;
+        let key = (address.mode, address.type_name.clone(), address.name.clone());
+        let Some(resource) =
+            run.configuration.module(&address.module).and_then(|m| m.module.resources.get(&key))
+        else {
+            return Visit::Done;
+        };
+        let provider = run.configuration.provider_for(&address.module, resource);
+        if self.evaluator.schemas.resource(&provider.provider, resource.mode, &resource.type_name).is_none() {
+            self.diagnostics.push(unknown_type(&self.evaluator, resource, &provider));
+            return Visit::Failed;
+        }
+        if self.options.mode == Mode::Destroy {
+            return Visit::Operations(self.visit_for_destroy(address));
+        }
+        let mut pending = Vec::new();
+        let modules = self.evaluator.values.module_instances(&address.module).to_vec();
+        for module in &modules {
+            let count = resource.count.as_ref();
+            let repetition = match self.evaluator.repetition(module, count, resource.for_each.as_ref()) {
+                Ok(repetition) => repetition,
+                Err(found) => {
+                    let context = resource_context(resource);
+                    self.diagnostics.extend(found.in_block(&context));
+                    return Visit::Failed;
+                }
+            };
+            pending.extend(self.expand(&address.in_module(module), repetition, &provider));
+        }
+        for stored in self.by_config.get(address).cloned().unwrap_or_default() {
+            if !modules.contains(&stored.module) {
+                pending.extend(
+                    self.destroy_all(&stored, &provider, |_| Some(ActionReason::DeleteBecauseNoModule)),
+                );
+            }
+        }
+        Visit::Operations(pending)
+    }
+
+    /// The operations for a resource in one module instance.
+    fn expand(
+        &mut self,
+        address: &AbsoluteResourceAddress,
+        repetition: Repetition,
+        provider: &ProviderConfigAddress,
+    ) -> Vec<Pending> {
+        self.move_key(address, &repetition);
+        let mut pending = Vec::new();
+        if let Some(stored) = self.state.resource(address).cloned() {
+            for (key, instance) in stored.instances {
+                let instance_address = address.instance(key.clone());
+                for (deposed, object) in instance.deposed {
+                    if self.included.instance(&instance_address) {
+                        pending.push(Pending::Destroy {
+                            address: instance_address.clone(),
+                            deposed: Some(deposed),
+                            object,
+                            provider: stored.provider.clone(),
+                            reason: None,
+                        });
+                    }
+                }
+                if !repetition.contains(&key)
+                    && let Some(object) = instance.current
+                    && self.included.instance(&instance_address)
+                {
+                    if address.mode != ResourceMode::Managed {
+                        self.state.remove_instance(&instance_address);
+                        continue;
+                    }
+                    pending.push(self.orphaned_instance(
+                        instance_address,
+                        object,
+                        &repetition,
+                        &stored.provider,
+                    ));
+                }
+            }
+        }
+        for key in repetition.keys() {
+            let instance = address.instance(key.clone());
+            if !self.included.instance(&instance) {
+                continue;
+            }
+            let data = repetition.data(&key);
+            pending.push(match (address.mode, self.options.mode) {
+                (ResourceMode::Data, _) => Pending::Data { address: instance, repetition: data },
+                (_, Mode::RefreshOnly) => match self.state.current(&instance) {
+                    Some(object) => Pending::Refresh {
+                        object: Arc::clone(object),
+                        address: instance,
+                        provider: provider.clone(),
+                    },
+                    None => continue,
+                },
+                _ => Pending::Managed { address: instance, repetition: data },
+            });
+        }
+        let values = self.evaluator.values.module_mut(&address.module);
+        values.expand_resource(address.mode, &address.type_name, &address.name, repetition);
+        pending
+    }
+
+    fn orphaned_instance(
+        &self,
+        address: ResourceInstanceAddress,
+        object: Arc<Object>,
+        repetition: &Repetition,
+        provider: &ProviderConfigAddress,
+    ) -> Pending {
+        if self.options.mode == Mode::RefreshOnly {
+            return Pending::Refresh { address, object, provider: provider.clone() };
+        }
+        let reason = match (repetition, &address.key) {
+            (Repetition::Count(_), InstanceKey::Int(_)) => ActionReason::DeleteBecauseCountIndex,
+            (Repetition::ForEach(_), InstanceKey::String(_)) => ActionReason::DeleteBecauseEachKey,
+            _ => ActionReason::DeleteBecauseWrongRepetition,
+        };
+        Pending::Destroy { address, deposed: None, object, provider: provider.clone(), reason: Some(reason) }
+    }
+
+    /// When `count` comes or goes, the only object and the first one are the same.
+    fn move_key(&mut self, address: &AbsoluteResourceAddress, repetition: &Repetition) {
+        let (from, to) = match repetition {
+            Repetition::Single => (InstanceKey::Int(0), InstanceKey::None),
+            Repetition::Count(count) if *count > 0 => (InstanceKey::None, InstanceKey::Int(0)),
+            _ => return,
+        };
+        let (from, to) = (address.instance(from), address.instance(to));
+        if address.mode != ResourceMode::Managed || self.state.instance(&to).is_some() {
+            return;
+        }
+        let Some(provider) = self.state.resource(address).map(|r| r.provider.clone()) else { return };
+        if let Some(instance) = self.state.remove_instance(&from) {
+            self.state.set_instance(&to, &provider, instance);
+            self.moved.insert(to, from);
+        }
+    }
+
+    /// Operations that destroy all objects of a resource in the state.
+    pub(super) fn destroy_all(
+        &mut self,
+        address: &AbsoluteResourceAddress,
+        provider: &ProviderConfigAddress,
+        reason: impl Fn(&InstanceKey) -> Option<ActionReason>,
+    ) -> Vec<Pending> {
+        let Some(resource) = self.state.resource(address).cloned() else { return Vec::new() };
+        if address.mode != ResourceMode::Managed {
+            self.state.remove_resource(address);
+            return Vec::new();
+        }
+        let mut pending = Vec::new();
+        for (key, instance) in resource.instances {
+            let reason = reason(&key);
+            let address = address.instance(key);
+            if !self.included.instance(&address) {
+                continue;
+            }
+            let provider = provider.clone();
+            for (deposed, object) in instance.deposed {
+                pending.push(Pending::Destroy {
+                    address: address.clone(),
+                    deposed: Some(deposed),
+                    object,
+                    provider: provider.clone(),
+                    reason,
+                });
+            }
+            if let Some(object) = instance.current {
+                pending.push(if self.options.mode == Mode::RefreshOnly {
+                    Pending::Refresh { address, object, provider }
+                } else {
+                    Pending::Destroy { address, deposed: None, object, provider, reason }
+                });
+            }
+        }
+        pending
+    }
+
+    /// In a destroy plan all values come from the state.
+    fn visit_for_destroy(&mut self, address: &ResourceAddress) -> Vec<Pending> {
+        let mut pending = Vec::new();
+        for stored in self.by_config.get(address).cloned().unwrap_or_default() {
+            set_from_state(&mut self.evaluator, &self.state, &stored);
+            let provider = self.state.resource(&stored).map(|r| r.provider.clone());
+            if let (Some(provider), ResourceMode::Managed) = (provider, stored.mode) {
+                pending.extend(self.destroy_all(&stored, &provider, |_| None));
+            }
+        }
+        pending
+    }
+}

@@ -1,0 +1,222 @@
+//! What operations came to: values, changes and the refreshed state.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use wardian_config::Resource;
+use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_plugin::{ModuleInstance, ModulePath, ResourceInstanceAddress};
+use wardian_state::ObjectStatus;
+use wardian_value::{Str, Type, Value};
+
+use super::PlanWalk;
+use crate::conditions::check_postconditions;
+use crate::located::{in_resource, resource_of};
+use crate::nodes::Node;
+use crate::object::proposed::placeholder;
+use crate::operation::data;
+use crate::operation::plan::{DestroyOutcome, PlanOutcome};
+use crate::operation::{Replan, Subject};
+use crate::plan::{Action, ActionReason, Mode, OutputChange, ResourceChange};
+
+impl PlanWalk<'_> {
+    pub(super) fn planned(&mut self, subject: &Subject, planned: PlanOutcome) -> bool {
+        let PlanOutcome { stored, refreshed, current, mut change, diagnostics } = planned;
+        let address = &subject.address;
+        self.diagnostics.extend(in_resource(&self.run.configuration, address, diagnostics));
+        self.state.set_current(address, &subject.provider_config, refreshed);
+        self.note_drift(subject, &stored, &current);
+        let after = change.after.clone();
+        change.previous_address = self.moved.get(address).cloned();
+        let destroys = change.action.is_replace();
+        self.push_change(change);
+        self.set_value(address, after.clone());
+        let Some(resource) = resource_of(&self.run.configuration, address) else { return true };
+        if destroys && resource.lifecycle.prevent_destroy {
+            self.diagnostics.push(prevented(address, resource));
+            return false;
+        }
+        check_postconditions(&mut self.diagnostics, &self.evaluator, resource, address, after)
+    }
+
+    fn set_value(&mut self, address: &ResourceInstanceAddress, value: Value) {
+        self.evaluator.values.module_mut(address.module()).set_instance(
+            address.mode(),
+            address.type_name(),
+            address.name(),
+            address.key.clone(),
+            value,
+        );
+    }
+
+    fn push_change(&mut self, change: ResourceChange) {
+        self.changes_of.entry(change.address.config()).or_default().push(self.changes.len());
+        self.changes.push(change);
+    }
+
+    fn note_drift(&mut self, subject: &Subject, stored: &Value, current: &Value) {
+        if stored.is_null() || stored.unmark_deep() == current.unmark_deep() {
+            return;
+        }
+        self.drift.push(ResourceChange {
+            address: subject.address.clone(),
+            previous_address: None,
+            deposed: None,
+            provider: subject.provider_config.clone(),
+            action: if current.is_null() { Action::Delete } else { Action::Update },
+            reason: None,
+            before: stored.clone(),
+            after: current.clone(),
+            required_replace: Vec::new(),
+            planned_private: Arc::default(),
+            schema: Arc::clone(&subject.schema),
+        });
+    }
+
+    pub(super) fn data_read(
+        &mut self,
+        subject: &Subject,
+        config: &Value,
+        value: Value,
+        warnings: Diagnostics,
+    ) -> bool {
+        let address = &subject.address;
+        self.diagnostics.extend(in_resource(&self.run.configuration, address, warnings));
+        let value = data::marked(subject, config, &value);
+        let replan = Replan::default();
+        match subject.encode(&value, Arc::default(), ObjectStatus::Ready, &replan) {
+            Ok(mut object) => {
+                object.schema_version = 0;
+                self.state.set_current(address, &subject.provider_config, Some(Arc::new(object)));
+            }
+            Err(found) => return self.failed(address, found),
+        }
+        self.set_value(address, value.clone());
+        match resource_of(&self.run.configuration, address) {
+            Some(resource) => {
+                check_postconditions(&mut self.diagnostics, &self.evaluator, resource, address, value)
+            }
+            None => true,
+        }
+    }
+
+    pub(super) fn read_later(
+        &mut self,
+        subject: &Subject,
+        config: &Value,
+        reason: ActionReason,
+        diagnostics: Diagnostics,
+    ) -> bool {
+        let address = &subject.address;
+        let failed = diagnostics.has_errors();
+        self.diagnostics.extend(in_resource(&self.run.configuration, address, diagnostics));
+        if failed {
+            return false;
+        }
+        let unmarked = placeholder(&subject.schema.block, &config.unmark_deep());
+        let after = data::marked(subject, config, &unmarked);
+        self.set_value(address, after.clone());
+        self.push_change(ResourceChange {
+            address: address.clone(),
+            previous_address: None,
+            deposed: None,
+            provider: subject.provider_config.clone(),
+            action: Action::Read,
+            reason: Some(reason),
+            before: subject.null(),
+            after,
+            required_replace: Vec::new(),
+            planned_private: Arc::default(),
+            schema: Arc::clone(&subject.schema),
+        });
+        true
+    }
+
+    /// An object that the configuration has no place for, or that is only read.
+    pub(super) fn destroyed(
+        &mut self,
+        subject: &Subject,
+        deposed: Option<Str>,
+        keep: bool,
+        outcome: DestroyOutcome,
+    ) -> bool {
+        let address = &subject.address;
+        self.diagnostics.extend(in_resource(&self.run.configuration, address, outcome.diagnostics));
+        match deposed {
+            Some(key) => {
+                self.state.set_deposed(address, &subject.provider_config, key, outcome.refreshed);
+            }
+            None => {
+                self.state.set_current(address, &subject.provider_config, outcome.refreshed);
+                self.note_drift(subject, &outcome.stored, &outcome.current);
+                if keep || self.options.mode == Mode::Destroy {
+                    self.set_value(address, outcome.current);
+                }
+            }
+        }
+        if keep {
+            return true;
+        }
+        if let Some(change) = outcome.change {
+            self.push_change(change);
+            if let Some(resource) = resource_of(&self.run.configuration, address)
+                && resource.lifecycle.prevent_destroy
+            {
+                self.diagnostics.push(prevented(address, resource));
+                return false;
+            }
+        }
+        true
+    }
+
+    pub(super) fn outputs(&self) -> BTreeMap<Str, OutputChange> {
+        let root = self.evaluator.values.module(&ModuleInstance::root());
+        let declared = &self.run.configuration.root().module.outputs;
+        let names = declared.keys().chain(self.state.outputs.keys().filter(|n| !declared.contains_key(*n)));
+        names
+            .map(|name| {
+                let stored = self.state.outputs.get(name);
+                let before = stored.map_or_else(|| Value::null(Type::Dynamic), |stored| stored.value.clone());
+                let sensitive_before = stored.is_some_and(|stored| stored.sensitive);
+                let included = self.included.is_everything()
+                    || self
+                        .graph
+                        .id(&Node::Output(ModulePath::root(), name.clone()))
+                        .is_some_and(|id| self.included.node(id));
+                let evaluated = root.and_then(|root| root.outputs.get(name));
+                let sensitive = declared.get(name).map_or(sensitive_before, |o| o.sensitive);
+                let after = match (self.options.mode, evaluated) {
+                    _ if !included => before.clone(),
+                    (Mode::Destroy, _) => Value::null(Type::Dynamic),
+                    (_, Some(value)) => value.unmark_deep(),
+                    (_, None) if declared.contains_key(name) => before.clone(),
+                    (_, None) => Value::null(Type::Dynamic),
+                };
+                let action = match (before.is_null(), after.is_null()) {
+                    (true, true) => Action::NoOp,
+                    (true, false) => Action::Create,
+                    (false, true) => Action::Delete,
+                    (false, false) if before == after && sensitive == sensitive_before => Action::NoOp,
+                    (false, false) => Action::Update,
+                };
+                (
+                    name.clone(),
+                    OutputChange { action, before, after, sensitive: sensitive || sensitive_before },
+                )
+            })
+            .collect()
+    }
+}
+
+fn prevented(address: &ResourceInstanceAddress, resource: &Resource) -> Diagnostic {
+    Diagnostic::error(
+        "Instance cannot be destroyed",
+        format!(
+            "Resource {address} has lifecycle.prevent_destroy set, but the plan calls for this resource to be \
+             destroyed. To avoid this error and continue with the plan, either disable \
+             lifecycle.prevent_destroy or reduce the scope of the plan using the -target option."
+        ),
+    )
+    .at(resource.span.clone())
+    .for_address(address.to_string())
+}

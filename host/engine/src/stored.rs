@@ -1,0 +1,117 @@
+//! Values from the state, as far as they can be read without asking a provider.
+
+use std::collections::{BTreeMap, HashMap};
+
+use wardian_plugin::{AbsoluteResourceAddress, InstanceKey, ResourceAddress, Schema};
+use wardian_state::{Object, State};
+use wardian_value::{Str, Type, Value, json};
+
+use crate::evaluator::Evaluator;
+use crate::nodes::{Node, NodeGraph};
+use crate::values::Repetition;
+
+/// The resources of a state by the block that they are of.
+pub fn state_by_config(state: &State) -> HashMap<ResourceAddress, Vec<AbsoluteResourceAddress>> {
+    let mut by_config: HashMap<ResourceAddress, Vec<AbsoluteResourceAddress>> = HashMap::new();
+    for (address, _) in state.resources() {
+        by_config.entry(address.config()).or_default().push(address.clone());
+    }
+    by_config
+}
+
+/// Sets the values of a resource's instances from the state, as far as they can be
+/// read without the provider.
+pub fn set_from_state(evaluator: &mut Evaluator, state: &State, address: &AbsoluteResourceAddress) {
+    let Some(resource) = state.resource(address) else { return };
+    let Some(schema) =
+        evaluator.schemas.resource(&resource.provider.provider, address.mode, &address.type_name).cloned()
+    else {
+        return;
+    };
+    let repetition = repetition_of_keys(resource.instances.keys());
+    let decoded: Vec<(InstanceKey, Value)> = resource
+        .instances
+        .iter()
+        .filter_map(|(key, instance)| {
+            Some((key.clone(), decode_stored(instance.current.as_deref()?, &schema)?))
+        })
+        .collect();
+    let values = evaluator.values.module_mut(&address.module);
+    values.expand_resource(address.mode, &address.type_name, &address.name, repetition);
+    for (key, value) in decoded {
+        values.set_instance(address.mode, &address.type_name, &address.name, key, value);
+    }
+}
+
+fn repetition_of_keys<'a>(keys: impl Iterator<Item = &'a InstanceKey>) -> Repetition {
+    let mut repetition = Repetition::Single;
+    for key in keys {
+        match key {
+            InstanceKey::None => return Repetition::Single,
+            InstanceKey::Int(index) => {
+                let count = match repetition {
+                    Repetition::Count(count) => count.max(index + 1),
+                    _ => index + 1,
+                };
+                repetition = Repetition::Count(count);
+            }
+            InstanceKey::String(key) => {
+                let mut values = match repetition {
+                    Repetition::ForEach(values) => values,
+                    _ => BTreeMap::new(),
+                };
+                values.insert(key.clone(), Value::unknown(Type::Dynamic));
+                repetition = Repetition::ForEach(values);
+            }
+        }
+    }
+    repetition
+}
+
+/// A stored object as a value, where it is of the current schema.
+pub fn decode_stored(object: &Object, schema: &Schema) -> Option<Value> {
+    let wardian_state::Attributes::Json(text) = &object.attributes else { return None };
+    let value = json::decode(text.as_bytes(), schema.implied_type()).ok()?;
+    let stored: Vec<_> =
+        object.sensitive_paths.iter().map(|path| (path.clone(), wardian_value::Marks::SENSITIVE)).collect();
+    Some(crate::object::sensitive::mark_by_schema(&schema.block, &value.mark_at(&stored)))
+}
+
+/// Evaluates a whole configuration with the values that the state has, for a
+/// console: what cannot be evaluated stays unknown.
+pub fn evaluate_all(
+    evaluator: &mut Evaluator,
+    graph: &NodeGraph,
+    state: &State,
+    variables: BTreeMap<Str, Value>,
+) {
+    evaluator.values.add_root();
+    for (name, value) in variables {
+        // What is wrong with a variable is told when a plan is made.
+        let _ = evaluator.set_root_variable(&name, value);
+    }
+    let by_config = state_by_config(state);
+    // The graph was built without cycles.
+    for id in graph.graph.order().unwrap_or_default() {
+        match graph.node(id) {
+            Node::Module(path) if !path.is_root() => {
+                let _ = evaluator.expand_module(path);
+            }
+            Node::Variable(path, name) => {
+                let _ = evaluator.evaluate_variable(path, name);
+            }
+            Node::Local(path, name) => {
+                let _ = evaluator.evaluate_local(path, name);
+            }
+            Node::Output(path, name) => {
+                let _ = evaluator.evaluate_output(path, name);
+            }
+            Node::Resource(address) => {
+                for stored in by_config.get(address).into_iter().flatten() {
+                    set_from_state(evaluator, state, stored);
+                }
+            }
+            _ => {}
+        }
+    }
+}
