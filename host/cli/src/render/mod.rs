@@ -6,9 +6,12 @@
 //! Always holds: a sensitive value is never part of a text for people; the cost
 //! is linear in what is shown, whatever the values are.
 
+mod difference;
 pub(crate) mod json;
+mod layout;
 pub(crate) mod plan;
 pub(crate) mod state;
+pub(crate) mod style;
 pub(crate) mod value;
 
 /// How texts for people are laid out.

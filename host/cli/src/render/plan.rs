@@ -1,8 +1,22 @@
 //! A plan for people.
+//!
+//! From top to bottom, each part only where there is something to say: what
+//! changed outside of any run (refresh-only plans), the symbols, the changes, the
+//! summary, the outputs, and what to do with the plan. The headers are those that
+//! programs look for in Terraform's output.
 
-use wardian_engine::{ChangeCounts, Plan};
+use std::collections::BTreeMap;
+
+use wardian_engine::{Action, ChangeCounts, Mode, OutputChange, Plan, ResourceChange};
+use wardian_plugin::ResourceMode;
+use wardian_value::{Str, Value};
 
 use super::RenderOptions;
+use super::difference::{Difference, Effect, Forcing, Sides, dynamic, schema};
+use super::layout::{self, Context};
+use super::style::{Page, Style};
+
+mod header;
 
 /// What is said below a plan about carrying it out.
 #[derive(Clone, Copy, Debug)]
@@ -20,11 +34,35 @@ pub(crate) enum PlanNote<'a> {
     },
 }
 
+/// Whether a change is what the plan will do, or what has happened already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    Planned,
+    Drift,
+}
+
 /// The whole plan, with a line break at its end: drift, changes, summary,
-/// outputs, note.
+/// outputs, note. Begins with an empty line.
 pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOptions) -> String {
-    let _ = (plan, note, options);
-    String::new()
+    let mut page = Page::new(options.color);
+    let has_drift = plan.mode == Mode::RefreshOnly && write_drift(&mut page, plan, options);
+    let changes: Vec<&ResourceChange> = plan.changes.iter().filter(|change| is_shown(change)).collect();
+    let outputs = output_differences(&plan.outputs);
+    if changes.is_empty() && outputs.is_empty() {
+        if !has_drift || plan.errored {
+            write_no_changes(&mut page, plan, options);
+        }
+    } else {
+        if has_drift {
+            page.rule(options.width);
+        }
+        write_changes(&mut page, plan, &changes, options);
+        write_outputs(&mut page, &outputs, changes.iter().all(|change| !change.is_effective()), options);
+    }
+    if !plan.errored && plan.is_applyable() {
+        write_note(&mut page, note, options);
+    }
+    page.finish()
 }
 
 /// `Plan: 1 to add, 0 to change, 0 to destroy.`
@@ -32,3 +70,209 @@ pub(crate) fn summary(counts: ChangeCounts) -> String {
     let ChangeCounts { add, change, destroy } = counts;
     format!("Plan: {add} to add, {change} to change, {destroy} to destroy.")
 }
+
+/// Data sources that go are nobody's concern; what only moves is.
+fn is_shown(change: &ResourceChange) -> bool {
+    match change.address.mode() {
+        ResourceMode::Managed => change.is_effective() || is_moved(change),
+        ResourceMode::Data => !matches!(change.action, Action::NoOp | Action::Delete),
+        ResourceMode::Ephemeral => false,
+    }
+}
+
+fn is_moved(change: &ResourceChange) -> bool {
+    change.previous_address.as_ref().is_some_and(|from| *from != change.address)
+}
+
+fn write_changes(page: &mut Page, plan: &Plan, changes: &[&ResourceChange], options: RenderOptions) {
+    if changes.is_empty() {
+        return;
+    }
+    write_legend(page, changes, options);
+    page.push("\n");
+    if plan.errored {
+        page.push("Wardian planned the following actions, but then encountered a problem:\n");
+    } else {
+        page.push("Wardian will perform the following actions:\n");
+    }
+    for change in changes {
+        page.push("\n");
+        write_change(page, change, Cause::Planned);
+    }
+    let summary = summary(plan.counts());
+    let (start, rest) = summary.split_once(' ').unwrap_or((&summary, ""));
+    page.push("\n");
+    page.paint(Style::Bold, start);
+    write!(page, " {rest}\n");
+}
+
+fn write_legend(page: &mut Page, changes: &[&ResourceChange], options: RenderOptions) {
+    let legend = [
+        (Action::Create, "create"),
+        (Action::Update, "update in-place"),
+        (Action::Delete, "destroy"),
+        (Action::DeleteThenCreate, "destroy and then create replacement"),
+        (Action::CreateThenDelete, "create replacement and then destroy"),
+        (Action::Read, "read (data resources)"),
+    ];
+    let mut used = legend.map(|(action, _)| (action, false));
+    for change in changes {
+        for (action, is_used) in &mut used {
+            *is_used |= *action == change.action;
+        }
+    }
+    if used.iter().all(|(_, is_used)| !is_used) {
+        return;
+    }
+    page.push("\n");
+    page.paragraph(
+        "With the providers' help, the following execution plan was made. Symbols in front say what \
+         happens to each object:",
+        options.width,
+    );
+    for ((action, meaning), (_, is_used)) in legend.into_iter().zip(used) {
+        if is_used {
+            header::symbol(page, action);
+            write!(page, " {meaning}\n");
+        }
+    }
+}
+
+fn write_change(page: &mut Page, change: &ResourceChange, cause: Cause) {
+    header::write(page, change, cause);
+    let forcing = Forcing::new(change.required_replace.iter().map(|path| path.steps()));
+    let sides = Sides::new(Some(&change.before), Some(&change.after));
+    let difference = schema::of_block(sides, &change.schema.block, &forcing);
+    layout::write(page, &difference, 0, Context::of_change());
+    page.push("\n");
+}
+
+fn output_differences(outputs: &BTreeMap<Str, OutputChange>) -> Vec<(&Str, Difference<'_>)> {
+    let changed = outputs.iter().filter(|(_, output)| output.action != Action::NoOp);
+    changed.map(|(name, output)| (name, output_difference(output))).collect()
+}
+
+fn output_difference<'a>(output: &'a OutputChange) -> Difference<'a> {
+    let present = |value: &'a Value| Some(value).filter(|value| !value.is_null());
+    let sides = Sides::new(present(&output.before), present(&output.after));
+    let mut difference =
+        if output.sensitive { dynamic::sensitive(sides) } else { dynamic::difference(sides) };
+    if difference.effect == Effect::None {
+        // Something of it changes that cannot be seen, such as its being sensitive.
+        difference.effect = Effect::Update;
+    }
+    difference
+}
+
+fn write_outputs(
+    page: &mut Page,
+    outputs: &[(&Str, Difference<'_>)],
+    is_all_that_changes: bool,
+    options: RenderOptions,
+) {
+    if outputs.is_empty() {
+        return;
+    }
+    page.push("\nChanges to Outputs:\n");
+    let width = outputs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, difference) in outputs {
+        layout::symbol(page, difference.effect, Context::of_change());
+        write!(page, "{:<width$} = ", &***name);
+        layout::write(page, difference, 0, Context::of_change());
+        page.push("\n");
+    }
+    if is_all_that_changes {
+        page.push("\n");
+        page.paragraph(
+            "Applying this plan stores the new output values in the state. No infrastructure is changed.",
+            options.width,
+        );
+    }
+}
+
+fn write_drift(page: &mut Page, plan: &Plan, options: RenderOptions) -> bool {
+    let shown = |change: &&ResourceChange| change.is_effective() || is_moved(change);
+    let drift: Vec<&ResourceChange> = plan.drift.iter().filter(shown).collect();
+    if drift.is_empty() {
+        return false;
+    }
+    page.push("\n");
+    page.paint(Style::BoldCyan, "Note:");
+    page.push(" ");
+    page.paint(Style::Bold, "Objects have changed outside of Wardian");
+    page.push("\n\n");
+    page.paragraph(
+        "Since the last apply, the following objects were changed by something other than Wardian:",
+        options.width,
+    );
+    for change in drift {
+        page.push("\n");
+        write_change(page, change, Cause::Drift);
+    }
+    page.push("\n\n");
+    page.paragraph(
+        "This is a refresh-only plan: nothing will be done to undo these changes. Apply it to record \
+         them in the state, which changes no object.",
+        options.width,
+    );
+    true
+}
+
+fn write_no_changes(page: &mut Page, plan: &Plan, options: RenderOptions) {
+    page.push("\n");
+    if plan.errored {
+        page.paint(Style::BoldRed, "Planning failed.");
+        page.push(" ");
+        page.paint(Style::Bold, "An error ended the planning before anything was found to change.");
+        page.push("\n\n");
+        return;
+    }
+    let (headline, explanation) = match plan.mode {
+        Mode::Normal => (
+            "Your infrastructure matches the configuration.",
+            "The objects that exist were compared with the configuration. There is no difference, so \
+             there is nothing to do.",
+        ),
+        Mode::RefreshOnly => (
+            "Your infrastructure still matches the configuration.",
+            "The objects that exist were compared with the state. They are as they were after the last \
+             apply.",
+        ),
+        Mode::Destroy => (
+            "No objects need to be destroyed.",
+            "There are no objects: none were created yet, or they were already deleted by something \
+             other than Wardian.",
+        ),
+    };
+    page.paint(Style::BoldGreen, "No changes.");
+    page.push(" ");
+    page.paint(Style::Bold, headline);
+    page.push("\n\n");
+    page.paragraph(explanation, options.width);
+}
+
+fn write_note(page: &mut Page, note: PlanNote<'_>, options: RenderOptions) {
+    match note {
+        PlanNote::None => {}
+        PlanNote::NotSaved => {
+            page.push("\n");
+            page.rule(options.width);
+            page.push("\n");
+            page.paragraph(
+                "Note: This plan was not saved (see -out). An apply makes a plan of its own, which may by \
+                 then have other actions than these.",
+                options.width,
+            );
+        }
+        PlanNote::Saved { path, apply_command } => {
+            page.push("\n");
+            page.rule(options.width);
+            write!(page, "\nSaved the plan to: {path}\n\n");
+            page.push("To perform exactly these actions, run:\n");
+            write!(page, "    {apply_command}\n");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

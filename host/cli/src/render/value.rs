@@ -1,20 +1,212 @@
 //! Values as the language writes them: what `console` and `output` print.
+//!
+//! The text is an expression that makes the value, type included: a list is
+//! `tolist([...])`, a tuple `[...]`. What cannot be written so stands in round
+//! brackets.
 
 use std::collections::BTreeMap;
 
 use wardian_state::OutputValue;
-use wardian_value::{Str, Value};
+use wardian_value::{Str, Type, Value, View};
+
+use super::layout::quoted;
+use super::style::Page;
 
 /// A value as text, without a line break at its end. Continued lines are
 /// indented by `indent` more columns.
 pub(crate) fn render_value(value: &Value, indent: usize) -> String {
-    let _ = (value, indent);
-    String::new()
+    let mut page = Page::new(false);
+    write(&mut page, value, indent);
+    page.finish()
 }
 
 /// `name = value` for each output, as `output` and the end of an apply show them:
 /// sensitive ones are masked. Each line ends with a line break.
 pub(crate) fn render_outputs(outputs: &BTreeMap<Str, OutputValue>) -> String {
-    let _ = outputs;
-    String::new()
+    let mut page = Page::new(false);
+    for (name, output) in outputs {
+        write!(page, "{name} = ");
+        if output.sensitive {
+            page.push("<sensitive>");
+        } else {
+            write(&mut page, &output.value, 0);
+        }
+        page.push("\n");
+    }
+    page.finish()
+}
+
+fn write(page: &mut Page, value: &Value, indent: usize) {
+    if value.marks().is_sensitive() {
+        page.push("(sensitive value)");
+        return;
+    }
+    if value.marks().is_ephemeral() {
+        page.push("(ephemeral value)");
+        return;
+    }
+    match value.view() {
+        View::Null => page.push(&null(value.ty())),
+        View::Unknown => page.push("(known after apply)"),
+        View::Bool(value) => write!(page, "{value}"),
+        View::Number(number) => write!(page, "{number}"),
+        View::String(text) => string(page, text, indent),
+        View::List(elements) => {
+            call(page, "tolist", |page| sequence(page, elements, indent));
+        }
+        View::Set(elements) => {
+            call(page, "toset", |page| sequence(page, elements, indent));
+        }
+        View::Tuple(elements) => sequence(page, elements, indent),
+        View::Map(elements) => {
+            call(page, "tomap", |page| mapping(page, elements, indent));
+        }
+        View::Object(attributes) => mapping(page, attributes, indent),
+    }
+}
+
+fn call(page: &mut Page, function: &str, argument: impl FnOnce(&mut Page)) {
+    page.push(function);
+    page.push("(");
+    argument(page);
+    page.push(")");
+}
+
+fn null(ty: &Type) -> String {
+    let typed =
+        |function: &str, element: &Type| format!("{function}(null) /* of {} */", element.friendly_name());
+    match ty {
+        Type::Bool => "tobool(null)".into(),
+        Type::Number => "tonumber(null)".into(),
+        Type::String => "tostring(null)".into(),
+        Type::List(element) => typed("tolist", element),
+        Type::Set(element) => typed("toset", element),
+        Type::Map(element) => typed("tomap", element),
+        Type::Dynamic | Type::Object(_) | Type::Tuple(_) => "null".into(),
+    }
+}
+
+fn sequence(page: &mut Page, elements: &[Value], indent: usize) {
+    if elements.is_empty() {
+        page.push("[]");
+        return;
+    }
+    page.push("[\n");
+    for element in elements {
+        page.blanks(indent + 2);
+        write(page, element, indent + 2);
+        page.push(",\n");
+    }
+    page.blanks(indent);
+    page.push("]");
+}
+
+fn mapping(page: &mut Page, elements: &BTreeMap<Str, Value>, indent: usize) {
+    if elements.is_empty() {
+        page.push("{}");
+        return;
+    }
+    page.push("{\n");
+    for (key, element) in elements {
+        page.blanks(indent + 2);
+        write!(page, "{} = ", quoted(key));
+        write(page, element, indent + 2);
+        page.push("\n");
+    }
+    page.blanks(indent);
+    page.push("}");
+}
+
+fn string(page: &mut Page, text: &str, indent: usize) {
+    if !text.contains('\n') {
+        page.push(&quoted(text));
+        return;
+    }
+    let mut delimiter = String::from("EOT");
+    while text.lines().any(|line| line.trim() == delimiter) {
+        delimiter.push('_');
+    }
+    let dash = if indent > 0 { "-" } else { "" };
+    write!(page, "<<{dash}{delimiter}\n");
+    for line in text.split('\n') {
+        page.blanks(indent);
+        page.push(line);
+        page.push("\n");
+    }
+    page.blanks(indent);
+    page.push(&delimiter);
+}
+
+#[cfg(test)]
+mod tests {
+    use wardian_value::Marks;
+
+    use super::*;
+
+    fn list(elements: impl IntoIterator<Item = Value>) -> Value {
+        Value::list(Type::String, elements)
+    }
+
+    /// What `console` of Terraform 1.11.4 prints for the same expressions.
+    #[test]
+    fn values_read_as_terraform_writes_them() {
+        let secret = || Value::string("x").with_marks(Marks::SENSITIVE);
+        let cases = [
+            (Value::null(Type::Dynamic), "null"),
+            (Value::null(Type::String), "tostring(null)"),
+            (Value::null(Type::list(Type::Dynamic)), "tolist(null) /* of dynamic */"),
+            (Value::null(Type::map(Type::Dynamic)), "tomap(null) /* of dynamic */"),
+            (true.into(), "true"),
+            ((-5).into(), "-5"),
+            (Value::number(wardian_value::Number::parse("1e30").unwrap()), "1000000000000000000000000000000"),
+            (Value::number(wardian_value::Number::parse("1e-7").unwrap()), "0.0000001"),
+            ("a\"b\\c\td ${x} \u{e9} \u{200b} \u{1}".into(), r#""a\"b\\c\td ${x} é \u200b \x01""#),
+            ("a\nb".into(), "<<EOT\na\nb\nEOT"),
+            ("a\nb\n".into(), "<<EOT\na\nb\n\nEOT"),
+            ("EOT\nb".into(), "<<EOT_\nEOT\nb\nEOT_"),
+            (Value::tuple(["a\nb".into(), 1.into()]), "[\n  <<-EOT\n  a\n  b\n  EOT,\n  1,\n]"),
+            (
+                Value::object([
+                    ("a", Value::string("x\ny")),
+                    ("b", Value::object([("c", Value::string("p\nq\n"))])),
+                ]),
+                "{\n  \"a\" = <<-EOT\n  x\n  y\n  EOT\n  \"b\" = {\n    \"c\" = <<-EOT\n    p\n    q\n    \n    EOT\n  }\n}",
+            ),
+            (Value::tuple([]), "[]"),
+            (Value::empty_object(), "{}"),
+            (list([]), "tolist([])"),
+            (Value::set(Type::String, []), "toset([])"),
+            (Value::map(Type::String, []), "tomap({})"),
+            (
+                Value::tuple([1.into(), "a".into(), Value::null(Type::Dynamic), true.into()]),
+                "[\n  1,\n  \"a\",\n  null,\n  true,\n]",
+            ),
+            (list([Value::null(Type::String), "a".into()]), "tolist([\n  tostring(null),\n  \"a\",\n])"),
+            (Value::set(Type::String, ["a".into(), "b".into()]), "toset([\n  \"a\",\n  \"b\",\n])"),
+            (
+                Value::map(Type::Number, [("a".into(), 1.into()), ("b c".into(), 2.into())]),
+                "tomap({\n  \"a\" = 1\n  \"b c\" = 2\n})",
+            ),
+            (
+                Value::object([("a", Value::tuple([1.into()])), ("b", list(["x".into()]))]),
+                "{\n  \"a\" = [\n    1,\n  ]\n  \"b\" = tolist([\n    \"x\",\n  ])\n}",
+            ),
+            (secret(), "(sensitive value)"),
+            (Value::tuple([secret(), 2.into()]), "[\n  (sensitive value),\n  2,\n]"),
+            (Value::unknown(Type::String), "(known after apply)"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(render_value(&value, 0), expected);
+        }
+    }
+
+    #[test]
+    fn outputs_that_are_sensitive_are_masked() {
+        let output = |value: Value, sensitive| OutputValue { value, sensitive };
+        let outputs = BTreeMap::from([
+            ("a".into(), output(list(["b".into()]), false)),
+            ("long_name".into(), output("secret".into(), true)),
+        ]);
+        assert_eq!(render_outputs(&outputs), "a = tolist([\n  \"b\",\n])\nlong_name = <sensitive>\n");
+    }
 }

@@ -1,0 +1,322 @@
+//! Differences of values of which a schema or a type says what parts they have.
+
+use std::collections::BTreeMap;
+
+use wardian_plugin::{
+    Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting,
+};
+use wardian_value::{Str, Type, Value, View};
+
+use super::alignment::{align, identities, match_sets};
+use super::{BlockGroup, Content, Difference, Effect, Forcing, Secrecy, Sides, UNKNOWN, dynamic, keys};
+
+/// The difference of two objects of a resource type.
+pub(in crate::render) fn of_block<'a>(
+    sides: Sides<'a>,
+    block: &'a Block,
+    forcing: &Forcing<'a>,
+) -> Difference<'a> {
+    let sides = sides.without_nulls();
+    let (before, after) = sides.secrecy(false);
+    let shown = revealed_block(sides, block, forcing);
+    if before || after {
+        return secret_block(before, after, shown);
+    }
+    shown
+}
+
+fn secret_block(before: bool, after: bool, shown: Difference<'_>) -> Difference<'_> {
+    let secrecy = Secrecy { before, after, inner: shown.effect };
+    Difference { effect: secrecy.effect(), content: Content::SensitiveBlock(secrecy), ..shown }
+}
+
+fn revealed_block<'a>(sides: Sides<'a>, block: &'a Block, forcing: &Forcing<'a>) -> Difference<'a> {
+    if sides.after_is_unknown() {
+        return unknown(sides, forcing, |sides| block_parts(sides, block, &Forcing::default()));
+    }
+    block_parts(sides, block, forcing)
+}
+
+/// An unknown in the place of what was there, whose named parts are not known
+/// either.
+fn unknown<'a>(
+    sides: Sides<'a>,
+    forcing: &Forcing<'a>,
+    parts: impl FnOnce(Sides<'a>) -> Difference<'a>,
+) -> Difference<'a> {
+    let before = sides.before.filter(|value| !value.is_null());
+    let effect = if before.is_some() { Effect::Update } else { Effect::Create };
+    let before = before.map(|before| Box::new(parts(Sides::new(Some(before), None))));
+    Difference { effect, replace: forcing.here(), content: Content::Unknown(before) }
+}
+
+/// A part of both sides by its name. The parts of an unknown are unknown.
+fn part<'a>(sides: Sides<'a>, name: &str) -> Sides<'a> {
+    let part = sides.map(|value| if value.is_known() { value.get(name) } else { Some(&UNKNOWN) });
+    part.without_nulls()
+}
+
+fn block_parts<'a>(sides: Sides<'a>, block: &'a Block, forcing: &Forcing<'a>) -> Difference<'a> {
+    let mut effect = sides.effect();
+    let mut attributes = of_attributes(sides, &block.attributes, forcing, &mut effect);
+    let mut groups = Vec::with_capacity(block.block_types.len());
+    for (name, nested) in &block.block_types {
+        let sides = part(sides, name);
+        if sides.is_empty() {
+            continue;
+        }
+        let forcing = forcing.name(name);
+        let blocks = of_blocks(sides, nested, &forcing);
+        for (_, block) in &blocks {
+            effect = effect.with_part(block.effect);
+        }
+        groups.push(BlockGroup { name, replace: forcing.here(), blocks });
+    }
+    // Nothing is ever stored of them, so that only the rest tells what happens.
+    for (_, attribute) in &mut attributes {
+        if matches!(attribute.content, Content::WriteOnly) {
+            attribute.effect = match effect {
+                Effect::None if attribute.replace => Effect::Update,
+                effect => effect,
+            };
+        }
+    }
+    for (_, attribute) in &attributes {
+        effect = effect.with_part(attribute.effect);
+    }
+    Difference { effect, replace: forcing.here(), content: Content::Block { attributes, groups } }
+}
+
+fn of_blocks<'a>(
+    sides: Sides<'a>,
+    nested: &'a NestedBlock,
+    forcing: &Forcing<'a>,
+) -> Vec<(Option<&'a str>, Difference<'a>)> {
+    if sides.after_is_unknown() {
+        return vec![(None, unknown(sides, forcing, dynamic::revealed))];
+    }
+    let block = &nested.block;
+    let mut blocks: Vec<(Option<&'a str>, Difference<'a>)> = match nested.nesting {
+        BlockNesting::Single | BlockNesting::Group => vec![(None, of_block(sides, block, forcing))],
+        BlockNesting::List => by_place(sides)
+            .map(|(index, sides)| (None, of_block(sides, block, &forcing.index(index))))
+            .collect(),
+        BlockNesting::Set => {
+            by_content(sides).map(|sides| (None, of_block(sides, block, &Forcing::default()))).collect()
+        }
+        BlockNesting::Map => keys(sides)
+            .into_iter()
+            .map(|key| (Some(key), of_block(part(sides, key), block, &forcing.name(key))))
+            .collect(),
+    };
+    let (before, after) = sides.secrecy(false);
+    let is_collection = !matches!(nested.nesting, BlockNesting::Single | BlockNesting::Group);
+    if is_collection && (before || after) {
+        blocks =
+            blocks.into_iter().map(|(label, block)| (label, secret_block(before, after, block))).collect();
+    }
+    blocks
+}
+
+fn of_attributes<'a>(
+    sides: Sides<'a>,
+    attributes: &'a BTreeMap<Str, Attribute>,
+    forcing: &Forcing<'a>,
+    effect: &mut Effect,
+) -> Vec<(&'a str, Difference<'a>)> {
+    let mut differences = Vec::with_capacity(attributes.len());
+    for (name, attribute) in attributes {
+        let forcing = forcing.name(name);
+        if attribute.write_only {
+            let difference =
+                Difference { effect: *effect, replace: forcing.here(), content: Content::WriteOnly };
+            differences.push((&**name, difference));
+            continue;
+        }
+        let sides = part(sides, name);
+        if sides.is_empty() {
+            continue;
+        }
+        let difference = of_attribute(sides, attribute, &forcing);
+        *effect = effect.with_part(difference.effect);
+        differences.push((&**name, difference));
+    }
+    differences
+}
+
+fn of_attribute<'a>(sides: Sides<'a>, attribute: &'a Attribute, forcing: &Forcing<'a>) -> Difference<'a> {
+    let (before, after) = sides.secrecy(attribute.sensitive);
+    let shown = match &attribute.ty {
+        AttributeType::Value(ty) => revealed(sides, ty, forcing),
+        AttributeType::Nested(nested) => revealed_nested(sides, nested, forcing),
+    };
+    if before || after { secret(before, after, shown) } else { shown }
+}
+
+fn secret(before: bool, after: bool, shown: Difference<'_>) -> Difference<'_> {
+    let secrecy = Secrecy { before, after, inner: shown.effect };
+    Difference { effect: secrecy.effect(), content: Content::Sensitive(secrecy), ..shown }
+}
+
+fn revealed_nested<'a>(sides: Sides<'a>, nested: &'a NestedObject, forcing: &Forcing<'a>) -> Difference<'a> {
+    if sides.after_is_unknown() {
+        return unknown(sides, forcing, |sides| match nested.nesting {
+            ObjectNesting::Single => {
+                let sides = Sides::new(sides.before, Some(&UNKNOWN));
+                nested_object(sides, &nested.attributes, &Forcing::default())
+            }
+            _ => nested_parts(sides, nested, &Forcing::default()),
+        });
+    }
+    nested_parts(sides, nested, forcing)
+}
+
+fn nested_parts<'a>(sides: Sides<'a>, nested: &'a NestedObject, forcing: &Forcing<'a>) -> Difference<'a> {
+    let element = |sides: Sides<'a>, forcing: &Forcing<'a>| {
+        let (before, after) = sides.secrecy(false);
+        let shown = if sides.after_is_unknown() {
+            unknown(sides, forcing, |sides| nested_object(sides, &nested.attributes, &Forcing::default()))
+        } else {
+            nested_object(sides, &nested.attributes, forcing)
+        };
+        if before || after { secret(before, after, shown) } else { shown }
+    };
+    let mut effect = sides.effect();
+    let mut count = |difference: Difference<'a>| {
+        effect = effect.with_part(difference.effect);
+        difference
+    };
+    let content = match nested.nesting {
+        ObjectNesting::Single => return nested_object(sides, &nested.attributes, forcing),
+        ObjectNesting::List => Content::List {
+            elements: by_place(sides)
+                .map(|(index, sides)| count(element(sides, &forcing.index(index))))
+                .collect(),
+            neighbours: false,
+        },
+        ObjectNesting::Set => Content::Set {
+            elements: by_content(sides).map(|sides| count(element(sides, &Forcing::default()))).collect(),
+            nested: true,
+        },
+        ObjectNesting::Map => Content::Map {
+            elements: keys(sides)
+                .into_iter()
+                .map(|key| (key, count(element(sides.map(|value| value.get(key)), &forcing.name(key)))))
+                .collect(),
+            nested: true,
+        },
+    };
+    Difference { effect, replace: forcing.here(), content }
+}
+
+fn nested_object<'a>(
+    sides: Sides<'a>,
+    attributes: &'a BTreeMap<Str, Attribute>,
+    forcing: &Forcing<'a>,
+) -> Difference<'a> {
+    let sides = sides.without_nulls();
+    let mut effect = sides.effect();
+    let attributes = of_attributes(sides, attributes, forcing, &mut effect);
+    Difference { effect, replace: forcing.here(), content: Content::Object { attributes, nested: true } }
+}
+
+/// The difference of two values of a type.
+pub(in crate::render) fn of_type<'a>(
+    sides: Sides<'a>,
+    ty: &'a Type,
+    forcing: &Forcing<'a>,
+) -> Difference<'a> {
+    let (before, after) = sides.secrecy(false);
+    let shown = revealed(sides, ty, forcing);
+    if before || after { secret(before, after, shown) } else { shown }
+}
+
+fn revealed<'a>(sides: Sides<'a>, ty: &'a Type, forcing: &Forcing<'a>) -> Difference<'a> {
+    if sides.after_is_unknown() {
+        return unknown(sides, forcing, |sides| revealed(sides, ty, &Forcing::default()));
+    }
+    let compound = sides.without_nulls();
+    if compound.is_empty() || ty.is_primitive() {
+        return sides.scalar(forcing.here());
+    }
+    if !fits(compound.before, ty) || !fits(compound.after, ty) {
+        return dynamic::revealed(sides);
+    }
+    let mut effect = compound.effect();
+    let mut count = |difference: Difference<'a>| {
+        effect = effect.with_part(difference.effect);
+        difference
+    };
+    let content = match ty {
+        Type::Object(object) => Content::Object {
+            attributes: object
+                .iter()
+                .map(|(name, ty)| (name, part(compound, name), ty))
+                .filter(|(_, sides, _)| !sides.is_empty())
+                .map(|(name, sides, ty)| (&**name, count(of_type(sides, ty, &forcing.name(name)))))
+                .collect(),
+            nested: false,
+        },
+        Type::Map(element) => Content::Map {
+            elements: keys(compound)
+                .into_iter()
+                .map(|key| {
+                    let sides = compound.map(|value| value.get(key));
+                    (key, count(of_type(sides, element, &forcing.name(key))))
+                })
+                .collect(),
+            nested: false,
+        },
+        Type::Set(element) => Content::Set {
+            elements: by_content(compound)
+                .map(|sides| count(of_type(sides, element, &Forcing::default())))
+                .collect(),
+            nested: false,
+        },
+        Type::List(element) => {
+            let (before, after) = compound.sequences();
+            let is_object = matches!(**element, Type::Object(_));
+            let pairs = align(&identities(before), &identities(after), |_, _| is_object);
+            let elements = pairs.into_iter().map(|(i, j)| {
+                let sides = Sides::new(i.and_then(|i| before.get(i)), j.and_then(|j| after.get(j)));
+                let forcing = forcing.index(i.or(j).unwrap_or_default());
+                count(of_type(sides, element, &forcing))
+            });
+            Content::List { elements: elements.collect(), neighbours: true }
+        }
+        Type::Tuple(types) => Content::List {
+            elements: by_place(compound)
+                .map(|(index, sides)| {
+                    let ty = types.get(index).unwrap_or(&Type::Dynamic);
+                    count(of_type(sides, ty, &forcing.index(index)))
+                })
+                .collect(),
+            neighbours: true,
+        },
+        Type::Dynamic | Type::Bool | Type::Number | Type::String => return dynamic::revealed(sides),
+    };
+    Difference { effect, replace: forcing.here(), content }
+}
+
+/// Whether a value is of the kind that a type says; `None` fits.
+fn fits(side: Option<&Value>, ty: &Type) -> bool {
+    side.is_none_or(|value| match ty {
+        Type::Object(_) | Type::Map(_) => matches!(value.view(), View::Object(_) | View::Map(_)),
+        Type::List(_) | Type::Set(_) | Type::Tuple(_) => value.as_elements().is_some(),
+        _ => false,
+    })
+}
+
+/// Elements of both sides that stand at the same place.
+fn by_place<'a>(sides: Sides<'a>) -> impl Iterator<Item = (usize, Sides<'a>)> {
+    let (before, after) = sides.sequences();
+    (0..before.len().max(after.len())).map(move |at| (at, Sides::new(before.get(at), after.get(at))))
+}
+
+/// Equal elements of two sets, and those that only one has.
+fn by_content<'a>(sides: Sides<'a>) -> impl Iterator<Item = Sides<'a>> {
+    let (before, after) = sides.sequences();
+    match_sets(before, after)
+        .into_iter()
+        .map(move |(i, j)| Sides::new(i.and_then(|i| before.get(i)), j.and_then(|j| after.get(j))))
+}

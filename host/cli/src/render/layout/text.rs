@@ -1,0 +1,298 @@
+//! Scalars as text; strings that hold lines or JSON show what changes inside.
+
+use std::fmt::Write as _;
+
+use wardian_value::{Value, View, json};
+
+use super::{Context, arrow, forces_replacement, line_start, null_suffix, write};
+use crate::render::difference::alignment::{align, line_identities};
+use crate::render::difference::{Effect, Sides, dynamic};
+use crate::render::style::{Page, Style};
+
+/// Writes a value without parts, or its change.
+pub(super) fn scalar(
+    page: &mut Page,
+    sides: Sides<'_>,
+    effect: Effect,
+    forces: bool,
+    indent: usize,
+    context: Context,
+) {
+    if let (Effect::Update, Some(before), Some(after)) = (effect, sides.before, sides.after) {
+        change(page, &Shape::of(before), &Shape::of(after), forces, indent, context);
+        return;
+    }
+    let shown = if effect == Effect::Delete { sides.before } else { sides.after.or(sides.before) };
+    if let Some(shown) = shown {
+        whole(page, &Shape::of(shown), effect, forces, indent, context);
+    }
+}
+
+/// What a scalar looks like.
+enum Shape<'a> {
+    Null,
+    /// No string.
+    Plain(String),
+    /// A string that is just one.
+    Short(&'a str),
+    /// A string of several lines.
+    Lines(Vec<&'a str>),
+    /// A string that is a JSON object or array.
+    Json(Value),
+}
+
+impl<'a> Shape<'a> {
+    fn of(value: &'a Value) -> Self {
+        match value.view() {
+            View::Null => Self::Null,
+            View::Bool(value) => Self::Plain(value.to_string()),
+            View::Number(number) => Self::Plain(number.to_string()),
+            View::String(text) => Self::of_string(text),
+            View::Unknown => Self::Plain("(known after apply)".into()),
+            // Only where a value is not what its schema says.
+            _ => Self::Plain("(...)".into()),
+        }
+    }
+
+    fn of_string(text: &'a str) -> Self {
+        if text.starts_with(['{', '['])
+            && let Ok(value) = json::decode_simple(text)
+        {
+            return Self::Json(value);
+        }
+        if text.contains('\n') {
+            return Self::Lines(text.trim().split('\n').collect());
+        }
+        Self::Short(text)
+    }
+
+    /// The lines of a string, where there is at least one.
+    fn lines(&self) -> Option<Vec<&'a str>> {
+        match self {
+            Self::Short(text) => Some(vec![text]),
+            Self::Lines(lines) => Some(lines.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// One value, whatever was or will be in its place.
+fn whole(page: &mut Page, shape: &Shape<'_>, effect: Effect, forces: bool, indent: usize, context: Context) {
+    match shape {
+        Shape::Json(value) => {
+            let sides = match effect {
+                Effect::Create => Sides::new(None, Some(value)),
+                Effect::Delete => Sides::new(Some(value), None),
+                Effect::None | Effect::Update => Sides::new(Some(value), Some(value)),
+            };
+            json_string(page, sides, effect, forces, indent, context);
+        }
+        Shape::Lines(lines) => heredoc(page, effect, forces, indent, context, |page| {
+            for line in lines {
+                heredoc_line(page, Effect::None, line, indent, context);
+            }
+        }),
+        Shape::Null => {
+            page.paint(Style::Gray, "null");
+            forces_replacement(page, forces);
+        }
+        Shape::Plain(text) => {
+            page.push(text);
+            null_suffix(page, effect, context);
+            forces_replacement(page, forces);
+        }
+        Shape::Short(text) => {
+            page.push(&quoted(text));
+            null_suffix(page, effect, context);
+            forces_replacement(page, forces);
+        }
+    }
+}
+
+fn change(
+    page: &mut Page,
+    before: &Shape<'_>,
+    after: &Shape<'_>,
+    forces: bool,
+    indent: usize,
+    context: Context,
+) {
+    if let (Shape::Json(before), Shape::Json(after)) = (before, after) {
+        let sides = Sides::new(Some(before), Some(after));
+        json_string(page, sides, Effect::Update, forces, indent, context);
+        return;
+    }
+    if let (Some(before_lines), Some(after_lines)) = (before.lines(), after.lines())
+        && matches!((before, after), (Shape::Lines(_), _) | (_, Shape::Lines(_)))
+    {
+        heredoc(page, Effect::Update, forces, indent, context, |page| {
+            lines_change(page, &before_lines, &after_lines, indent, context);
+        });
+        return;
+    }
+    let context = Context { hide_null: true, ..context };
+    whole(page, before, Effect::Delete, false, indent, context);
+    arrow(page);
+    whole(page, after, Effect::Create, false, indent, context);
+    forces_replacement(page, forces);
+}
+
+fn lines_change(page: &mut Page, before: &[&str], after: &[&str], indent: usize, context: Context) {
+    for (i, j) in align(&line_identities(before), &line_identities(after), |_, _| false) {
+        let (old, new) = (i.and_then(|i| before.get(i)), j.and_then(|j| after.get(j)));
+        if let (Some(old), Some(new)) = (old, new)
+            && old == new
+        {
+            heredoc_line(page, Effect::None, old, indent, context);
+            continue;
+        }
+        if let Some(old) = old {
+            heredoc_line(page, Effect::Delete, old, indent, context);
+        }
+        if let Some(new) = new {
+            heredoc_line(page, Effect::Create, new, indent, context);
+        }
+    }
+}
+
+fn heredoc(
+    page: &mut Page,
+    effect: Effect,
+    forces: bool,
+    indent: usize,
+    context: Context,
+    lines: impl FnOnce(&mut Page),
+) {
+    page.push("<<-EOT");
+    forces_replacement(page, forces);
+    page.push("\n");
+    lines(page);
+    line_start(page, Effect::None, indent, context);
+    page.push("EOT");
+    null_suffix(page, effect, context);
+}
+
+fn heredoc_line(page: &mut Page, effect: Effect, line: &str, indent: usize, context: Context) {
+    line_start(page, effect, indent + 1, context);
+    page.push(line);
+    page.push("\n");
+}
+
+fn json_string(
+    page: &mut Page,
+    sides: Sides<'_>,
+    effect: Effect,
+    forces: bool,
+    indent: usize,
+    context: Context,
+) {
+    let inside = dynamic::difference(sides);
+    let only_blanks = effect == Effect::Update && inside.effect == Effect::None;
+    let inner = Context {
+        hide_null: true,
+        forces: false,
+        show_unchanged: context.show_unchanged || only_blanks,
+        ..context
+    };
+    let mut text = page.aside();
+    write(&mut text, &inside, indent + 1, inner);
+    let text = text.finish();
+    let note = match (only_blanks, forces) {
+        (true, true) => " # whitespace changes force replacement",
+        (true, false) => " # whitespace changes",
+        _ => "",
+    };
+    page.push("jsonencode(");
+    if !text.contains('\n') {
+        write!(page, "{text}){note}");
+        forces_replacement(page, forces && !only_blanks);
+        return;
+    }
+    write!(page, "{note}\n");
+    let shown = if effect == Effect::Update && !only_blanks { Effect::Update } else { Effect::None };
+    line_start(page, shown, indent + 1, context);
+    page.push(&text);
+    forces_replacement(page, forces && !only_blanks);
+    page.push("\n");
+    line_start(page, Effect::None, indent, context);
+    page.push(")");
+    null_suffix(page, effect, context);
+}
+
+/// A name as it stands left of `=`: quoted where it is no identifier.
+pub(super) fn name(name: &str) -> String {
+    if is_identifier(name) { name.into() } else { quoted(name) }
+}
+
+fn is_identifier(name: &str) -> bool {
+    let mut characters = name.chars();
+    characters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+        && characters.all(|c| c.is_alphanumeric() || c == '_' || c == '-')
+}
+
+/// Text between quotes; what cannot be seen is escaped. As Go quotes, which is
+/// how Terraform shows strings: template sequences are not escaped.
+pub(in crate::render) fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            ' '..='~' => out.push(character),
+            _ if is_visible(character) => out.push(character),
+            _ => {
+                let code = u32::from(character);
+                let _ = match code {
+                    0..0x80 => write!(out, "\\x{code:02x}"),
+                    0x80..0x1_0000 => write!(out, "\\u{code:04x}"),
+                    _ => write!(out, "\\U{code:08x}"),
+                };
+            }
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn is_visible(character: char) -> bool {
+    // The standard library escapes what cannot be seen, and combining marks only
+    // at the start of a text.
+    let text: String = ['a', character].iter().collect();
+    text.escape_debug().nth(1) == Some(character)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_seen_is_escaped() {
+        assert_eq!(
+            quoted("a\u{2028}\u{200b}\u{ad}\u{1}b \u{e9}\u{301} \u{1f600}\u{feff}"),
+            "\"a\\u2028\\u200b\\u00ad\\x01b \u{e9}\u{301} \u{1f600}\\ufeff\""
+        );
+        assert_eq!(quoted("\"\\\t${x}%{y}"), "\"\\\"\\\\\\t${x}%{y}\"");
+    }
+
+    #[test]
+    fn only_identifiers_stand_unquoted() {
+        for (given, expected) in [
+            ("a-b", "a-b"),
+            ("1x", "\"1x\""),
+            ("a.b", "\"a.b\""),
+            ("\u{e9}", "\u{e9}"),
+            ("", "\"\""),
+            ("_", "_"),
+        ] {
+            assert_eq!(name(given), expected);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The comment above each change of a plan: what happens to the object, and why.
+
+use wardian_engine::{Action, ActionReason, ResourceChange};
+use wardian_plugin::{InstanceKey, ResourceMode};
+
+use super::Cause;
+use crate::render::style::{Page, Style};
+
+/// Writes the comment, and the line up to the opening brace of the block.
+pub(super) fn write(page: &mut Page, change: &ResourceChange, cause: Cause) {
+    comment(page, change, cause);
+    symbol(page, change.action);
+    let keyword = if change.address.mode() == ResourceMode::Data { "data" } else { "resource" };
+    write!(page, " {keyword} \"{}\" \"{}\" ", change.address.type_name(), change.address.name());
+}
+
+fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
+    let moved_from = change.previous_address.as_ref().filter(|from| **from != change.address);
+    if let (Action::NoOp, Some(from)) = (change.action, moved_from) {
+        page.paint(Style::Bold, format_args!("  # {from}"));
+        page.push(" has moved to ");
+        page.paint(Style::Bold, subject(change));
+        page.push("\n");
+        return;
+    }
+    page.paint(Style::Bold, format_args!("  # {}", subject(change)));
+    match (change.action, cause) {
+        (Action::NoOp, _) => page.push(" stays as it is"),
+        (Action::Create, _) => page.push(" will be created"),
+        (Action::Read, _) => page.push(" will be read during apply"),
+        (Action::Update, Cause::Planned) => page.push(" will be updated in-place"),
+        (Action::Update, Cause::Drift) => page.push(" has changed"),
+        (Action::Delete, Cause::Planned) => {
+            page.push(" will be ");
+            page.paint(Style::BoldRed, "destroyed");
+        }
+        (Action::Delete, Cause::Drift) => page.push(" has been deleted"),
+        (Action::DeleteThenCreate | Action::CreateThenDelete, _) => replacement(page, change.reason),
+    }
+    page.push("\n");
+    if let Some(reason) = change.reason {
+        explanation(page, change, reason);
+    }
+    if change.deposed.is_some() && change.action == Action::Delete {
+        page.push("  # (left over from a partially-failed replacement of this instance)\n");
+    }
+    if let Some(from) = moved_from {
+        write!(page, "  # (moved from {from})\n");
+    }
+}
+
+fn subject(change: &ResourceChange) -> String {
+    match &change.deposed {
+        Some(key) => format!("{} (deposed object {key})", change.address),
+        None => change.address.to_string(),
+    }
+}
+
+fn replacement(page: &mut Page, reason: Option<ActionReason>) {
+    let (start, end) = match reason {
+        Some(ActionReason::ReplaceBecauseTainted) => (" is tainted, so must be ", ""),
+        Some(ActionReason::ReplaceByRequest) => (" will be ", ", as requested"),
+        Some(ActionReason::ReplaceByTriggers) => (" will be ", " due to changes in replace_triggered_by"),
+        _ => (" must be ", ""),
+    };
+    page.push(start);
+    page.paint(Style::BoldRed, "replaced");
+    page.push(end);
+}
+
+fn explanation(page: &mut Page, change: &ResourceChange, reason: ActionReason) {
+    let address = &change.address;
+    match reason {
+        ActionReason::ReplaceBecauseTainted
+        | ActionReason::ReplaceBecauseCannotUpdate
+        | ActionReason::ReplaceByRequest
+        | ActionReason::ReplaceByTriggers => {}
+        ActionReason::DeleteBecauseNoResourceConfig => {
+            let (type_name, name) = (address.type_name(), address.name());
+            write!(page, "  # (because {type_name}.{name} is not in configuration)\n");
+        }
+        ActionReason::DeleteBecauseNoModule => {
+            write!(page, "  # (because {} is not in configuration)\n", address.module());
+        }
+        ActionReason::DeleteBecauseWrongRepetition => {
+            let what = match address.key {
+                InstanceKey::None => "uses count or for_each",
+                InstanceKey::Int(_) => "does not use count",
+                InstanceKey::String(_) => "does not use for_each",
+            };
+            write!(page, "  # (because resource {what})\n");
+        }
+        ActionReason::DeleteBecauseCountIndex => {
+            write!(page, "  # (because index {} is out of range for count)\n", address.key);
+        }
+        ActionReason::DeleteBecauseEachKey => {
+            write!(page, "  # (because key {} is not in for_each map)\n", address.key);
+        }
+        ActionReason::ReadBecauseConfigUnknown => {
+            page.push("  # (config refers to values not yet known)\n");
+        }
+        ActionReason::ReadBecauseDependencyPending => {
+            page.push("  # (depends on a resource or a module with changes pending)\n");
+        }
+    }
+}
+
+/// The three columns that stand for an action.
+pub(super) fn symbol(page: &mut Page, action: Action) {
+    match action {
+        Action::NoOp => page.push("   "),
+        Action::Create => {
+            page.push("  ");
+            page.paint(Style::Green, "+");
+        }
+        Action::Read => {
+            page.push(" ");
+            page.paint(Style::Cyan, "<=");
+        }
+        Action::Update => {
+            page.push("  ");
+            page.paint(Style::Yellow, "~");
+        }
+        Action::Delete => {
+            page.push("  ");
+            page.paint(Style::Red, "-");
+        }
+        Action::DeleteThenCreate => {
+            page.paint(Style::Red, "-");
+            page.push("/");
+            page.paint(Style::Green, "+");
+        }
+        Action::CreateThenDelete => {
+            page.paint(Style::Green, "+");
+            page.push("/");
+            page.paint(Style::Red, "-");
+        }
+    }
+}

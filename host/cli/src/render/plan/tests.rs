@@ -1,0 +1,166 @@
+//! Plans as text, compared with what Terraform 1.11.4 printed for the same
+//! values (`snapshots/terraform_data.json`), and what always holds.
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+use wardian_engine::ActionReason;
+use wardian_plugin::{
+    Attribute, AttributeType, Block, Deprecation, Description, ProviderConfigAddress, Schema, Setting,
+};
+use wardian_state::State;
+use wardian_value::{Marks, Path, Type, Value, json};
+
+use super::*;
+
+mod always;
+mod schemas;
+mod sections;
+
+/// An attribute of a type.
+fn attribute(ty: Type) -> Attribute {
+    Attribute {
+        ty: AttributeType::Value(ty),
+        description: Description::default(),
+        setting: Setting::OptionalComputed,
+        sensitive: false,
+        write_only: false,
+        deprecation: Deprecation::None,
+    }
+}
+
+/// A schema of attributes.
+fn schema_of<const N: usize>(attributes: [(&str, Type); N]) -> Schema {
+    let attributes = attributes.into_iter().map(|(name, ty)| (name.into(), attribute(ty)));
+    Schema::new(0, Block { attributes: attributes.collect(), ..Block::default() })
+}
+
+fn terraform_data() -> Arc<Schema> {
+    Arc::new(schema_of([
+        ("id", Type::String),
+        ("input", Type::Dynamic),
+        ("output", Type::Dynamic),
+        ("triggers_replace", Type::Dynamic),
+    ]))
+}
+
+fn provider() -> ProviderConfigAddress {
+    r#"provider["terraform.io/builtin/terraform"]"#.parse().unwrap()
+}
+
+/// A change without a reason.
+fn change(address: &str, action: Action, before: Value, after: Value, schema: Arc<Schema>) -> ResourceChange {
+    ResourceChange {
+        address: address.parse().unwrap(),
+        previous_address: None,
+        deposed: None,
+        provider: provider(),
+        action,
+        reason: None,
+        before,
+        after,
+        required_replace: Vec::new(),
+        planned_private: Arc::default(),
+        schema,
+    }
+}
+
+/// A plan that does nothing.
+fn empty_plan(mode: Mode) -> Plan {
+    Plan {
+        mode,
+        variables: BTreeMap::new(),
+        targets: Vec::new(),
+        changes: Vec::new(),
+        drift: Vec::new(),
+        outputs: BTreeMap::new(),
+        previous_state: State::default(),
+        prior_state: State::default(),
+        timestamp: String::new(),
+        errored: false,
+    }
+}
+
+fn rendered(change: &ResourceChange) -> String {
+    let mut page = Page::new(false);
+    write_change(&mut page, change, Cause::Planned);
+    page.finish()
+}
+
+/// A value of JSON with `true` in two documents of the same shape where it is
+/// unknown and where it is sensitive.
+fn value_of(json: &Json, unknown: &Json, sensitive: &Json) -> Value {
+    let value = if *unknown == Json::Bool(true) {
+        Value::unknown(Type::Dynamic)
+    } else {
+        match (json, unknown) {
+            (Json::Array(elements), _) => {
+                Value::tuple(elements.iter().enumerate().map(|(index, element)| {
+                    let at = |shape: &Json| shape.get(index).cloned().unwrap_or_default();
+                    value_of(element, &at(unknown), &at(sensitive))
+                }))
+            }
+            (Json::Object(_), _) | (Json::Null, Json::Object(_)) => {
+                let names = [json, unknown].into_iter().filter_map(Json::as_object).flat_map(|o| o.keys());
+                Value::object(names.map(|name| {
+                    let at = |shape: &Json| shape.get(name).cloned().unwrap_or_default();
+                    (&**name, value_of(&at(json), &at(unknown), &at(sensitive)))
+                }))
+            }
+            _ => json::decode_simple(json.to_string()).unwrap(),
+        }
+    };
+    if *sensitive == Json::Bool(true) { value.with_marks(Marks::SENSITIVE) } else { value }
+}
+
+#[test]
+fn changes_read_as_terraform_writes_them() {
+    let cases: Vec<Json> = serde_json::from_str(include_str!("../snapshots/terraform_data.json")).unwrap();
+    let mut different = Vec::new();
+    for case in &cases {
+        let at = |name: &str| case.get(name).cloned().unwrap_or_default();
+        let text = |name: &str| case.get(name).and_then(Json::as_str);
+        let action = match text("action").unwrap() {
+            "no-op" => Action::NoOp,
+            "create" => Action::Create,
+            "update" => Action::Update,
+            "delete" => Action::Delete,
+            "delete,create" => Action::DeleteThenCreate,
+            "create,delete" => Action::CreateThenDelete,
+            other => panic!("{other}"),
+        };
+        let change = ResourceChange {
+            previous_address: text("previous_address").map(|address| address.parse().unwrap()),
+            reason: text("reason").and_then(|name| ActionReason::ALL.into_iter().find(|r| r.name() == name)),
+            ..change(
+                text("name").unwrap(),
+                action,
+                value_of(&at("before"), &Json::Null, &at("before_sensitive")),
+                value_of(&at("after"), &at("after_unknown"), &at("after_sensitive")),
+                terraform_data(),
+            )
+        };
+        let (expected, found) = (text("text").unwrap(), rendered(&change));
+        if without_warnings(expected) != without_warnings(&found) {
+            different.push(format!("--- terraform\n{expected}--- wardian\n{found}"));
+        }
+    }
+    assert!(different.is_empty(), "{} of {}:\n{}", different.len(), cases.len(), different.join("\n"));
+}
+
+/// The sentences of warnings are our own.
+fn without_warnings(text: &str) -> String {
+    let mut lines = text.lines();
+    let mut kept = String::new();
+    while let Some(line) = lines.next() {
+        if line.trim_start().starts_with("# Warning: ") {
+            let ends = lines.next().unwrap_or_default();
+            let stays = ends.contains("unchanged") || ends.contains("stays the same");
+            kept.push_str(if stays { "# Warning, no change\n" } else { "# Warning\n" });
+            continue;
+        }
+        kept.push_str(line);
+        kept.push('\n');
+    }
+    kept
+}

@@ -1,0 +1,152 @@
+//! Colours, and the page that texts are written on.
+
+use std::fmt;
+
+/// How a piece of text looks, as Terraform has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// Headers.
+    Bold,
+    /// What is destroyed, in a header.
+    BoldRed,
+    /// Good news, in a header.
+    BoldGreen,
+    /// Notes, in a header.
+    BoldCyan,
+    /// What goes, and what forces it.
+    Red,
+    /// What comes.
+    Green,
+    /// What changes.
+    Yellow,
+    /// What is read.
+    Cyan,
+    /// What is left out.
+    Gray,
+}
+
+impl Style {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Bold => "\u{1b}[1m",
+            Self::BoldRed => "\u{1b}[1m\u{1b}[31m",
+            Self::BoldGreen => "\u{1b}[1m\u{1b}[32m",
+            Self::BoldCyan => "\u{1b}[1m\u{1b}[36m",
+            Self::Red => "\u{1b}[31m",
+            Self::Green => "\u{1b}[32m",
+            Self::Yellow => "\u{1b}[33m",
+            Self::Cyan => "\u{1b}[36m",
+            Self::Gray => "\u{1b}[90m",
+        }
+    }
+}
+
+const RESET: &str = "\u{1b}[0m";
+
+/// Text in the making.
+#[derive(Debug)]
+pub(crate) struct Page {
+    text: String,
+    color: bool,
+}
+
+impl Page {
+    /// An empty page.
+    pub(crate) fn new(color: bool) -> Self {
+        Self { text: String::new(), color }
+    }
+
+    /// An empty page with the same colours.
+    pub(super) fn aside(&self) -> Self {
+        Self::new(self.color)
+    }
+
+    /// Writes plain text.
+    pub(crate) fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Writes text in a style.
+    pub(crate) fn paint(&mut self, style: Style, text: impl fmt::Display) {
+        if self.color {
+            write!(self, "{}{text}{RESET}", style.code());
+        } else {
+            write!(self, "{text}");
+        }
+    }
+
+    /// Writes blanks.
+    pub(super) fn blanks(&mut self, count: usize) {
+        self.text.extend(std::iter::repeat_n(' ', count));
+    }
+
+    /// What makes `write!` work, without an error that a string never has.
+    pub(crate) fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) {
+        match arguments.as_str() {
+            Some(text) => self.text.push_str(text),
+            None => {
+                let _ = fmt::Write::write_fmt(&mut self.text, arguments);
+            }
+        }
+    }
+
+    /// What was written.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// What was written.
+    pub(crate) fn finish(self) -> String {
+        self.text
+    }
+
+    /// Writes a sentence, broken into lines of at most `width` columns. Line
+    /// breaks that it has stay.
+    pub(crate) fn paragraph(&mut self, text: &str, width: usize) {
+        for line in text.split('\n') {
+            let mut column = 0;
+            for word in line.split(' ') {
+                let length = word.chars().count();
+                if column > 0 && column + 1 + length > width {
+                    self.text.push('\n');
+                    column = 0;
+                } else if column > 0 {
+                    self.text.push(' ');
+                    column += 1;
+                }
+                self.text.push_str(word);
+                column += length;
+            }
+            self.text.push('\n');
+        }
+    }
+
+    /// Writes a line across the page.
+    pub(crate) fn rule(&mut self, width: usize) {
+        let line = "\u{2500}".repeat(width.saturating_sub(1).max(1));
+        self.paint(Style::Gray, line);
+        self.text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_are_broken_between_words() {
+        let mut page = Page::new(false);
+        page.paragraph("one two three four\nfive averyveryverylongword x", 10);
+        assert_eq!(page.as_str(), "one two\nthree four\nfive\naveryveryverylongword\nx\n");
+    }
+
+    #[test]
+    fn colours_are_only_there_when_asked_for() {
+        for (color, expected) in [(false, "- x"), (true, "\u{1b}[31m-\u{1b}[0m x")] {
+            let mut page = Page::new(color);
+            page.paint(Style::Red, "-");
+            page.push(" x");
+            assert_eq!(page.as_str(), expected);
+        }
+    }
+}
