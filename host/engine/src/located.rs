@@ -45,7 +45,7 @@ pub fn in_provider(
 }
 
 fn in_body(body: &Body, header: &wardian_lang::Span, mut diagnostics: Diagnostics) -> Diagnostics {
-    for diagnostic in diagnostics.iter_mut() {
+    for diagnostic in &mut diagnostics {
         if diagnostic.subject.is_none() {
             let place = diagnostic.attribute.as_ref().and_then(|path| span_of(body, path));
             diagnostic.subject = Some(place.unwrap_or_else(|| header.clone()));
