@@ -24,6 +24,7 @@ mod numeric;
 mod pattern;
 mod sets;
 mod string;
+mod yaml;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -249,6 +250,7 @@ fn table() -> &'static BTreeMap<&'static str, &'static Function> {
             pattern::FUNCTIONS,
             sets::FUNCTIONS,
             string::FUNCTIONS,
+            yaml::FUNCTIONS,
         ]
         .into_iter()
         .flatten()

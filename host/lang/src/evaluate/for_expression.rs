@@ -1,6 +1,7 @@
 //! `[for ...]` and `{for ...}`.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use wardian_value::{Marks, Number, Str, Type, Value, View, convert};
 
@@ -124,7 +125,9 @@ impl Evaluation<'_> {
     fn for_object(&mut self, each: &For, key: &Node, pairs: Pairs, node: &Node) -> Evaluated {
         let mut marks = Marks::NONE;
         let mut known = true;
+        // One of the two is filled, as the expression groups or not.
         let mut groups: BTreeMap<Str, Vec<Value>> = BTreeMap::new();
+        let mut single: BTreeMap<Str, Value> = BTreeMap::new();
         for pair in pairs {
             self.set_pair(each.slot, each.has_key, pair);
             let (included, condition_marks) = self.includes(each, node)?;
@@ -139,49 +142,60 @@ impl Evaluation<'_> {
             }
             let key_value = self.node(key)?;
             marks |= key_value.inside_marks();
-            let place = (key.start, key.end);
-            if key_value.is_null() {
-                let detail = "A key in a 'for' expression cannot be null.";
-                return Err(self.problem_at("Invalid object key", detail, place, node).into());
-            }
-            let name = match convert::convert(&key_value, &Type::String) {
-                Ok(name) => name,
-                Err(error) => {
-                    let detail = format!("This cannot be a key: {error}.");
-                    return Err(self.problem_at("Invalid object key", &detail, place, node).into());
-                }
-            };
+            let name = self.for_key(&key_value, key, node)?;
             let value = self.node(&each.value)?;
-            let Some(name) = name.as_str().map(Str::new) else {
+            let Some(name) = name else {
                 known = false;
                 continue;
             };
-            let group = groups.entry(name.clone()).or_default();
-            if !each.groups && !group.is_empty() {
-                let detail = format!(
-                    "Two elements give the key {:?}. If several values for a key are wanted, put \
-                     an ellipsis (...) behind the value expression to group them.",
-                    &*name
-                );
-                return Err(self.problem_at("Duplicate object key", &detail, place, node).into());
+            if each.groups {
+                groups.entry(name).or_default().push(value);
+                continue;
             }
-            group.push(value);
+            let Entry::Vacant(place) = single.entry(name) else {
+                return Err(self.duplicate_key(&key_value, key, node));
+            };
+            place.insert(value);
         }
-        let result = if known {
-            Value::object(groups.into_iter().map(|(name, mut group)| {
-                let value = match group.pop() {
-                    Some(single) if !each.groups => single,
-                    Some(last) => {
-                        group.push(last);
-                        Value::tuple(group)
-                    }
-                    None => Value::tuple([]),
-                };
-                (name, value)
-            }))
-        } else {
-            Value::unknown(Type::Dynamic)
+        let result = match (known, each.groups) {
+            (false, _) => Value::unknown(Type::Dynamic),
+            (true, false) => Value::object(single),
+            (true, true) => {
+                Value::object(groups.into_iter().map(|(name, group)| (name, Value::tuple(group))))
+            }
         };
         Ok(result.with_marks(marks))
+    }
+
+    /// The key as text; `None` where it is unknown.
+    fn for_key(&mut self, value: &Value, key: &Node, node: &Node) -> Result<Option<Str>, Diagnostics> {
+        const SUMMARY: &str = "Invalid object key";
+        if let View::String(name) = value.view() {
+            return Ok(Some(name.clone()));
+        }
+        let place = (key.start, key.end);
+        if value.is_null() {
+            let detail = "A key in a 'for' expression cannot be null.";
+            return Err(self.problem_at(SUMMARY, detail, place, node).into());
+        }
+        match convert::convert(value, &Type::String) {
+            Ok(name) => Ok(name.as_str().map(Str::new)),
+            Err(error) => {
+                let detail = format!("This cannot be a key: {error}.");
+                Err(self.problem_at(SUMMARY, &detail, place, node).into())
+            }
+        }
+    }
+
+    fn duplicate_key(&mut self, value: &Value, key: &Node, node: &Node) -> Diagnostics {
+        let which = match value.as_str().filter(|_| !value.marks().is_sensitive()) {
+            Some(name) => format!("the key {name:?}"),
+            None => "the same key".to_owned(),
+        };
+        let detail = format!(
+            "Two elements give {which}. If several values for a key are wanted, put an ellipsis \
+             (...) behind the value expression to group them."
+        );
+        self.problem_at("Duplicate object key", &detail, (key.start, key.end), node).into()
     }
 }
