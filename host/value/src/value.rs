@@ -1,5 +1,7 @@
 //! The value itself.
 
+mod equality;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -188,10 +190,19 @@ impl Value {
         Self::leaf(Type::String, Content::String(value.into()))
     }
 
-    /// A list. Elements must have type `element` (any type where that is dynamic
-    /// is accepted only for nulls and unknowns of it); callers convert first.
+    /// A list. Elements must have type `element`; callers convert first. Untyped
+    /// nulls and unknowns take the type on.
     pub fn list(element: Type, elements: impl IntoIterator<Item = Self>) -> Self {
-        Self::sequence(Type::list(element), elements.into_iter().collect())
+        let elements = elements.into_iter().map(|value| value.typed(&element)).collect();
+        Self::sequence(Type::list(element), elements)
+    }
+
+    /// An untyped null or unknown as one of the type; all else as it is.
+    fn typed(self, ty: &Type) -> Self {
+        match (&self.ty, ty) {
+            (Type::Dynamic, ty) if !matches!(ty, Type::Dynamic) => Self { ty: ty.clone(), ..self },
+            _ => self,
+        }
     }
 
     /// A tuple; its type follows from the elements.
@@ -208,7 +219,7 @@ impl Value {
             .into_iter()
             .map(|value| {
                 marks |= value.inside_marks();
-                value.unmark_deep()
+                value.unmark_deep().typed(&element)
             })
             .collect();
         set::canonicalise(&mut unmarked);
@@ -217,7 +228,8 @@ impl Value {
 
     /// A map. Elements must have type `element`; callers convert first.
     pub fn map(element: Type, elements: impl IntoIterator<Item = (Str, Self)>) -> Self {
-        Self::mapping(Type::map(element), elements.into_iter().collect())
+        let elements = elements.into_iter().map(|(key, value)| (key, value.typed(&element))).collect();
+        Self::mapping(Type::map(element), elements)
     }
 
     /// An object; its type follows from the attributes.
@@ -434,36 +446,63 @@ impl Value {
     /// marks the nearest part above it that it has.
     #[must_use]
     pub fn mark_at(&self, marks: &[(Path, Marks)]) -> Self {
-        marks.iter().fold(self.clone(), |value, (path, marks)| value.mark_one(path.steps(), *marks))
+        self.mark_below(marks.iter().map(|(path, marks)| (path.steps(), *marks)).collect())
     }
 
-    fn mark_one(self, steps: &[PathStep], marks: Marks) -> Self {
-        let Some((step, rest)) = steps.split_first() else {
-            return self.with_marks(marks);
-        };
-        let replaced = match (&self.content, &self.ty, step) {
-            (Content::Sequence(elements), Type::List(_) | Type::Tuple(_), PathStep::Index(index)) => {
-                usize::try_from(*index).ok().filter(|i| *i < elements.len()).map(|at| {
-                    let elements: Arc<[Self]> = elements
-                        .iter()
-                        .enumerate()
-                        .map(|(i, e)| if i == at { e.clone().mark_one(rest, marks) } else { e.clone() })
-                        .collect();
-                    Self::sequence(self.ty.clone(), elements)
-                })
+    /// Each part is rebuilt once, however many marks lie below it.
+    fn mark_below(&self, marks: Vec<(&[PathStep], Marks)>) -> Self {
+        let mut own = self.marks;
+        let mut below: BTreeMap<&PathStep, Vec<(&[PathStep], Marks)>> = BTreeMap::new();
+        for (path, marks) in marks {
+            match path.split_first() {
+                Some((step, rest)) if self.has_part(step) => {
+                    below.entry(step).or_default().push((rest, marks));
+                }
+                _ => own |= marks,
             }
-            (Content::Mapping(elements), _, PathStep::Key(key) | PathStep::Attribute(key)) => {
-                elements.get(key).map(|element| {
-                    let mut elements = (**elements).clone();
-                    elements.insert(key.clone(), element.clone().mark_one(rest, marks));
-                    Self::mapping(self.ty.clone(), elements)
-                })
+        }
+        if below.is_empty() {
+            return self.clone().with_marks(own);
+        }
+        let rebuilt = match &self.content {
+            Content::Sequence(elements) => {
+                let mut elements = elements.to_vec();
+                for (step, marks) in below {
+                    if let PathStep::Index(index) = step
+                        && let Some(element) =
+                            usize::try_from(*index).ok().and_then(|index| elements.get_mut(index))
+                    {
+                        *element = element.mark_below(marks);
+                    }
+                }
+                Self::sequence(self.ty.clone(), elements.into())
             }
-            _ => None,
+            Content::Mapping(elements) => {
+                let mut elements = (**elements).clone();
+                for (step, marks) in below {
+                    if let PathStep::Key(key) | PathStep::Attribute(key) = step
+                        && let Some(element) = elements.get_mut(key)
+                    {
+                        *element = element.mark_below(marks);
+                    }
+                }
+                Self::mapping(self.ty.clone(), elements)
+            }
+            _ => self.clone(),
         };
-        match replaced {
-            Some(value) => value.with_marks(self.marks),
-            None => self.with_marks(marks),
+        rebuilt.with_marks(own)
+    }
+
+    /// Whether a step leads to a part that can bear marks.
+    fn has_part(&self, step: &PathStep) -> bool {
+        match (self.view(), step) {
+            (View::List(elements) | View::Tuple(elements), PathStep::Index(index)) => {
+                usize::try_from(*index).is_ok_and(|index| index < elements.len())
+            }
+            (View::Map(elements) | View::Object(elements), PathStep::Key(key) | PathStep::Attribute(key)) => {
+                elements.contains_key(key)
+            }
+            _ => false,
         }
     }
 }
@@ -562,99 +601,6 @@ impl Inside {
     }
 }
 
-/// Identity of type, content and marks. Unknown equals unknown here (with the
-/// same facts): this is comparison of representations, for tests and for "has it
-/// changed". The language's `==` is [`Value::equals`].
-impl PartialEq for Value {
-    fn eq(&self, other: &Self) -> bool {
-        self.marks == other.marks && self.same_unmarked(other)
-    }
-}
-
-impl Value {
-    fn same_unmarked(&self, other: &Self) -> bool {
-        if self.ty != other.ty {
-            return false;
-        }
-        match (&self.content, &other.content) {
-            (Content::Null, Content::Null) => true,
-            (Content::Unknown(a), Content::Unknown(b)) => a == b,
-            (Content::Bool(a), Content::Bool(b)) => a == b,
-            (Content::Number(a), Content::Number(b)) => a == b,
-            (Content::String(a), Content::String(b)) => a == b,
-            (Content::Sequence(a), Content::Sequence(b)) => Arc::ptr_eq(a, b) || a == b,
-            (Content::Mapping(a), Content::Mapping(b)) => Arc::ptr_eq(a, b) || a == b,
-            _ => false,
-        }
-    }
-
-    /// The language's `==`: an unknown bool where an unknown part decides. Nulls
-    /// are equal whatever their types; values of different types are not equal.
-    /// Marks of both flow to the result.
-    #[must_use]
-    pub fn equals(&self, other: &Self) -> Self {
-        let marks = self.inside_marks() | other.inside_marks();
-        let result = match self.compare(other) {
-            Some(equal) => Self::bool(equal),
-            None => Self::unknown_with(Type::Bool, Refinement::not_null()),
-        };
-        result.with_marks(marks)
-    }
-
-    /// `None` where an unknown decides.
-    fn compare(&self, other: &Self) -> Option<bool> {
-        match (&self.content, &other.content) {
-            (Content::Null, Content::Null) => Some(true),
-            (Content::Unknown(_), Content::Null) if self.is_definitely_not_null() => Some(false),
-            (Content::Null, Content::Unknown(_)) if other.is_definitely_not_null() => Some(false),
-            (Content::Unknown(_), _) | (_, Content::Unknown(_)) => None,
-            (Content::Null, _) | (_, Content::Null) => Some(false),
-            (Content::Bool(a), Content::Bool(b)) => Some(a == b),
-            (Content::Number(a), Content::Number(b)) => Some(a == b),
-            (Content::String(a), Content::String(b)) => Some(a == b),
-            (Content::Sequence(a), Content::Sequence(b)) => {
-                if std::mem::discriminant(&self.ty) != std::mem::discriminant(&other.ty)
-                    || !same_shape(&self.ty, &other.ty)
-                {
-                    return Some(false);
-                }
-                if matches!(self.ty, Type::Set(_)) && (self.inside.unknown || other.inside.unknown) {
-                    return None;
-                }
-                if a.len() != b.len() {
-                    return Some(false);
-                }
-                all_equal(a.iter().zip(b.iter()))
-            }
-            (Content::Mapping(a), Content::Mapping(b)) => {
-                if !same_shape(&self.ty, &other.ty) || a.len() != b.len() || !a.keys().eq(b.keys()) {
-                    return Some(false);
-                }
-                all_equal(a.values().zip(b.values()))
-            }
-            _ => Some(false),
-        }
-    }
-}
-
-/// Collections of different element types and different object types are never
-/// equal, unless one side's element type is not known.
-fn same_shape(a: &Type, b: &Type) -> bool {
-    a == b || a.has_dynamic() || b.has_dynamic()
-}
-
-fn all_equal<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<bool> {
-    let mut unknown = false;
-    for (a, b) in pairs {
-        match a.compare(b) {
-            Some(false) => return Some(false),
-            None => unknown = true,
-            Some(true) => {}
-        }
-    }
-    if unknown { None } else { Some(true) }
-}
-
 /// For tests and logs. Sensitive parts are masked.
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -700,3 +646,6 @@ impl From<i64> for Value {
         Self::number(value)
     }
 }
+
+#[cfg(test)]
+mod tests;

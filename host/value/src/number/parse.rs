@@ -6,7 +6,7 @@ use num_traits::Zero;
 use super::{MAX_EXPONENT, Number, NumberError, TEXT_PRECISION, nearest};
 
 /// Digits beyond this are refused, so that reading stays linear in the input.
-const MAX_DIGITS: usize = 100_000;
+const MAX_DIGITS: usize = 20_000;
 
 /// Precision to which powers of five are kept while reading: Terraform's, and
 /// therefore part of the result where an exponent is beyond ±248.
@@ -19,7 +19,7 @@ impl Number {
     ///
     /// # Errors
     /// [`NumberError::NotANumber`] for other text, [`NumberError::OutOfRange`]
-    /// for a magnitude that is not computed with or more than 100,000 digits.
+    /// for a magnitude that is not computed with or more than 20,000 digits.
     pub fn parse(text: &str) -> Result<Self, NumberError> {
         if let Some(small) = small_integer(text.as_bytes()) {
             return Ok(Self::small(small, TEXT_PRECISION));
@@ -59,7 +59,7 @@ impl Number {
             if base == 2 { (point, exponent) } else { (point.saturating_add(exponent), 0) };
         // The exponent of two that comes with each power of ten.
         let shift = power_of_ten.saturating_add(power_of_two);
-        // Digits are at most 100,000, so that nothing that fits is refused.
+        // Digits are at most 20,000, so that nothing that fits is refused.
         if power_of_ten.unsigned_abs() > MAX_EXPONENT.unsigned_abs()
             || shift.unsigned_abs() > 4 * MAX_EXPONENT.unsigned_abs()
         {
@@ -81,7 +81,7 @@ impl Number {
     ///
     /// # Errors
     /// [`NumberError::NotANumber`] for other text or another base,
-    /// [`NumberError::OutOfRange`] for more than 100,000 digits.
+    /// [`NumberError::OutOfRange`] for more than 20,000 digits.
     pub fn parse_integer(text: &str, base: u32) -> Result<Self, NumberError> {
         if !(2..=62).contains(&base) {
             return Err(NumberError::NotANumber);

@@ -72,8 +72,8 @@ fn magnitudes_beyond_the_limit_are_refused_in_no_time() {
     ] {
         assert_eq!(Number::parse(text), Err(NumberError::OutOfRange));
     }
-    assert_eq!(number("1e100000").to_string().len(), 100_001);
-    assert_eq!(number("1e-100000").to_string().len(), 100_002);
+    assert_eq!(number("1e19000").to_string().len(), 19_001);
+    assert_eq!(number("1e-19000").to_string().len(), 19_002);
     let mut square = number("1e400");
     let error = loop {
         match square.mul(&square) {

@@ -1,0 +1,140 @@
+use super::*;
+use crate::Bound;
+
+fn unknown() -> Value {
+    Value::unknown(Type::String)
+}
+
+fn certain(refinement: Refinement) -> Refinement {
+    Refinement { not_null: true, ..refinement }
+}
+
+fn starts(prefix: &str) -> Value {
+    let prefix = Some(prefix.into());
+    Value::unknown_with(Type::String, certain(Refinement { prefix, ..Refinement::default() }))
+}
+
+/// `None`: not known yet.
+fn check(a: &Value, b: &Value, expected: Option<bool>) {
+    for (a, b) in [(a, b), (b, a)] {
+        assert_eq!(a.equals(b).as_bool(), expected, "{a:?} == {b:?}");
+    }
+}
+
+/// As `terraform console -plan` 1.11.4 answers.
+#[test]
+fn equality_in_the_language() {
+    let object = |a: Value| Value::object([("a", a)]);
+    let null = Value::null;
+    let list = |values: Vec<Value>| Value::list(Type::String, values);
+    let set = |values: Vec<Value>| Value::set(Type::String, values);
+    check(&null(Type::String), &null(Type::Number), Some(true));
+    check(&unknown(), &5.into(), Some(false));
+    check(&unknown(), &"x".into(), None);
+    check(&unknown(), &null(Type::String), None);
+    check(&starts("a-"), &null(Type::Dynamic), Some(false));
+    check(&starts("a-"), &"b-x".into(), Some(false));
+    check(&starts("a-"), &"a-x".into(), None);
+    check(&starts("a-"), &starts("b-"), None);
+    check(&Value::tuple([unknown()]), &Value::tuple([1.into()]), Some(false));
+    check(&Value::tuple([unknown(), 1.into()]), &Value::tuple(["x".into(), 2.into()]), None);
+    check(&Value::tuple([1.into(), unknown()]), &Value::tuple([2.into(), "x".into()]), Some(false));
+    check(&Value::tuple([unknown()]), &list(vec!["a".into()]), Some(false));
+    check(&list(vec![unknown(), "b".into()]), &list(vec!["a".into()]), Some(false));
+    check(&set(vec![unknown()]), &set(vec!["a".into(), "b".into()]), None);
+    check(&set(vec!["b".into(), "a".into()]), &set(vec!["a".into(), "b".into()]), Some(true));
+    check(&object(null(Type::Dynamic)), &object("x".into()), Some(false));
+    check(&object(null(Type::Dynamic)), &object(null(Type::String)), Some(false));
+    check(&object(null(Type::Dynamic)), &object(null(Type::Dynamic)), Some(true));
+    check(&object(unknown()), &Value::object([("b", 1.into())]), Some(false));
+    check(&object(Value::unknown(Type::Dynamic)), &object("x".into()), None);
+    check(&object(Value::unknown(Type::Dynamic)), &Value::object([("b", 1.into())]), Some(false));
+    let map = |a: Value, b: Value| Value::map(Type::String, [("a".into(), a), ("b".into(), b)]);
+    check(&map(unknown(), "1".into()), &map("x".into(), "2".into()), Some(false));
+    check(&Value::empty_object(), &Value::empty_object(), Some(true));
+    check(&list(vec![]), &Value::tuple([]), Some(false));
+}
+
+#[test]
+fn facts_settle_equality() {
+    let bound = |value: i64| Some(Bound { value: value.into(), inclusive: false });
+    let positive = Refinement { lower: bound(0), ..Refinement::not_null() };
+    check(&Value::unknown_with(Type::Number, positive.clone()), &0.into(), Some(false));
+    check(&Value::unknown_with(Type::Number, positive), &1.into(), None);
+    let long = Refinement { min_length: Some(2), ..Refinement::not_null() };
+    let ty = Type::list(Type::Bool);
+    check(&Value::unknown_with(ty, long), &Value::list(Type::Bool, [true.into()]), Some(false));
+}
+
+#[test]
+fn facts_of_a_choice() {
+    let bound = |value: i64| Some(Bound { value: value.into(), inclusive: true });
+    let a = Refinement {
+        lower: bound(1),
+        upper: bound(5),
+        prefix: Some("ab-x".into()),
+        ..Refinement::not_null()
+    };
+    let b =
+        Refinement { lower: bound(0), upper: None, prefix: Some("ab-y".into()), ..Refinement::not_null() };
+    let expected = Refinement { lower: bound(0), prefix: Some("ab-".into()), ..Refinement::not_null() };
+    assert_eq!(a.either(&b), expected);
+    assert_eq!(b.either(&a), expected);
+    assert!(a.either(&Refinement::default()).is_empty());
+}
+
+#[test]
+fn marks_are_found_again_where_they_were_put() {
+    let plain = Value::object([
+        ("list", Value::list(Type::String, ["a".into(), "b".into()])),
+        ("set", Value::set(Type::String, ["a".into()])),
+        ("map", Value::map(Type::String, [("k".into(), "v".into())])),
+    ]);
+    let root = Path::root();
+    let marks = vec![
+        (root.attribute("list").index(1), Marks::SENSITIVE),
+        (root.attribute("map").key("k"), Marks::EPHEMERAL),
+        (root.attribute("set"), Marks::SENSITIVE),
+    ];
+    let marked = plain.mark_at(&marks);
+    assert_eq!(marked.mark_paths(), marks);
+    assert_eq!(marked.unmark_deep(), plain);
+    assert!(marked.has_sensitive() && !plain.has_sensitive());
+    // What is not there marks what is nearest above it.
+    let missing = plain.mark_at(&[
+        (root.attribute("list").index(7), Marks::SENSITIVE),
+        (root.attribute("set").index(0), Marks::SENSITIVE),
+        (root.attribute("none"), Marks::EPHEMERAL),
+    ]);
+    assert_eq!(
+        missing.mark_paths(),
+        [
+            (root.clone(), Marks::EPHEMERAL),
+            (root.attribute("list"), Marks::SENSITIVE),
+            (root.attribute("set"), Marks::SENSITIVE),
+        ]
+    );
+}
+
+#[test]
+fn untyped_nulls_take_the_element_type() {
+    let list = Value::list(Type::String, [Value::null(Type::Dynamic), Value::unknown(Type::Dynamic)]);
+    let elements = list.as_elements().unwrap();
+    assert!(elements.iter().all(|element| *element.ty() == Type::String));
+}
+
+#[test]
+fn transform_rebuilds_types_and_keeps_marks() {
+    let value = Value::object([("a", Value::tuple([1.into()]).with_marks(Marks::SENSITIVE))]);
+    let changed = value.transform(&mut |path, part| {
+        if path.steps().len() == 2 { Value::string(part.as_number().unwrap().to_string()) } else { part }
+    });
+    assert_eq!(*changed.ty(), Type::object([("a", Type::tuple([Type::String]))]));
+    assert_eq!(changed.mark_paths(), value.mark_paths());
+}
+
+#[test]
+fn secrets_do_not_show_in_debug() {
+    let value = Value::object([("a", Value::string("hunter2").with_marks(Marks::SENSITIVE))]);
+    assert!(!format!("{value:?}").contains("hunter2"));
+}
