@@ -222,8 +222,8 @@ macro_rules! export_provider {
                 }
             }
 
-    type Component = $crate::export::Component<This>;
-            $crate::bindings::export!(Component with_types_in $crate::bindings);
+            type Component = $crate::export::Component<This>;
+    $crate::bindings::export!(Component with_types_in $crate::bindings);
         };
     };
 }

@@ -98,3 +98,6 @@ pub use upgrade::{MoveSource, Upgrader};
 
 #[doc(hidden)]
 pub use wit_bindgen::rt as wit_runtime;
+
+#[cfg(test)]
+mod tests;

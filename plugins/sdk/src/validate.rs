@@ -12,7 +12,9 @@ use wardian_value::{Path, Value, View};
 use crate::{Diagnostic, Diagnostics};
 
 /// A check. Made by the functions of this module.
-pub struct Validator(Box<dyn Fn(&Check<'_>, &mut Diagnostics)>);
+pub struct Validator(Run);
+
+type Run = Box<dyn Fn(&Check<'_>, &mut Diagnostics)>;
 
 impl Validator {
     pub(crate) fn run(&self, check: &Check<'_>, diagnostics: &mut Diagnostics) {

@@ -167,7 +167,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
         let elements = self.value.as_elements().ok_or_else(|| self.wanted("a list"))?;
         // Elements of a set have no index that a path could name.
         let named = !matches!(self.value.ty(), Type::Set(_));
-        visitor.visit_seq(Elements { source: self, elements, index: 0, named })
+        visitor.visit_seq(Elements { source: self, all: elements, index: 0, named })
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Failure> {
@@ -186,7 +186,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         let elements = self.value.as_mapping().ok_or_else(|| self.wanted("an object"))?;
         let is_map = matches!(self.value.ty(), Type::Map(_));
-        visitor.visit_map(Entries { source: self, entries: elements.iter(), current: None, is_map })
+        visitor.visit_map(Entries { source: self, left: elements.iter(), current: None, is_map })
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -263,7 +263,7 @@ impl<'de> VariantAccess<'de> for AttrVariant<'de> {
 
 struct Elements<'a> {
     source: Source<'a>,
-    elements: &'a [Value],
+    all: &'a [Value],
     index: usize,
     named: bool,
 }
@@ -272,7 +272,7 @@ impl<'de> SeqAccess<'de> for Elements<'de> {
     type Error = Failure;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Failure> {
-        let Some(element) = self.elements.get(self.index) else { return Ok(None) };
+        let Some(element) = self.all.get(self.index) else { return Ok(None) };
         let index = self.index;
         self.index += 1;
         seed.deserialize(self.source.of(element)).map(Some).map_err(|failure| {
@@ -281,13 +281,13 @@ impl<'de> SeqAccess<'de> for Elements<'de> {
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(self.elements.len() - self.index)
+        Some(self.all.len() - self.index)
     }
 }
 
 struct Entries<'a> {
     source: Source<'a>,
-    entries: std::collections::btree_map::Iter<'a, Str, Value>,
+    left: std::collections::btree_map::Iter<'a, Str, Value>,
     current: Option<(&'a Str, &'a Value)>,
     is_map: bool,
 }
@@ -296,7 +296,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     type Error = Failure;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Failure> {
-        self.current = self.entries.next();
+        self.current = self.left.next();
         let Some((key, _)) = self.current else { return Ok(None) };
         seed.deserialize(BorrowedStrDeserializer::new(key)).map(Some)
     }

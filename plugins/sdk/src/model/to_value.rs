@@ -90,11 +90,13 @@ impl<'a> Serializer for Target<'a> {
     }
 
     fn serialize_f32(self, value: f32) -> Result<Value, Failure> {
+        // By way of text: 0.1 is meant to stay 0.1.
         self.parsed_number(&value.to_string())
     }
 
     fn serialize_f64(self, value: f64) -> Result<Value, Failure> {
-        self.parsed_number(&value.to_string())
+        let number = Number::from_f64(value).map_err(|error| Failure::new(error.to_string()))?;
+        self.accept(Value::number(number))
     }
 
     fn serialize_bool(self, value: bool) -> Result<Value, Failure> {

@@ -121,7 +121,7 @@ impl ProviderHarness {
 
     /// Validates and applies the provider's configuration.
     pub fn configure(&self, config: impl Into<Config>) -> Result<(), Failed> {
-        let (bytes, _) = self.config_bytes(&self.service.parts.schema, &config.into())?;
+        let (bytes, _) = config_bytes(&self.service.parts.schema, &config.into())?;
         passed(self.service.validate_provider_config(&bytes))?;
         let request = protocol::ConfigureProviderRequest {
             terraform_version: "1.14.0".into(),
@@ -134,7 +134,7 @@ impl ProviderHarness {
     /// Validates a resource's configuration and answers with all diagnostics.
     pub fn validate(&self, type_name: &str, config: impl Into<Config>) -> Diagnostics {
         let checked = self.resource(type_name).and_then(|resource| {
-            let (config, _) = self.config_bytes(resource, &config.into())?;
+            let (config, _) = config_bytes(resource, &config.into())?;
             Ok(self.service.validate_resource(&validation(type_name, config)))
         });
         checked.map_or_else(|failed| failed.diagnostics, diagnostics)
@@ -148,7 +148,7 @@ impl ProviderHarness {
         config: impl Into<Config>,
     ) -> Result<Planned, Failed> {
         let resource = self.resource(type_name)?;
-        let (bytes, config) = self.config_bytes(resource, &config.into())?;
+        let (bytes, config) = config_bytes(resource, &config.into())?;
         passed(self.service.validate_resource(&validation(type_name, bytes)))?;
         let first = self.plan_once(type_name, prior, config.clone())?;
         if first.action != Action::Replace {
@@ -348,7 +348,7 @@ impl ProviderHarness {
     pub fn data(&self, type_name: &str, config: impl Into<Config>) -> Result<Object, Failed> {
         let source = self.service.parts.data_sources.get(type_name);
         let source = source.ok_or_else(|| Diagnostics::error("Unknown data source", type_name))?;
-        let (config, _) = self.config_bytes(source, &config.into())?;
+        let (config, _) = config_bytes(source, &config.into())?;
         passed(self.service.validate_data_source(&validation(type_name, config.clone())))?;
         let response = self.service.read_data_source(&protocol::ReadDataSourceRequest {
             type_name: type_name.to_owned(),
@@ -364,7 +364,7 @@ impl ProviderHarness {
     pub fn open(&self, type_name: &str, config: impl Into<Config>) -> Result<Object, Failed> {
         let resource = self.service.parts.ephemeral_resources.get(type_name);
         let resource = resource.ok_or_else(|| Diagnostics::error("Unknown ephemeral resource", type_name))?;
-        let (config, _) = self.config_bytes(resource, &config.into())?;
+        let (config, _) = config_bytes(resource, &config.into())?;
         passed(self.service.validate_ephemeral(&validation(type_name, config.clone())))?;
         let response = self.service.open_ephemeral(&protocol::OpenEphemeralResourceRequest {
             type_name: type_name.to_owned(),
@@ -400,15 +400,11 @@ impl ProviderHarness {
         let resource = self.service.parts.resources.get(type_name);
         Ok(resource.ok_or_else(|| Diagnostics::error("Unknown resource", type_name))?)
     }
+}
 
-    fn config_bytes<T: ?Sized>(
-        &self,
-        part: &Schemed<T>,
-        config: &Config,
-    ) -> Result<(Vec<u8>, Value), Failed> {
-        let value = config.value(part.schema())?;
-        Ok((encode(&value, part.ty())?, value))
-    }
+fn config_bytes<T: ?Sized>(part: &Schemed<T>, config: &Config) -> Result<(Vec<u8>, Value), Failed> {
+    let value = config.value(part.schema())?;
+    Ok((encode(&value, part.ty())?, value))
 }
 
 fn validation(type_name: &str, config: Vec<u8>) -> protocol::ValidateConfigRequest {

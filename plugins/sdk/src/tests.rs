@@ -1,0 +1,8 @@
+//! The library as an author meets it: small providers through the harness.
+
+mod nested;
+mod operations;
+mod plans;
+mod rest;
+mod soundness;
+mod values;

@@ -1,0 +1,89 @@
+use serde::{Deserialize, Serialize};
+use wardian_value::Type;
+
+use crate::{Attribute, Block, Context, Provider, Resource, Result, Schema, Upgrader, self_check, validate};
+
+struct Sloppy;
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    name: Option<String>,
+    surplus: Option<String>,
+}
+
+impl Resource for Sloppy {
+    type State = State;
+
+    fn schema(&self) -> Schema {
+        Schema::new()
+            .version(2)
+            .attribute(Attribute::string("name").required().computed())
+            .attribute(Attribute::string("Name").force_new())
+            .attribute(Attribute::string("count").force_new())
+            .attribute(Attribute::integer("size").default("big").force_new())
+            .attribute(Attribute::string("found").computed().force_new())
+            .attribute(Attribute::string("checked").computed().validate(validate::length(1..)))
+            .attribute(Attribute::string("plain").use_state_for_unknown())
+            .attribute(Attribute::string("secret").computed().write_only())
+            .attribute(Attribute::list("anything", Type::Dynamic).force_new())
+            .attribute(
+                Attribute::nested_set(
+                    "items",
+                    [Attribute::string("kind").default("a"), Attribute::string("kind")],
+                )
+                .force_new(),
+            )
+            .attribute(Attribute::nested("hidden", [Attribute::string("shown")]).write_only())
+            .block(Block::list("rule").min(3).max(2).attribute(Attribute::string("port")))
+            .block(Block::map("name").max(2))
+    }
+
+    fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
+        Ok(plan)
+    }
+
+    fn upgraders(&self) -> Vec<Upgrader> {
+        vec![Upgrader::json(1, |_| Ok(()))]
+    }
+}
+
+#[test]
+fn each_mistake_is_found_with_its_place() {
+    let mistakes = self_check(
+        Provider::new("test")
+            .resource("test_sloppy", Sloppy)
+            .resource("other_sloppy", Sloppy)
+            .resource("test_sloppy", Sloppy),
+    );
+    let expected = [
+        "test_sloppy: registered twice",
+        "other_sloppy: the name has to start with \"test_\"",
+        "test_sloppy.count: the name is reserved",
+        "test_sloppy.name: required excludes optional, computed and a default",
+        "test_sloppy.Name: the name has to be of lower-case letters",
+        "test_sloppy.size: the default is string, not number",
+        "test_sloppy.found: force_new has no meaning",
+        "test_sloppy.checked: a validator has no meaning",
+        "test_sloppy.plain: use_state_for_unknown has no meaning",
+        "test_sloppy.secret: a write-only attribute cannot be computed",
+        "test_sloppy.anything: a collection cannot have parts of any type",
+        "test_sloppy.items.kind: a default below a set",
+        "test_sloppy.items.kind: the name is used twice",
+        "test_sloppy.hidden.shown: all attributes of a write-only attribute",
+        "test_sloppy.rule: more blocks are required than allowed",
+        "test_sloppy.name: the number of these blocks cannot be limited",
+        "test_sloppy.name: the name is used twice",
+        "test_sloppy.rule.port: can change in place",
+        "test_sloppy.plain: can change in place",
+        "test_sloppy.found: the Rust type of the state has no such field",
+        "test_sloppy.surplus: a field of the state, but not",
+        "test_sloppy: each version before 2 needs one upgrader",
+    ];
+    for expected in expected {
+        assert!(
+            mistakes.iter().any(|mistake| mistake.starts_with(expected)),
+            "not found: {expected}\nin:\n{}",
+            mistakes.join("\n")
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! `time_static`: a moment that stays.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wardian_sdk::{Attr, Attribute, Context, Import, Plan, Resource, Result, Schema};
+
+use crate::identifier;
+use crate::moment::Moment;
+use crate::moment_attributes::{parse, parts, plan_parts, set_parts, timestamp, triggers};
+
+pub(crate) struct Static;
+
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    day: Option<i64>,
+    hour: Option<i64>,
+    id: Option<String>,
+    minute: Option<i64>,
+    month: Option<i64>,
+    rfc3339: Option<String>,
+    second: Option<i64>,
+    triggers: Option<BTreeMap<String, Option<String>>>,
+    unix: Option<i64>,
+    year: Option<i64>,
+}
+
+impl Resource for Static {
+    type State = State;
+
+    fn schema(&self) -> Schema {
+        Schema::new()
+            .description(
+                "A moment that is kept in the state: that of the creation, or one that is configured.",
+            )
+            .attributes(parts("the moment"))
+            .attribute(triggers())
+            .attribute(
+                timestamp("rfc3339")
+                    .force_new()
+                    .description("The moment as RFC 3339 has it. That of the creation by default."),
+            )
+            .attribute(
+                Attribute::string("id")
+                    .computed()
+                    .use_state_for_unknown()
+                    .description("The moment as RFC 3339 has it."),
+            )
+    }
+
+    /// What is configured is known before it is created.
+    fn modify_plan(&self, plan: &mut Plan, _: &mut Context<'_>) -> Result<()> {
+        if !plan.is_create() {
+            return Ok(());
+        }
+        let Some(planned) = plan.planned_mut() else { return Ok(()) };
+        if let Attr::Known(text) = planned.get::<Attr<String>>("rfc3339")? {
+            plan_parts(planned, parse("rfc3339", &text)?)?;
+            planned.set("id", &text)?;
+        }
+        Ok(())
+    }
+
+    fn create(&self, mut plan: State, _: &mut Context<'_>) -> Result<State> {
+        let moment =
+            plan.rfc3339.as_deref().map_or_else(|| Ok(Moment::now()), |text| parse("rfc3339", text))?;
+        let text = plan.rfc3339.take().unwrap_or_else(|| moment.to_string());
+        set_parts!(plan, moment);
+        Ok(State { id: Some(text.clone()), rfc3339: Some(text), ..plan })
+    }
+
+    fn import(&self, import: &mut Import, _: &mut Context<'_>) -> Result<()> {
+        let moment = identifier::moment(import.id()?)?;
+        let text = moment.to_string();
+        let mut state = State { id: Some(text.clone()), rfc3339: Some(text), ..State::default() };
+        set_parts!(state, moment);
+        import.set_state(&state)
+    }
+}

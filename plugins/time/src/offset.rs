@@ -1,0 +1,194 @@
+//! `time_offset`: a moment at a distance from another.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wardian_sdk::{
+    Attr, Attribute, Context, Diagnostics, Import, Object, Plan, Resource, Result, Schema, Update, validate,
+};
+
+use crate::identifier;
+use crate::moment::Moment;
+use crate::moment_attributes::{out_of_range, parse, parts, plan_parts, set_parts, timestamp, triggers};
+
+pub(crate) struct Offset;
+
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    base_rfc3339: Option<String>,
+    day: Option<i64>,
+    hour: Option<i64>,
+    id: Option<String>,
+    minute: Option<i64>,
+    month: Option<i64>,
+    offset_days: Option<i64>,
+    offset_hours: Option<i64>,
+    offset_minutes: Option<i64>,
+    offset_months: Option<i64>,
+    offset_seconds: Option<i64>,
+    offset_years: Option<i64>,
+    rfc3339: Option<String>,
+    second: Option<i64>,
+    triggers: Option<BTreeMap<String, Option<String>>>,
+    unix: Option<i64>,
+    year: Option<i64>,
+}
+
+const UNITS: [&str; 6] = ["years", "months", "days", "hours", "minutes", "seconds"];
+
+/// How far a moment is from another.
+#[derive(Clone, Copy, Debug, Default)]
+struct Distance {
+    years: i64,
+    months: i64,
+    days: i64,
+    hours: i64,
+    minutes: i64,
+    seconds: i64,
+}
+
+impl Distance {
+    /// What a plan says; nothing where some of it is not known yet.
+    fn of_plan(planned: &Object) -> Result<Option<Self>> {
+        let mut known = [0; 6];
+        for (amount, unit) in known.iter_mut().zip(UNITS) {
+            match planned.get::<Attr<i64>>(&format!("offset_{unit}"))? {
+                Attr::Unknown => return Ok(None),
+                Attr::Null => {}
+                Attr::Known(value) => *amount = value,
+            }
+        }
+        let [years, months, days, hours, minutes, seconds] = known;
+        Ok(Some(Self { years, months, days, hours, minutes, seconds }))
+    }
+
+    fn of_state(state: &State) -> Self {
+        Self {
+            years: state.offset_years.unwrap_or_default(),
+            months: state.offset_months.unwrap_or_default(),
+            days: state.offset_days.unwrap_or_default(),
+            hours: state.offset_hours.unwrap_or_default(),
+            minutes: state.offset_minutes.unwrap_or_default(),
+            seconds: state.offset_seconds.unwrap_or_default(),
+        }
+    }
+
+    /// The moment at this distance. The order matters where months are of different
+    /// lengths.
+    fn from(self, base: Moment) -> Result<Moment> {
+        let sum = || {
+            base.plus_date(0, 0, self.days)?
+                .plus_seconds(self.hours.checked_mul(3600)?)?
+                .plus_seconds(self.minutes.checked_mul(60)?)?
+                .plus_date(0, self.months, 0)?
+                .plus_seconds(self.seconds)?
+                .plus_date(self.years, 0, 0)
+        };
+        sum().ok_or_else(out_of_range)
+    }
+}
+
+/// The state at its distance from a base that was written as `text`.
+fn at_distance(mut state: State, text: String, base: Moment) -> Result<State> {
+    let moment = Distance::of_state(&state).from(base)?;
+    set_parts!(state, moment);
+    Ok(State {
+        rfc3339: Some(moment.to_string()),
+        id: Some(base.to_string()),
+        base_rfc3339: Some(text),
+        ..state
+    })
+}
+
+impl Resource for Offset {
+    type State = State;
+
+    fn schema(&self) -> Schema {
+        let offsets = UNITS.map(|unit| {
+            let attribute = Attribute::integer(format!("offset_{unit}")).description(format!(
+                "How many {unit} the moment is after the base. At least one of the offsets has to be configured."
+            ));
+            // Said once, not once for each of them.
+            if unit != "seconds" {
+                return attribute;
+            }
+            let others = UNITS[..5].iter().map(|unit| format!("offset_{unit}"));
+            attribute.validate(validate::at_least_one_of(others))
+        });
+        Schema::new()
+            .description("A moment at a distance from another, kept in the state.")
+            .attribute(
+                timestamp("base_rfc3339")
+                    .description("The base as RFC 3339 has it. The moment of the creation by default."),
+            )
+            .attributes(parts("the moment"))
+            .attributes(offsets)
+            .attribute(triggers())
+            .attribute(Attribute::string("rfc3339").computed().description("The moment as RFC 3339 has it."))
+            .attribute(Attribute::string("id").computed().description("The base as RFC 3339 has it."))
+    }
+
+    /// Shows what a change of the distance will come to.
+    fn modify_plan(&self, plan: &mut Plan, _: &mut Context<'_>) -> Result<()> {
+        let is_other = UNITS.iter().any(|unit| plan.is_changed(&format!("offset_{unit}")));
+        if !is_other || plan.config().is_some_and(|config| config.is_unknown("base_rfc3339")) {
+            return Ok(());
+        }
+        let before = match plan.prior() {
+            Some(prior) => prior.get::<Option<String>>("base_rfc3339")?,
+            None => None,
+        };
+        let Some(planned) = plan.planned_mut() else { return Ok(()) };
+        let Some(distance) = Distance::of_plan(planned)? else { return Ok(()) };
+        let Some(text) = planned.get::<Attr<String>>("base_rfc3339")?.into_known().or(before) else {
+            return Ok(());
+        };
+        let base = parse("base_rfc3339", &text)?;
+        let moment = distance.from(base)?;
+        plan_parts(planned, moment)?;
+        planned.set("rfc3339", &moment.to_string())?;
+        planned.set("base_rfc3339", &text)?;
+        planned.set("id", &base.to_string())
+    }
+
+    fn create(&self, mut plan: State, _: &mut Context<'_>) -> Result<State> {
+        let text = plan.base_rfc3339.take().unwrap_or_else(|| Moment::now().to_string());
+        let base = parse("base_rfc3339", &text)?;
+        at_distance(plan, text, base)
+    }
+
+    fn import(&self, import: &mut Import, _: &mut Context<'_>) -> Result<()> {
+        let expected = "BASETIMESTAMP,YEARS,MONTHS,DAYS,HOURS,MINUTES,SECONDS with at least one offset";
+        let parts = identifier::split(import)?;
+        let [base, offsets @ ..] = parts.as_slice() else { return Err(import.invalid_id(expected)) };
+        let [years, months, days, hours, minutes, seconds] = offsets else {
+            return Err(import.invalid_id(expected));
+        };
+        if base.is_empty() || offsets.iter().all(String::is_empty) {
+            return Err(import.invalid_id(expected));
+        }
+        let base = identifier::moment(base)?;
+        let state = State {
+            offset_years: identifier::number(years)?,
+            offset_months: identifier::number(months)?,
+            offset_days: identifier::number(days)?,
+            offset_hours: identifier::number(hours)?,
+            offset_minutes: identifier::number(minutes)?,
+            offset_seconds: identifier::number(seconds)?,
+            ..State::default()
+        };
+        import.set_state(&at_distance(state, base.to_string(), base)?)
+    }
+}
+
+impl Update for Offset {
+    fn update(&self, prior: State, mut plan: State, _: &mut Context<'_>) -> Result<State> {
+        let text = plan.base_rfc3339.take().or(prior.base_rfc3339).ok_or_else(no_base)?;
+        let base = parse("base_rfc3339", &text)?;
+        at_distance(plan, text, base)
+    }
+}
+
+fn no_base() -> Diagnostics {
+    Diagnostics::error("No base", "The state has no base_rfc3339.")
+}

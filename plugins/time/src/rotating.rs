@@ -1,0 +1,241 @@
+//! `time_rotating`: a moment that is replaced once another has passed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wardian_sdk::{
+    Attr, Attribute, AttributeChange, Context, Diagnostics, Import, Object, Plan, Resource, Result, Schema,
+    Update, log, validate,
+};
+
+use crate::identifier;
+use crate::moment::Moment;
+use crate::moment_attributes::{out_of_range, parse, parts, plan_parts, set_parts, timestamp, triggers};
+
+pub(crate) struct Rotating;
+
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    day: Option<i64>,
+    hour: Option<i64>,
+    id: Option<String>,
+    minute: Option<i64>,
+    month: Option<i64>,
+    rfc3339: Option<String>,
+    rotation_days: Option<i64>,
+    rotation_hours: Option<i64>,
+    rotation_minutes: Option<i64>,
+    rotation_months: Option<i64>,
+    rotation_rfc3339: Option<String>,
+    rotation_years: Option<i64>,
+    second: Option<i64>,
+    triggers: Option<BTreeMap<String, Option<String>>>,
+    unix: Option<i64>,
+    year: Option<i64>,
+}
+
+const UNITS: [&str; 5] = ["years", "months", "days", "hours", "minutes"];
+
+/// When the moment is replaced, as it is configured.
+#[derive(Clone, Debug, Default)]
+struct Rotation {
+    years: i64,
+    months: i64,
+    days: i64,
+    hours: i64,
+    minutes: i64,
+    at: Option<String>,
+}
+
+impl Rotation {
+    /// What a plan says; nothing where some of it is not known yet.
+    fn of_plan(planned: &Object, config: &Object) -> Result<Option<Self>> {
+        let mut known = [0; 5];
+        for (amount, unit) in known.iter_mut().zip(UNITS) {
+            match planned.get::<Attr<i64>>(&format!("rotation_{unit}"))? {
+                Attr::Unknown => return Ok(None),
+                Attr::Null => {}
+                Attr::Known(value) => *amount = value,
+            }
+        }
+        let at = match config.get::<Attr<String>>("rotation_rfc3339")? {
+            Attr::Unknown => return Ok(None),
+            at => at.into_known(),
+        };
+        let [years, months, days, hours, minutes] = known;
+        Ok(Some(Self { years, months, days, hours, minutes, at }))
+    }
+
+    fn of_state(state: &State) -> Self {
+        Self {
+            years: state.rotation_years.unwrap_or_default(),
+            months: state.rotation_months.unwrap_or_default(),
+            days: state.rotation_days.unwrap_or_default(),
+            hours: state.rotation_hours.unwrap_or_default(),
+            minutes: state.rotation_minutes.unwrap_or_default(),
+            at: state.rotation_rfc3339.clone(),
+        }
+    }
+
+    /// When a moment is replaced, and how that is written. Where several of the
+    /// arguments are configured one of them counts, as it always did: the later of
+    /// days, hours, minutes, months, timestamp, years.
+    fn after(self, base: Moment) -> Result<(Moment, String)> {
+        let sum = if self.years != 0 {
+            base.plus_date(self.years, 0, 0)
+        } else if let Some(text) = self.at {
+            return Ok((parse("rotation_rfc3339", &text)?, text));
+        } else if self.months != 0 {
+            base.plus_date(0, self.months, 0)
+        } else if self.minutes != 0 {
+            self.minutes.checked_mul(60).and_then(|seconds| base.plus_seconds(seconds))
+        } else if self.hours != 0 {
+            self.hours.checked_mul(3600).and_then(|seconds| base.plus_seconds(seconds))
+        } else {
+            base.plus_date(0, 0, self.days)
+        };
+        let moment = sum.ok_or_else(out_of_range)?;
+        Ok((moment, moment.to_string()))
+    }
+}
+
+/// The state with what follows from its base, which was written as `text`.
+fn rotated(mut state: State, text: String, base: Moment) -> Result<State> {
+    let (rotation, rotation_text) = Rotation::of_state(&state).after(base)?;
+    set_parts!(state, rotation);
+    Ok(State {
+        rotation_rfc3339: Some(rotation_text),
+        id: Some(base.to_string()),
+        rfc3339: Some(text),
+        ..state
+    })
+}
+
+/// Whether the moment has to be replaced by now.
+fn is_over(rotation: &str) -> bool {
+    Moment::parse(rotation).is_some_and(|rotation| Moment::now().is_after(rotation))
+}
+
+fn was_over(change: &AttributeChange<'_>) -> bool {
+    change.prior().as_str().is_some_and(is_over)
+}
+
+impl Resource for Rotating {
+    type State = State;
+
+    fn schema(&self) -> Schema {
+        let rotations = UNITS.map(|unit| {
+            Attribute::integer(format!("rotation_{unit}")).validate(validate::range(1..)).description(
+                format!(
+                    "After how many {unit} the object is replaced. At least one of the rotations has to be \
+                 configured."
+                ),
+            )
+        });
+        Schema::new()
+            .description(
+                "A moment that is kept in the state until it is time for another: the object is replaced by \
+                 the first run after its rotation.",
+            )
+            .attributes(parts("the rotation"))
+            .attributes(rotations)
+            .attribute(
+                timestamp("rotation_rfc3339")
+                    .force_new_if(was_over)
+                    .validate(validate::at_least_one_of(UNITS.map(|unit| format!("rotation_{unit}"))))
+                    .description("When the object is replaced, as RFC 3339 has it."),
+            )
+            .attribute(triggers())
+            .attribute(
+                timestamp("rfc3339")
+                    .force_new()
+                    .description("The base as RFC 3339 has it. The moment of the creation by default."),
+            )
+            .attribute(Attribute::string("id").computed().description("The base as RFC 3339 has it."))
+    }
+
+    /// Shows what a change of the rotation will come to.
+    fn modify_plan(&self, plan: &mut Plan, _: &mut Context<'_>) -> Result<()> {
+        let names = UNITS.iter().map(|unit| format!("rotation_{unit}")).chain(["rotation_rfc3339".into()]);
+        let is_other = names.into_iter().any(|name| plan.is_changed(&name));
+        let (Some(config), Some(prior)) = (plan.config().cloned(), plan.prior().cloned()) else {
+            return Ok(());
+        };
+        if !is_other || config.is_unknown("rfc3339") {
+            return Ok(());
+        }
+        let Some(planned) = plan.planned_mut() else { return Ok(()) };
+        let Some(rotation) = Rotation::of_plan(planned, &config)? else { return Ok(()) };
+        let before = prior.get::<Option<String>>("rfc3339")?;
+        let Some(text) = planned.get::<Attr<String>>("rfc3339")?.into_known().or(before) else {
+            return Ok(());
+        };
+        let base = parse("rfc3339", &text)?;
+        let (moment, rotation_text) = rotation.after(base)?;
+        plan_parts(planned, moment)?;
+        planned.set("rotation_rfc3339", &rotation_text)?;
+        planned.set("rfc3339", &text)?;
+        planned.set("id", &base.to_string())
+    }
+
+    fn create(&self, mut plan: State, _: &mut Context<'_>) -> Result<State> {
+        let text = plan.rfc3339.take().unwrap_or_else(|| Moment::now().to_string());
+        let base = parse("rfc3339", &text)?;
+        rotated(plan, text, base)
+    }
+
+    /// An object whose time is over is gone, so that the plan makes another.
+    fn read(&self, state: State, _: &mut Context<'_>) -> Result<Option<State>> {
+        if let Some(text) = state.rotation_rfc3339.as_deref().filter(|text| !text.is_empty()) {
+            parse("rotation_rfc3339", text)?;
+            if is_over(text) {
+                log::info("the rotation is over: the object is dropped");
+                return Ok(None);
+            }
+        }
+        Ok(Some(state))
+    }
+
+    fn import(&self, import: &mut Import, _: &mut Context<'_>) -> Result<()> {
+        let expected = "BASETIMESTAMP,YEARS,MONTHS,DAYS,HOURS,MINUTES with at least one rotation, or \
+                        BASETIMESTAMP,ROTATIONTIMESTAMP";
+        let parts = identifier::split(import)?;
+        let [base_text, rotations @ ..] = parts.as_slice() else { return Err(import.invalid_id(expected)) };
+        if base_text.is_empty() || rotations.iter().all(String::is_empty) {
+            return Err(import.invalid_id(expected));
+        }
+        let base = identifier::moment(base_text)?;
+        let state = match rotations {
+            [at] => {
+                identifier::moment(at)?;
+                State { rotation_rfc3339: Some(at.clone()), ..State::default() }
+            }
+            [years, months, days, hours, minutes] => State {
+                rotation_years: identifier::number(years)?,
+                rotation_months: identifier::number(months)?,
+                rotation_days: identifier::number(days)?,
+                rotation_hours: identifier::number(hours)?,
+                rotation_minutes: identifier::number(minutes)?,
+                ..State::default()
+            },
+            _ => return Err(import.invalid_id(expected)),
+        };
+        import.set_state(&rotated(state, base.to_string(), base)?)
+    }
+}
+
+impl Update for Rotating {
+    fn update(&self, prior: State, mut plan: State, context: &mut Context<'_>) -> Result<State> {
+        let text = plan.rfc3339.take().or(prior.rfc3339).ok_or_else(no_base)?;
+        let base = parse("rfc3339", &text)?;
+        // In the plan the timestamp may be one that follows from the other arguments.
+        if let Some(config) = context.config() {
+            plan.rotation_rfc3339 = config.get("rotation_rfc3339")?;
+        }
+        rotated(plan, text, base)
+    }
+}
+
+fn no_base() -> Diagnostics {
+    Diagnostics::error("No base", "The state has no rfc3339.")
+}

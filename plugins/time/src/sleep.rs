@@ -1,0 +1,126 @@
+//! `time_sleep`: waiting when it is created or destroyed.
+
+use std::collections::BTreeMap;
+use std::thread;
+
+use serde::{Deserialize, Serialize};
+use wardian_sdk::duration::GoDuration;
+use wardian_sdk::{
+    Attribute, Context, Diagnostics, Explain, Import, Resource, Result, Schema, Update, validate,
+};
+
+use crate::identifier;
+use crate::moment::Moment;
+use crate::moment_attributes::triggers;
+
+pub(crate) struct Sleep;
+
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    create_duration: Option<String>,
+    destroy_duration: Option<String>,
+    id: Option<String>,
+    triggers: Option<BTreeMap<String, Option<String>>>,
+}
+
+impl Resource for Sleep {
+    type State = State;
+
+    fn schema(&self) -> Schema {
+        Schema::new()
+            .description("Waits when it is created, when it is destroyed, or both, so that others are later.")
+            .attribute(
+                duration("create_duration")
+                    .validate(validate::at_least_one_of(["destroy_duration"]))
+                    .description(
+                        "How long the creation waits, such as `30s` or `5m`. A change alone does not wait.",
+                    ),
+            )
+            .attribute(duration("destroy_duration").description(
+                "How long the destruction waits, such as `30s` or `5m`. A change alone does not wait; what \
+                 counts is what was applied before the destruction.",
+            ))
+            .attribute(triggers())
+            .attribute(
+                Attribute::string("id")
+                    .computed()
+                    .use_state_for_unknown()
+                    .description("When the waiting was over, as RFC 3339 has it."),
+            )
+    }
+
+    fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
+        wait("create_duration", plan.create_duration.as_deref())?;
+        Ok(State { id: Some(Moment::now().to_string()), ..plan })
+    }
+
+    fn delete(&self, state: State, _: &mut Context<'_>) -> Result<()> {
+        wait("destroy_duration", state.destroy_duration.as_deref())
+    }
+
+    fn import(&self, import: &mut Import, _: &mut Context<'_>) -> Result<()> {
+        let expected = "CREATEDURATION,DESTROYDURATION,KEY=VALUE,... with at least one duration";
+        let parts = identifier::split(import)?;
+        let [create, destroy, pairs @ ..] = parts.as_slice() else { return Err(import.invalid_id(expected)) };
+        if create.is_empty() && destroy.is_empty() {
+            return Err(import.invalid_id(expected));
+        }
+        let mut triggers = BTreeMap::new();
+        for pair in pairs {
+            match pair.split('=').collect::<Vec<_>>()[..] {
+                [key, value] => triggers.insert(key.to_owned(), Some(value.to_owned())),
+                _ => return Err(import.invalid_id(expected)),
+            };
+        }
+        import.set_state(&State {
+            create_duration: imported("create_duration", create)?,
+            destroy_duration: imported("destroy_duration", destroy)?,
+            id: Some(Moment::now().to_string()),
+            triggers: (!triggers.is_empty()).then_some(triggers),
+        })
+    }
+}
+
+impl Update for Sleep {
+    fn update(&self, _: State, plan: State, _: &mut Context<'_>) -> Result<State> {
+        Ok(plan)
+    }
+}
+
+fn duration(name: &str) -> Attribute {
+    Attribute::string(name).validate(validate::matches(
+        "must be a number immediately followed by ms (milliseconds), s (seconds), m (minutes), or h (hours). \
+         For example, \"30s\" for 30 seconds.",
+        is_one_number_with_unit,
+    ))
+}
+
+/// Digits, perhaps a fraction, and a unit.
+fn is_one_number_with_unit(text: &str) -> bool {
+    let number = ["ms", "s", "m", "h"].iter().find_map(|unit| text.strip_suffix(unit));
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match number.map(|number| number.split_once('.').unwrap_or((number, "0"))) {
+        Some((whole, fraction)) => is_digits(whole) && is_digits(fraction),
+        None => false,
+    }
+}
+
+fn parse(name: &str, text: &str) -> Result<GoDuration> {
+    GoDuration::parse(text).explain(&format!("The {name} cannot be read"))
+}
+
+fn imported(name: &str, text: &str) -> Result<Option<String>> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    parse(name, text).map(|_| Some(text.to_owned()))
+}
+
+fn wait(name: &str, text: Option<&str>) -> Result<()> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(()) };
+    let duration = parse(name, text)?
+        .to_std()
+        .ok_or_else(|| Diagnostics::error(format!("The {name} cannot be read"), "It is negative."))?;
+    thread::sleep(duration);
+    Ok(())
+}
