@@ -107,10 +107,7 @@ fn refused(action: &'static str, path: &Path, source: io::Error) -> DiskError {
 
 fn some_directory_above_is_seen(path: &Path) -> bool {
     path.ancestors().skip(1).any(|directory| {
-        let directory = match directory.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => directory,
-        };
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
         fs::metadata(directory).is_ok()
     })
 }

@@ -58,11 +58,9 @@ pub(crate) fn decimal(bytes: &[u8]) -> String {
             groups.push(carry);
         }
     }
-    let mut text = groups.pop().unwrap_or(0).to_string();
-    for group in groups.iter().rev() {
-        text.push_str(&format!("{group:09}"));
-    }
-    text
+    let highest = groups.pop().unwrap_or(0).to_string();
+    let lower = groups.iter().rev().map(|group| format!("{group:09}"));
+    std::iter::once(highest).chain(lower).collect()
 }
 
 #[cfg(test)]
