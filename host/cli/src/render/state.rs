@@ -2,11 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use wardian_plugin::{ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, Schema};
+use wardian_plugin::{ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode, Schema};
 use wardian_state::OutputValue;
 use wardian_value::{Str, Value};
 
 use super::RenderOptions;
+use super::difference::{Forcing, Sides, schema};
+use super::layout::{self, Context};
+use super::style::Page;
+
+pub(super) mod module_tree;
+
+use module_tree::ModuleTree;
 
 /// An object of a state with all that is needed to show it.
 #[derive(Clone, Debug)]
@@ -29,18 +36,75 @@ pub(crate) struct StateObject<'a> {
     pub(crate) dependencies: &'a [ResourceAddress],
 }
 
-/// All objects, in the order of their addresses, and the outputs.
+/// All objects, module by module, and the outputs. Ends with a line break.
 pub(crate) fn render_state<'a>(
     objects: impl IntoIterator<Item = StateObject<'a>>,
     outputs: &BTreeMap<Str, OutputValue>,
     options: RenderOptions,
 ) -> String {
-    let _ = (objects.into_iter().count(), outputs, options);
-    String::new()
+    let tree = ModuleTree::new(objects);
+    let mut page = Page::new(options.color);
+    if tree.is_empty() && outputs.is_empty() {
+        page.push("The state file is empty. No resources are represented.\n");
+        return page.finish();
+    }
+    write_modules(&mut page, &tree);
+    write_outputs(&mut page, outputs);
+    page.finish()
 }
 
-/// One object.
+/// One object. Ends with a line break.
 pub(crate) fn render_object(object: &StateObject<'_>, options: RenderOptions) -> String {
-    let _ = (object, options);
-    String::new()
+    let mut page = Page::new(options.color);
+    write_object(&mut page, object);
+    page.finish()
 }
+
+fn write_modules(page: &mut Page, tree: &ModuleTree<'_>) {
+    for (place, object) in tree.objects().iter().enumerate() {
+        if !page.as_str().is_empty() {
+            page.push(if place == 0 { "\n\n" } else { "\n" });
+        }
+        write_object(page, object);
+    }
+    for child in tree.children() {
+        write_modules(page, child);
+    }
+}
+
+fn write_object(page: &mut Page, object: &StateObject<'_>) {
+    let address = &object.address;
+    write!(page, "# {address}:");
+    if let Some(key) = object.deposed {
+        write!(page, " (deposed object {key})");
+    } else if object.tainted {
+        page.push(" (tainted)");
+    }
+    let keyword = if address.mode() == ResourceMode::Data { "data" } else { "resource" };
+    write!(page, "\n{keyword} \"{}\" \"{}\" ", address.type_name(), address.name());
+    let sides = Sides::new(Some(&object.value), Some(&object.value));
+    let shown = schema::of_block(sides, &object.schema.block, &Forcing::default());
+    layout::write(page, &shown, 0, Context::of_state());
+    page.push("\n");
+}
+
+fn write_outputs(page: &mut Page, outputs: &BTreeMap<Str, OutputValue>) {
+    if outputs.is_empty() {
+        return;
+    }
+    page.push("\n\nOutputs:\n\n");
+    for (name, output) in outputs {
+        write!(page, "{name} = ");
+        if output.sensitive {
+            page.push("(sensitive value)");
+        } else {
+            let sides = Sides::new(Some(&output.value), Some(&output.value));
+            let shown = schema::of_type(sides, output.value.ty(), &Forcing::default());
+            layout::write(page, &shown, 0, Context::of_state());
+        }
+        page.push("\n");
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,102 @@
+//! Modules and objects of a state as JSON.
+
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
+use wardian_plugin::{InstanceKey, ResourceMode};
+
+use super::values::{PlainValue, Sensitivity};
+use crate::render::state::StateObject;
+use crate::render::state::module_tree::ModuleTree;
+
+/// A module instance and all below it.
+pub(super) struct Module<'a>(pub(super) &'a ModuleTree<'a>);
+
+impl Serialize for Module<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let tree = self.0;
+        let mut module = serializer.serialize_struct("module", 3)?;
+        if !tree.objects().is_empty() {
+            let resources: Vec<Resource<'_>> = tree.objects().iter().map(Resource::new).collect();
+            module.serialize_field("resources", &resources)?;
+        }
+        if !tree.address().is_root() {
+            module.serialize_field("address", &tree.address().to_string())?;
+        }
+        if tree.children().len() > 0 {
+            let children: Vec<Module<'_>> = tree.children().map(Module).collect();
+            module.serialize_field("child_modules", &children)?;
+        }
+        module.end()
+    }
+}
+
+#[derive(Serialize)]
+struct Resource<'a> {
+    address: String,
+    mode: &'static str,
+    #[serde(rename = "type")]
+    type_name: &'a str,
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<Index<'a>>,
+    provider_name: String,
+    schema_version: u64,
+    values: PlainValue<'a>,
+    sensitive_values: Sensitivity<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    depends_on: Vec<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    tainted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deposed_key: Option<&'a str>,
+}
+
+/// A key of an instance.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Index<'a> {
+    /// By `count`.
+    Number(u64),
+    /// By `for_each`.
+    Text(&'a str),
+}
+
+impl<'a> Index<'a> {
+    /// The key, where there is one.
+    pub(super) fn of(key: &'a InstanceKey) -> Option<Self> {
+        match key {
+            InstanceKey::None => None,
+            InstanceKey::Int(index) => Some(Self::Number(*index)),
+            InstanceKey::String(key) => Some(Self::Text(key)),
+        }
+    }
+}
+
+/// The name of a mode.
+pub(super) fn mode_name(mode: ResourceMode) -> &'static str {
+    match mode {
+        ResourceMode::Data => "data",
+        ResourceMode::Managed => "managed",
+        ResourceMode::Ephemeral => "ephemeral",
+    }
+}
+
+impl<'a> Resource<'a> {
+    fn new(object: &'a StateObject<'_>) -> Self {
+        let address = &object.address;
+        Self {
+            address: address.to_string(),
+            mode: mode_name(address.mode()),
+            type_name: address.type_name(),
+            name: address.name(),
+            index: Index::of(&address.key),
+            provider_name: object.provider.provider.to_string(),
+            schema_version: object.schema_version,
+            values: PlainValue(&object.value),
+            sensitive_values: Sensitivity(&object.value),
+            depends_on: object.dependencies.iter().map(ToString::to_string).collect(),
+            tainted: object.tainted,
+            deposed_key: object.deposed,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Compared with what Terraform 1.11.4 printed of the same state, byte by byte.
+
+use super::*;
+use crate::render::state::tests::{objects, recorded};
+use crate::render::value::render_outputs;
+
+#[test]
+fn a_state_is_the_same_document() {
+    let state = recorded();
+    let json = state_json("1.11.4", objects(&state), &state.outputs, state.check_results.as_deref());
+    assert_eq!(json, include_str!("../snapshots/state.json"));
+}
+
+#[test]
+fn outputs_are_the_same_document() {
+    let outputs = recorded().outputs;
+    assert_eq!(outputs_json(&outputs) + "\n", include_str!("../snapshots/outputs.json"));
+    assert_eq!(render_outputs(&outputs), include_str!("../snapshots/outputs.txt"));
+    assert_eq!(outputs_json(&BTreeMap::new()), "{}");
+}
+
+#[test]
+fn one_output_stands_on_one_line() {
+    let outputs = recorded().outputs;
+    assert_eq!(output_json(&outputs["o"].value), r#"{"a":[1,{"b":null}]}"#);
+    assert_eq!(output_json(&outputs["html"].value), r#""\u003ca\u003e\u0026\u2028""#);
+}
+
+#[test]
+fn nothing_but_the_version_is_said_of_an_empty_state() {
+    assert_eq!(state_json("1.11.4", [], &BTreeMap::new(), None), r#"{"format_version":"1.0"}"#);
+}
+
+#[test]
+fn checks_name_modules_and_keys() {
+    use wardian_state::{CheckKind, CheckObject, CheckStatus};
+    let check = |kind, config: &str, object: &str, messages: &[&str]| {
+        let status = if messages.is_empty() { CheckStatus::Pass } else { CheckStatus::Fail };
+        let failure_messages = messages.iter().map(ToString::to_string).collect();
+        let object = CheckObject { address: object.into(), status, failure_messages };
+        CheckResult { kind, config_address: config.into(), status, objects: Some(vec![object]) }
+    };
+    let checks = [
+        check(CheckKind::Variable, "module.m.var.v", r#"module.m["a.b"].var.v"#, &[]),
+        check(
+            CheckKind::Resource,
+            "module.m.terraform_data.in",
+            r#"module.m["a.b"].terraform_data.in[1]"#,
+            &[],
+        ),
+        check(CheckKind::Check, "check.c", "check.c", &["no"]),
+    ];
+    assert_eq!(
+        state_json("1.11.4", [], &BTreeMap::new(), Some(&checks)),
+        concat!(
+            r#"{"format_version":"1.0","terraform_version":"1.11.4","values":{"root_module":{}},"checks":["#,
+            r#"{"address":{"kind":"check","name":"c","to_display":"check.c"},"status":"fail","instances":"#,
+            r#"[{"address":{"to_display":"check.c"},"status":"fail","problems":[{"message":"no"}]}]},"#,
+            r#"{"address":{"kind":"resource","mode":"managed","module":"module.m","name":"in","#,
+            r#""to_display":"module.m.terraform_data.in","type":"terraform_data"},"status":"pass","instances":"#,
+            r#"[{"address":{"instance_key":1,"module":"module.m[\"a.b\"]","#,
+            r#""to_display":"module.m[\"a.b\"].terraform_data.in[1]"},"status":"pass"}]},"#,
+            r#"{"address":{"kind":"var","module":"module.m","name":"v","to_display":"module.m.var.v"},"#,
+            r#""status":"pass","instances":[{"address":{"module":"module.m[\"a.b\"]","#,
+            r#""to_display":"module.m[\"a.b\"].var.v"},"status":"pass"}]}]}"#,
+        )
+    );
+}
