@@ -97,13 +97,8 @@ impl CodeCache {
 
     /// Keeps a component's code.
     pub(crate) fn put(&self, component: &[u8; 32], code: &[u8]) -> io::Result<()> {
-        static COUNTER: AtomicU64 = AtomicU64::new(0);
         let name = self.name(component);
-        let temporary = self.directory.join(format!(
-            "{name}.{}-{}.new",
-            std::process::id(),
-            COUNTER.fetch_add(1, Ordering::Relaxed)
-        ));
+        let temporary = beside(&self.directory.join(&name));
         let written = (|| {
             let mut file = create_private(&temporary)?;
             file.write_all(MAGIC)?;
@@ -169,6 +164,13 @@ impl CodeCache {
     }
 }
 
+/// A name that nobody else writes to, whichever process or thread.
+fn beside(path: &Path) -> PathBuf {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+    path.with_added_extension(format!("{}-{count}.new", std::process::id()))
+}
+
 fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let about = file.metadata()?;
@@ -189,7 +191,7 @@ fn read_or_make_key(path: &Path) -> Result<[u8; blake3::KEY_LEN], CacheRefusal> 
     }
     let mut key = [0; blake3::KEY_LEN];
     getrandom::fill(&mut key).map_err(|error| unusable(io::Error::other(error.to_string())))?;
-    let temporary = path.with_extension(format!("{}.new", std::process::id()));
+    let temporary = beside(path);
     let written = (|| {
         let mut file = create_private(&temporary)?;
         file.write_all(&key)?;
@@ -378,6 +380,22 @@ mod tests {
             set(path, right);
             assert_eq!(refusal(&place), None, "{}", path.display());
         }
+    }
+
+    #[test]
+    fn all_that_start_at_once_agree_on_one_key() {
+        let place = place();
+        let start = std::sync::Barrier::new(8);
+        let keys: Vec<_> = std::thread::scope(|scope| {
+            let opening = || {
+                start.wait();
+                open(&place).key
+            };
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(opening)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(keys.iter().all(|key| *key == keys[0]));
+        assert_eq!(fs::read_dir(&place.directories.key).unwrap().count(), 1);
     }
 
     #[test]

@@ -16,6 +16,9 @@ use crate::bindings::wardian::plugin::types as wit;
 use crate::failure::Failure;
 use crate::output::printable;
 
+/// What a timestamp of the protocol can be, in seconds since 1970.
+const YEARS_1_TO_9999: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
+
 /// A value of a type, as bytes.
 pub(crate) fn encode(what: &str, value: &Value, ty: &Type) -> Result<Vec<u8>, Failure> {
     msgpack::encode(value, ty)
@@ -123,7 +126,7 @@ pub(crate) fn raw_state(raw: &RawState) -> wit::RawState {
 
 pub(crate) fn moment(at: Option<wit::Timestamp>) -> Result<Option<SystemTime>, Failure> {
     let Some(at) = at else { return Ok(None) };
-    let moment = (at.nanoseconds < 1_000_000_000)
+    let moment = (YEARS_1_TO_9999.contains(&at.seconds) && at.nanoseconds < 1_000_000_000)
         .then_some(())
         .and_then(|()| {
             let whole = Duration::from_secs(at.seconds.unsigned_abs());

@@ -22,16 +22,6 @@ pub enum LoadError {
         /// The whole chain of causes.
         reason: String,
     },
-    /// The bytes have another digest than the caller was told.
-    #[error("{plugin} has changed: its SHA-256 is {found}, expected {expected}")]
-    Changed {
-        /// The plugin.
-        plugin: String,
-        /// What was expected, in hexadecimal.
-        expected: String,
-        /// What was found, in hexadecimal.
-        found: String,
-    },
     /// It imports what no plugin of its world may.
     #[error("{plugin} imports what it may not have:\n{}", lines(.imports))]
     Imports {

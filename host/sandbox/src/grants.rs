@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 pub struct Grants {
     /// Directories, each under the name that the guest knows it by.
     pub directories: Vec<DirectoryGrant>,
+    /// The guest's name of the directory that it works in: its `initial-cwd` and
+    /// its variable `PWD`. By itself this gives access to nothing.
+    pub working_directory: Option<String>,
 }
 
 /// A directory with all that is below it.
@@ -39,13 +42,20 @@ impl Grants {
 
     /// A directory that relative paths of the guest lead to, and that it can name
     /// by the host's own absolute path too.
+    ///
+    /// The C library of a guest looks an absolute name that no grant begins with
+    /// up below `.`, so that `/tmp/x` means `./tmp/x`: nothing leaves the
+    /// directory, but it is not what the person wrote. A plugin that takes names
+    /// from people refuses absolute ones that are not below `PWD`.
     #[must_use]
     pub fn with_working_directory(mut self, directory: &Path, access: Access) -> Self {
-        let grant = |guest: String| DirectoryGrant { host: directory.to_path_buf(), guest, access };
+        let grant =
+            |guest: &str| DirectoryGrant { host: directory.to_path_buf(), guest: guest.to_owned(), access };
         if let Some(absolute) = directory.to_str().filter(|_| directory.is_absolute()) {
-            self.directories.push(grant(absolute.to_owned()));
+            self.directories.push(grant(absolute));
+            self.working_directory = Some(absolute.to_owned());
         }
-        self.directories.push(grant(".".to_owned()));
+        self.directories.push(grant("."));
         self
     }
 }

@@ -212,7 +212,7 @@ mod tests {
         for _ in 0..2 {
             assert!(clock.tick().is_ok());
             assert!(clock.tick().is_ok());
-            assert!(clock.tick().unwrap_err().is::<OutOfTime>());
+            assert!(clock.tick().err().is_some_and(|error| error.is::<OutOfTime>()));
             clock.restart();
         }
     }

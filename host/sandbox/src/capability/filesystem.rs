@@ -52,6 +52,9 @@ impl Capability for Filesystem {
                 }
             })?;
         }
+        if let Some(directory) = &new.grants.working_directory {
+            new.wasi.initial_cwd(directory).env("PWD", directory);
+        }
         Ok(())
     }
 

@@ -1,0 +1,126 @@
+//! Where the test components are, and the shortest way to a call on one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wardian_plugin::{
+    ClientCapabilities, ConfigureRequest, PlanRequest, PlanResponse, PluginDiagnostic, PrivateBytes,
+    Provider, ReadDataSourceRequest, on_behalf_of,
+};
+use wardian_sandbox::{CacheDirectories, Grants, Limits, LoadedPlugin, Sandbox, SandboxOptions};
+use wardian_value::{Type, Value, View};
+
+/// The bytes of a test component.
+pub(crate) fn bytes(name: &str) -> Vec<u8> {
+    let path = directory().join(format!("{name}.wasm"));
+    std::fs::read(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}; run `cargo xtask guests`", path.display()))
+}
+
+fn directory() -> PathBuf {
+    match std::env::var_os("WARDIAN_TEST_GUESTS") {
+        Some(path) => path.into(),
+        None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/guests/test")),
+    }
+}
+
+/// Limits that are met at once, and not so tight that a busy machine meets them.
+pub(crate) fn short() -> Limits {
+    Limits {
+        computation: Duration::from_millis(500),
+        local_call: Duration::from_secs(20),
+        remote_call: Duration::from_secs(20),
+        ..Limits::default()
+    }
+}
+
+/// A sandbox whose compiled code all tests share.
+pub(crate) fn sandbox(limits: Limits) -> Sandbox {
+    let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let cache = CacheDirectories { code: place.join("code"), key: place.join("key") };
+    let sandbox = Sandbox::new(SandboxOptions { cache: Some(cache), limits, parallelism: 4 }).unwrap();
+    assert!(sandbox.cache_refusal().is_none(), "{:?}", sandbox.cache_refusal());
+    sandbox
+}
+
+pub(crate) fn load(limits: Limits) -> LoadedPlugin {
+    sandbox(limits).load("acme/hostile", &bytes("hostile"), None, &|_| {}).unwrap()
+}
+
+pub(crate) fn provider(limits: Limits) -> Arc<dyn Provider> {
+    load(limits).provider(Grants::nothing()).unwrap()
+}
+
+pub(crate) fn object(input: &str) -> Value {
+    Value::object([("input", Value::from(input)), ("result", Value::null(Type::String))])
+}
+
+/// One attribute of an object, as text.
+pub(crate) fn text(object: &Value, name: &str) -> String {
+    let View::Object(attributes) = object.view() else { panic!("{object:?} is no object") };
+    match attributes[name].view() {
+        View::String(text) => text.as_str().to_owned(),
+        _ => panic!("{name} is {:?}", attributes[name]),
+    }
+}
+
+/// Plans a resource on behalf of `TYPE.here`.
+pub(crate) async fn plan(provider: &dyn Provider, type_name: &str) -> PlanResponse {
+    let request = PlanRequest {
+        type_name: type_name.into(),
+        prior_state: Value::null(object_type()),
+        proposed_new_state: object("because"),
+        config: object("because"),
+        prior_private: PrivateBytes::default(),
+        provider_meta: None,
+        prior_identity: None,
+        capabilities: ClientCapabilities::default(),
+    };
+    on_behalf_of(format!("{type_name}.here"), provider.plan_resource_change(request)).await
+}
+
+/// The one error that a plan of a type fails with.
+pub(crate) async fn plan_error(provider: &dyn Provider, type_name: &str) -> PluginDiagnostic {
+    let mut response = plan(provider, type_name).await;
+    assert!(response.planned_state.is_none(), "{response:?}");
+    let error = response.diagnostics.pop().unwrap();
+    assert!(error.is_error() && response.diagnostics.is_empty(), "{error:?}");
+    for part in ["acme/hostile", "plan-resource-change", &format!("{type_name}.here")] {
+        assert!(error.detail.contains(part), "{part:?} is not named: {}", error.detail);
+    }
+    error
+}
+
+/// That the provider still works.
+pub(crate) async fn assert_well(provider: &dyn Provider) {
+    let response = plan(provider, "hostile_honest").await;
+    assert_eq!(response.diagnostics, []);
+    assert_eq!(response.planned_state, Some(object("because")));
+}
+
+/// What a probe says.
+pub(crate) async fn probe(provider: &dyn Provider, input: &str) -> String {
+    let request = ReadDataSourceRequest {
+        type_name: "hostile_probe".into(),
+        config: object(input),
+        provider_meta: None,
+        capabilities: ClientCapabilities::default(),
+    };
+    let response = provider.read_data_source(request).await;
+    assert_eq!(response.diagnostics, []);
+    text(&response.state.unwrap(), "result")
+}
+
+pub(crate) async fn configure(provider: &dyn Provider, input: &str) -> Vec<PluginDiagnostic> {
+    let request = ConfigureRequest {
+        terraform_version: "1.11.4".into(),
+        config: object(input),
+        capabilities: ClientCapabilities::default(),
+    };
+    provider.configure(request).await
+}
+
+pub(crate) fn object_type() -> Type {
+    Type::object([("input", Type::String), ("result", Type::String)])
+}

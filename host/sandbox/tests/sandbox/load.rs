@@ -1,0 +1,100 @@
+//! Bytes that are no provider, and those that want what they may not have.
+
+use proptest::prelude::*;
+use wardian_sandbox::{LoadError, Sandbox, SandboxOptions};
+
+use crate::guest::{bytes, sandbox, short};
+
+const COMPONENT_HEADER: [u8; 8] = [0, b'a', b's', b'm', 0x0d, 0, 1, 0];
+const MODULE_HEADER: [u8; 8] = [0, b'a', b's', b'm', 1, 0, 0, 0];
+
+fn load_error(bytes: &[u8]) -> String {
+    match uncached().load("acme/x", bytes, None, &|_| {}) {
+        Ok(_) => panic!("it was loaded"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn uncached() -> Sandbox {
+    Sandbox::new(SandboxOptions::default()).unwrap()
+}
+
+#[test]
+fn other_files_are_told_apart() {
+    let mut module = MODULE_HEADER.to_vec();
+    assert!(load_error(&module).contains("core WebAssembly module"));
+    module[4] = 9;
+    assert!(load_error(&module).contains("another version"));
+    for (bytes, part) in [
+        (&b""[..], "empty"),
+        (b"\x7fELF\x02\x01", "native program"),
+        (b"MZ\x90", "Windows"),
+        (b"PK\x03\x04", "ZIP"),
+        (b"\x1f\x8b\x08", "gzip"),
+        (b"terraform {}", "does not begin like WebAssembly"),
+        (b"(component)", "does not begin like WebAssembly"),
+    ] {
+        let error = load_error(bytes);
+        assert!(error.starts_with("acme/x is not a WebAssembly component"), "{error}");
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn a_component_that_offers_nothing_is_not_a_provider() {
+    assert_eq!(
+        load_error(&COMPONENT_HEADER),
+        "acme/x is not a provider: it does not export wardian:plugin/provider@0.1, and nothing else"
+    );
+}
+
+#[test]
+fn a_network_is_refused_by_the_names_of_its_imports() {
+    let loaded = sandbox(short()).load("acme/x", &bytes("hostile-network"), None, &|_| {});
+    let Err(error @ LoadError::Imports { .. }) = loaded else { panic!("it was loaded") };
+    let text = error.to_string();
+    for part in ["acme/x imports what it may not have", "- wasi:sockets/tcp@0.2", "network by sockets"] {
+        assert!(text.contains(part), "{part:?} is missing in: {text}");
+    }
+    assert!(!text.contains("wasi:cli"), "{text}");
+}
+
+#[test]
+fn a_component_cut_short_is_not_valid() {
+    let whole = bytes("hostile");
+    for length in [8, 9, 100, 1_000, whole.len() / 2, whole.len() - 1] {
+        let error = load_error(&whole[..length]);
+        let expected = if length == 8 { "is not a provider" } else { "is not a valid WebAssembly" };
+        assert!(error.contains(expected), "{length}: {error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_bytes_are_an_error(tail in prop::collection::vec(any::<u8>(), 0..400), kind in 0..3) {
+        let mut bytes = match kind {
+            0 => Vec::new(),
+            1 => MODULE_HEADER.to_vec(),
+            _ => COMPONENT_HEADER.to_vec(),
+        };
+        bytes.extend(tail);
+        load_error(&bytes);
+    }
+
+    /// The beginning of a real component, with a few bytes changed.
+    #[test]
+    fn damaged_components_are_an_error(
+        length in 20_usize..20_000,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        let mut bytes = bytes("hostile");
+        bytes.truncate(length);
+        for (at, value) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        load_error(&bytes);
+    }
+}

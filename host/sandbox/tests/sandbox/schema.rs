@@ -1,0 +1,93 @@
+//! Schemas that are wrong in every way that a component can make them.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use wardian_sandbox::{Access, DirectoryGrant, Grants, Limits};
+
+use crate::guest::{load, short};
+
+/// Asks the variant of the hostile provider for its schema.
+async fn schema_error(variant: &str) -> String {
+    let place = tempfile::tempdir().unwrap();
+    fs::write(place.path().join("name"), variant).unwrap();
+    let directories = vec![DirectoryGrant {
+        host: place.path().to_path_buf(),
+        guest: "/variant".into(),
+        access: Access::Read,
+    }];
+    let computation = Duration::from_secs(if variant == "loop" { 1 } else { 20 });
+    let limits = Limits { computation, local_call: Duration::from_secs(60), ..short() };
+    let provider = load(limits).provider(Grants { directories, ..Grants::nothing() }).unwrap();
+    let started = Instant::now();
+    let diagnostics = match provider.schema().await {
+        Ok(schema) => panic!("{variant} was taken: {schema:?}"),
+        Err(diagnostics) => diagnostics,
+    };
+    assert!(started.elapsed() < Duration::from_secs(20), "{variant}: {:?}", started.elapsed());
+    assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
+    assert!(diagnostics[0].is_error());
+    let detail = diagnostics[0].detail.clone();
+    assert!(detail.contains("acme/hostile in get-provider-schema"), "{detail}");
+    detail
+}
+
+#[tokio::test]
+async fn an_honest_schema_is_decoded_once() {
+    let provider = load(short()).provider(Grants::nothing()).unwrap();
+    let schema = provider.schema().await.unwrap();
+    assert!(schema.resources.contains_key("hostile_honest"));
+    assert!(schema.identities.contains_key("hostile_identity"));
+    assert!(schema.capabilities.plan_destroy);
+    assert_eq!(*schema.provider.implied_type(), crate::guest::object_type());
+}
+
+#[tokio::test]
+async fn indices_must_lead_forward_and_to_something() {
+    for (variant, part) in [
+        ("no-root", "there is no root block"),
+        ("block-range", "there is no block 4000000000"),
+        ("block-cycle", "refers back to block 0"),
+        ("block-back", "refers back to block 1"),
+        ("object-range", "there is no object 0"),
+        ("object-cycle", "refers back to object 0"),
+    ] {
+        let error = schema_error(variant).await;
+        assert!(error.contains("hostile_wrong"), "{variant}: {error}");
+        assert!(error.contains(part), "{variant}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn what_unfolds_without_end_is_refused() {
+    for (variant, part) in
+        [("block-bomb", "larger than"), ("object-bomb", "larger than"), ("deep", "nested deeper than")]
+    {
+        let error = schema_error(variant).await;
+        assert!(error.contains(part), "{variant}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn types_flags_and_names_must_make_sense() {
+    for (variant, part) in [
+        ("type-json", "attribute \"a\""),
+        ("type-name", "attribute \"a\""),
+        ("type-deep", "attribute \"a\""),
+        ("flags", "contradict each other"),
+        ("same-name", "attribute \"a\" is stated twice"),
+        ("no-name", "attribute without a name"),
+        ("items", "at least 2 and at most 1"),
+        ("twice", "resource \"hostile_honest\": stated twice"),
+        ("identity", "an identity holds primitives"),
+        ("function", "parameter \"value\""),
+    ] {
+        let error = schema_error(variant).await;
+        assert!(error.contains(part), "{variant}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_schema_that_never_comes_is_not_waited_for() {
+    assert!(schema_error("loop").await.contains("computed for longer than"));
+}

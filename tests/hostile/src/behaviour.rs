@@ -1,0 +1,130 @@
+//! Ways to harm the host: what a call does, by its resource type.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use crate::bindings::exports::wardian::plugin::provider as wit;
+use crate::bindings::wardian::plugin::log;
+use crate::bindings::wardian::plugin::types::PathStep;
+use crate::plugin::{Events, input, object};
+
+/// All resource types.
+pub(crate) const NAMES: &[&str] = &[
+    "hostile_honest",
+    "hostile_trap",
+    "hostile_panic",
+    "hostile_exit",
+    "hostile_loop",
+    "hostile_sleep",
+    "hostile_recursion",
+    "hostile_frames",
+    "hostile_memory",
+    "hostile_handles",
+    "hostile_flood",
+    "hostile_garbage",
+    "hostile_wrong_type",
+    "hostile_deep",
+    "hostile_length",
+    "hostile_huge",
+    "hostile_identity",
+    "hostile_path",
+];
+
+/// Does not come back for most types.
+pub(crate) fn behave(type_name: &str, input: &str) {
+    match type_name {
+        "hostile_trap" => core::arch::wasm32::unreachable(),
+        "hostile_panic" => panic!("the guest panics: {input}"),
+        "hostile_exit" => std::process::exit(7),
+        "hostile_loop" => loop {
+            black_box(0);
+        },
+        "hostile_sleep" => std::thread::sleep(Duration::from_secs(3_600)),
+        "hostile_recursion" => {
+            black_box(descend(1));
+        }
+        "hostile_frames" => {
+            black_box(descend_with_frames(1));
+        }
+        "hostile_memory" => eat_memory(),
+        "hostile_handles" => loop {
+            // A handle that is never dropped.
+            std::mem::forget(wit::ListEvents::new(Events::none()));
+        },
+        "hostile_flood" => flood(),
+        _ => {}
+    }
+}
+
+/// Uses the machine's stack up before the guest's own.
+fn descend(depth: u64) -> u64 {
+    if black_box(false) {
+        return depth;
+    }
+    descend(depth + 1).rotate_left(3) ^ descend(depth + 2)
+}
+
+/// Uses the stack in the guest's memory up.
+fn descend_with_frames(depth: u64) -> u64 {
+    let frame = black_box([depth; 64]);
+    if black_box(false) { 0 } else { descend_with_frames(depth + 1) + frame[(depth % 64) as usize] }
+}
+
+fn eat_memory() {
+    let mut eaten: Vec<Vec<u8>> = Vec::new();
+    loop {
+        eaten.push(vec![1; 1 << 20]);
+        black_box(&eaten);
+    }
+}
+
+fn flood() {
+    for line in 0..100_000 {
+        log::write(log::Level::Warn, "flood", &format!("line {line}"), &[]);
+        println!("{line} on standard output");
+        eprintln!("{line} on standard error");
+    }
+}
+
+pub(crate) fn plan(request: wit::PlanResourceChangeRequest) -> wit::PlanResourceChangeResponse {
+    behave(&request.type_name, &input(&request.config));
+    let mut response = wit::PlanResourceChangeResponse {
+        planned_state: request.proposed_new_state,
+        requires_replace: Vec::new(),
+        planned_private: request.prior_private,
+        diagnostics: Vec::new(),
+        legacy_type_system: false,
+        deferred: None,
+        planned_identity: None,
+    };
+    match request.type_name.as_str() {
+        "hostile_garbage" => response.planned_state = vec![0xc1, 0xff, 0x00],
+        // An integer where an object should be.
+        "hostile_wrong_type" => response.planned_state = vec![0x07],
+        // Arrays within arrays.
+        "hostile_deep" => response.planned_state = vec![0x91; 1 << 20],
+        // A map that says it has four thousand million entries.
+        "hostile_length" => response.planned_state = vec![0xdf, 0xff, 0xff, 0xff, 0xff],
+        "hostile_huge" => response.planned_private = vec![0; 100 << 20],
+        "hostile_path" => {
+            response.requires_replace =
+                vec![vec![PathStep::AttributeName("input".into()), PathStep::ElementKeyInt(-1)]];
+        }
+        _ => {}
+    }
+    response
+}
+
+/// The type `hostile_identity` does its work and then says who it is in garbage.
+pub(crate) fn apply(request: wit::ApplyResourceChangeRequest) -> wit::ApplyResourceChangeResponse {
+    let input = input(&request.config);
+    behave(&request.type_name, &input);
+    let garbage = request.type_name == "hostile_identity";
+    wit::ApplyResourceChangeResponse {
+        new_state: object(&input, "applied"),
+        private: request.planned_private,
+        diagnostics: Vec::new(),
+        legacy_type_system: false,
+        new_identity: garbage.then(|| vec![0xc1]),
+    }
+}
