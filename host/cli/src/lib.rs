@@ -1,1 +1,98 @@
-//! wardian-cli
+//! The `wardian` command line.
+//!
+//! The edge of the house: here and nowhere else are the terminal, the
+//! environment, the home directory and signals, and here the other crates are
+//! put together ([`session`]). What a command means is in `commands/`, one file
+//! each; how things look is in `render/`; every word that a person reads goes
+//! through [`shell`].
+//!
+//! What this crate does not do: it decides nothing about plans, versions or
+//! states, it never mentions wasmtime, and nothing depends on it.
+//!
+//! Always holds: a command ends with one of the exit codes of [`failure::Status`];
+//! a state that was locked is unlocked and whole when the process ends, however
+//! it ends.
+
+mod arguments;
+mod catalogue;
+mod commands;
+mod compatibility;
+mod environment;
+mod failure;
+mod grants;
+mod interrupt;
+mod logging;
+mod operation;
+mod plugins;
+mod progress;
+mod render;
+mod saved_plan;
+mod session;
+mod shell;
+mod state_access;
+mod variables;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use arguments::{CommandLine, Request};
+use environment::Environment;
+use failure::{Failure, Outcome, Status};
+use session::Session;
+use shell::{Shell, ShellOptions};
+
+/// The most threads that calls of providers share.
+const THREADS: usize = 8;
+
+/// Does what the arguments behind the program's name ask for.
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    let environment = Environment::of_process();
+    let plain = || Shell::new(&environment, ShellOptions::default());
+    let status = match arguments::parse(arguments, &environment) {
+        Ok(Request::Help(text)) => {
+            plain().print(&text);
+            Status::Success
+        }
+        Ok(Request::Nothing(text)) => {
+            plain().print(&text);
+            Status::NothingAsked
+        }
+        Ok(Request::Run(line)) => {
+            let shell = Arc::new(Shell::new(&environment, commands::shell_options(&line.command)));
+            run(*line, environment, &shell).unwrap_or_else(|failure| shell.failure(&failure))
+        }
+        Err(usage) => plain().failure(&usage.into()),
+    };
+    ExitCode::from(status.code())
+}
+
+fn run(line: CommandLine, environment: Environment, shell: &Arc<Shell>) -> Outcome {
+    logging::start(&environment)
+        .map_err(|problem| Failure::error("Logging cannot be started", format!("{problem}.")))?;
+    let started_in = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    if let Some(directory) = &line.chdir {
+        change_to(directory)?;
+    }
+    let session = Session::new(Arc::clone(shell), environment, started_in)?;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, THREADS);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::error("Threads cannot be started", format!("{error}.")))?;
+    let outcome = runtime.block_on(commands::run(&session, line.command));
+    // A thread that waits for an answer must not keep the process.
+    runtime.shutdown_background();
+    outcome
+}
+
+fn change_to(directory: &Path) -> Outcome<()> {
+    std::env::set_current_dir(directory).map_err(|error| {
+        Failure::error(
+            "Directory cannot be used",
+            format!("The directory {}, given with -chdir, cannot be entered: {error}.", directory.display()),
+        )
+    })
+}

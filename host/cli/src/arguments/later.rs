@@ -1,0 +1,65 @@
+//! Commands and options of Terraform that are not here yet: known by name, so
+//! that people learn that rather than "no such option".
+
+/// Commands, with their parents.
+const COMMANDS: [&str; 24] = [
+    "fmt",
+    "force-unlock",
+    "get",
+    "graph",
+    "import",
+    "login",
+    "logout",
+    "metadata",
+    "modules",
+    "providers lock",
+    "providers mirror",
+    "providers schema",
+    "state mv",
+    "state push",
+    "state replace-provider",
+    "state rm",
+    "taint",
+    "test",
+    "untaint",
+    "workspace",
+    "workspace list",
+    "workspace new",
+    "workspace select",
+    "workspace show",
+];
+
+/// Options by command; whether they take a value does not matter any more.
+const OPTIONS: [(&str, &[&str]); 9] = [
+    (
+        "init",
+        &[
+            "backend-config",
+            "from-module",
+            "ignore-remote-version",
+            "json",
+            "migrate-state",
+            "plugin-dir",
+            "test-directory",
+            "verify-plugins",
+        ],
+    ),
+    ("validate", &["test-directory"]),
+    ("plan", &["generate-config-out", "json", "allow-deferral"]),
+    ("apply", &["json", "allow-deferral", "generate-config-out"]),
+    ("destroy", &["json"]),
+    ("refresh", &["json"]),
+    ("console", &["plan"]),
+    ("providers", &["test-directory"]),
+    ("state show", &["json"]),
+];
+
+/// Whether a command will be there.
+pub(super) fn has_command(command: &str) -> bool {
+    COMMANDS.contains(&command)
+}
+
+/// Whether a command's option will be there.
+pub(super) fn has_option(command: &str, option: &str) -> bool {
+    OPTIONS.iter().any(|(of, options)| *of == command && options.contains(&option))
+}

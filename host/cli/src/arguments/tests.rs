@@ -1,0 +1,165 @@
+use super::*;
+
+fn environment(variables: &[(&str, &str)]) -> Environment {
+    variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn normalised_with(line: &[&str], variables: &[(&str, &str)]) -> Result<String, Usage> {
+    let mut root = CommandLine::command();
+    root.build();
+    let given = line.iter().map(OsString::from).collect();
+    let normalised = normalise::normalise(&root, given, &environment(variables))?;
+    let arguments: Vec<_> = normalised.arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+    Ok(arguments.join("|"))
+}
+
+fn normalised(line: &[&str]) -> String {
+    normalised_with(line, &[]).unwrap()
+}
+
+fn parsed(line: &[&str]) -> Command {
+    match parse(line.iter().map(OsString::from).collect(), &Environment::default()).unwrap() {
+        Request::Run(line) => line.command,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn refused(line: &[&str]) -> String {
+    match parse(line.iter().map(OsString::from).collect(), &Environment::default()) {
+        Err(usage) => format!("{}: {}", usage.summary, usage.detail),
+        Ok(request) => panic!("{request:?}"),
+    }
+}
+
+#[test]
+fn clap_finds_no_fault_with_the_commands() {
+    CommandLine::command().debug_assert();
+}
+
+#[test]
+fn one_dash_becomes_two() {
+    assert_eq!(normalised(&["apply", "-auto-approve"]), "apply|--auto-approve");
+    assert_eq!(normalised(&["apply", "--auto-approve"]), "apply|--auto-approve");
+    assert_eq!(normalised(&["-chdir=x", "plan", "-out=p"]), "--chdir=x|plan|--out=p");
+    assert_eq!(normalised(&["state", "list", "-id", "x"]), "state|list|--id=x");
+    assert_eq!(normalised(&["init", "-cloud=false"]), "init|--backend=false");
+}
+
+#[test]
+fn switches_take_values_as_go_reads_them() {
+    assert_eq!(normalised(&["apply", "-auto-approve=1"]), "apply|--auto-approve");
+    assert_eq!(normalised(&["apply", "-auto-approve", "-auto-approve=false"]), "apply");
+    assert_eq!(normalised(&["plan", "-lock", "-input=F"]), "plan|--lock=true|--input=false");
+}
+
+#[test]
+fn values_are_left_alone_whatever_they_begin_with() {
+    assert_eq!(normalised(&["plan", "-var", "-out=x"]), "plan|--var=-out=x");
+    assert_eq!(normalised(&["plan", "-var=a=b=c"]), "plan|--var=a=b=c");
+    assert_eq!(normalised(&["apply", "-backup", "-"]), "apply|--backup=-");
+    assert_eq!(normalised(&["output", "-"]), "output|-");
+    assert_eq!(normalised(&["output", "--", "-json"]), "output|--|-json");
+}
+
+#[test]
+fn arguments_from_the_environment_come_right_behind_the_command() {
+    let variables = [("TF_CLI_ARGS", "-no-color"), ("TF_CLI_ARGS_plan", "-var 'a=b c'")];
+    assert_eq!(
+        normalised_with(&["plan", "-lock=false"], &variables).unwrap(),
+        "plan|--var=a=b c|--no-color|--lock=false"
+    );
+    assert_eq!(normalised_with(&["state", "list"], &variables).unwrap(), "state|list|--no-color");
+    assert!(normalised_with(&["plan"], &[("TF_CLI_ARGS", "'")]).is_err());
+}
+
+#[test]
+fn variables_keep_their_order() {
+    let Command::Plan(plan) = parsed(&["plan", "-var", "a=1", "-var-file=f", "-var=b=2"]) else {
+        panic!("not a plan");
+    };
+    assert_eq!(
+        plan.planning.scope.variables.0,
+        [
+            VariableArgument::Text("a=1".into()),
+            VariableArgument::File("f".into()),
+            VariableArgument::Text("b=2".into())
+        ]
+    );
+}
+
+#[test]
+fn the_last_of_several_counts() {
+    let Command::Plan(plan) = parsed(&["plan", "-parallelism=2", "-parallelism=3", "-lock=false", "-lock"])
+    else {
+        panic!("not a plan");
+    };
+    assert_eq!((plan.operation.parallelism, plan.lock.lock), (3, true));
+}
+
+#[test]
+fn what_is_not_understood_is_refused_with_a_suggestion() {
+    assert_eq!(refused(&["plna"]), "Unknown command: There is no command \"plna\". Did you mean \"plan\"?");
+    assert_eq!(
+        refused(&["plan", "-tarket=x"]),
+        "Unknown option: There is no such option of \"plan\": -tarket. Did you mean -target?"
+    );
+    assert_eq!(
+        refused(&["plan", "-lock=maybe"]),
+        "Invalid value for -lock: \"maybe\" cannot be used: it must be true or false."
+    );
+    assert_eq!(
+        refused(&["plan", "-parallelism=0"]),
+        "Invalid value for -parallelism: \"0\" cannot be used: it must be at least 1."
+    );
+    assert_eq!(
+        refused(&["init", "-lockfile=x"]),
+        "Invalid value for -lockfile: \"x\" cannot be used: possible is readonly."
+    );
+    assert_eq!(refused(&["plan", "-out"]), "Value missing: The option -out needs a value: -out=VALUE.");
+    assert!(refused(&["plan", "here"]).starts_with("Too many command line arguments: \"here\""));
+    assert!(refused(&["state", "show"]).starts_with("Argument missing"));
+}
+
+#[test]
+fn what_comes_later_is_refused_by_name() {
+    assert_eq!(refused(&["fmt"]), "Not available yet: Terraform's command \"fmt\" is not available yet.");
+    assert!(refused(&["state", "mv", "a", "b"]).contains("\"state mv\" is not available yet"));
+    assert!(refused(&["plan", "-json"]).contains("-json of \"plan\" is not available yet"));
+}
+
+#[test]
+fn options_that_exclude_each_other_are_refused() {
+    assert!(refused(&["plan", "-destroy", "-refresh-only"]).starts_with("Incompatible options"));
+    assert!(refused(&["output", "-json", "-raw", "x"]).starts_with("Incompatible options"));
+    assert!(refused(&["output", "-raw"]).starts_with("Output name required"));
+}
+
+#[test]
+fn help_is_a_request_of_its_own() {
+    let help = |line: &[&str]| match parse(line.iter().map(OsString::from).collect(), &Environment::default())
+    {
+        Ok(Request::Help(text) | Request::Nothing(text)) => text,
+        other => panic!("{other:?}"),
+    };
+    assert!(help(&[]).starts_with("Usage: wardian [global options] <command>"));
+    assert!(help(&["-help"]).contains("Main commands:"));
+    let plan = help(&["plan", "-h"]);
+    assert!(plan.contains("  -detailed-exitcode ") && !plan.contains("--"), "{plan}");
+    assert!(help(&["state"]).contains("Subcommands:"));
+    assert!(matches!(parsed(&["-version"]), Command::Version(_)));
+}
+
+#[test]
+fn durations_are_read_as_go_writes_them() {
+    let check = |text: &str, milliseconds: u64| {
+        assert_eq!(duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
+    };
+    check("0", 0);
+    check("0s", 0);
+    check("1m30s", 90_000);
+    check("1.5h", 5_400_000);
+    check("250ms", 250);
+    for bad in ["", "10", "s", "1d", "-1s", "1 s"] {
+        assert!(duration(bad).is_err(), "{bad}");
+    }
+}

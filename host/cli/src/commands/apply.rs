@@ -1,0 +1,141 @@
+//! `wardian apply` and `wardian destroy`
+
+use std::path::Path;
+
+use wardian_engine::{Mode, Plan};
+
+use crate::arguments::{ApplyArguments, DestroyArguments, ScopeArguments};
+use crate::failure::{Failure, Outcome, Status};
+use crate::interrupt;
+use crate::operation::{Approval, Operation, Order, ask_for_approval, mode, plan_options};
+use crate::render::plan::{PlanNote, render_plan};
+use crate::saved_plan::SavedPlan;
+use crate::session::Session;
+use crate::state_access::{self, LockedFor};
+
+/// Plans, asks and does it; or does what a saved plan says.
+pub(crate) async fn run(session: &Session, arguments: &ApplyArguments) -> Outcome {
+    if let Some(path) = &arguments.plan {
+        return saved(session, path, arguments).await;
+    }
+    let planning = &arguments.planning;
+    let order = order(
+        session_mode(arguments),
+        &planning.scope,
+        (arguments.operation, &arguments.lock, &arguments.state_out),
+    );
+    plan_and_apply(session, &order, arguments.auto_approve).await
+}
+
+/// Destroys everything.
+pub(crate) async fn destroy(session: &Session, arguments: &DestroyArguments) -> Outcome {
+    let order =
+        order(Mode::Destroy, &arguments.scope, (arguments.operation, &arguments.lock, &arguments.state_out));
+    plan_and_apply(session, &order, arguments.auto_approve).await
+}
+
+fn session_mode(arguments: &ApplyArguments) -> Mode {
+    mode(&arguments.planning)
+}
+
+type HowAndWhere<'a> = (
+    crate::arguments::OperationArguments,
+    &'a crate::arguments::LockArguments,
+    &'a crate::arguments::StateOutArguments,
+);
+
+fn order<'a>(mode: Mode, scope: &'a ScopeArguments, how: HowAndWhere<'a>) -> Order<'a> {
+    let (operation, lock, state_out) = how;
+    Order {
+        options: plan_options(mode, scope, operation),
+        variables: &scope.variables,
+        operation,
+        lock,
+        state_out,
+        purpose: LockedFor::Apply,
+    }
+}
+
+async fn plan_and_apply(session: &Session, order: &Order<'_>, auto_approve: bool) -> Outcome {
+    let mode = order.options.mode;
+    let mut operation = Operation::prepare(session, order).await?;
+    let (plan, diagnostics) = operation.plan(&order.options).await;
+    let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
+    show(session, &plan);
+    let plan = session.shell.warned(plan, &diagnostics)?;
+    if plan.is_applyable() && !auto_approve {
+        match ask_for_approval(mode, &operation.stop, session).await? {
+            Approval::Given => {}
+            Approval::Refused => {
+                let what = if mode == Mode::Destroy { "Destroy" } else { "Apply" };
+                session.shell.say(format_args!("{what} cancelled."));
+                return Ok(Status::Failed);
+            }
+        }
+    }
+    finish(session, &mut operation, &plan, order.operation.parallelism).await
+}
+
+/// A plan with errors is shown where there is anything to see.
+fn show(session: &Session, plan: &Plan) {
+    if !plan.errored || plan.has_changes() {
+        session.shell.print(&render_plan(plan, PlanNote::None, session.shell.render_options()));
+    }
+}
+
+async fn finish(session: &Session, operation: &mut Operation, plan: &Plan, parallelism: usize) -> Outcome {
+    let done = operation.apply(plan, parallelism, session).await?;
+    if done.status == Status::Success {
+        done.tell(plan.mode, session);
+    }
+    Ok(done.status)
+}
+
+async fn saved(session: &Session, path: &Path, arguments: &ApplyArguments) -> Outcome {
+    let planning = &arguments.planning;
+    let scope = &planning.scope;
+    if !scope.variables.is_empty() {
+        return Err(Failure::error(
+            "Variables are in the plan",
+            "A saved plan has the values of the variables that it was made with, so none can be given when it is \
+             applied. To change one, make a new plan.",
+        ));
+    }
+    let shapes_plan = planning.destroy || planning.refresh_only || !scope.refresh;
+    if shapes_plan || !scope.target.is_empty() || !scope.replace.is_empty() {
+        return Err(Failure::error(
+            "Options are in the plan",
+            "What a saved plan does was settled when it was made. Give -destroy, -refresh-only, -refresh=false, \
+             -target and -replace to `wardian plan` instead.",
+        ));
+    }
+    let parallelism = arguments.operation.parallelism;
+    let stop = interrupt::listen(&session.shell)?;
+    let saved = SavedPlan::read(path, session)?;
+    let configuration = saved.configuration.clone();
+    let mut file = state_access::open(
+        session,
+        &configuration,
+        &arguments.lock,
+        &arguments.state_out,
+        LockedFor::Apply,
+        &stop,
+    )
+    .await?;
+    let state = file.read()?;
+    saved.check_fresh(&state)?;
+    let plugins = session.plugins(&configuration, Some(&state), &saved.lock, parallelism)?;
+    let run = session.run(configuration, plugins);
+    let schemas = run.schemas(Some(&state)).await?;
+    let plan = saved.into_plan(path, &schemas)?;
+    schemas.close().await;
+    if plan.errored {
+        return Err(Failure::error(
+            "Saved plan cannot be applied",
+            "The plan was saved although an error ended the planning early. Make a new one.",
+        ));
+    }
+    let variables = plan.variables.clone();
+    let mut operation = Operation { run, file, state, variables, stop };
+    finish(session, &mut operation, &plan, parallelism).await
+}

@@ -1,0 +1,199 @@
+//! `wardian init`
+
+use std::path::Path;
+
+use wardian_config::Configuration;
+use wardian_install::installed::install;
+use wardian_install::lock_file::LOCK_FILE_NAME;
+use wardian_install::mirror::Platform;
+use wardian_install::package::{Origin, PluginArtifact};
+use wardian_install::selection::{
+    Chosen, LockChange, LockFilePolicy, Notice, Reason, Selection, SelectionError, SelectionOptions,
+    VersionPolicy, select,
+};
+use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_plugin::address::ProviderAddress;
+use wardian_sandbox::LoadEvent;
+use wardian_state::State;
+
+use crate::arguments::InitArguments;
+use crate::failure::{Failure, Outcome, Status, sentence};
+use crate::plugins::native_is_not_available;
+use crate::session::Session;
+use crate::shell::Paint;
+use crate::state_access;
+
+/// Chooses, installs, locks and compiles plugins.
+pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome {
+    let shell = &session.shell;
+    let configuration = session.configuration()?;
+    if configuration.files().next().is_none() {
+        shell.say(format_args!(
+            "{}\n\nThere are no .tf files here. Write some, and run `wardian init` again.",
+            shell.paint(Paint::Bold, "Nothing to initialize: the directory has no configuration.")
+        ));
+        return Ok(Status::Success);
+    }
+    shell.say(shell.paint(Paint::Bold, "Initializing the backend..."));
+    let look = state_access::look(session, Some(&configuration), None)?;
+    if !configuration.root().module.module_calls.is_empty() {
+        shell.say(shell.paint(Paint::Bold, "Initializing modules..."));
+        tell_modules(session, &configuration);
+    }
+    shell.say(shell.paint(Paint::Bold, "Initializing provider plugins..."));
+    let selection = choose(session, &configuration, &look.state, arguments)?;
+    tell_built_in(session, &configuration);
+    refuse_native(&selection)?;
+    for (address, chosen) in &selection.chosen {
+        install(chosen, &session.data_directory(), &Platform::current()).map_err(|error| {
+            Failure::error("Plugin cannot be installed", format!("{}.", sentence(&error.to_string())))
+        })?;
+        shell.say(format_args!("- {}", described(address, chosen)));
+    }
+    tell_notices(session, &selection.notices);
+    save_lock(session, &selection)?;
+    compile(session, &configuration, &look.state, &selection).await?;
+    shell
+        .say(format_args!("\n{}", shell.paint(Paint::Success, "Wardian has been successfully initialized!")));
+    if !session.environment.in_automation() {
+        shell.say(
+            "\nNext, see what would be created or changed with `wardian plan`.\n\nWhenever you change module calls, \
+             providers or their versions, run `wardian init`\nagain. Other commands say so where it is needed.",
+        );
+    }
+    Ok(Status::Success)
+}
+
+/// The chosen plugins. Nothing was written yet.
+fn choose(
+    session: &Session,
+    configuration: &Configuration,
+    state: &State,
+    arguments: &InitArguments,
+) -> Outcome<Selection> {
+    let requirements = session.requirements(configuration, Some(state));
+    let lock = session.lock_file()?;
+    let sources = session.sources()?;
+    let options = SelectionOptions {
+        versions: if arguments.upgrade { VersionPolicy::Upgrade } else { VersionPolicy::KeepLocked },
+        lock_file: if arguments.lockfile.is_some() {
+            LockFilePolicy::ReadOnly
+        } else {
+            LockFilePolicy::Update
+        },
+    };
+    select(&requirements, &lock, &sources, &session.data_directory(), options).map_err(|errors| {
+        let diagnostics = errors.iter().map(|error: &SelectionError| {
+            Diagnostic::error(
+                error.summary(),
+                format!("{}.", sentence(error.to_string().trim_end_matches('.'))),
+            )
+        });
+        Diagnostics::from_iter(diagnostics).into()
+    })
+}
+
+fn refuse_native(selection: &Selection) -> Outcome<()> {
+    let mut diagnostics = Diagnostics::new();
+    for (address, chosen) in &selection.chosen {
+        if matches!(chosen.artifact, PluginArtifact::Native(_)) {
+            diagnostics.error("Native plugin", native_is_not_available(address));
+        }
+    }
+    Ok(diagnostics.into_result(())?)
+}
+
+/// `hashicorp/random v3.7.2, the newest that meets ~> 3.7 (embedded component)`
+fn described(address: &ProviderAddress, chosen: &Chosen) -> String {
+    let reason = match chosen.reason {
+        Reason::Locked => "as locked",
+        Reason::NewestMatching => "the newest that the configuration allows",
+        Reason::Newest => "the newest there is",
+    };
+    let origin = match chosen.artifact.origin() {
+        Origin::Embedded => "embedded component".to_owned(),
+        Origin::Mirror(location) => format!("component from {}", location.path().display()),
+        Origin::Installed(path) => format!("component installed before, in {}", path.display()),
+        Origin::DevelopmentOverride(path) => format!("component under development, in {}", path.display()),
+    };
+    format!("{} v{}, {reason} ({origin})", address.for_display(), chosen.version)
+}
+
+fn tell_modules(session: &Session, configuration: &Configuration) {
+    for node in configuration.modules().filter(|node| !node.path.is_root()) {
+        session.shell.say(format_args!(
+            "- {} in {}",
+            node.path.names().iter().map(|name| name.as_str()).collect::<Vec<_>>().join("."),
+            node.module.directory.display()
+        ));
+    }
+}
+
+fn tell_built_in(session: &Session, configuration: &Configuration) {
+    for address in configuration.provider_requirements().into_keys().filter(ProviderAddress::is_built_in) {
+        session.shell.say(format_args!("- {address} is built in"));
+    }
+}
+
+fn tell_notices(session: &Session, notices: &[Notice]) {
+    for notice in notices {
+        match notice {
+            Notice::OverrideInEffect { .. } | Notice::OverriddenNotSelected { .. } => {
+                let detail = format!("{}.", sentence(&notice.to_string()));
+                let warning = Diagnostic::warning("Provider development override", detail);
+                session.shell.diagnostics(&warning.into());
+            }
+            Notice::EmbeddedHashAdded { .. } | Notice::HashNotRecorded { .. } => {
+                session.shell.say(format_args!("  Note: {notice}."));
+            }
+        }
+    }
+}
+
+fn save_lock(session: &Session, selection: &Selection) -> Outcome<()> {
+    if selection.lock_change == LockChange::Unchanged {
+        return Ok(());
+    }
+    selection.lock.save(Path::new(LOCK_FILE_NAME)).map_err(|error| {
+        Failure::error("Lock file cannot be written", format!("{}.", sentence(&error.to_string())))
+    })?;
+    let text = if selection.lock_change == LockChange::Created {
+        "\nThe choices are recorded in the lock file .terraform.lock.hcl. Keep it under version\ncontrol, so that \
+         everybody gets the same plugins."
+    } else {
+        "\nThe lock file .terraform.lock.hcl has changed. Review the change and keep it under\nversion control."
+    };
+    session.shell.say(text);
+    Ok(())
+}
+
+/// Loads every plugin once: one that cannot be run is found now, and what is
+/// compiled is kept, so that the next command starts at once.
+async fn compile(
+    session: &Session,
+    configuration: &Configuration,
+    state: &State,
+    selection: &Selection,
+) -> Outcome<()> {
+    let plugins = session.plugins(configuration, Some(state), &selection.lock, 1)?;
+    if let Some(problem) = plugins.cache_problem() {
+        let detail = format!(
+            "Compiled plugins cannot be kept, so that every command compiles them anew, which takes seconds: {problem}."
+        );
+        session.shell.diagnostics(&Diagnostic::warning("No cache of compiled plugins", detail).into());
+    }
+    let shell = session.shell.clone();
+    let told = plugins.load_all(move |_, event| match event {
+        LoadEvent::Compiling { plugin, bytes } => {
+            shell.say(format_args!("- Compiling {plugin} ({} KiB)...", bytes.div_ceil(1024)));
+        }
+        LoadEvent::Compiled { plugin, took } => {
+            shell.say(format_args!("- Compiled {plugin} in {:.1} s", took.as_secs_f64()));
+        }
+    });
+    told.await.map_err(|problems| {
+        let diagnostics =
+            problems.into_iter().map(|problem| Diagnostic::error(problem.summary, problem.detail));
+        Failure::Diagnostics(diagnostics.collect())
+    })
+}

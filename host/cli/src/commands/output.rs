@@ -1,0 +1,70 @@
+//! `wardian output`
+
+use wardian_lang::{Diagnostic, closest};
+use wardian_value::{Value, View};
+
+use crate::arguments::OutputArguments;
+use crate::failure::{Failure, Outcome, Status};
+use crate::render::json::{output_json, outputs_json};
+use crate::render::value::{render_outputs, render_value};
+use crate::session::Session;
+use crate::state_access;
+
+/// Shows outputs as the state has them.
+pub(crate) fn run(session: &Session, arguments: &OutputArguments) -> Outcome {
+    let configuration = session.configuration()?;
+    let look = state_access::look(session, Some(&configuration), arguments.state.as_deref())?;
+    let outputs = &look.state.outputs;
+    if outputs.is_empty() && !(arguments.json && arguments.name.is_none()) {
+        let detail = "The state has no outputs. Either the configuration declares none, or it was not applied since it \
+                      does: `wardian apply` brings them into the state.";
+        session.shell.diagnostics(&Diagnostic::warning("No outputs found", detail).into());
+        return Ok(Status::Success);
+    }
+    let Some(name) = &arguments.name else {
+        if arguments.json {
+            session.shell.say(outputs_json(outputs));
+        } else {
+            session.shell.print(&render_outputs(outputs));
+        }
+        return Ok(Status::Success);
+    };
+    let Some(output) = outputs.get(name.as_str()) else {
+        let meant = closest(name, outputs.keys().map(|name| name.as_str()))
+            .map_or(String::new(), |near| format!(" Did you mean \"{near}\"?"));
+        return Err(Failure::error(
+            format!("Output \"{name}\" not found"),
+            format!(
+                "The state has no output of that name.{meant} An output that is new in the configuration is there \
+                 after the next `wardian apply`."
+            ),
+        ));
+    };
+    if arguments.json {
+        session.shell.say(output_json(&output.value));
+    } else if arguments.raw {
+        session.shell.print(&raw(name, &output.value)?);
+    } else {
+        session.shell.say(render_value(&output.value, 0));
+    }
+    Ok(Status::Success)
+}
+
+fn raw(name: &str, value: &Value) -> Outcome<String> {
+    match value.view() {
+        View::String(text) => Ok(text.to_string()),
+        View::Number(number) => Ok(number.to_string()),
+        View::Bool(truth) => Ok(truth.to_string()),
+        View::Null => Err(Failure::error(
+            "Unsupported value for -raw",
+            format!("The output \"{name}\" is null, which has no text. Use -json."),
+        )),
+        _ => Err(Failure::error(
+            "Unsupported value for -raw",
+            format!(
+                "-raw prints strings, numbers and bools, and the output \"{name}\" is {}. Use -json.",
+                value.ty().friendly_name()
+            ),
+        )),
+    }
+}

@@ -1,0 +1,132 @@
+//! `wardian show`
+
+use std::fs;
+use std::path::Path;
+
+use wardian_engine::{Schemas, decode_stored};
+use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_state::{Object, State, decode_state};
+
+use crate::arguments::ShowArguments;
+use crate::compatibility::TERRAFORM_VERSION;
+use crate::failure::{Failure, Outcome, Status};
+use crate::render::json::state_json;
+use crate::render::plan::{PlanNote, render_plan};
+use crate::render::state::{StateObject, render_state};
+use crate::saved_plan::{self, SavedPlan};
+use crate::session::Session;
+use crate::state_access;
+
+/// Shows the state, or what is in a file.
+pub(crate) async fn run(session: &Session, arguments: &ShowArguments) -> Outcome {
+    let Some(path) = &arguments.file else {
+        let configuration = session.configuration()?;
+        let look = state_access::look(session, Some(&configuration), None)?;
+        return state(session, look.exists.then_some(&*look.state), arguments.json).await;
+    };
+    let bytes = fs::read(path).map_err(|error| unreadable(path, &error.to_string()))?;
+    if saved_plan::is_plan(&bytes) {
+        if arguments.json {
+            return Err(Failure::not_yet("A plan as JSON", "Leave out -json to see it as text."));
+        }
+        return plan(session, path, &bytes).await;
+    }
+    let decoded = decode_state(&bytes)
+        .map_err(|problem| unreadable(path, &format!("it is no saved plan, and as a state: {problem}")))?;
+    state(session, decoded.as_ref(), arguments.json).await
+}
+
+async fn plan(session: &Session, path: &Path, bytes: &[u8]) -> Outcome {
+    let saved = SavedPlan::decode(path, bytes, session)?;
+    let state = saved.previous_state().clone();
+    let plugins = session.plugins(&saved.configuration, Some(&state), &saved.lock, 1)?;
+    let schemas = session.run(saved.configuration.clone(), plugins).schemas(Some(&state)).await?;
+    let plan = saved.into_plan(path, &schemas)?;
+    session.shell.print(&render_plan(&plan, PlanNote::None, session.shell.render_options()));
+    Ok(Status::Success)
+}
+
+async fn state(session: &Session, state: Option<&State>, as_json: bool) -> Outcome {
+    let Some(state) = state else {
+        session.shell.say(if as_json { "{\"format_version\":\"1.0\"}" } else { "No state." });
+        return Ok(Status::Success);
+    };
+    let schemas = if state.resources().len() > 0 { Some(schemas(session, state).await?) } else { None };
+    let mut objects = Vec::new();
+    for (address, provider, instance) in state.instances() {
+        let Some(schemas) = &schemas else { break };
+        if let Some(object) = &instance.current {
+            objects.push(state_object(address.clone(), None, provider, object, schemas)?);
+        }
+        for (key, object) in &instance.deposed {
+            objects.push(state_object(address.clone(), Some(key.as_str()), provider, object, schemas)?);
+        }
+    }
+    if as_json {
+        let checks = state.check_results.as_deref();
+        session.shell.say(state_json(TERRAFORM_VERSION, objects, &state.outputs, checks));
+    } else if objects.is_empty() && state.outputs.is_empty() {
+        session.shell.say("The state file is empty. No resources are represented.");
+    } else {
+        session.shell.print(&render_state(objects, &state.outputs, session.shell.render_options()));
+    }
+    Ok(Status::Success)
+}
+
+/// The schemas of all that is in a state.
+///
+/// # Errors
+/// Where a plugin is not installed or does not tell.
+pub(super) async fn schemas(session: &Session, state: &State) -> Outcome<Schemas> {
+    let configuration = session.configuration()?;
+    let lock = session.lock_file()?;
+    let plugins = session.plugins(&configuration, Some(state), &lock, 1)?;
+    Ok(session.run(configuration, plugins).schemas(Some(state)).await?)
+}
+
+/// A stored object with what is needed to show it.
+///
+/// # Errors
+/// Where its provider has no such type, or has another schema of it by now.
+pub(super) fn state_object<'a>(
+    address: ResourceInstanceAddress,
+    deposed: Option<&'a str>,
+    provider: &'a ProviderConfigAddress,
+    object: &'a Object,
+    schemas: &'a Schemas,
+) -> Outcome<StateObject<'a>> {
+    let schema = schemas.resource(&provider.provider, address.mode(), address.type_name());
+    let Some(schema) = schema else {
+        return Err(Failure::error(
+            "Unknown resource type",
+            format!(
+                "The provider {} has no resource type \"{}\", so {address} cannot be shown.",
+                provider.provider.for_display(),
+                address.type_name()
+            ),
+        ));
+    };
+    let Some(value) = decode_stored(object, schema) else {
+        return Err(Failure::error(
+            "Object of another schema",
+            format!(
+                "{address} was stored by another version of its provider and cannot be shown as it is. `wardian \
+                 refresh` brings it up to date."
+            ),
+        ));
+    };
+    Ok(StateObject {
+        address,
+        deposed,
+        provider,
+        schema,
+        schema_version: object.schema_version,
+        value,
+        tainted: object.is_tainted(),
+        dependencies: &object.dependencies,
+    })
+}
+
+fn unreadable(path: &Path, problem: &str) -> Failure {
+    Failure::error("File cannot be shown", format!("{}: {problem}.", path.display()))
+}

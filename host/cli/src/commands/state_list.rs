@@ -1,0 +1,71 @@
+//! `wardian state list`
+
+use std::path::Path;
+
+use wardian_engine::Target;
+use wardian_state::{Attributes, Instance};
+
+use crate::arguments::StateListArguments;
+use crate::failure::{Failure, Outcome, Status};
+use crate::session::Session;
+use crate::state_access::{self, Look};
+
+/// Lists instances, one a line.
+pub(crate) fn run(session: &Session, arguments: &StateListArguments) -> Outcome {
+    let look = existing_state(session, arguments.state.as_deref())?;
+    for target in &arguments.addresses {
+        if !look.state.instances().any(|(address, _, _)| target.includes(&address)) {
+            return Err(Failure::error(
+                "Not in the state",
+                format!(
+                    "The state has no {target}. What is new in the configuration is there after the next `wardian \
+                     apply`."
+                ),
+            ));
+        }
+    }
+    let is_wanted = |targets: &[Target], address: &_| {
+        targets.is_empty() || targets.iter().any(|target| target.includes(address))
+    };
+    let mut text = String::new();
+    for (address, _, instance) in look.state.instances() {
+        let has_id = arguments.id.as_deref().is_none_or(|id| has_id(instance, id));
+        if instance.current.is_some() && has_id && is_wanted(&arguments.addresses, &address) {
+            text.push_str(&format!("{address}\n"));
+        }
+    }
+    session.shell.print(&text);
+    Ok(Status::Success)
+}
+
+/// The state, which has to be there.
+///
+/// # Errors
+/// Where it is not.
+pub(super) fn existing_state(session: &Session, named: Option<&Path>) -> Outcome<Look> {
+    let configuration = session.configuration()?;
+    let look = state_access::look(session, Some(&configuration), named)?;
+    if look.exists {
+        return Ok(look);
+    }
+    Err(Failure::error(
+        "No state file was found",
+        format!(
+            "There is no {} here. The commands on states need one: run them where `wardian apply` was run, or name \
+             the file with -state.",
+            look.path.display()
+        ),
+    ))
+}
+
+fn has_id(instance: &Instance, wanted: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct WithId {
+        id: Option<serde_json::Value>,
+    }
+    instance.current.as_ref().is_some_and(|object| match &object.attributes {
+        Attributes::Json(text) => serde_json::from_str::<WithId>(text)
+            .is_ok_and(|object| object.id.is_some_and(|id| id.as_str() == Some(wanted))),
+        Attributes::Flat(attributes) => attributes.get("id").is_some_and(|id| id == wanted),
+    })
+}

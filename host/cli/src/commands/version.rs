@@ -1,0 +1,54 @@
+//! `wardian version`
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
+use wardian_install::mirror::Platform;
+
+use crate::arguments::VersionArguments;
+use crate::compatibility::{TERRAFORM_VERSION, VERSION};
+use crate::failure::{Failure, Outcome, Status};
+use crate::session::Session;
+
+/// `version -json`: Terraform's members, and one of our own at the end.
+#[derive(Serialize)]
+struct Report {
+    terraform_version: &'static str,
+    platform: String,
+    provider_selections: BTreeMap<String, String>,
+    terraform_outdated: bool,
+    wardian_version: &'static str,
+}
+
+/// Shows versions.
+pub(crate) fn run(session: &Session, arguments: &VersionArguments) -> Outcome {
+    let platform = Platform::current().as_str().to_owned();
+    // A lock file that cannot be read is for other commands to complain about.
+    let lock = LockFile::load(Path::new(LOCK_FILE_NAME)).map(|loaded| loaded.lock).unwrap_or_default();
+    let selections: BTreeMap<String, String> = lock
+        .providers
+        .iter()
+        .map(|(address, entry)| (address.to_string(), entry.version.to_string()))
+        .collect();
+    if arguments.json {
+        let report = Report {
+            terraform_version: TERRAFORM_VERSION,
+            platform,
+            provider_selections: selections,
+            terraform_outdated: false,
+            wardian_version: VERSION,
+        };
+        let text = serde_json::to_string_pretty(&report)
+            .map_err(|error| Failure::error("JSON cannot be written", error.to_string()))?;
+        session.shell.say(text);
+        return Ok(Status::Success);
+    }
+    session.shell.say(format_args!("Wardian v{VERSION}"));
+    session.shell.say(format_args!("on {platform}, compatible with Terraform v{TERRAFORM_VERSION}"));
+    for (address, version) in selections {
+        session.shell.say(format_args!("+ provider {address} v{version}"));
+    }
+    Ok(Status::Success)
+}

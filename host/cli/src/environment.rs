@@ -1,0 +1,239 @@
+//! Every environment variable that the program looks at, and no other place
+//! looks at any.
+//!
+//! The variables are read once, at the start: what a run does cannot depend on
+//! when it looks.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A variable and what it is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Variable {
+    pub(crate) name: &'static str,
+    pub(crate) purpose: &'static str,
+}
+
+macro_rules! variables {
+    ($($constant:ident = $name:literal: $purpose:literal;)*) => {
+        $(const $constant: &str = $name;)*
+
+        /// All of them, in the order in which they are explained.
+        pub(crate) const VARIABLES: &[Variable] =
+            &[$(Variable { name: $name, purpose: $purpose }),*];
+    };
+}
+
+variables! {
+    ROOT_VARIABLE = "TF_VAR_": "TF_VAR_name gives the root module's variable `name` a value";
+    ARGUMENTS = "TF_CLI_ARGS": "further arguments of every command";
+    COMMAND_ARGUMENTS = "TF_CLI_ARGS_": "TF_CLI_ARGS_plan: further arguments of `plan` (spaces and dashes become `_`)";
+    DATA_DIRECTORY = "TF_DATA_DIR": "the directory used instead of .terraform";
+    INPUT = "TF_INPUT": "`0` or `false`: never ask for values of variables";
+    IN_AUTOMATION = "TF_IN_AUTOMATION": "not empty: leave out what to type next";
+    WORKSPACE = "TF_WORKSPACE": "the workspace; only `default` for now";
+    CLI_CONFIG_FILE = "TF_CLI_CONFIG_FILE": "the CLI configuration file used instead of ~/.terraformrc";
+    LOG = "WARDIAN_LOG": "what is logged to standard error: trace, debug, info, warn, error, or filters as `wardian_engine=debug`";
+    TERRAFORM_LOG = "TF_LOG": "the same, where WARDIAN_LOG is not set; JSON means trace as JSON";
+    LOG_PATH = "TF_LOG_PATH": "a file that log lines are appended to, instead of standard error";
+    NO_COLOR = "NO_COLOR": "not empty: no colour";
+    TERMINAL = "TERM": "`dumb`: no colour";
+    COLUMNS = "COLUMNS": "the width that text is wrapped to where no terminal says";
+    CACHE_DIRECTORY = "WARDIAN_CACHE_DIR": "where compiled plugins are kept";
+    CACHE_HOME = "XDG_CACHE_HOME": "the parent of that, instead of ~/.cache";
+    DATA_HOME = "XDG_DATA_HOME": "where the key to compiled plugins and a mirror of plugins are, instead of ~/.local/share";
+    DATA_DIRECTORIES = "XDG_DATA_DIRS": "where further mirrors of plugins are, instead of /usr/local/share:/usr/share";
+    HOME = "HOME": "the home directory";
+    USER = "USER": "who holds a lock on a state";
+    LOGIN = "LOGNAME": "the same, where USER is not set";
+}
+
+/// The environment as it was at the start.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Environment {
+    variables: BTreeMap<String, String>,
+}
+
+impl Environment {
+    /// The process's own. Variables that are not UTF-8 are passed over.
+    pub(crate) fn of_process() -> Self {
+        std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect()
+    }
+
+    /// Any variable, for settings whose text may mention one.
+    pub(crate) fn get(&self, name: &str) -> Option<String> {
+        self.variables.get(name).cloned()
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    fn path(&self, name: &str) -> Option<PathBuf> {
+        self.text(name).map(PathBuf::from)
+    }
+
+    /// `TF_VAR_name` as names and texts.
+    pub(crate) fn root_variables(&self) -> Vec<(String, String)> {
+        self.variables
+            .iter()
+            .filter_map(|(name, value)| Some((name.strip_prefix(ROOT_VARIABLE)?.to_owned(), value.clone())))
+            .collect()
+    }
+
+    /// Further arguments of a command, which is named with its parents: those of
+    /// the command, then those of all. Returned with the variable's name.
+    pub(crate) fn arguments(&self, command: &str) -> Vec<(String, &str)> {
+        let own = format!("{COMMAND_ARGUMENTS}{}", command.replace([' ', '-'], "_"));
+        [own, ARGUMENTS.to_owned()]
+            .into_iter()
+            .filter_map(|name| self.text(&name).map(|text| (name.clone(), text)))
+            .collect()
+    }
+
+    /// Where plugins and other data of a configuration are.
+    pub(crate) fn data_directory(&self) -> PathBuf {
+        self.path(DATA_DIRECTORY).unwrap_or_else(|| PathBuf::from(".terraform"))
+    }
+
+    /// Whether values may be asked for.
+    pub(crate) fn may_ask(&self) -> bool {
+        !matches!(self.text(INPUT), Some("0" | "false" | "FALSE" | "False" | "f" | "F"))
+    }
+
+    /// Whether a machine reads along.
+    pub(crate) fn in_automation(&self) -> bool {
+        self.text(IN_AUTOMATION).is_some()
+    }
+
+    /// The workspace, where one is asked for.
+    pub(crate) fn workspace(&self) -> Option<&str> {
+        self.text(WORKSPACE)
+    }
+
+    /// The CLI configuration file that is asked for.
+    pub(crate) fn cli_config_file(&self) -> Option<PathBuf> {
+        self.path(CLI_CONFIG_FILE)
+    }
+
+    /// What to log.
+    pub(crate) fn log(&self) -> Option<&str> {
+        self.text(LOG).or_else(|| self.text(TERRAFORM_LOG))
+    }
+
+    /// Where to log to.
+    pub(crate) fn log_path(&self) -> Option<PathBuf> {
+        self.path(LOG_PATH)
+    }
+
+    /// Whether colour is welcome on a terminal.
+    pub(crate) fn wants_color(&self) -> bool {
+        self.text(NO_COLOR).is_none() && self.text(TERMINAL) != Some("dumb")
+    }
+
+    /// How wide to write where no terminal says.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        self.text(COLUMNS)?.parse().ok().filter(|columns| *columns > 20)
+    }
+
+    /// The home directory.
+    pub(crate) fn home(&self) -> Option<PathBuf> {
+        self.path(HOME).or_else(std::env::home_dir)
+    }
+
+    /// Where compiled plugins are kept; nowhere without a home.
+    pub(crate) fn cache_directory(&self) -> Option<PathBuf> {
+        self.path(CACHE_DIRECTORY).or_else(|| {
+            let caches = self.absolute(CACHE_HOME).or_else(|| Some(self.home()?.join(".cache")))?;
+            Some(caches.join("wardian"))
+        })
+    }
+
+    /// Where what must not be lost or read by others is kept.
+    pub(crate) fn private_directory(&self) -> Option<PathBuf> {
+        Some(self.data_home()?.join("wardian"))
+    }
+
+    /// `terraform/plugins` of the data directories: the person's, then the
+    /// machine's.
+    pub(crate) fn plugin_directories(&self) -> Vec<PathBuf> {
+        let machine = self.text(DATA_DIRECTORIES).unwrap_or("/usr/local/share:/usr/share");
+        let machine = machine.split(':').map(PathBuf::from).filter(|path| path.is_absolute());
+        self.data_home().into_iter().chain(machine).map(|path| path.join("terraform/plugins")).collect()
+    }
+
+    /// Who is at work: a name for other people.
+    pub(crate) fn user(&self) -> &str {
+        self.text(USER).or_else(|| self.text(LOGIN)).unwrap_or("unknown")
+    }
+
+    fn data_home(&self) -> Option<PathBuf> {
+        self.absolute(DATA_HOME).or_else(|| Some(self.home()?.join(".local/share")))
+    }
+
+    /// The specification of these directories says to ignore relative ones.
+    fn absolute(&self, name: &str) -> Option<PathBuf> {
+        self.path(name).filter(|path: &PathBuf| Path::is_absolute(path))
+    }
+}
+
+impl FromIterator<(String, String)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(variables: I) -> Self {
+        Self { variables: variables.into_iter().collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(variables: &[(&str, &str)]) -> Environment {
+        variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn root_variables_lose_their_prefix() {
+        let environment = environment(&[("TF_VAR_a", "1"), ("TF_VAR_b_c", ""), ("TF_VARIABLE", "2")]);
+        let expected = [("a".to_owned(), "1".to_owned()), ("b_c".to_owned(), String::new())];
+        assert_eq!(environment.root_variables(), expected);
+    }
+
+    #[test]
+    fn arguments_of_the_command_come_before_those_of_all() {
+        let environment = environment(&[("TF_CLI_ARGS", "-no-color"), ("TF_CLI_ARGS_state_list", "-id=x")]);
+        let texts = |command| -> Vec<&str> {
+            environment.arguments(command).into_iter().map(|(_, text)| text).collect()
+        };
+        assert_eq!(texts("state list"), ["-id=x", "-no-color"]);
+        assert_eq!(texts("plan"), ["-no-color"]);
+    }
+
+    #[test]
+    fn directories_follow_the_home() {
+        let with_home = environment(&[("HOME", "/h")]);
+        assert_eq!(with_home.cache_directory(), Some("/h/.cache/wardian".into()));
+        assert_eq!(with_home.private_directory(), Some("/h/.local/share/wardian".into()));
+        let elsewhere =
+            environment(&[("HOME", "/h"), ("XDG_CACHE_HOME", "relative"), ("WARDIAN_CACHE_DIR", "/c")]);
+        assert_eq!(elsewhere.cache_directory(), Some("/c".into()));
+        assert_eq!(
+            with_home.plugin_directories(),
+            [
+                PathBuf::from("/h/.local/share/terraform/plugins"),
+                "/usr/local/share/terraform/plugins".into(),
+                "/usr/share/terraform/plugins".into()
+            ]
+        );
+    }
+
+    #[test]
+    fn every_variable_is_explained_once() {
+        let mut names: Vec<&str> = VARIABLES.iter().map(|variable| variable.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), VARIABLES.len());
+        assert!(VARIABLES.iter().all(|variable| !variable.purpose.is_empty()));
+    }
+}

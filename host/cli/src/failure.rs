@@ -1,0 +1,142 @@
+//! The one error of this crate: what it is, what to say and which exit code.
+
+use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_state::{LockError, StateError};
+
+/// How a command that did its work ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// All is well.
+    Success,
+    /// It is not, and that was said already.
+    Failed,
+    /// A plan with changes, where the person wanted to be told so.
+    Changes,
+    /// No command was given.
+    NothingAsked,
+}
+
+impl Status {
+    /// What the shell gets.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failed => 1,
+            Self::Changes => 2,
+            Self::NothingAsked => 127,
+        }
+    }
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line cannot be understood.
+    Usage(Usage),
+    /// Anything else, warnings that belong to it included.
+    Diagnostics(Diagnostics),
+}
+
+/// What is wrong with a command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Usage {
+    /// What, in a few words.
+    pub(crate) summary: String,
+    /// Why, and what would be right.
+    pub(crate) detail: String,
+    /// The command whose help says more; empty for the program's own.
+    pub(crate) command: String,
+}
+
+/// What every command returns.
+pub(crate) type Outcome<T = Status> = Result<T, Failure>;
+
+impl Failure {
+    /// An error without a place.
+    pub(crate) fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
+        Diagnostic::error(summary, detail).into()
+    }
+
+    /// Something that a later version will do.
+    pub(crate) fn not_yet(what: &str, instead: &str) -> Self {
+        let instead = if instead.is_empty() { String::new() } else { format!(" {instead}") };
+        Self::error("Not available yet", format!("{what} is not available yet.{instead}"))
+    }
+
+    /// Somebody asked for the end before anything was done.
+    pub(crate) fn interrupted() -> Self {
+        Self::error("Interrupted", "The command was interrupted before it changed anything.")
+    }
+}
+
+impl From<Diagnostics> for Failure {
+    fn from(diagnostics: Diagnostics) -> Self {
+        Self::Diagnostics(diagnostics)
+    }
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Diagnostics(diagnostic.into())
+    }
+}
+
+impl From<Usage> for Failure {
+    fn from(usage: Usage) -> Self {
+        Self::Usage(usage)
+    }
+}
+
+impl From<StateError> for Failure {
+    fn from(error: StateError) -> Self {
+        state_diagnostic(&error).into()
+    }
+}
+
+/// A state file's problem as a diagnostic.
+pub(crate) fn state_diagnostic(error: &StateError) -> Diagnostic {
+    let hint = error.hint().map_or(String::new(), |hint| format!("\n\n{}.", sentence(hint)));
+    Diagnostic::error(
+        "State file cannot be used",
+        format!("{}: {}.{hint}", error.path.display(), error.problem),
+    )
+}
+
+impl From<LockError> for Failure {
+    fn from(error: LockError) -> Self {
+        let LockError::Held { path, holder } = &error else {
+            return Self::error(
+                "Error acquiring the state lock",
+                format!("{}.", sentence(&error.to_string())),
+            );
+        };
+        let info = match holder {
+            None => "The holder left no note about itself.".to_owned(),
+            Some(info) => format!(
+                "Lock Info:\n  ID:        {}\n  Path:      {}\n  Operation: {}\n  Who:       {}\n  Version:   {}\n  Created:   {}\n  Info:      {}",
+                info.id, info.path, info.operation, info.who, info.version, info.created, info.info
+            ),
+        };
+        let who = match holder {
+            Some(info) if !info.who.is_empty() => format!("by {} since {}", info.who, info.created),
+            _ => "by another process".to_owned(),
+        };
+        Self::error(
+            "Error acquiring the state lock",
+            format!(
+                "The state {} is locked {who}. Nothing was read or changed. Wait until that process is done, or \
+                 let this command wait with -lock-timeout=5m.\n\n{info}",
+                path.display()
+            ),
+        )
+    }
+}
+
+/// With a capital at the start.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    match characters.next() {
+        Some(first) => first.to_uppercase().chain(characters).collect(),
+        None => String::new(),
+    }
+}

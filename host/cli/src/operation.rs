@@ -1,0 +1,242 @@
+//! What `plan`, `apply`, `destroy` and `refresh` have in common: a configuration,
+//! variables, a locked state and a run over them; and how a run ends.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use wardian_config::Configuration;
+use wardian_engine::{Applied, ChangeCounts, Mode, Plan, PlanOptions, Run, StopSignal};
+use wardian_lang::Diagnostics;
+use wardian_state::{State, StateFile};
+use wardian_value::{Str, Value};
+
+use crate::arguments::{
+    LockArguments, OperationArguments, PlanningArguments, ScopeArguments, StateOutArguments,
+    VariableArguments,
+};
+use crate::failure::{Failure, Outcome, Status, state_diagnostic};
+use crate::interrupt;
+use crate::render::value::render_outputs;
+use crate::session::Session;
+use crate::shell::Paint;
+use crate::state_access::{self, LockedFor, Recorder};
+use crate::variables::{self, Asking};
+
+/// What a person asks of an operation, from whichever command.
+pub(crate) struct Order<'a> {
+    /// What kind of plan.
+    pub(crate) options: PlanOptions,
+    /// Values of variables.
+    pub(crate) variables: &'a VariableArguments,
+    /// How it is carried out.
+    pub(crate) operation: OperationArguments,
+    /// Which state, and its lock.
+    pub(crate) lock: &'a LockArguments,
+    /// Where a changed state goes.
+    pub(crate) state_out: &'a StateOutArguments,
+    /// What the lock is held for.
+    pub(crate) purpose: LockedFor,
+}
+
+/// All that an operation works on. The state is locked while this lives.
+pub(crate) struct Operation {
+    /// The run.
+    pub(crate) run: Run,
+    /// The state's file.
+    pub(crate) file: StateFile,
+    /// The state as it was found.
+    pub(crate) state: Arc<State>,
+    /// Values of the root module's variables.
+    pub(crate) variables: BTreeMap<Str, Value>,
+    /// Somebody wants it to end.
+    pub(crate) stop: StopSignal,
+}
+
+/// The options of a plan in a mode.
+pub(crate) fn plan_options(mode: Mode, scope: &ScopeArguments, operation: OperationArguments) -> PlanOptions {
+    PlanOptions {
+        mode,
+        refresh: scope.refresh,
+        targets: scope.target.clone(),
+        replace: scope.replace.clone(),
+        parallelism: operation.parallelism,
+    }
+}
+
+/// The mode that options ask for.
+pub(crate) fn mode(planning: &PlanningArguments) -> Mode {
+    match (planning.destroy, planning.refresh_only) {
+        (true, _) => Mode::Destroy,
+        (_, true) => Mode::RefreshOnly,
+        _ => Mode::Normal,
+    }
+}
+
+impl Operation {
+    /// Loads and locks everything.
+    ///
+    /// # Errors
+    /// Whatever stands in the way; nothing was changed then.
+    pub(crate) async fn prepare(session: &Session, order: &Order<'_>) -> Outcome<Self> {
+        let stop = interrupt::listen(&session.shell)?;
+        let configuration = match order.options.mode {
+            Mode::Destroy => session.configuration()?,
+            Mode::Normal | Mode::RefreshOnly => session.configuration_with_files()?,
+        };
+        let asking = if order.operation.input { Asking::Allowed } else { Asking::Forbidden };
+        let (module, shell) = (&configuration.root().module, &session.shell);
+        let variables =
+            variables::collect(module, order.variables, asking, &session.environment, shell, &stop).await?;
+        let mut file =
+            state_access::open(session, &configuration, order.lock, order.state_out, order.purpose, &stop)
+                .await?;
+        let state = file.read()?;
+        let lock = session.lock_file()?;
+        let plugins = session.plugins(&configuration, Some(&state), &lock, order.operation.parallelism)?;
+        Ok(Self { run: session.run(configuration, plugins), file, state, variables, stop })
+    }
+
+    /// Plans. The plan is there after errors too, for what could be planned.
+    pub(crate) async fn plan(&self, options: &PlanOptions) -> (Option<Plan>, Diagnostics) {
+        self.run.plan((*self.state).clone(), self.variables.clone(), options, self.stop.clone()).await
+    }
+
+    /// Carries out a plan and saves the state, whatever came of it.
+    ///
+    /// # Errors
+    /// Where nothing was begun.
+    pub(crate) async fn apply(
+        &mut self,
+        plan: &Plan,
+        parallelism: usize,
+        session: &Session,
+    ) -> Outcome<Done> {
+        let mut recorder = Recorder::begin(&mut self.file)?;
+        let applied = self.run.apply(plan, &mut recorder, parallelism, self.stop.clone()).await;
+        let Applied { state, counts, mut diagnostics, stopped } = applied;
+        let state = match self.file.finish(recorder.into_journal(), &state) {
+            Ok(saved) => saved,
+            Err(error) => {
+                diagnostics.push(state_diagnostic(&error));
+                keep_elsewhere(&state, &mut diagnostics);
+                Arc::new(state)
+            }
+        };
+        self.file.unlock();
+        session.shell.diagnostics(&diagnostics);
+        let status = if diagnostics.has_errors() || stopped { Status::Failed } else { Status::Success };
+        Ok(Done { state, counts, status })
+    }
+
+    /// The configuration.
+    pub(crate) fn configuration(&self) -> &Configuration {
+        &self.run.configuration
+    }
+}
+
+/// What came of carrying out a plan.
+pub(crate) struct Done {
+    /// The state as it was saved.
+    pub(crate) state: Arc<State>,
+    /// What was done.
+    pub(crate) counts: ChangeCounts,
+    /// How the command ends.
+    pub(crate) status: Status,
+}
+
+impl Done {
+    /// Says what was done and what the outputs are.
+    pub(crate) fn tell(&self, mode: Mode, session: &Session) {
+        let ChangeCounts { add, change, destroy } = self.counts;
+        let text = match mode {
+            Mode::Destroy => format!("Destroy complete! Resources: {destroy} destroyed."),
+            Mode::Normal | Mode::RefreshOnly => {
+                format!("Apply complete! Resources: {add} added, {change} changed, {destroy} destroyed.")
+            }
+        };
+        session.shell.say(format_args!("\n{}", session.shell.paint(Paint::Success, &text)));
+        if mode != Mode::Destroy {
+            tell_outputs(&self.state, session);
+        }
+    }
+}
+
+/// Shows the outputs of a state, if it has any.
+pub(crate) fn tell_outputs(state: &State, session: &Session) {
+    if !state.outputs.is_empty() {
+        let heading = session.shell.paint(Paint::Success, "Outputs:");
+        session.shell.print(&format!("\n{heading}\n\n{}", render_outputs(&state.outputs)));
+    }
+}
+
+/// A state that cannot be stored where it belongs must not be lost.
+fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics) {
+    match StateFile::write_errored(Path::new("."), state) {
+        Ok(path) => diagnostics.error(
+            "State saved elsewhere",
+            format!(
+                "The new state could not be written to its place and is in {} instead. Put it there once that is \
+                 possible again: nothing else knows what was changed.",
+                path.display()
+            ),
+        ),
+        Err(error) => {
+            diagnostics.push(state_diagnostic(&error));
+            diagnostics.error(
+                "State not saved",
+                "The new state could not be written anywhere. The journal beside the state has every change; the \
+                 next command that locks the state takes it in.",
+            );
+        }
+    }
+}
+
+/// What happens where an approval was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Approval {
+    /// Go on.
+    Given,
+    /// Do nothing.
+    Refused,
+}
+
+/// Asks whether a plan shall be carried out.
+///
+/// # Errors
+/// Where nobody answers.
+pub(crate) async fn ask_for_approval(mode: Mode, stop: &StopSignal, session: &Session) -> Outcome<Approval> {
+    let (question, explanation) = match mode {
+        Mode::Normal => (
+            "Do you want to perform these actions?",
+            "Wardian will do what is described above.\n  Only 'yes' will be accepted to approve.",
+        ),
+        Mode::Destroy => (
+            "Do you really want to destroy all resources?",
+            "Wardian will destroy everything shown above. There is no undo.\n  Only 'yes' will be accepted to confirm.",
+        ),
+        Mode::RefreshOnly => (
+            "Would you like to update the state to reflect these detected changes?",
+            "Wardian will write these changes to the state and change no real object.\n  Only 'yes' will be accepted \
+             to confirm.",
+        ),
+    };
+    let shell = &session.shell;
+    let question = format!(
+        "\n{}\n  {explanation}\n\n  {} ",
+        shell.paint(Paint::Bold, question),
+        shell.paint(Paint::Bold, "Enter a value:")
+    );
+    let answer =
+        interrupt::unless_stopped(stop, shell.ask(&question)).await.ok_or_else(Failure::interrupted)?;
+    match answer {
+        Ok(Some(answer)) if answer.trim() == "yes" => Ok(Approval::Given),
+        Ok(Some(_)) => Ok(Approval::Refused),
+        Ok(None) => Err(Failure::error(
+            "No answer",
+            "The plan has to be approved, and the input ended without an answer. Nothing was changed. Where nobody \
+             can be asked, use -auto-approve, or `wardian plan -out=FILE` and `wardian apply FILE`.",
+        )),
+        Err(error) => Err(Failure::error("No answer", format!("The answer cannot be read: {error}."))),
+    }
+}

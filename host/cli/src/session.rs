@@ -1,0 +1,281 @@
+//! The composition root: where the rooms of the house are put together for one
+//! command, in one directory.
+//!
+//! A command asks for what it needs (configuration, lock file, plugins, a run)
+//! and nothing else is loaded: `output` never starts WebAssembly, and `version`
+//! reads no configuration.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use wardian_config::{Configuration, Files, load_root, load_root_from};
+use wardian_engine::{Environment as Place, Run};
+use wardian_install::catalogue::Catalogue;
+use wardian_install::cli_config::CliConfig;
+use wardian_install::installed::{Resolved, resolve};
+use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
+use wardian_install::mirror::Platform;
+use wardian_install::package::PluginArtifact;
+use wardian_install::selection::Requirements;
+use wardian_install::sources::Sources;
+use wardian_install::{Constraints, Version};
+use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_plugin::address::ProviderAddress;
+use wardian_state::State;
+use wardian_value::Str;
+
+use crate::catalogue;
+use crate::compatibility::{DEFAULT_WORKSPACE, TERRAFORM_VERSION};
+use crate::environment::Environment;
+use crate::failure::{Failure, Outcome, sentence};
+use crate::plugins::{Plugins, native_is_not_available};
+use crate::progress::Progress;
+use crate::shell::Shell;
+
+/// One command in one directory.
+pub(crate) struct Session {
+    /// Where output goes.
+    pub(crate) shell: Arc<Shell>,
+    /// What the environment asks for.
+    pub(crate) environment: Environment,
+    /// The root module's directory, absolute; the process is in it.
+    pub(crate) directory: PathBuf,
+    /// Where the program was started, absolute.
+    pub(crate) started_in: PathBuf,
+    catalogue: Catalogue,
+}
+
+impl Session {
+    /// A session in the process's directory.
+    ///
+    /// # Errors
+    /// Where the environment asks for what there is not.
+    pub(crate) fn new(shell: Arc<Shell>, environment: Environment, started_in: PathBuf) -> Outcome<Self> {
+        if let Some(workspace) = environment.workspace().filter(|name| *name != DEFAULT_WORKSPACE) {
+            return Err(Failure::not_yet(
+                &format!("The workspace \"{workspace}\", which TF_WORKSPACE asks for,"),
+                "There is only the workspace \"default\".",
+            ));
+        }
+        let directory = std::env::current_dir().map_err(|error| {
+            Failure::error("No working directory", format!("The working directory cannot be found: {error}."))
+        })?;
+        Ok(Self { shell, environment, directory, started_in, catalogue: catalogue::embedded() })
+    }
+
+    /// The configuration in the directory. Warnings are shown.
+    pub(crate) fn configuration(&self) -> Outcome<Arc<Configuration>> {
+        self.accept(load_root(Path::new(".")))
+    }
+
+    /// A configuration in other files, such as those of a saved plan.
+    pub(crate) fn configuration_in(&self, files: &dyn Files) -> Outcome<Arc<Configuration>> {
+        self.accept(load_root_from(files, Path::new(".")))
+    }
+
+    fn accept(&self, loaded: Result<Configuration, Diagnostics>) -> Outcome<Arc<Configuration>> {
+        let configuration = loaded?;
+        let mut diagnostics = configuration.warnings.clone();
+        check_required_versions(&configuration, &mut diagnostics);
+        self.shell.warned(Arc::new(configuration), &diagnostics)
+    }
+
+    /// A configuration that must have files: without any, a plan would destroy
+    /// everything.
+    pub(crate) fn configuration_with_files(&self) -> Outcome<Arc<Configuration>> {
+        let configuration = self.configuration()?;
+        if configuration.files().next().is_none() {
+            return Err(Failure::error(
+                "No configuration files",
+                format!(
+                    "There is no .tf file in {}. A plan without a configuration would destroy everything, which is \
+                     rarely meant; if it is, run `wardian destroy`.",
+                    self.directory.display()
+                ),
+            ));
+        }
+        Ok(configuration)
+    }
+
+    /// The lock file's content. Warnings are shown.
+    pub(crate) fn lock_file(&self) -> Outcome<LockFile> {
+        self.accept_lock(LockFile::load(Path::new(LOCK_FILE_NAME)))
+    }
+
+    /// The content of a lock file that is elsewhere.
+    pub(crate) fn lock_file_in(&self, text: &str) -> Outcome<LockFile> {
+        self.accept_lock(LockFile::parse(text, Path::new(LOCK_FILE_NAME)))
+    }
+
+    fn accept_lock(
+        &self,
+        loaded: Result<wardian_install::lock_file::LoadedLockFile, wardian_install::lock_file::LockFileError>,
+    ) -> Outcome<LockFile> {
+        let loaded = loaded.map_err(|error| {
+            Failure::error("Lock file cannot be used", format!("{}.", sentence(&error.to_string())))
+        })?;
+        let warnings: Diagnostics = loaded
+            .warnings
+            .iter()
+            .map(|warning| Diagnostic::warning("Lock file", format!("{warning}.")))
+            .collect();
+        self.shell.warned(loaded.lock, &warnings)
+    }
+
+    /// Where plugins and other data of this directory are.
+    pub(crate) fn data_directory(&self) -> PathBuf {
+        self.environment.data_directory()
+    }
+
+    /// Where plugins may come from. Warnings are shown.
+    pub(crate) fn sources(&self) -> Outcome<Sources<'_>> {
+        let home = self.environment.home();
+        let named = self.environment.cli_config_file();
+        let own = || home.as_ref().map(|home| home.join(".terraformrc")).filter(|path| path.is_file());
+        let main_file = named.clone().or_else(own);
+        // A file that is asked for stands alone.
+        let directory = match named {
+            Some(_) => None,
+            None => home.as_ref().map(|home| home.join(".terraform.d")),
+        };
+        let variables = |name: &str| self.environment.get(name);
+        let loaded =
+            CliConfig::load(main_file.as_deref(), directory.as_deref(), &variables).map_err(|error| {
+                Failure::error("CLI configuration cannot be used", sentence(&error.to_string()))
+            })?;
+        for warning in &loaded.warnings {
+            self.shell.note(format_args!("Warning: {warning}"));
+        }
+        let mut implied = vec![PathBuf::from("terraform.d/plugins")];
+        implied.extend(home.map(|home| home.join(".terraform.d/plugins")));
+        implied.extend(self.environment.plugin_directories());
+        let installation = loaded.config.provider_installation.as_ref();
+        Sources::new(&self.catalogue, installation, &implied, Platform::current())
+            .map_err(|error| Failure::error("Plugin directory cannot be read", sentence(&error.to_string())))
+    }
+
+    /// What the configuration, and objects that it no longer has, need.
+    pub(crate) fn requirements(&self, configuration: &Configuration, state: Option<&State>) -> Requirements {
+        let mut requirements = Requirements::default();
+        for (address, requirement) in configuration.provider_requirements() {
+            if requirement.origins.is_empty() {
+                requirements.add(address, requirement.constraints, "the configuration");
+                continue;
+            }
+            for (module, constraints, span) in requirement.origins {
+                let origin = match (span, module.is_root()) {
+                    (Some(span), _) => {
+                        format!("{}:{}", span.file.name(), span.start_position().line)
+                    }
+                    (None, true) => "the root module".to_owned(),
+                    (None, false) => module.to_string(),
+                };
+                requirements.add(address.clone(), constraints, origin);
+            }
+        }
+        for address in state.into_iter().flat_map(providers_of) {
+            if !requirements.providers.contains_key(&address) {
+                requirements.add(address, Constraints::default(), "the state");
+            }
+        }
+        requirements
+    }
+
+    /// The installed plugins that a configuration and a state need, checked
+    /// against the lock file.
+    pub(crate) fn plugins(
+        &self,
+        configuration: &Configuration,
+        state: Option<&State>,
+        lock: &LockFile,
+        parallelism: usize,
+    ) -> Outcome<Arc<Plugins>> {
+        let requirements = self.requirements(configuration, state);
+        let resolved = if requirements.providers.is_empty() {
+            Resolved::default()
+        } else {
+            let sources = self.sources()?;
+            self.warn_of_overrides(&requirements, &sources);
+            resolve(&requirements, lock, &sources, &self.data_directory()).map_err(|errors| {
+                Diagnostics::from_iter(errors.iter().map(|error| {
+                    Diagnostic::error(error.summary(), format!("{}.", sentence(&error.to_string())))
+                }))
+            })?
+        };
+        let mut native = Diagnostics::new();
+        for (address, artifact) in &resolved.artifacts {
+            if matches!(artifact, PluginArtifact::Native(_)) {
+                native.error("Native plugin", native_is_not_available(address));
+            }
+        }
+        let artifacts = native.into_result(resolved.artifacts)?;
+        let (directory, shell) = (self.directory.clone(), &self.shell);
+        Ok(Arc::new(Plugins::new(artifacts, directory, parallelism, &self.environment, shell)?))
+    }
+
+    fn warn_of_overrides(&self, requirements: &Requirements, sources: &Sources<'_>) {
+        let used: Vec<String> = sources
+            .overrides
+            .iter()
+            .filter(|(address, _)| requirements.providers.contains_key(address))
+            .map(|(address, path)| format!(" - {} in {}", address.for_display(), path.display()))
+            .collect();
+        if !used.is_empty() {
+            let detail = format!(
+                "The CLI configuration says to take these plugins from places under development. Neither their \
+                 version nor their hash is checked:\n{}",
+                used.join("\n")
+            );
+            let warning = Diagnostic::warning("Provider development overrides are in effect", detail);
+            self.shell.diagnostics(&warning.into());
+        }
+    }
+
+    /// All that the engine needs to work on a configuration.
+    pub(crate) fn run(&self, configuration: Arc<Configuration>, plugins: Arc<Plugins>) -> Run {
+        Run {
+            configuration,
+            providers: plugins,
+            events: Arc::new(Progress::new(&self.shell)),
+            workspace: Str::new(DEFAULT_WORKSPACE),
+            environment: Place {
+                root_directory: self.directory.clone(),
+                working_directory: self.started_in.clone(),
+                home_directory: self.environment.home(),
+            },
+        }
+    }
+}
+
+fn providers_of(state: &State) -> BTreeSet<ProviderAddress> {
+    state.resources().map(|(_, resource)| resource.provider.provider.clone()).collect()
+}
+
+fn check_required_versions(configuration: &Configuration, diagnostics: &mut Diagnostics) {
+    let Ok(ours) = TERRAFORM_VERSION.parse::<Version>() else { return };
+    for node in configuration.modules() {
+        for required in &node.module.required_versions {
+            if required.constraints.accepts(&ours) {
+                continue;
+            }
+            let whose = if node.path.is_root() {
+                "This configuration".to_owned()
+            } else {
+                format!("The module {}", node.path)
+            };
+            diagnostics.push(
+                Diagnostic::error(
+                    "Unsupported Terraform version",
+                    format!(
+                        "{whose} asks for Terraform {}, and this program has the behaviour of Terraform \
+                         {TERRAFORM_VERSION}. Use another version of the program, or change required_version if it \
+                         is stricter than it has to be.",
+                        required.constraints
+                    ),
+                )
+                .at(required.span.clone()),
+            );
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! All output and all questions go through here.
+//!
+//! What a command was asked for goes to standard output, and warnings with it;
+//! errors go to standard error. Colour is for terminals only and never carries a
+//! meaning that the text does not. A reader that went away ends no command: an
+//! apply whose output nobody reads any more still has a state to save.
+
+mod style;
+
+use std::fmt;
+use std::io::{self, BufRead as _, IsTerminal as _, Write};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use wardian_lang::{Diagnostic, Diagnostics, NoStyle, Severity, Style};
+
+use crate::environment::Environment;
+use crate::failure::{Failure, Outcome, Status, Usage};
+use crate::render::RenderOptions;
+
+pub(crate) use style::{Paint, Painted};
+
+/// The width where nobody says one.
+const WIDTH: usize = 78;
+
+/// How the person wants output to look.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ShellOptions {
+    /// `-no-color`.
+    pub(crate) no_color: bool,
+    /// `-compact-warnings`.
+    pub(crate) compact_warnings: bool,
+}
+
+/// Standard output, standard error and standard input.
+#[derive(Debug)]
+pub(crate) struct Shell {
+    out: Stream,
+    errors: Stream,
+    compact_warnings: bool,
+    /// One line of several at a time.
+    writing: Mutex<()>,
+}
+
+#[derive(Debug)]
+struct Stream {
+    color: bool,
+    width: usize,
+    /// Nobody reads it any more.
+    gone: AtomicBool,
+}
+
+impl Shell {
+    /// The process's own streams.
+    pub(crate) fn new(environment: &Environment, options: ShellOptions) -> Self {
+        let colorful = environment.wants_color() && !options.no_color;
+        let (out, errors) = (io::stdout(), io::stderr());
+        let width = |columns: Option<usize>| columns.or(environment.columns()).unwrap_or(WIDTH);
+        Self {
+            out: Stream::new(colorful && out.is_terminal(), width(columns(&out))),
+            errors: Stream::new(colorful && errors.is_terminal(), width(columns(&errors))),
+            compact_warnings: options.compact_warnings,
+            writing: Mutex::new(()),
+        }
+    }
+
+    /// How texts for standard output are laid out.
+    pub(crate) fn render_options(&self) -> RenderOptions {
+        RenderOptions { color: self.out.color, width: self.out.width }
+    }
+
+    /// A text for standard output in a style.
+    pub(crate) fn paint<'a>(&self, paint: Paint, text: &'a str) -> Painted<'a> {
+        Painted::new(text, paint, self.out.color)
+    }
+
+    /// Writes text as it is to standard output.
+    pub(crate) fn print(&self, text: &str) {
+        let _turn = self.turn();
+        self.out.write(&mut io::stdout().lock(), text);
+    }
+
+    /// Writes a line to standard output.
+    pub(crate) fn say(&self, line: impl fmt::Display) {
+        self.print(&format!("{line}\n"));
+    }
+
+    /// Writes a line to standard error.
+    pub(crate) fn note(&self, line: impl fmt::Display) {
+        let _turn = self.turn();
+        self.errors.write(&mut io::stderr().lock(), &format!("{line}\n"));
+    }
+
+    /// Shows errors and warnings, each where it belongs.
+    pub(crate) fn diagnostics(&self, diagnostics: &Diagnostics) {
+        if self.compact_warnings && !diagnostics.has_errors() && !diagnostics.is_empty() {
+            self.compactly(diagnostics);
+            return;
+        }
+        for diagnostic in diagnostics {
+            self.diagnostic(diagnostic);
+        }
+    }
+
+    fn diagnostic(&self, diagnostic: &Diagnostic) {
+        let stream = if diagnostic.is_error() { &self.errors } else { &self.out };
+        let style: &dyn Style = if stream.color { &style::Terminal } else { &NoStyle };
+        let text = diagnostic.to_text(stream.width, style);
+        let _turn = self.turn();
+        match diagnostic.severity {
+            Severity::Error => stream.write(&mut io::stderr().lock(), &text),
+            Severity::Warning => stream.write(&mut io::stdout().lock(), &text),
+        }
+    }
+
+    fn compactly(&self, warnings: &Diagnostics) {
+        let heading = self.paint(Paint::Warning, "Warnings:");
+        let mut text = format!("{heading}\n\n");
+        for warning in warnings {
+            let place = warning.subject.as_ref().map_or(String::new(), |span| {
+                format!(" on {} line {}", span.file.name(), span.start_position().line)
+            });
+            text.push_str(&format!("- {}{place}\n", warning.summary));
+        }
+        text.push_str("\nWithout -compact-warnings they are shown in full.\n");
+        self.print(&text);
+    }
+
+    /// Shows why a command did not do its work, and returns how it ends.
+    pub(crate) fn failure(&self, failure: &Failure) -> Status {
+        match failure {
+            Failure::Diagnostics(diagnostics) => self.diagnostics(diagnostics),
+            Failure::Usage(Usage { summary, detail, command }) => {
+                self.diagnostic(&Diagnostic::error(summary, detail));
+                let command = if command.is_empty() { String::new() } else { format!(" {command}") };
+                self.note(format_args!("\nFor more help on this, run:\n  wardian{command} -help"));
+            }
+        }
+        Status::Failed
+    }
+
+    /// Whether a person can be asked.
+    pub(crate) fn can_ask(&self) -> bool {
+        io::stdin().is_terminal()
+    }
+
+    /// Asks, and waits for one line. A person who closes the input, or a script
+    /// that has nothing more to say, gives no answer.
+    ///
+    /// # Errors
+    /// Where the input cannot be read.
+    pub(crate) async fn ask(&self, question: &str) -> io::Result<Option<String>> {
+        self.print(question);
+        let (sender, answer) = tokio::sync::oneshot::channel();
+        // A thread of its own, which nothing waits for: a person may interrupt
+        // the program rather than answer.
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = io::stdin().lock().read_line(&mut line);
+            let _ = sender.send(read.map(|length| (length > 0).then_some(line)));
+        });
+        let line = answer.await.map_err(io::Error::other)??;
+        if !self.can_ask() {
+            // Nobody typed a line break that would be seen.
+            self.say("");
+        }
+        Ok(line.map(|line| line.trim_end_matches(['\n', '\r']).to_owned()))
+    }
+
+    /// Shows warnings and hands on the value, or the errors with them.
+    pub(crate) fn warned<T>(&self, value: T, warnings: &Diagnostics) -> Outcome<T> {
+        if warnings.has_errors() {
+            return Err(warnings.clone().into());
+        }
+        self.diagnostics(warnings);
+        Ok(value)
+    }
+
+    fn turn(&self) -> impl Drop + '_ {
+        self.writing.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Stream {
+    fn new(color: bool, width: usize) -> Self {
+        Self { color, width, gone: AtomicBool::new(false) }
+    }
+
+    fn write(&self, stream: &mut dyn Write, text: &str) {
+        if self.gone.load(Ordering::Relaxed) {
+            return;
+        }
+        if stream.write_all(text.as_bytes()).and_then(|()| stream.flush()).is_err() {
+            self.gone.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn columns(stream: &impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    (size.ws_col > 20).then_some(usize::from(size.ws_col))
+}
+
+#[cfg(not(unix))]
+fn columns<T>(_stream: &T) -> Option<usize> {
+    None
+}

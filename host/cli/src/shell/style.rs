@@ -1,0 +1,76 @@
+//! Colours: the ones that every terminal has, used sparingly.
+
+use std::fmt;
+
+use wardian_lang::{Style, Tone};
+
+const RESET: &str = "\u{1b}[0m";
+const BOLD: &str = "\u{1b}[1m";
+const DIM: &str = "\u{1b}[2m";
+const UNDERLINE: &str = "\u{1b}[4m";
+const RED: &str = "\u{1b}[31m";
+const GREEN_BOLD: &str = "\u{1b}[1;32m";
+const YELLOW: &str = "\u{1b}[33m";
+
+/// What a text is to the reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paint {
+    /// Worth finding again.
+    Bold,
+    /// It worked.
+    Success,
+    /// To be noticed.
+    Warning,
+}
+
+/// A text that shows itself with or without colour.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Painted<'a> {
+    text: &'a str,
+    paint: Option<Paint>,
+}
+
+impl<'a> Painted<'a> {
+    pub(super) fn new(text: &'a str, paint: Paint, color: bool) -> Self {
+        Self { text, paint: color.then_some(paint) }
+    }
+}
+
+impl fmt::Display for Painted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = match self.paint {
+            None => return f.write_str(self.text),
+            Some(Paint::Bold) => BOLD,
+            Some(Paint::Success) => GREEN_BOLD,
+            Some(Paint::Warning) => YELLOW,
+        };
+        write!(f, "{code}{}{RESET}", self.text)
+    }
+}
+
+/// Diagnostics on a terminal.
+pub(super) struct Terminal;
+
+impl Style for Terminal {
+    fn around(&self, tone: Tone) -> (&str, &str) {
+        let before = match tone {
+            Tone::Error => RED,
+            Tone::Warning => YELLOW,
+            Tone::Bold => BOLD,
+            Tone::Mark => UNDERLINE,
+            Tone::Dim => DIM,
+        };
+        (before, RESET)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_colour_the_text_is_all_there_is() {
+        assert_eq!(Painted::new("x", Paint::Bold, false).to_string(), "x");
+        assert_eq!(Painted::new("x", Paint::Bold, true).to_string(), "\u{1b}[1mx\u{1b}[0m");
+    }
+}

@@ -1,0 +1,245 @@
+//! The state of a session: which file it is, its lock, and what an interrupted
+//! run left.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use wardian_config::Configuration;
+use wardian_engine::{StateSink, StopSignal};
+use wardian_lang::{Diagnostic, EmptyScope};
+use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_state::{
+    BackupRule, Instance, Journal, LockError, LockRequest, State, StateError, StateFile, StateFileOptions,
+};
+
+use crate::arguments::{LockArguments, StateOutArguments};
+use crate::compatibility::TERRAFORM_VERSION;
+use crate::failure::{Failure, Outcome};
+use crate::interrupt;
+use crate::session::Session;
+
+const DEFAULT_FILE: &str = "terraform.tfstate";
+
+/// What a lock is held for, as its note says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockedFor {
+    /// To make a plan.
+    Plan,
+    /// To carry one out.
+    Apply,
+    /// To bring the state to what the objects are.
+    Refresh,
+}
+
+impl LockedFor {
+    fn operation(self) -> &'static str {
+        match self {
+            Self::Plan => "OperationTypePlan",
+            Self::Apply => "OperationTypeApply",
+            Self::Refresh => "OperationTypeRefresh",
+        }
+    }
+}
+
+/// A state that is only looked at: never locked, never written.
+///
+/// # Errors
+/// Where it is there and cannot be read.
+pub(crate) fn look(
+    session: &Session,
+    configuration: Option<&Configuration>,
+    named: Option<&Path>,
+) -> Outcome<Look> {
+    let path = match named {
+        Some(path) => path.to_owned(),
+        None => default_path(configuration)?,
+    };
+    let mut file = StateFile::open(&path, options(BackupRule::Off, None));
+    let state = file.read()?;
+    let exists = file.exists()?;
+    warn_of_recovery(session, &file);
+    Ok(Look { path, exists, state })
+}
+
+/// A state that was looked at.
+pub(crate) struct Look {
+    /// Its file.
+    pub(crate) path: PathBuf,
+    /// Whether there is one.
+    pub(crate) exists: bool,
+    /// What it holds.
+    pub(crate) state: Arc<State>,
+}
+
+/// Opens and locks the state of an operation.
+///
+/// # Errors
+/// Where somebody else holds the lock, or the state cannot be read.
+pub(crate) async fn open(
+    session: &Session,
+    configuration: &Configuration,
+    lock: &LockArguments,
+    out: &StateOutArguments,
+    purpose: LockedFor,
+    stop: &StopSignal,
+) -> Outcome<StateFile> {
+    let read = match &lock.state {
+        Some(path) => path.clone(),
+        None => default_path(Some(configuration))?,
+    };
+    let (path, read_from) = match &out.state_out {
+        Some(written) if *written != read => (written.clone(), Some(read)),
+        _ => (read, None),
+    };
+    let backup = match &out.backup {
+        None => BackupRule::Beside,
+        Some(path) if path.as_os_str() == "-" => BackupRule::Off,
+        Some(path) => BackupRule::At(path.clone()),
+    };
+    let mut file = StateFile::open(path, options(backup, read_from));
+    if lock.lock {
+        acquire(session, &mut file, lock.lock_timeout, purpose, stop).await?;
+    }
+    file.read()?;
+    warn_of_recovery(session, &file);
+    Ok(file)
+}
+
+/// Tries at once, and then with growing pauses until the time is up. Waiting can
+/// be interrupted.
+async fn acquire(
+    session: &Session,
+    file: &mut StateFile,
+    timeout: Duration,
+    purpose: LockedFor,
+    stop: &StopSignal,
+) -> Outcome<()> {
+    let request = LockRequest {
+        operation: purpose.operation().to_owned(),
+        info: String::new(),
+        who: format!("{}@{}", session.environment.user(), host_name()),
+        version: TERRAFORM_VERSION.to_owned(),
+        timeout: Duration::ZERO,
+    };
+    let deadline = Instant::now() + timeout;
+    let mut pause = Duration::from_secs(1);
+    let mut told = false;
+    loop {
+        let refused = match file.lock(&request) {
+            Ok(_) => return Ok(()),
+            Err(error @ LockError::Held { .. }) => error,
+            Err(error) => return Err(error.into()),
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(refused.into());
+        }
+        if !told {
+            session.shell.say(format_args!("Waiting for the state lock: {refused}."));
+            told = true;
+        }
+        let paused = interrupt::unless_stopped(stop, sleep(pause.min(left))).await;
+        paused.ok_or_else(Failure::interrupted)?;
+        pause = (pause * 2).min(Duration::from_secs(16));
+    }
+}
+
+fn options(backup: BackupRule, read_from: Option<PathBuf>) -> StateFileOptions {
+    StateFileOptions { terraform_version: TERRAFORM_VERSION.to_owned(), backup, read_from }
+}
+
+/// Where the configuration says that the state is.
+fn default_path(configuration: Option<&Configuration>) -> Outcome<PathBuf> {
+    let backend = configuration.and_then(|configuration| configuration.root().module.backend.as_ref());
+    let Some(backend) = backend else { return Ok(DEFAULT_FILE.into()) };
+    if backend.type_name.as_str() != "local" {
+        let error = Diagnostic::error(
+            "Backend not available yet",
+            format!(
+                "Keeping the state in a \"{}\" backend is not available yet: only \"local\" is.",
+                backend.type_name
+            ),
+        );
+        return Err(error.at(backend.span.clone()).into());
+    }
+    let Some(path) = backend.body.attribute("path") else { return Ok(DEFAULT_FILE.into()) };
+    let value = path.expression.evaluate(&EmptyScope)?;
+    if value.is_null() {
+        return Ok(DEFAULT_FILE.into());
+    }
+    let text = value.as_str().filter(|text| !text.is_empty()).ok_or_else(|| {
+        Diagnostic::error(
+            "Invalid backend configuration",
+            "The path of the state must be a text that is not empty.",
+        )
+        .at(path.expression.span().clone())
+    })?;
+    Ok(text.into())
+}
+
+fn warn_of_recovery(session: &Session, file: &StateFile) {
+    let Some(recovery) = file.recovery() else { return };
+    let whole = if recovery.ignored_bytes > 0 {
+        " Its last record was cut off; what that one said is not known."
+    } else {
+        ""
+    };
+    let what =
+        if recovery.folded { "They are in the state now." } else { "They are shown as part of the state." };
+    let detail = format!(
+        "An earlier run ended before it could save the state. Its journal {} had {} changes. {what}{whole}",
+        recovery.journal.display(),
+        recovery.changes
+    );
+    session.shell.diagnostics(&Diagnostic::warning("Interrupted run recovered", detail).into());
+}
+
+#[cfg(unix)]
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn host_name() -> String {
+    "localhost".to_owned()
+}
+
+/// The journal of a run, as the engine wants it.
+pub(crate) struct Recorder {
+    journal: Journal,
+    /// Why a change could not be recorded.
+    problem: Option<StateError>,
+}
+
+impl Recorder {
+    /// Begins to record changes to a state.
+    ///
+    /// # Errors
+    /// Where the state cannot be read.
+    pub(crate) fn begin(file: &mut StateFile) -> Outcome<Self> {
+        Ok(Self { journal: file.begin()?, problem: None })
+    }
+
+    /// The journal, to be folded into the state.
+    pub(crate) fn into_journal(self) -> Journal {
+        self.journal
+    }
+}
+
+impl StateSink for Recorder {
+    fn record(
+        &mut self,
+        address: &ResourceInstanceAddress,
+        provider: &ProviderConfigAddress,
+        instance: Option<&Instance>,
+    ) -> Result<(), String> {
+        if let Some(problem) = &self.problem {
+            return Err(problem.to_string());
+        }
+        self.journal
+            .record(address, provider, instance)
+            .map_err(|error| self.problem.insert(error).to_string())
+    }
+}

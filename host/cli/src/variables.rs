@@ -1,0 +1,162 @@
+//! Values of the root module's variables: from the environment, from files, from
+//! the command line, and from the person, in that order. What they mean is for
+//! `wardian-config` to say; here they are collected.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use wardian_config::{Module, Variable, VariableInputs, VariableSource, VariableText, root_variables};
+use wardian_engine::StopSignal;
+use wardian_lang::{Body, SourceFile, parse_body};
+use wardian_value::{Str, Value};
+
+use crate::arguments::{VariableArgument, VariableArguments};
+use crate::environment::Environment;
+use crate::failure::{Failure, Outcome};
+use crate::interrupt;
+use crate::shell::{Paint, Shell};
+
+/// Whether a person may be asked for what is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asking {
+    /// Yes, where there is one.
+    Allowed,
+    /// No.
+    Forbidden,
+}
+
+/// The values, converted to the variables' types.
+///
+/// # Errors
+/// Where a value cannot be read or converted, or is missing.
+pub(crate) async fn collect(
+    module: &Module,
+    arguments: &VariableArguments,
+    asking: Asking,
+    environment: &Environment,
+    shell: &Shell,
+    stop: &StopSignal,
+) -> Outcome<BTreeMap<Str, Value>> {
+    let mut inputs = VariableInputs {
+        environment: environment.root_variables(),
+        automatic_files: automatic_files(Path::new("."))?,
+        arguments: arguments.0.iter().map(argument).collect::<Outcome<_>>()?,
+    };
+    if asking == Asking::Allowed && environment.may_ask() && shell.can_ask() {
+        for variable in missing(module, &inputs) {
+            let text = interrupt::unless_stopped(stop, ask(variable, shell))
+                .await
+                .ok_or_else(Failure::interrupted)??;
+            let name = variable.name.to_string();
+            inputs.arguments.push(VariableSource::Text(VariableText { name, text }));
+        }
+    }
+    let (values, warnings) = root_variables(module, &inputs)?;
+    shell.warned(values, &warnings)
+}
+
+fn argument(argument: &VariableArgument) -> Outcome<VariableSource> {
+    match argument {
+        VariableArgument::Text(given) => match given.split_once('=') {
+            Some((name, text)) if !name.trim().is_empty() => {
+                let (name, text) = (name.trim().to_owned(), text.to_owned());
+                Ok(VariableSource::Text(VariableText { name, text }))
+            }
+            _ => Err(Failure::error(
+                "Invalid -var option",
+                format!("\"{given}\" names no variable and value. Write -var 'name=value'."),
+            )),
+        },
+        VariableArgument::File(path) => match read(path)? {
+            Some(file) => Ok(VariableSource::File(file)),
+            None => Err(Failure::error(
+                "Variables file not found",
+                format!("The file {}, given with -var-file, does not exist.", path.display()),
+            )),
+        },
+    }
+}
+
+/// The files that are read without being named.
+fn automatic_files(directory: &Path) -> Outcome<Vec<Arc<SourceFile>>> {
+    let mut names = vec!["terraform.tfvars".to_owned(), "terraform.tfvars.json".to_owned()];
+    let entries = fs::read_dir(directory).map_err(|error| unreadable(directory, &error))?;
+    let mut further: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json"))
+        .collect();
+    further.sort_unstable();
+    names.extend(further);
+    names.iter().filter_map(|name| read(&PathBuf::from(name)).transpose()).collect()
+}
+
+fn read(path: &Path) -> Outcome<Option<Arc<SourceFile>>> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(path, &error)),
+    };
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let byte = error.utf8_error().valid_up_to();
+        Failure::error("Variables file is not text", format!("{}: byte {byte} is not UTF-8.", path.display()))
+    })?;
+    Ok(Some(SourceFile::new(path.display().to_string(), text)))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    Failure::error("Variables cannot be read", format!("{}: {error}.", path.display()))
+}
+
+/// Variables without a default that nothing gives a value to.
+fn missing<'a>(module: &'a Module, inputs: &VariableInputs) -> Vec<&'a Variable> {
+    let required = || module.variables.values().filter(|variable| variable.default.is_none());
+    if required().next().is_none() {
+        return Vec::new();
+    }
+    let mut given: BTreeSet<String> = inputs.environment.iter().map(|(name, _)| name.clone()).collect();
+    for file in &inputs.automatic_files {
+        given.extend(names_in(file));
+    }
+    for argument in &inputs.arguments {
+        match argument {
+            VariableSource::Text(text) => {
+                given.insert(text.name.clone());
+            }
+            VariableSource::File(file) => given.extend(names_in(file)),
+        }
+    }
+    required().filter(|variable| !given.contains(variable.name.as_str())).collect()
+}
+
+/// The variables that a file gives values to. One that cannot be read gives none
+/// here; what is wrong with it is said when its values are taken.
+fn names_in(file: &Arc<SourceFile>) -> Vec<String> {
+    if file.name().ends_with(".json") {
+        let object: Option<serde_json::Map<String, serde_json::Value>> =
+            serde_json::from_str(file.text()).ok();
+        return object.map(|object| object.into_iter().map(|(name, _)| name).collect()).unwrap_or_default();
+    }
+    let body = parse_body(file);
+    let names = |body: Body| body.attributes.iter().map(|attribute| attribute.name.to_string()).collect();
+    body.map(names).unwrap_or_default()
+}
+
+async fn ask(variable: &Variable, shell: &Shell) -> Outcome<String> {
+    let mut question = format!("{}\n", shell.paint(Paint::Bold, &format!("var.{}", variable.name)));
+    for line in variable.description.iter().flat_map(|text| text.trim().lines()) {
+        question.push_str(&format!("  {line}\n"));
+    }
+    question.push_str(&format!("\n  {} ", shell.paint(Paint::Bold, "Enter a value:")));
+    let answer = shell.ask(&question).await.map_err(|error| {
+        Failure::error("No answer", format!("The value of var.{} cannot be read: {error}.", variable.name))
+    })?;
+    answer.ok_or_else(|| {
+        Failure::error(
+            "No answer",
+            format!("The input ended before var.{} had a value. Give one with -var.", variable.name),
+        )
+    })
+}
