@@ -1,15 +1,15 @@
 //! The file system as the provider uses it: whole files, and the difference
 //! between what is absent and what it may not see.
 //!
-//! In the sandbox a path outside every granted directory looks just like a
-//! path where nothing is. Taking it for an absent file would drop a resource
-//! from state because of a missing grant, so absence is believed only where
-//! some directory above the path can be seen.
+//! Every operation first asks whether a granted directory contains the path
+//! ([`crate::granted`]), so that a missing grant is an error and never passes
+//! for an absent file, which would drop a resource from state.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::granted::is_granted;
 use crate::permission::Created;
 
 /// Why something on disk could not be done.
@@ -28,6 +28,7 @@ pub(crate) enum DiskError {
 
 /// The content of the file, or none where there is no such file.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, DiskError> {
+    granted(path)?;
     match fs::read(path) {
         Ok(content) => Ok(Some(content)),
         Err(error) => absent_or_failed("read", path, error),
@@ -37,6 +38,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, DiskError> {
 /// Whether there is a directory; none where there is nothing, an error where
 /// there is something else.
 pub(crate) fn directory_exists(path: &Path) -> Result<Existence, DiskError> {
+    granted(path)?;
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => Ok(Existence::Directory),
         Ok(_) => Ok(Existence::Other),
@@ -66,6 +68,7 @@ pub(crate) struct Modes {
 /// Writes a whole file and the directories above it, and says what of them is
 /// new. A file that is already there keeps its mode.
 pub(crate) fn write(path: &Path, content: &[u8], modes: Modes) -> Result<Vec<Created>, DiskError> {
+    granted(path)?;
     let mut created = Vec::new();
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty())
         && fs::metadata(parent).is_err()
@@ -84,6 +87,7 @@ pub(crate) fn write(path: &Path, content: &[u8], modes: Modes) -> Result<Vec<Cre
 
 /// Deletes the file. One that is gone already is as good as deleted.
 pub(crate) fn remove(path: &Path) -> Result<(), DiskError> {
+    granted(path)?;
     match fs::remove_file(path) {
         Ok(()) => Ok(()),
         Err(error) => absent_or_failed("delete", path, error).map(|_: Option<()>| ()),
@@ -91,25 +95,18 @@ pub(crate) fn remove(path: &Path) -> Result<(), DiskError> {
 }
 
 fn absent_or_failed<T>(action: &'static str, path: &Path, error: io::Error) -> Result<Option<T>, DiskError> {
-    if error.kind() == ErrorKind::NotFound && some_directory_above_is_seen(path) {
+    if error.kind() == ErrorKind::NotFound {
         return Ok(None);
     }
     Err(refused(action, path, error))
 }
 
 fn refused(action: &'static str, path: &Path, source: io::Error) -> DiskError {
-    let path = path.to_path_buf();
-    if some_directory_above_is_seen(&path) {
-        return DiskError::Failed { action, path, source };
-    }
-    DiskError::NotGranted(path)
+    DiskError::Failed { action, path: path.to_path_buf(), source }
 }
 
-fn some_directory_above_is_seen(path: &Path) -> bool {
-    path.ancestors().skip(1).any(|directory| {
-        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-        fs::metadata(directory).is_ok()
-    })
+fn granted(path: &Path) -> Result<(), DiskError> {
+    if is_granted(path) { Ok(()) } else { Err(DiskError::NotGranted(path.to_path_buf())) }
 }
 
 #[cfg(unix)]
