@@ -39,7 +39,7 @@ pub async fn plan(
     run: &Run,
     schemas: &Schemas,
     state: State,
-    variables: BTreeMap<Str, Value>,
+    mut variables: BTreeMap<Str, Value>,
     options: &PlanOptions,
     mut stop: StopSignal,
 ) -> (Option<Plan>, Diagnostics) {
@@ -51,6 +51,11 @@ pub async fn plan(
     let mut evaluator = run.evaluator(schemas, Phase::Plan, timestamp.clone());
     evaluator.values.add_root();
     let mut diagnostics = Diagnostics::new();
+    for (name, variable) in &run.configuration.root().module.variables {
+        if let (None, Some(default)) = (variables.get(name), &variable.default) {
+            variables.insert(name.clone(), default.clone());
+        }
+    }
     for (name, value) in &variables {
         match evaluator.set_root_variable(name, value.clone()) {
             Ok(found) | Err(found) => diagnostics.extend(found),

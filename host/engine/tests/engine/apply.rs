@@ -1,0 +1,141 @@
+//! What an apply leaves behind, above all when something goes wrong.
+
+use wardian_engine::PlanOptions;
+use wardian_state::State;
+
+use crate::fixture::{Fixture, addresses};
+
+fn object(state: &State, address: &str) -> std::sync::Arc<wardian_state::Object> {
+    state.current(&address.parse().unwrap()).cloned().unwrap_or_else(|| panic!("no {address}"))
+}
+
+#[test]
+fn private_bytes_and_dependencies_are_stored() {
+    let mut fixture = Fixture::new();
+    fixture.apply(
+        r#"
+        resource "memory_thing" "a" { name = "a" }
+        resource "memory_thing" "b" { name = memory_thing.a.id }
+        resource "memory_thing" "c" { name = memory_thing.b.id }
+        "#,
+    );
+    let c = object(&fixture.state, "memory_thing.c");
+    assert_eq!(&*c.private, b"applied");
+    let dependencies: Vec<String> = c.dependencies.iter().map(ToString::to_string).collect();
+    assert_eq!(dependencies, ["memory_thing.a", "memory_thing.b"]);
+}
+
+#[test]
+fn what_is_independent_of_a_failure_is_still_done() {
+    let mut fixture = Fixture::new();
+    let errors = fixture.apply_errors(
+        r#"
+        resource "memory_thing" "bad" {
+          name     = "bad"
+          mischief = "fail"
+        }
+        resource "memory_thing" "behind" { name = memory_thing.bad.id }
+        resource "memory_thing" "good"   { name = "good" }
+        "#,
+    );
+    assert!(errors.contains("The thing broke."), "{errors}");
+    assert_eq!(addresses(&fixture.state), ["memory_thing.good"]);
+}
+
+#[test]
+fn a_create_that_fails_half_way_is_kept_and_replaced() {
+    let mut fixture = Fixture::new();
+    let broken = "resource \"memory_thing\" \"a\" {\n name = \"a\"\n mischief = \"fail half way\"\n}";
+    fixture.apply_errors(broken);
+    assert!(object(&fixture.state, "memory_thing.a").is_tainted());
+    fixture.world.forget_calls();
+    fixture.apply(r#"resource "memory_thing" "a" { name = "a" }"#);
+    assert_eq!(fixture.world.calls(), ["read a", "destroy a", "create a"]);
+    assert!(!object(&fixture.state, "memory_thing.a").is_tainted());
+}
+
+#[test]
+fn an_update_that_fails_half_way_is_not_tainted() {
+    let mut fixture = Fixture::new();
+    fixture.apply(r#"resource "memory_thing" "a" { name = "a" }"#);
+    fixture.apply_errors(
+        "resource \"memory_thing\" \"a\" {\n name = \"a\"\n size = 2\n mischief = \"fail half way\"\n}",
+    );
+    let object = object(&fixture.state, "memory_thing.a");
+    assert!(!object.is_tainted());
+    let wardian_state::Attributes::Json(text) = &object.attributes else { panic!("JSON") };
+    assert!(text.contains("\"size\":2"), "{text}");
+}
+
+#[test]
+fn an_object_that_refuses_to_go_stays_in_the_state() {
+    let mut fixture = Fixture::new();
+    let configuration = "resource \"memory_thing\" \"a\" {\n name = \"a\"\n mischief = \"refuse to go\"\n}";
+    fixture.apply(configuration);
+    let applied = fixture.destroy(configuration);
+    assert!(applied.diagnostics.has_errors());
+    assert_eq!(addresses(&fixture.state), ["memory_thing.a"]);
+}
+
+#[test]
+fn a_panic_in_an_operation_loses_nothing_else() {
+    let mut fixture = Fixture::new();
+    let errors = fixture.apply_errors(
+        r#"
+        resource "memory_thing" "bad" {
+          name     = "bad"
+          mischief = "panic"
+        }
+        resource "memory_thing" "good" { name = "good" }
+        "#,
+    );
+    assert!(errors.contains("broken off"), "{errors}");
+    assert_eq!(addresses(&fixture.state), ["memory_thing.good"]);
+}
+
+#[test]
+fn a_destroyed_configuration_leaves_nothing() {
+    let mut fixture = Fixture::new();
+    let configuration = r#"
+        resource "memory_thing" "a" { name = "a" }
+        data "memory_lookup" "x"    { name = "x" }
+        resource "memory_thing" "b" { name = "${memory_thing.a.id}-${data.memory_lookup.x.found}" }
+        output "b" { value = memory_thing.b.id }
+    "#;
+    fixture.apply(configuration);
+    fixture.world.forget_calls();
+    let applied = fixture.destroy(configuration);
+    assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
+    assert_eq!(applied.counts.destroy, 2);
+    assert!(fixture.state.is_empty(), "{:?}", fixture.state);
+    let calls: Vec<String> = fixture.world.calls().into_iter().filter(|c| c.starts_with("destroy")).collect();
+    assert_eq!(calls[1], "destroy a");
+}
+
+#[test]
+fn every_finished_change_is_recorded_in_order() {
+    let mut fixture = Fixture::new();
+    let recorded = fixture.apply(
+        r#"
+        resource "memory_thing" "a" { name = "a" }
+        resource "memory_thing" "b" { name = memory_thing.a.id }
+        "#,
+    );
+    assert_eq!(recorded, ["memory_thing.a here", "memory_thing.b here"]);
+}
+
+#[test]
+fn only_as_many_operations_run_as_are_allowed() {
+    let mut fixture = Fixture::new();
+    let options = PlanOptions { parallelism: 1, ..PlanOptions::default() };
+    let configuration = r#"
+        resource "memory_thing" "a" {
+          count = 20
+          name  = format("%02d", count.index)
+        }
+    "#;
+    let (applied, recorded) = fixture.apply_with(configuration, &[], &options);
+    assert_eq!(applied.counts.add, 20);
+    let expected: Vec<String> = (0..20).map(|i| format!("memory_thing.a[{i}] here")).collect();
+    assert_eq!(recorded, expected);
+}

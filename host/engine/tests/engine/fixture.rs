@@ -1,0 +1,169 @@
+//! Runs a configuration, given as text, against a state that is kept from run to
+//! run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use wardian_config::{MemoryFiles, load_root_from};
+use wardian_engine::{
+    Action, Applied, Environment, Mode, Plan, PlanOptions, Run, Silent, StateSink, StopSignal,
+};
+use wardian_lang::Diagnostics;
+use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_state::{Instance, State};
+use wardian_value::{Str, Value};
+
+use crate::provider::{MemorySource, World};
+
+const REQUIRED: &str = r#"
+terraform {
+  required_providers {
+    memory = { source = "example.com/test/memory" }
+  }
+}
+"#;
+
+/// A state, and the world that it is about.
+pub struct Fixture {
+    pub world: Arc<World>,
+    pub state: State,
+    runtime: tokio::runtime::Runtime,
+}
+
+/// What was made durable, in order.
+#[derive(Default)]
+pub struct Recorded(pub Vec<String>);
+
+impl StateSink for Recorded {
+    fn record(
+        &mut self,
+        address: &ResourceInstanceAddress,
+        _provider: &ProviderConfigAddress,
+        instance: Option<&Instance>,
+    ) -> Result<(), String> {
+        let what = match instance {
+            None => "gone",
+            Some(instance) if instance.deposed.is_empty() => "here",
+            Some(instance) if instance.current.is_none() => "deposed",
+            Some(_) => "here, and deposed",
+        };
+        self.0.push(format!("{address} {what}"));
+        Ok(())
+    }
+}
+
+impl Fixture {
+    pub fn new() -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        Self { world: Arc::default(), state: State::with_new_lineage(), runtime: runtime.expect("a runtime") }
+    }
+
+    fn run(&self, configuration: &str) -> Result<Run, Diagnostics> {
+        self.run_with_modules(configuration, &[])
+    }
+
+    fn run_with_modules(&self, configuration: &str, modules: &[(&str, &str)]) -> Result<Run, Diagnostics> {
+        let root = ("main.tf".to_owned(), configuration.as_bytes().to_vec());
+        let required = ("versions.tf".to_owned(), REQUIRED.as_bytes().to_vec());
+        let called = modules.iter().flat_map(|(directory, text)| {
+            [
+                (format!("{directory}/main.tf"), text.as_bytes().to_vec()),
+                (format!("{directory}/versions.tf"), REQUIRED.as_bytes().to_vec()),
+            ]
+        });
+        let files = MemoryFiles::new([root, required].into_iter().chain(called));
+        let configuration = load_root_from(&files, std::path::Path::new(""))?;
+        Ok(Run {
+            configuration: Arc::new(configuration),
+            providers: Arc::new(MemorySource(Arc::clone(&self.world))),
+            events: Arc::new(Silent),
+            workspace: Str::new("default"),
+            environment: Environment::default(),
+        })
+    }
+
+    pub fn plan_with(
+        &self,
+        configuration: &str,
+        modules: &[(&str, &str)],
+        options: &PlanOptions,
+    ) -> (Option<Plan>, Diagnostics) {
+        match self.run_with_modules(configuration, modules) {
+            Ok(run) => self.runtime.block_on(run.plan(
+                self.state.clone(),
+                BTreeMap::<Str, Value>::new(),
+                options,
+                StopSignal::never(),
+            )),
+            Err(diagnostics) => (None, diagnostics),
+        }
+    }
+
+    /// The plan of a configuration in which nothing is wrong.
+    pub fn plan(&self, configuration: &str) -> Plan {
+        let (plan, diagnostics) = self.plan_with(configuration, &[], &PlanOptions::default());
+        assert!(!diagnostics.has_errors(), "{diagnostics}");
+        plan.expect("a plan")
+    }
+
+    /// What is wrong with a configuration.
+    pub fn plan_errors(&self, configuration: &str) -> String {
+        let (_, diagnostics) = self.plan_with(configuration, &[], &PlanOptions::default());
+        assert!(diagnostics.has_errors(), "nothing is wrong");
+        diagnostics.to_string()
+    }
+
+    pub fn validate(&self, configuration: &str) -> Diagnostics {
+        match self.run(configuration) {
+            Ok(run) => self.runtime.block_on(run.validate()),
+            Err(diagnostics) => diagnostics,
+        }
+    }
+
+    /// Plans and applies; the state is kept whatever happens.
+    pub fn apply_with(
+        &mut self,
+        configuration: &str,
+        modules: &[(&str, &str)],
+        options: &PlanOptions,
+    ) -> (Applied, Vec<String>) {
+        let (plan, diagnostics) = self.plan_with(configuration, modules, options);
+        assert!(!diagnostics.has_errors(), "{diagnostics}");
+        let plan = plan.expect("a plan");
+        let run = self.run_with_modules(configuration, modules).expect("a configuration");
+        let mut recorded = Recorded::default();
+        let applied =
+            self.runtime.block_on(run.apply(&plan, &mut recorded, options.parallelism, StopSignal::never()));
+        self.state = applied.state.clone();
+        (applied, recorded.0)
+    }
+
+    /// Applies a configuration with which nothing goes wrong.
+    pub fn apply(&mut self, configuration: &str) -> Vec<String> {
+        let (applied, recorded) = self.apply_with(configuration, &[], &PlanOptions::default());
+        assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
+        recorded
+    }
+
+    /// Applies a configuration with which something goes wrong, and says what.
+    pub fn apply_errors(&mut self, configuration: &str) -> String {
+        let (applied, _) = self.apply_with(configuration, &[], &PlanOptions::default());
+        assert!(applied.diagnostics.has_errors(), "nothing went wrong");
+        applied.diagnostics.to_string()
+    }
+
+    pub fn destroy(&mut self, configuration: &str) -> Applied {
+        let options = PlanOptions { mode: Mode::Destroy, ..PlanOptions::default() };
+        self.apply_with(configuration, &[], &options).0
+    }
+}
+
+/// Addresses and actions of all changes that do something.
+pub fn actions(plan: &Plan) -> Vec<(String, Action)> {
+    plan.changes.iter().filter(|c| c.is_effective()).map(|c| (c.address.to_string(), c.action)).collect()
+}
+
+/// The addresses in a state.
+pub fn addresses(state: &State) -> Vec<String> {
+    state.instances().map(|(address, _, _)| address.to_string()).collect()
+}

@@ -1,0 +1,98 @@
+//! In which order objects are destroyed, made and changed.
+
+use crate::fixture::Fixture;
+
+fn calls(fixture: &Fixture) -> Vec<String> {
+    fixture.world.calls().into_iter().filter(|call| !call.starts_with("read")).collect()
+}
+
+fn pair(fixed_a: &str, fixed_b: &str, lifecycle_b: &str) -> String {
+    format!(
+        "resource \"memory_thing\" \"a\" {{\n name = \"a\"\n fixed = \"{fixed_a}\"\n}}\n\
+         resource \"memory_thing\" \"b\" {{\n name = \"b\"\n label = memory_thing.a.id\n fixed = \"{fixed_b}\"\n \
+         {lifecycle_b}\n}}"
+    )
+}
+
+const CREATE_FIRST: &str = "lifecycle {\n create_before_destroy = true\n }";
+
+#[test]
+fn both_replaced_dependents_go_first_and_come_last() {
+    let mut fixture = Fixture::new();
+    fixture.apply(&pair("1", "1", ""));
+    fixture.world.forget_calls();
+    fixture.apply(&pair("2", "2", ""));
+    assert_eq!(calls(&fixture), ["destroy b", "destroy a", "create a", "create b"]);
+}
+
+#[test]
+fn one_replaced_its_dependent_is_updated() {
+    let mut fixture = Fixture::new();
+    fixture.apply(&pair("1", "1", ""));
+    fixture.world.forget_calls();
+    fixture.apply(&pair("2", "1", ""));
+    assert_eq!(calls(&fixture), ["destroy a", "create a", "update b"]);
+}
+
+#[test]
+fn created_first_spreads_to_what_is_depended_on() {
+    let mut fixture = Fixture::new();
+    fixture.apply(&pair("1", "1", CREATE_FIRST));
+    fixture.world.forget_calls();
+    let recorded = fixture.apply(&pair("2", "2", CREATE_FIRST));
+    assert_eq!(calls(&fixture), ["create a", "create b", "destroy b", "destroy a"]);
+    assert_eq!(recorded[0], "memory_thing.a deposed");
+    assert_eq!(recorded[1], "memory_thing.a here, and deposed");
+    assert!(fixture.state.instances().all(|(_, _, instance)| instance.deposed.is_empty()));
+}
+
+#[test]
+fn a_replacement_that_fails_leaves_the_old_object() {
+    let mut fixture = Fixture::new();
+    let with = |fixed: &str, mischief: &str| {
+        format!(
+            "resource \"memory_thing\" \"a\" {{\n name = \"a\"\n fixed = \"{fixed}\"\n {mischief}\n {CREATE_FIRST}\n}}"
+        )
+    };
+    fixture.apply(&with("1", ""));
+    fixture.apply_errors(&with("2", "mischief = \"fail\""));
+    let (_, _, instance) = fixture.state.instances().next().unwrap();
+    assert!(instance.current.is_some() && instance.deposed.is_empty());
+
+    // One that fails half way leaves both; the next run clears up.
+    fixture.apply_errors(&with("3", "mischief = \"fail half way\""));
+    let (_, _, instance) = fixture.state.instances().next().unwrap();
+    assert!(instance.current.as_ref().unwrap().is_tainted() && instance.deposed.len() == 1);
+    fixture.apply(&with("3", ""));
+    let (_, _, instance) = fixture.state.instances().next().unwrap();
+    assert!(!instance.current.as_ref().unwrap().is_tainted() && instance.deposed.is_empty());
+}
+
+#[test]
+fn what_leaves_the_configuration_goes_in_reverse_order() {
+    let mut fixture = Fixture::new();
+    fixture.apply(
+        r#"
+        resource "memory_thing" "a" { name = "a" }
+        resource "memory_thing" "b" { name = "b-${memory_thing.a.name}" }
+        resource "memory_thing" "c" { name = "c-${memory_thing.b.name}" }
+        "#,
+    );
+    fixture.world.forget_calls();
+    fixture.apply("");
+    assert_eq!(calls(&fixture), ["destroy c-b-a", "destroy b-a", "destroy a"]);
+}
+
+#[test]
+fn a_dependent_goes_before_what_it_was_made_from_changes() {
+    let mut fixture = Fixture::new();
+    fixture.apply(
+        r#"
+        resource "memory_thing" "a" { name = "a" }
+        resource "memory_thing" "b" { name = "b-${memory_thing.a.name}" }
+        "#,
+    );
+    fixture.world.forget_calls();
+    fixture.apply("resource \"memory_thing\" \"a\" {\n name = \"a\"\n size = 1\n}");
+    assert_eq!(calls(&fixture), ["destroy b-a", "update a"]);
+}

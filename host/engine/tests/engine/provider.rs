@@ -1,0 +1,332 @@
+//! A provider of things in memory.
+//!
+//! `memory_thing` has `name`, `size`, `fixed` (forces a replacement), `secret`
+//! (sensitive), `label` (optional and computed), `id` (computed), and `mischief`,
+//! which says what to do wrong. `memory_lookup` is a data source.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use wardian_plugin::address::ProviderAddress;
+use wardian_plugin::*;
+use wardian_value::{Path, Str, Type, Value, json};
+
+/// What happened, and what there is.
+#[derive(Default)]
+pub struct World {
+    /// One line a call that reaches out: `create a`, `read a`, ...
+    pub calls: Mutex<Vec<String>>,
+    /// Names of things that are gone when they are read.
+    pub gone: Mutex<Vec<String>>,
+    next: Mutex<u64>,
+}
+
+impl World {
+    pub fn calls(&self) -> Vec<String> {
+        self.calls.lock().unwrap().clone()
+    }
+
+    pub fn forget_calls(&self) {
+        self.calls.lock().unwrap().clear();
+    }
+
+    fn call(&self, what: &str, object: &Value) {
+        let name = object.get("name").and_then(Value::as_str).unwrap_or("?");
+        self.calls.lock().unwrap().push(format!("{what} {name}"));
+    }
+
+    fn next_id(&self) -> String {
+        let mut next = self.next.lock().unwrap();
+        *next += 1;
+        format!("thing-{next}")
+    }
+}
+
+pub struct MemorySource(pub Arc<World>);
+
+#[async_trait]
+impl ProviderSource for MemorySource {
+    async fn provider(&self, _address: &ProviderAddress) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
+        Ok(Arc::new(Memory { world: Arc::clone(&self.0), schema: Arc::new(schema()) }))
+    }
+}
+
+struct Memory {
+    world: Arc<World>,
+    schema: Arc<ProviderSchema>,
+}
+
+fn attribute(ty: Type, setting: Setting) -> Attribute {
+    Attribute {
+        ty: AttributeType::Value(ty),
+        description: Description::default(),
+        setting,
+        sensitive: false,
+        write_only: false,
+        deprecation: Deprecation::None,
+    }
+}
+
+fn block(attributes: impl IntoIterator<Item = (&'static str, Attribute)>) -> Block {
+    Block {
+        attributes: attributes.into_iter().map(|(name, a)| (Str::new(name), a)).collect(),
+        ..Block::default()
+    }
+}
+
+fn schema() -> ProviderSchema {
+    let thing = block([
+        ("id", attribute(Type::String, Setting::Computed)),
+        ("name", attribute(Type::String, Setting::Required)),
+        ("size", attribute(Type::Number, Setting::Optional)),
+        ("fixed", attribute(Type::String, Setting::Optional)),
+        ("label", attribute(Type::String, Setting::OptionalComputed)),
+        ("mischief", attribute(Type::String, Setting::Optional)),
+        ("secret", Attribute { sensitive: true, ..attribute(Type::String, Setting::Optional) }),
+    ]);
+    let lookup = block([
+        ("name", attribute(Type::String, Setting::Required)),
+        ("found", attribute(Type::String, Setting::Computed)),
+    ]);
+    let configuration = block([("region", attribute(Type::String, Setting::Optional))]);
+    ProviderSchema {
+        provider: Schema::new(0, configuration),
+        resources: BTreeMap::from([(Str::new("memory_thing"), Arc::new(Schema::new(0, thing)))]),
+        data_sources: BTreeMap::from([(Str::new("memory_lookup"), Arc::new(Schema::new(0, lookup)))]),
+        ..ProviderSchema::default()
+    }
+}
+
+impl Memory {
+    fn thing(&self) -> &Schema {
+        &self.schema.resources["memory_thing"]
+    }
+}
+
+fn mischief(object: &Value) -> String {
+    object.get("mischief").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn refuse() -> PluginDiagnostics {
+    vec![PluginDiagnostic::error("Not supported", "The memory provider does not do that.")]
+}
+
+#[async_trait]
+impl Provider for Memory {
+    async fn schema(&self) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
+        Ok(Arc::clone(&self.schema))
+    }
+
+    async fn validate_provider_config(&self, _config: Value) -> PluginDiagnostics {
+        Vec::new()
+    }
+
+    async fn configure(&self, request: ConfigureRequest) -> PluginDiagnostics {
+        match request.config.get("region").and_then(Value::as_str) {
+            Some("nowhere") => vec![PluginDiagnostic {
+                attribute: Some(Path::root().attribute("region")),
+                ..PluginDiagnostic::error("No such region", "There is nothing at \"nowhere\".")
+            }],
+            _ => Vec::new(),
+        }
+    }
+
+    async fn validate_config(&self, _kind: ConfigKind, request: ValidateConfigRequest) -> PluginDiagnostics {
+        match request.config.get("name").and_then(Value::as_str) {
+            Some("") => vec![PluginDiagnostic {
+                attribute: Some(Path::root().attribute("name")),
+                ..PluginDiagnostic::error("Invalid name", "A name must not be empty.")
+            }],
+            _ => Vec::new(),
+        }
+    }
+
+    async fn upgrade_resource_state(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
+        let RawState::Json(text) = request.raw else {
+            return UpgradeStateResponse { upgraded: None, diagnostics: refuse() };
+        };
+        match json::decode(text.as_bytes(), self.thing().implied_type()) {
+            Ok(value) => UpgradeStateResponse { upgraded: Some(value), diagnostics: Vec::new() },
+            Err(error) => UpgradeStateResponse {
+                upgraded: None,
+                diagnostics: vec![PluginDiagnostic::error("Unreadable state", error.to_string())],
+            },
+        }
+    }
+
+    async fn upgrade_resource_identity(&self, _request: UpgradeStateRequest) -> UpgradeStateResponse {
+        UpgradeStateResponse { upgraded: None, diagnostics: refuse() }
+    }
+
+    async fn read_resource(&self, request: ReadResourceRequest) -> ReadResourceResponse {
+        self.world.call("read", &request.current_state);
+        let name = request.current_state.get("name").and_then(Value::as_str).unwrap_or_default();
+        let gone = self.world.gone.lock().unwrap().iter().any(|gone| gone == name);
+        let new = if gone {
+            Value::null(request.current_state.ty().clone())
+        } else if mischief(&request.current_state) == "drift" {
+            request.current_state.with_attribute("size", Value::number(99_i64))
+        } else {
+            request.current_state
+        };
+        ReadResourceResponse {
+            new_state: Some(new),
+            private: request.private,
+            new_identity: None,
+            deferred: None,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    async fn plan_resource_change(&self, request: PlanRequest) -> PlanResponse {
+        let mut planned = request.proposed_new_state.clone();
+        let mut requires_replace = Vec::new();
+        if request.prior_state.is_null() {
+            planned = planned.with_attribute("id", Value::unknown(Type::String));
+        } else if request.prior_state.get("fixed") != planned.get("fixed") {
+            requires_replace.push(Path::root().attribute("fixed"));
+        }
+        if planned.get("label").is_some_and(Value::is_null) {
+            planned = planned.with_attribute("label", Value::unknown(Type::String));
+        }
+        match mischief(&request.config).as_str() {
+            "plan another name" => planned = planned.with_attribute("name", Value::string("other")),
+            "plan a size" => planned = planned.with_attribute("size", Value::number(7_i64)),
+            "replace a ghost" => requires_replace.push(Path::root().attribute("ghost")),
+            _ => {}
+        }
+        PlanResponse {
+            planned_state: Some(planned),
+            requires_replace,
+            planned_private: Arc::from(*b"planned"),
+            legacy_type_system: false,
+            deferred: None,
+            planned_identity: None,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    async fn apply_resource_change(&self, request: ApplyRequest) -> ApplyResponse {
+        let answer = |new_state: Option<Value>, diagnostics: PluginDiagnostics| ApplyResponse {
+            new_state,
+            private: Arc::from(*b"applied"),
+            legacy_type_system: false,
+            new_identity: None,
+            diagnostics,
+        };
+        let failure = || vec![PluginDiagnostic::error("It did not work", "The thing broke.")];
+        if request.planned_state.is_null() {
+            self.world.call("destroy", &request.prior_state);
+            if mischief(&request.prior_state) == "refuse to go" {
+                return answer(Some(request.prior_state), failure());
+            }
+            return answer(Some(request.planned_state), Vec::new());
+        }
+        let what = if request.prior_state.is_null() { "create" } else { "update" };
+        self.world.call(what, &request.planned_state);
+        let mut new = request.planned_state;
+        for name in ["id", "label"] {
+            if new.get(name).is_some_and(|value| !value.is_known()) {
+                new = new.with_attribute(name, Value::string(self.world.next_id()));
+            }
+        }
+        match mischief(&new).as_str() {
+            "fail" => answer(None, failure()),
+            "fail half way" => answer(Some(new), failure()),
+            "leave unknown" => {
+                answer(Some(new.with_attribute("label", Value::unknown(Type::String))), Vec::new())
+            }
+            "apply another size" => {
+                answer(Some(new.with_attribute("size", Value::number(7_i64))), Vec::new())
+            }
+            "apply nothing" => answer(Some(Value::null(new.ty().clone())), Vec::new()),
+            "panic" => panic!("the memory provider was told to"),
+            _ => answer(Some(new), Vec::new()),
+        }
+    }
+
+    async fn import_resource_state(&self, _request: ImportRequest) -> ImportResponse {
+        ImportResponse { imported: Vec::new(), deferred: None, diagnostics: refuse() }
+    }
+
+    async fn move_resource_state(&self, _request: MoveRequest) -> MoveResponse {
+        MoveResponse {
+            target_state: None,
+            target_private: Arc::default(),
+            target_identity: None,
+            diagnostics: refuse(),
+        }
+    }
+
+    async fn generate_resource_config(&self, _type_name: Str, _state: Value) -> GenerateConfigResponse {
+        GenerateConfigResponse { config: None, diagnostics: refuse() }
+    }
+
+    async fn read_data_source(&self, request: ReadDataSourceRequest) -> ReadDataSourceResponse {
+        self.world.call("look up", &request.config);
+        let name = request.config.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let found = Value::string(format!("found {name}"));
+        ReadDataSourceResponse {
+            state: Some(request.config.with_attribute("found", found)),
+            deferred: None,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    async fn open_ephemeral_resource(&self, _request: OpenEphemeralRequest) -> OpenEphemeralResponse {
+        OpenEphemeralResponse {
+            result: None,
+            renew_at: None,
+            private: Arc::default(),
+            deferred: None,
+            diagnostics: refuse(),
+        }
+    }
+
+    async fn renew_ephemeral_resource(
+        &self,
+        _type_name: Str,
+        _private: PrivateBytes,
+    ) -> RenewEphemeralResponse {
+        RenewEphemeralResponse { renew_at: None, private: Arc::default(), diagnostics: refuse() }
+    }
+
+    async fn close_ephemeral_resource(&self, _type_name: Str, _private: PrivateBytes) -> PluginDiagnostics {
+        refuse()
+    }
+
+    async fn call_function(&self, _name: Str, _arguments: Vec<Value>) -> Result<Value, FunctionError> {
+        Err(FunctionError { text: "there are no functions".into(), argument: None })
+    }
+
+    async fn validate_list_resource_config(&self, _request: ValidateListRequest) -> PluginDiagnostics {
+        refuse()
+    }
+
+    async fn list_resource(
+        &self,
+        _request: ListRequest,
+        _found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
+    ) -> PluginDiagnostics {
+        refuse()
+    }
+
+    async fn plan_action(&self, _request: ActionRequest) -> PlanActionResponse {
+        PlanActionResponse { deferred: None, diagnostics: refuse() }
+    }
+
+    async fn invoke_action(
+        &self,
+        _request: ActionRequest,
+        _progress: &mut (dyn FnMut(String) + Send),
+    ) -> PluginDiagnostics {
+        refuse()
+    }
+
+    async fn stop(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn close(&self) {}
+}
