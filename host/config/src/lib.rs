@@ -20,6 +20,7 @@ mod load;
 mod module;
 mod names;
 mod providers;
+mod undeclared;
 mod variables;
 mod walk;
 

@@ -85,25 +85,38 @@ impl Loader<'_> {
         );
         above.push(directory.to_owned());
         for call in module.module_calls.values() {
-            let Some(target) = source::local_directory(directory, call, &mut self.problems) else {
-                continue;
+            let target = match source::local_directory(directory, call, &mut self.problems) {
+                Ok(target) if above.contains(&target) => {
+                    self.push_once(call_cycle(call, &target));
+                    continue;
+                }
+                Ok(target) => target,
+                Err(problem) => {
+                    self.push_once(problem);
+                    continue;
+                }
             };
-            if above.contains(&target) {
-                let detail = format!(
-                    "The module \"{}\" calls the module in {}, which leads here again: the configuration would \
-                     have no end.",
-                    call.name,
-                    target.display()
-                );
-                self.problems.push(
-                    Diagnostic::error("Module call cycle", detail)
-                        .at(call.source_span.clone())
-                        .in_block(format!("module \"{}\"", call.name)),
-                );
-                continue;
-            }
             self.load(&path.child(call.name.clone()), &target, Some(call), above);
         }
         above.pop();
     }
+
+    /// A module that is called twice has its problems once.
+    fn push_once(&mut self, problem: Diagnostic) {
+        if !self.problems.iter().any(|known| *known == problem) {
+            self.problems.push(problem);
+        }
+    }
+}
+
+fn call_cycle(call: &ModuleCall, target: &Path) -> Diagnostic {
+    let target = if target == Path::new("") { Path::new(".") } else { target };
+    let detail = format!(
+        "The module \"{}\" calls the module in {}, which leads here again: the configuration would have no end.",
+        call.name,
+        target.display()
+    );
+    Diagnostic::error("Module call cycle", detail)
+        .at(call.source_span.clone())
+        .in_block(format!("module \"{}\"", call.name))
 }

@@ -230,6 +230,7 @@ mod system {
 
     /// Whether the lock was to be had.
     pub(super) fn try_lock(file: &File) -> io::Result<bool> {
+        #[allow(clippy::cast_possible_truncation, reason = "small constants; their types differ by system")]
         let whole_file = libc::flock {
             l_type: libc::F_WRLCK as libc::c_short,
             l_whence: libc::SEEK_SET as libc::c_short,

@@ -125,7 +125,7 @@ fn read_text(files: &dyn Files, path: &Path, problems: &mut Diagnostics) -> Opti
     }
 }
 
-/// Bytes as the text of a file: UTF-8 without a mark in front.
+/// Bytes as the text of a file.
 pub(crate) fn text_of(name: &str, bytes: Vec<u8>) -> Result<Arc<SourceFile>, Diagnostic> {
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
@@ -144,21 +144,16 @@ pub(crate) fn text_of(name: &str, bytes: Vec<u8>) -> Result<Arc<SourceFile>, Dia
             )));
         }
     };
-    if text.starts_with('\u{feff}') {
-        let file = SourceFile::new(name, text);
-        let detail = format!(
-            "The file {name} begins with a byte order mark, which some editors write and which must not be \
-             there. Save it as UTF-8 without one."
-        );
-        return Err(Diagnostic::error("Unsupported byte order mark", detail).at(Span::new(&file, 0, 3)));
-    }
+    // Some editors put a mark of the byte order in front.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     Ok(SourceFile::new(name, text))
 }
 
 impl Module {
     fn add_file(&mut self, body: &Body, problems: &mut Diagnostics) {
+        let mut all: Vec<Diagnostic> = Vec::new();
         for attribute in &body.attributes {
-            problems.push(unsupported_argument(
+            all.push(unsupported_argument(
                 attribute,
                 "a configuration file",
                 [].into_iter(),
@@ -169,9 +164,11 @@ impl Module {
             let mut found = Diagnostics::new();
             self.add_block(block, &mut found);
             if !found.is_empty() {
-                problems.extend(found.in_block(&title(block)));
+                all.extend(found.in_block(&title(block)));
             }
         }
+        all.sort_by_key(|problem| problem.subject.as_ref().map(|span| span.start));
+        problems.extend(all);
     }
 
     fn add_block(&mut self, block: &Block, problems: &mut Diagnostics) {

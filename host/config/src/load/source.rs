@@ -8,7 +8,11 @@ use crate::blocks::ModuleCall;
 
 /// The directory of a module that is named by a path. Modules from elsewhere
 /// are refused.
-pub(super) fn local_directory(from: &Path, call: &ModuleCall, problems: &mut Diagnostics) -> Option<PathBuf> {
+pub(super) fn local_directory(
+    from: &Path,
+    call: &ModuleCall,
+    problems: &mut Diagnostics,
+) -> Result<PathBuf, Diagnostic> {
     let source = call.source.replace('\\', "/");
     let refuse = |summary: &str, detail: String| {
         Diagnostic::error(summary, detail)
@@ -29,15 +33,14 @@ pub(super) fn local_directory(from: &Path, call: &ModuleCall, problems: &mut Dia
                  If a directory is meant, write \"./{source}\"."
             )
         };
-        problems.push(refuse("Unsupported module source", detail));
-        return None;
+        return Err(refuse("Unsupported module source", detail));
     }
     if let Some((_, span)) = &call.version {
         let detail = "Only modules from a registry have versions; a module in a local directory is what it is. \
                       Leave the argument version out.";
         problems.push(refuse("Invalid registry module source address", detail.to_owned()).at(span.clone()));
     }
-    Some(normalised(&from.join(source)))
+    Ok(normalised(&from.join(source)))
 }
 
 /// The path without `.` and, as far as names allow, without `..`.

@@ -1,1 +1,127 @@
+use std::path::Path;
 
+use super::*;
+use crate::files::MemoryFiles;
+use crate::load::load_root_from;
+
+const DECLARED: &str = r#"
+variable "text" {}
+variable "number" {
+  type    = number
+  default = 1
+}
+variable "list" {
+  type    = list(string)
+  default = []
+}
+variable "strict" {
+  default  = "d"
+  nullable = false
+}
+"#;
+
+fn check(inputs: &VariableInputs, expected: &str) {
+    let files = MemoryFiles::new([("main.tf", DECLARED)]);
+    let configuration = load_root_from(&files, Path::new("")).unwrap();
+    let found = match root_variables(&configuration.root().module, inputs) {
+        Ok((values, warnings)) => {
+            let values: Vec<String> =
+                values.iter().map(|(name, value)| format!("{name}={value:?}")).collect();
+            let warnings: Vec<String> = warnings.iter().map(|warning| warning.summary.clone()).collect();
+            [values, warnings].concat().join("; ")
+        }
+        Err(problems) => problems.to_string(),
+    };
+    assert_eq!(found, expected);
+}
+
+fn argument(text: &str) -> VariableSource {
+    VariableSource::Text(VariableText::parse(text).unwrap())
+}
+
+fn file(name: &str, text: &str) -> Arc<SourceFile> {
+    SourceFile::new(name, text)
+}
+
+#[test]
+fn later_sources_win() {
+    let environment = vec![("text".to_owned(), "env".to_owned()), ("nobody".to_owned(), "x".to_owned())];
+    let mut inputs = VariableInputs { environment, ..VariableInputs::default() };
+    check(&inputs, "text=\"env\"");
+    inputs.automatic_files.push(file("terraform.tfvars", "text = \"tfvars\"\nnumber = \"2\""));
+    check(&inputs, "number=2; text=\"tfvars\"");
+    inputs.automatic_files.push(file("a.auto.tfvars.json", "{\"text\": \"json ${x}\", \"list\": [1, true]}"));
+    check(&inputs, "list=[\"1\", \"true\"]; number=2; text=\"json ${x}\"");
+    inputs.arguments.push(argument("text=argument"));
+    inputs.arguments.push(VariableSource::File(file("x.tfvars", "text = \"file\"\nlist = null")));
+    check(&inputs, "list=null(list(string)); number=2; text=\"file\"");
+    inputs.arguments.push(argument("list=[\"a\", \"b=c\"]"));
+    inputs.arguments.push(argument("text=[\"a\"]"));
+    inputs.arguments.push(VariableSource::File(file("y.tfvars", "strict = null")));
+    check(&inputs, "list=[\"a\", \"b=c\"]; number=2; text=\"[\\\"a\\\"]\"");
+}
+
+#[test]
+fn what_is_wrong_or_missing() {
+    check(
+        &VariableInputs::default(),
+        "main.tf:2,1-16: No value for required variable; The variable \"text\" has no default and no value was given. Set it with -var=\"text=...\", in a file terraform.tfvars or one given with -var-file, or with the environment variable TF_VAR_text.",
+    );
+    let arguments = vec![argument("text=x"), argument("number=many"), argument("txt=1"), argument("list=[")];
+    let inputs = VariableInputs { arguments, ..VariableInputs::default() };
+    let files = MemoryFiles::new([("main.tf", DECLARED)]);
+    let configuration = load_root_from(&files, Path::new("")).unwrap();
+    let problems = root_variables(&configuration.root().module, &inputs).unwrap_err();
+    let lines: Vec<String> = problems.iter().skip(1).map(|problem| problem.to_string()).collect();
+    assert_eq!(
+        lines,
+        [
+            "Value for undeclared variable; The root module declares no variable \"txt\", but the command line sets it. Did you mean \"text\"? To use it, add a variable block.",
+            "main.tf:3,1-18: Invalid value for input variable; The value that the option -var=\"number=...\" gives does not suit var.number, declared at main.tf:3,1-18: a number is required.",
+        ]
+    );
+    assert!(problems.iter().next().unwrap().to_string().starts_with("<value for var.list>:1,"));
+    assert!(VariableText::parse("novalue").is_err() && VariableText::parse("=x").is_err());
+}
+
+#[test]
+fn files_with_more_than_values() {
+    let automatic_files = vec![
+        file("terraform.tfvars", "text = \"x\"\na = 1\nb = 2\nc = 3\nd = 4\n"),
+        file("b.auto.tfvars", ""),
+    ];
+    let mut inputs = VariableInputs { automatic_files, ..VariableInputs::default() };
+    check(
+        &inputs,
+        "text=\"x\"; Value for undeclared variable; Value for undeclared variable; Values for undeclared variables",
+    );
+    inputs.automatic_files = vec![
+        file("terraform.tfvars", "text = var.number\nvariable \"text\" {\n}\nother {}\n"),
+        file("terraform.tfvars.json", "[1]"),
+        file("x.auto.tfvars.json", "{"),
+    ];
+    let files = MemoryFiles::new([("main.tf", DECLARED)]);
+    let configuration = load_root_from(&files, Path::new("")).unwrap();
+    let problems = root_variables(&configuration.root().module, &inputs).unwrap_err();
+    let summaries: Vec<&str> = problems.iter().map(|problem| &*problem.summary).collect();
+    assert_eq!(
+        summaries,
+        [
+            "Variable declaration in .tfvars file",
+            "Unexpected block",
+            "Variables not allowed",
+            "Invalid JSON file of values",
+            "Invalid JSON file of values"
+        ]
+    );
+}
+
+#[test]
+fn the_order_of_automatic_files() {
+    let names =
+        ["z.auto.tfvars", "terraform.tfvars.json", "a.auto.tfvars.json", "x.tfvars", "terraform.tfvars"];
+    assert_eq!(
+        automatic_files(names),
+        ["terraform.tfvars", "terraform.tfvars.json", "a.auto.tfvars.json", "z.auto.tfvars"]
+    );
+}

@@ -1,0 +1,428 @@
+//! Configurations, valid and not, as people would write them.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use wardian_config::{Configuration, MemoryFiles, load_root_from};
+use wardian_lang::Diagnostics;
+use wardian_plugin::{ModulePath, ResourceMode};
+
+fn load(files: &[(&str, &str)]) -> Result<Configuration, Diagnostics> {
+    load_root_from(&MemoryFiles::new(files.iter().map(|(path, text)| (*path, *text))), Path::new("."))
+}
+
+/// One line for each problem: place, block, summary and detail.
+fn problems(files: &[(&str, &str)]) -> String {
+    let found = match load(files) {
+        Ok(configuration) => {
+            let mut found = configuration.warnings.clone();
+            found.extend(configuration.check_references());
+            found
+        }
+        Err(found) => found,
+    };
+    let mut text = String::new();
+    for diagnostic in &found {
+        let place = diagnostic.subject.as_ref().map(ToString::to_string).unwrap_or_default();
+        let kind = if diagnostic.is_error() { "" } else { "(warning) " };
+        writeln!(text, "{place}: {kind}{}: {}", diagnostic.summary, diagnostic.detail).unwrap();
+    }
+    text
+}
+
+fn check(files: &[(&str, &str)], expected: &[&str]) {
+    let found = problems(files);
+    let found: Vec<&str> = found.lines().collect();
+    assert_eq!(found, expected);
+}
+
+fn check_main(text: &str, expected: &[&str]) {
+    check(&[("main.tf", text)], expected);
+}
+
+#[test]
+fn a_whole_configuration() {
+    let configuration = load(&[
+        (
+            "main.tf",
+            r#"
+            terraform {
+              required_version = ">= 1.0"
+              required_providers {
+                rnd = { source = "hashicorp/random", version = "~> 3.7" }
+                nul = { source = "hashicorp/null" }
+              }
+            }
+            provider "rnd" {}
+            provider "rnd" {
+              alias = "other"
+            }
+            variable "size" {
+              type    = number
+              default = "3"
+            }
+            locals {
+              a = var.size
+            }
+            module "m" {
+              source    = "./modules/m"
+              for_each  = toset(["x"])
+              size      = local.a
+              providers = { random = rnd.other }
+            }
+            resource "random_id" "x" {
+              provider    = rnd
+              count       = 2
+              byte_length = var.size
+              depends_on  = [module.m]
+              lifecycle {
+                create_before_destroy = true
+                ignore_changes        = [keepers["a"]]
+              }
+            }
+            data "local_file" "f" {
+              filename = "x"
+            }
+            output "o" {
+              value = random_id.x[*].hex
+            }
+            "#,
+        ),
+        (
+            "modules/m/main.tf",
+            r#"
+            terraform {
+              required_providers {
+                random = { source = "hashicorp/random", version = ">= 3.0" }
+              }
+            }
+            variable "size" {}
+            resource "random_pet" "p" { length = var.size }
+            module "deeper" { source = "../deeper" }
+            "#,
+        ),
+        ("modules/deeper/main.tf", "resource \"random_pet\" \"q\" {}\nresource \"null_resource\" \"n\" {}"),
+        ("modules/deeper/notes.txt", "not a configuration"),
+        (".hidden.tf", "nonsense"),
+    ])
+    .unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(configuration.warnings.is_empty() && configuration.check_references().is_empty());
+
+    let used: Vec<String> = configuration
+        .resources()
+        .map(|(node, resource, provider)| {
+            format!("{}:{}.{} {provider}", node.path, resource.type_name, resource.name)
+        })
+        .collect();
+    assert_eq!(
+        used,
+        [
+            ":local_file.f provider[\"registry.terraform.io/hashicorp/local\"]",
+            ":random_id.x provider[\"registry.terraform.io/hashicorp/random\"]",
+            "module.m:random_pet.p provider[\"registry.terraform.io/hashicorp/random\"].other",
+            "module.m.module.deeper:null_resource.n provider[\"registry.terraform.io/hashicorp/null\"]",
+            "module.m.module.deeper:random_pet.q provider[\"registry.terraform.io/hashicorp/random\"].other",
+        ]
+    );
+    let required: Vec<String> = configuration
+        .provider_requirements()
+        .iter()
+        .map(|(address, requirement)| format!("{} {}", address.for_display(), requirement.constraints))
+        .collect();
+    assert_eq!(
+        required,
+        ["hashicorp/local ", "hashicorp/null ", "hashicorp/random >= 3.0.0, ~> 3.7.0"]
+            .map(|text| text.replace("~> 3.7.0", "~> 3.7"))
+    );
+    let root = &configuration.root().module;
+    let resource = &root.resources[&(ResourceMode::Managed, "random_id".into(), "x".into())];
+    assert_eq!(resource.body.attributes.len(), 1);
+    assert!(resource.count.is_some() && resource.lifecycle.create_before_destroy == Some(true));
+    assert_eq!(root.variables["size"].default, Some(wardian_value::Value::from(3)));
+    let deeper = configuration.module(&ModulePath::root().child("m").child("deeper")).unwrap();
+    assert_eq!(deeper.module.directory, Path::new("modules/deeper"));
+}
+
+#[test]
+fn unknown_blocks_and_arguments() {
+    check_main(
+        "resourc \"a\" \"b\" {}\nvariable \"v\" {\n  typ = string\n  validaton {}\n}\nx = 1\n",
+        &[
+            "main.tf:1,1-8: Unsupported block type: A configuration file has no blocks of type \"resourc\". Did you mean \"resource\"?",
+            "main.tf:3,3-6: Unsupported argument: A variable block has no argument named \"typ\". Did you mean \"type\"?",
+            "main.tf:4,3-12: Unsupported block type: A variable block has no blocks of type \"validaton\". Did you mean \"validation\"?",
+            "main.tf:6,1-2: Unsupported argument: A configuration file has no argument named \"x\".",
+        ],
+    );
+}
+
+#[test]
+fn labels_and_names() {
+    check_main(
+        "resource \"a\" {}\nvariable \"a\" \"b\" {}\nlocals \"x\" {}\noutput \"1\" {\n  value = 1\n}\nvariable \"count\" {}\n",
+        &[
+            "main.tf:1,13-13: Missing name for resource: A resource block needs its type and its name as a label before the brace.",
+            "main.tf:2,14-17: Extraneous label for variable: A variable block has one label, its name.",
+            "main.tf:3,8-11: Extraneous label for locals: A locals block has no labels.",
+            "main.tf:4,8-11: Invalid output name: \"1\" cannot be a name: names begin with a letter or an underscore, and the rest are letters, digits, underscores and dashes.",
+            "main.tf:7,10-17: Invalid variable name: No variable can be named \"count\": a module block uses that argument for itself.",
+        ],
+    );
+}
+
+#[test]
+fn duplicates_name_the_first() {
+    check(
+        &[
+            (
+                "a.tf",
+                "variable \"a\" {}\nlocals {\n  l = 1\n}\nresource \"x_y\" \"z\" {}\nprovider \"x\" {}\n",
+            ),
+            (
+                "b.tf",
+                "variable \"a\" {}\nlocals {\n  l = 2\n}\nresource \"x_y\" \"z\" {}\nprovider \"x\" {}\n",
+            ),
+        ],
+        &[
+            "b.tf:1,1-13: Duplicate variable declaration: A variable \"a\" was declared at a.tf:1,1-13 already. Each must have a name of its own in its module.",
+            "b.tf:3,3-8: Duplicate local value definition: A local value \"l\" was declared at a.tf:3,3-8 already. Each must have a name of its own in its module.",
+            "b.tf:5,1-19: Duplicate resource \"x_y\" configuration: A x_y resource named \"z\" was declared at a.tf:5,1-19 already. Each must have a name of its own in its module.",
+            "b.tf:6,1-13: Duplicate provider configuration: A default configuration of the provider \"x\" was declared at a.tf:6,1-13 already. Each must have a name of its own in its module.",
+        ],
+    );
+}
+
+#[test]
+fn meta_arguments() {
+    check_main(
+        r#"resource "a_b" "c" {
+  count      = 1
+  for_each   = {}
+  depends_on = [a_b.d.id, "x", 1]
+  provider   = "${a}"
+  lifecycle {
+    ignore_changes = 1
+    prevent_destroy = 7
+  }
+  provisioner "local-exec" {
+    when = never
+  }
+}
+resource "a_b" "d" {}
+data "a_b" "e" {
+  lifecycle {
+    prevent_destroy = true
+  }
+  provisioner "x" {}
+}
+"#,
+        &[
+            "main.tf:3,3-11: Invalid combination of \"count\" and \"for_each\": Only one of count and for_each can say how many instances there are.",
+            "main.tf:4,17-25: Invalid depends_on reference: Only a whole object can be waited for: name the resource or module without its attributes.",
+            "main.tf:4,28-29: Invalid reference: A reference to a resource needs its type and its name with a dot between them. If this was meant as text, put it in quotes.",
+            "main.tf:4,32-33: Invalid depends_on reference: The name of a resource, a module or another object is needed here.",
+            "main.tf:5,16-22: Invalid provider configuration reference: The name of a provider is needed here, such as aws, or with an alias behind it: aws.west. It must be constant.",
+            "main.tf:7,22-23: Invalid expression: A list of arguments in brackets is needed here, or the keyword all.",
+            "main.tf:8,23-24: Unsuitable value type: This value cannot be used here: true or false is needed.",
+            "main.tf:11,12-17: Invalid \"when\" keyword: The argument \"when\" is one of the keywords create and destroy.",
+            "main.tf:17,5-20: Invalid data resource lifecycle argument: The lifecycle argument \"prevent_destroy\" is for resources that are created and destroyed; a data block cannot have it.",
+            "main.tf:19,3-14: Reserved block type name in data block: Blocks of type \"provisioner\" cannot be used in a data block.",
+        ],
+    );
+}
+
+#[test]
+fn variables_and_their_defaults() {
+    check_main(
+        r#"variable "a" {
+  type    = number
+  default = "x"
+}
+variable "b" {
+  nullable = false
+  default  = null
+}
+variable "c" {
+  default = var.a
+}
+variable "d" {
+  validation {
+    condition     = 1 > 0
+    error_message = "no"
+  }
+}
+"#,
+        &[
+            "main.tf:3,13-16: Invalid default value for variable: The default is not of the variable's type: a number is required.",
+            "main.tf:7,14-18: Invalid default value for variable: The default is null, but the variable says nullable = false.",
+            "main.tf:10,13-18: Variables not allowed: Only constants can be used here, so `var.a` cannot be.",
+            "main.tf:14,21-26: Invalid variable validation condition: The condition must refer to var.d: it is there to check its value.",
+        ],
+    );
+}
+
+#[test]
+fn required_providers_and_settings() {
+    check_main(
+        r#"terraform {
+  required_version = ">= x"
+  required_providers {
+    a = { source = "a/b/c/d" }
+    b = { source = "x/b", version = "1..2", nam = 1 }
+    c = 5
+    d = "~> 1.0"
+  }
+  backend "s3" {}
+  cloud {}
+}
+required_providers {}
+"#,
+        &[
+            "main.tf:2,22-28: Invalid version constraint: This is not a version constraint: invalid version constraint \">= x\": a version has no wildcards; leave out the parts that may vary and use ~>.",
+            "main.tf:4,20-29: Invalid provider source string: \"a/b/c/d\" is not a provider source address: it must have the form [HOST/][NAMESPACE/]TYPE, such as \"hashicorp/random\".",
+            "main.tf:5,37-43: Invalid version constraint: This is not a version constraint: invalid version constraint \"1..2\": \"\" is not a version number.",
+            "main.tf:5,45-48: Invalid required_providers object: A required provider has no \"nam\", only source, version and configuration_aliases.",
+            "main.tf:6,9-10: Invalid required_providers object: A required provider is written in braces: { source = \"hashicorp/random\", version = \"~> 3.7\" }.",
+            "main.tf:9,11-15: Unsupported backend type: The backend \"s3\" is not supported yet: state is only kept in local files (backend \"local\", which needs no block).",
+            "main.tf:10,3-8: Unsupported block type: Blocks of type \"cloud\" in a terraform block are not supported yet.",
+            "main.tf:12,1-19: Invalid required_providers block: A required_providers block stands inside a terraform block.",
+        ],
+    );
+}
+
+#[test]
+fn calls_of_modules() {
+    check(
+        &[
+            (
+                "main.tf",
+                r#"module "a" {
+  source = "./m"
+  nam    = 1
+}
+module "b" {
+  source = "hashicorp/consul/aws"
+}
+module "c" {
+  source = "./nowhere"
+}
+module "d" {}
+module "e" {
+  source = "./m"
+  name   = 1
+}
+"#,
+            ),
+            (
+                "m/main.tf",
+                "variable \"name\" {}\nprovider \"z\" {}\nmodule \"again\" {\n  source = \"../\"\n}\n",
+            ),
+        ],
+        &[
+            "main.tf:11,13-13: Missing required argument: The argument \"source\" must be set here.",
+            "m/main.tf:4,12-17: Module call cycle: The module \"again\" calls the module in ., which leads here again: the configuration would have no end.",
+            "main.tf:6,12-34: Unsupported module source: Modules can only be called from local directories yet, and \"hashicorp/consul/aws\" is not the path of one. If a directory is meant, write \"./hashicorp/consul/aws\".",
+            "main.tf:9,12-23: Unreadable module directory: There is no directory nowhere.",
+            "main.tf:3,3-6: Unsupported argument: The module has no variable named \"nam\". Did you mean \"name\"?",
+            "main.tf:1,1-11: Missing required argument: The module needs a value for its variable \"name\", which has no default.",
+        ],
+    );
+}
+
+#[test]
+fn what_calls_hand_over() {
+    check(
+        &[
+            (
+                "main.tf",
+                r#"module "a" {
+  source = "./m"
+  nam    = 1
+}
+module "e" {
+  source    = "./m"
+  name      = 1
+  count     = 2
+  providers = { "x.y" = x, z = q, w = q.r }
+}
+"#,
+            ),
+            ("m/main.tf", "variable \"name\" {}\nprovider \"z\" {}\n"),
+        ],
+        &[
+            "main.tf:9,39-42: Provider configuration not present: There is no provider \"q\" block with alias = \"r\" in the root module.",
+            "main.tf:9,17-22: Undefined provider configuration: The module does not expect a provider configuration x.y; it would have to be listed in configuration_aliases in its required_providers.",
+            "main.tf:9,32-33: Provider type mismatch: The module expects a configuration of registry.terraform.io/hashicorp/z as z, but is given one of registry.terraform.io/hashicorp/q.",
+            "main.tf:9,39-42: Provider type mismatch: The module expects a configuration of registry.terraform.io/hashicorp/w as w, but is given one of registry.terraform.io/hashicorp/q.",
+            "main.tf:5,1-11: Module is incompatible with count, for_each, and depends_on: A module that is called with count cannot have provider blocks of its own, and there is one at m/main.tf:2,1-13. Configure the provider in the root module and hand it over with the argument providers.",
+            "main.tf:3,3-6: Unsupported argument: The module has no variable named \"nam\". Did you mean \"name\"?",
+            "main.tf:1,1-11: Missing required argument: The module needs a value for its variable \"name\", which has no default.",
+        ],
+    );
+}
+
+#[test]
+fn references_to_what_is_not_there() {
+    check(
+        &[
+            (
+                "main.tf",
+                r#"variable "size" {}
+locals {
+  a = var.siz
+}
+module "m" {
+  source = "./m"
+}
+resource "a_b" "web" {
+  x = [module.m.ouput, module.n, module.m.output]
+  dynamic "setting" {
+    for_each = local.b
+    content {
+      v = setting.value + a_b.wbe.id
+    }
+  }
+}
+"#,
+            ),
+            ("m/main.tf", "output \"output\" {\n  value = 1\n}\n"),
+        ],
+        &[
+            "main.tf:3,7-14: Reference to undeclared input variable: There is no variable \"siz\" in the root module. Did you mean \"size\"?",
+            "main.tf:9,8-22: Unsupported attribute: The module \"m\" has no output named \"ouput\". Did you mean \"output\"?",
+            "main.tf:9,24-32: Reference to undeclared module: There is no module call \"n\" in the root module. Did you mean \"m\"?",
+            "main.tf:11,16-23: Reference to undeclared local value: There is no local value \"b\" in the root module. Did you mean \"a\"?",
+            "main.tf:13,27-37: Reference to undeclared resource: There is no resource \"a_b\" \"wbe\" in the root module. Did you mean \"web\"?",
+        ],
+    );
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let files = MemoryFiles::new([
+        ("a.tf", b"locals {\n  a = \"\xff\"\n}\n".to_vec()),
+        ("b.tf", b"\xef\xbb\xbflocals {\n  b = 1\n}\n".to_vec()),
+        ("c_override.tf", b"".to_vec()),
+        ("d.tf.json", b"{}".to_vec()),
+        ("e.tf", b"locals {".to_vec()),
+    ]);
+    let problems = load_root_from(&files, Path::new("")).unwrap_err();
+    let summaries: Vec<String> = problems
+        .iter()
+        .map(|problem| {
+            let line = problem.subject.as_ref().map(|span| span.start_position().line);
+            format!("{:?} {}", line, problem.summary)
+        })
+        .collect();
+    assert_eq!(summaries.len(), 4, "{summaries:?}");
+    assert_eq!(
+        &summaries[..3],
+        [
+            "Some(2) Invalid character encoding",
+            "None Unsupported configuration file",
+            "None Unsupported configuration file"
+        ]
+    );
+    let missing = load_root_from(&files, Path::new("elsewhere")).unwrap_err();
+    assert_eq!(missing.to_string(), "Failed to read module directory; There is no directory elsewhere.");
+}

@@ -1,0 +1,287 @@
+//! State files on disk: writing, backups, journals of interrupted runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_state::{
+    BackupRule, Instance, Object, State, StateFile, StateFileOptions, StateProblem, decode_state,
+    encode_state,
+};
+
+fn options() -> StateFileOptions {
+    StateFileOptions { terraform_version: "1.11.4".into(), backup: BackupRule::Beside, read_from: None }
+}
+
+fn open(directory: &TempDir) -> StateFile {
+    StateFile::open(directory.path().join("terraform.tfstate"), options())
+}
+
+fn address(text: &str) -> ResourceInstanceAddress {
+    text.parse().unwrap()
+}
+
+fn provider() -> ProviderConfigAddress {
+    "provider[\"registry.terraform.io/hashicorp/random\"]".parse().unwrap()
+}
+
+fn instance(id: &str) -> Instance {
+    Instance::of(Object::new(0, format!("{{\"id\":\"{id}\"}}")))
+}
+
+fn with(state: &State, text: &str, id: &str) -> State {
+    let mut state = state.clone();
+    state.set_instance(&address(text), &provider(), instance(id));
+    state
+}
+
+fn on_disk(directory: &TempDir) -> State {
+    let bytes = fs::read(directory.path().join("terraform.tfstate")).unwrap();
+    decode_state(&bytes).unwrap().unwrap()
+}
+
+fn files(directory: &TempDir) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn journal(directory: &TempDir) -> PathBuf {
+    directory.path().join(".terraform.tfstate.journal")
+}
+
+/// What a run that is killed after two changes leaves.
+fn interrupted(directory: &TempDir) {
+    let mut file = open(directory);
+    let mut journal = file.begin().unwrap();
+    journal.record(&address("random_id.a"), &provider(), Some(&instance("1"))).unwrap();
+    journal.record(&address("random_id.b[0]"), &provider(), Some(&instance("2"))).unwrap();
+    drop(journal);
+}
+
+#[test]
+fn a_first_write_makes_a_lineage_and_the_next_a_backup() {
+    let directory = TempDir::new().unwrap();
+    let mut file = open(&directory);
+    let empty = file.read().unwrap();
+    assert!(empty.is_empty() && empty.lineage.is_empty());
+    let first = file.write(&with(&empty, "random_id.a", "1")).unwrap();
+    assert_eq!(first.serial, 1);
+    assert_eq!(first.lineage.len(), 36);
+    assert_eq!(files(&directory), ["terraform.tfstate"]);
+
+    let mut file = open(&directory);
+    let before = file.read().unwrap();
+    let second = file.write(&with(&before, "random_id.b", "2")).unwrap();
+    file.write(&with(&second, "random_id.c", "3")).unwrap();
+    assert_eq!(files(&directory), ["terraform.tfstate", "terraform.tfstate.backup"]);
+    let backup = fs::read(directory.path().join("terraform.tfstate.backup")).unwrap();
+    assert_eq!(decode_state(&backup).unwrap().unwrap(), *first);
+    assert_eq!(on_disk(&directory).serial, 3);
+    assert_eq!(on_disk(&directory).lineage, first.lineage);
+}
+
+#[test]
+fn what_changes_nothing_writes_nothing() {
+    let directory = TempDir::new().unwrap();
+    let mut file = open(&directory);
+    let state = State::default();
+    let written = file.write(&with(&state, "random_id.a", "1")).unwrap();
+    let mut file = open(&directory);
+    file.write(&written).unwrap();
+    assert_eq!(on_disk(&directory).serial, 1);
+    assert_eq!(files(&directory), ["terraform.tfstate"]);
+}
+
+#[test]
+fn an_interrupted_run_is_seen_and_folded_in() {
+    let directory = TempDir::new().unwrap();
+    open(&directory).write(&with(&State::default(), "random_id.z", "0")).unwrap();
+    interrupted(&directory);
+
+    let mut reader = open(&directory);
+    assert_eq!(reader.read().unwrap().instances().count(), 3);
+    assert_eq!(reader.recovery().unwrap().changes, 2);
+    assert!(!reader.recovery().unwrap().folded);
+    assert_eq!(on_disk(&directory).serial, 1, "a reader writes nothing");
+
+    let mut writer = open(&directory);
+    let _ = writer.begin().unwrap();
+    assert!(writer.recovery().unwrap().folded);
+    assert_eq!(on_disk(&directory).serial, 2);
+    assert_eq!(on_disk(&directory).instances().count(), 3);
+    assert!(!journal(&directory).exists());
+    assert!(files(&directory).contains(&"terraform.tfstate.backup".to_owned()));
+}
+
+#[test]
+fn an_interrupted_first_run_is_folded_in() {
+    let directory = TempDir::new().unwrap();
+    interrupted(&directory);
+    let mut writer = open(&directory);
+    let _ = writer.begin().unwrap();
+    let state = on_disk(&directory);
+    assert_eq!((state.serial, state.instances().count(), state.lineage.len()), (1, 2, 36));
+}
+
+#[test]
+fn every_cut_of_a_journal_gives_its_whole_lines() {
+    let directory = TempDir::new().unwrap();
+    interrupted(&directory);
+    let whole = fs::read(journal(&directory)).unwrap();
+    let ends: Vec<usize> =
+        whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
+    for cut in 0..=whole.len() {
+        fs::write(journal(&directory), &whole[..cut]).unwrap();
+        let whole_lines = ends.iter().filter(|end| **end <= cut).count();
+        let state = open(&directory).read().unwrap();
+        assert_eq!(state.instances().count(), whole_lines.saturating_sub(1), "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_cut_journal_is_gone_on_with() {
+    let directory = TempDir::new().unwrap();
+    interrupted(&directory);
+    let whole = fs::read(journal(&directory)).unwrap();
+    fs::write(journal(&directory), &whole[..whole.len() - 3]).unwrap();
+    let mut writer = open(&directory);
+    let _ = writer.begin().unwrap();
+    assert_eq!(on_disk(&directory).instances().count(), 1);
+    assert_eq!(files(&directory), ["terraform.tfstate"]);
+}
+
+#[test]
+fn a_kill_while_the_file_is_rewritten_loses_nothing() {
+    let directory = TempDir::new().unwrap();
+    let mut file = open(&directory);
+    let first = file.write(&with(&State::default(), "random_id.z", "0")).unwrap();
+    let path = directory.path().join("terraform.tfstate");
+    let before = fs::read(&path).unwrap();
+
+    // A journal that ends with the whole new state, as it is when the file is
+    // about to be rewritten.
+    interrupted(&directory);
+    let compact = |text: &str| {
+        let value: Box<serde_json::value::RawValue> = serde_json::from_str(text).unwrap();
+        value.get().lines().map(str::trim_start).collect::<String>().replace("\": ", "\":")
+    };
+    let mut next = with(&first, "random_id.n", "9");
+    next.serial = 2;
+    let after = encode_state(&next).unwrap();
+    let mut text = fs::read_to_string(journal(&directory)).unwrap();
+    let last = text.lines().last().unwrap()[..16].to_owned();
+    let line = format!("{{\"final\":{}}}", compact(&after));
+    let checksum = blake3::hash(format!("{last}{line}").as_bytes()).to_hex()[..16].to_owned();
+    text.push_str(&format!("{checksum} {line}\n"));
+
+    let half = after.len() / 2;
+    let contents: [(&str, Vec<u8>); 5] = [
+        ("before the first byte", before.clone()),
+        ("the first byte gone", [b"~", &before[1..]].concat()),
+        ("half way", [b"~", &after.as_bytes()[1..half]].concat()),
+        ("before the last byte", [b"~", &after.as_bytes()[1..]].concat()),
+        ("done", after.clone().into_bytes()),
+    ];
+    for (when, content) in contents {
+        fs::write(journal(&directory), &text).unwrap();
+        fs::write(&path, &content).unwrap();
+        assert_eq!(*open(&directory).read().unwrap(), next, "{when}");
+        let mut writer = open(&directory);
+        let _ = writer.begin().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), after, "{when}");
+        assert!(!journal(&directory).exists(), "{when}");
+    }
+
+    // Somebody else changed the state since.
+    fs::write(journal(&directory), &text).unwrap();
+    let mut other = with(&first, "random_id.q", "9");
+    other.serial = 2;
+    fs::write(&path, encode_state(&other).unwrap()).unwrap();
+    let error = open(&directory).read().unwrap_err();
+    assert!(matches!(error.problem, StateProblem::ForeignJournal { .. }));
+}
+
+#[test]
+fn a_journal_of_another_state_is_refused_and_kept() {
+    let directory = TempDir::new().unwrap();
+    interrupted(&directory);
+    let mut other = with(&State::with_new_lineage(), "random_id.q", "9");
+    other.serial = 7;
+    let path = directory.path().join("terraform.tfstate");
+    fs::write(&path, encode_state(&other).unwrap()).unwrap();
+    let error = open(&directory).read().unwrap_err();
+    assert!(matches!(error.problem, StateProblem::ForeignJournal { .. }), "{error}");
+    assert!(error.hint().is_some());
+    assert!(journal(&directory).exists());
+    assert_eq!(on_disk(&directory), other);
+}
+
+#[test]
+fn a_damaged_state_is_left_alone() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("terraform.tfstate");
+    for content in ["{\"version\": 4, ", "hello", "{\"version\": 9}", "{\"version\": 2}"] {
+        fs::write(&path, content).unwrap();
+        let mut file = open(&directory);
+        let error = file.read().unwrap_err();
+        assert!(error.to_string().contains("terraform.tfstate"), "{error}");
+        assert!(file.write(&State::default()).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), content);
+    }
+}
+
+#[test]
+fn a_file_that_changed_meanwhile_is_not_overwritten() {
+    let directory = TempDir::new().unwrap();
+    let mut mine = open(&directory);
+    let state = mine.read().unwrap();
+    open(&directory).write(&with(&state, "random_id.theirs", "1")).unwrap();
+    let error = mine.write(&with(&state, "random_id.mine", "1")).unwrap_err();
+    assert!(matches!(error.problem, StateProblem::ChangedMeanwhile));
+}
+
+#[test]
+fn a_state_that_cannot_be_stored_goes_to_an_emergency_file() {
+    let directory = TempDir::new().unwrap();
+    let state = with(&State::with_new_lineage(), "random_id.a", "1");
+    let path = StateFile::write_errored(directory.path(), &state).unwrap();
+    assert_eq!(path, directory.path().join("errored.tfstate"));
+    assert_eq!(decode_state(&fs::read(path).unwrap()).unwrap().unwrap(), state);
+}
+
+#[test]
+fn a_state_read_from_one_file_is_written_to_another() {
+    let directory = TempDir::new().unwrap();
+    let mut file = open(&directory);
+    let first = file.write(&with(&State::default(), "random_id.a", "1")).unwrap();
+    let out = directory.path().join("out.tfstate");
+    let from = StateFileOptions { read_from: Some(file.path().to_owned()), ..options() };
+    let mut copy = StateFile::open(&out, from);
+    let state = copy.read().unwrap();
+    assert_eq!(state, first);
+    copy.write(&state).unwrap();
+    assert_eq!(decode_state(&fs::read(&out).unwrap()).unwrap().unwrap().serial, 2);
+}
+
+#[test]
+fn hostile_journals_never_panic() {
+    let directory = TempDir::new().unwrap();
+    interrupted(&directory);
+    let whole = fs::read(journal(&directory)).unwrap();
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x41;
+        fs::write(journal(&directory), &bytes).unwrap();
+        let _ = open(&directory).read();
+    }
+    for bytes in [&b"\n\n\n"[..], b"\xff\xff", b"0123456789abcdef {}\n", b" "] {
+        fs::write(journal(&directory), bytes).unwrap();
+        let _ = open(&directory).read();
+    }
+    assert!(Path::new(&journal(&directory)).exists());
+}

@@ -1,0 +1,164 @@
+//! The lock, against itself and against a real Terraform where there is one.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use wardian_state::{BackupRule, LockError, LockInfo, LockRequest, State, StateFile, StateFileOptions};
+
+fn options() -> StateFileOptions {
+    StateFileOptions { terraform_version: "1.11.4".into(), backup: BackupRule::Off, read_from: None }
+}
+
+fn open(directory: &Path) -> StateFile {
+    StateFile::open(directory.join("terraform.tfstate"), options())
+}
+
+fn request(timeout: Duration) -> LockRequest {
+    LockRequest {
+        operation: "OperationTypeApply".into(),
+        info: String::new(),
+        who: "somebody@somewhere".into(),
+        version: "1.11.4".into(),
+        timeout,
+    }
+}
+
+fn once() -> LockRequest {
+    request(Duration::ZERO)
+}
+
+fn note(directory: &Path) -> std::path::PathBuf {
+    directory.join(".terraform.tfstate.lock.info")
+}
+
+#[test]
+fn a_second_holder_is_told_who_has_it() {
+    let directory = TempDir::new().unwrap();
+    let mut first = open(directory.path());
+    let info = first.lock(&once()).unwrap().clone();
+    assert_eq!(fs::metadata(note(directory.path())).unwrap().permissions().mode() & 0o777, 0o600);
+    let stored: LockInfo = serde_json::from_slice(&fs::read(note(directory.path())).unwrap()).unwrap();
+    assert_eq!(stored, info);
+    assert!(info.created.ends_with('Z') && info.created.len() == "2026-01-01T00:00:00.123456789Z".len());
+
+    let refused = open(directory.path()).lock(&once()).unwrap_err();
+    let LockError::Held { holder: Some(holder), .. } = &refused else {
+        panic!("{refused}");
+    };
+    assert_eq!(**holder, info);
+    assert!(refused.to_string().contains("locked by somebody@somewhere since"), "{refused}");
+
+    // Whoever reads the file in between does not lose us the lock.
+    fs::read(first.path()).unwrap();
+    assert!(open(directory.path()).lock(&once()).is_err());
+
+    drop(first);
+    assert!(!note(directory.path()).exists());
+    assert!(!directory.path().join("terraform.tfstate").exists(), "nothing was written");
+    open(directory.path()).lock(&once()).unwrap();
+}
+
+#[test]
+fn a_lock_is_waited_for() {
+    let directory = TempDir::new().unwrap();
+    let mut first = open(directory.path());
+    first.lock(&once()).unwrap();
+    let holder = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        drop(first);
+    });
+    let start = Instant::now();
+    open(directory.path()).lock(&request(Duration::from_secs(5))).unwrap();
+    assert!(start.elapsed() >= Duration::from_millis(300));
+    holder.join().unwrap();
+
+    let mut first = open(directory.path());
+    first.lock(&once()).unwrap();
+    let start = Instant::now();
+    assert!(open(directory.path()).lock(&request(Duration::from_millis(200))).is_err());
+    assert!(start.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn a_locked_state_is_written_in_place() {
+    let directory = TempDir::new().unwrap();
+    let mut file = open(directory.path());
+    file.lock(&once()).unwrap();
+    file.write(&State::default()).unwrap();
+    assert!(open(directory.path()).lock(&once()).is_err());
+    drop(file);
+    assert!(directory.path().join("terraform.tfstate").exists());
+}
+
+fn terraform(directory: &Path, arguments: &[&str]) -> Option<Output> {
+    let output = Command::new("terraform")
+        .args(arguments)
+        .current_dir(directory)
+        .env_remove("TF_CLI_CONFIG_FILE")
+        .env("CHECKPOINT_DISABLE", "1")
+        .output();
+    output.ok()
+}
+
+#[test]
+fn terraform_respects_our_lock_and_we_respect_its() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path();
+    fs::write(
+        path.join("main.tf"),
+        "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" {\n    command = \"touch started; for i in $(seq 300); do test -e finish && exit 0; sleep 0.1; done\"\n  }\n}\n",
+    )
+    .unwrap();
+    let Some(output) = terraform(path, &["init", "-input=false"]) else {
+        return;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let mut ours = open(path);
+    ours.lock(&once()).unwrap();
+    let output = terraform(path, &["plan", "-no-color", "-input=false"]).unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.contains("somebody@somewhere"), "{text}");
+    drop(ours);
+
+    let mut child = Command::new("terraform")
+        .args(["apply", "-auto-approve", "-no-color", "-input=false"])
+        .current_dir(path)
+        .env_remove("TF_CLI_CONFIG_FILE")
+        .env("CHECKPOINT_DISABLE", "1")
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while !path.join("started").exists() && start.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let refused = open(path).lock(&once()).unwrap_err();
+    fs::write(path.join("finish"), "").unwrap();
+    assert!(child.wait().unwrap().success());
+    let LockError::Held { holder: Some(holder), .. } = refused else {
+        panic!("{refused}");
+    };
+    assert_eq!(holder.operation, "OperationTypeApply");
+    assert_eq!(holder.version, "1.11.4");
+
+    // And what we write, it reads.
+    let mut ours = open(path);
+    ours.lock(&once()).unwrap();
+    let mut state = State::clone(&*ours.read().unwrap());
+    let address = "terraform_data.y[0]".parse().unwrap();
+    let (_, provider, instance) =
+        state.instances().next().map(|(a, p, i)| (a, p.clone(), i.clone())).unwrap();
+    state.set_instance(&address, &provider, instance);
+    ours.write(&state).unwrap();
+    drop(ours);
+    let output = terraform(path, &["state", "list"]).unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "terraform_data.x\nterraform_data.y[0]\n");
+    let output = terraform(path, &["state", "pull"]).unwrap();
+    let pulled = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(pulled.trim_end(), fs::read_to_string(path.join("terraform.tfstate")).unwrap().trim_end());
+}
