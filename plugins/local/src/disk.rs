@@ -22,8 +22,8 @@ pub(crate) enum DiskError {
     )]
     NotGranted(PathBuf),
     /// The system refused.
-    #[error("failed to {action} {}: {source}", .path.display())]
-    Failed { action: &'static str, path: PathBuf, source: io::Error },
+    #[error("failed to {action} {}: {cause}", .path.display())]
+    Failed { action: &'static str, path: PathBuf, cause: io::Error },
 }
 
 /// The content of the file, or none where there is no such file.
@@ -101,8 +101,8 @@ fn absent_or_failed<T>(action: &'static str, path: &Path, error: io::Error) -> R
     Err(refused(action, path, error))
 }
 
-fn refused(action: &'static str, path: &Path, source: io::Error) -> DiskError {
-    DiskError::Failed { action, path: path.to_path_buf(), source }
+fn refused(action: &'static str, path: &Path, cause: io::Error) -> DiskError {
+    DiskError::Failed { action, path: path.to_path_buf(), cause }
 }
 
 fn granted(path: &Path) -> Result<(), DiskError> {

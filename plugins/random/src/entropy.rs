@@ -5,7 +5,7 @@
 
 /// The host gave no randomness.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to obtain randomness: {0}")]
+#[error("failed to obtain randomness")]
 pub(crate) struct EntropyError(#[from] getrandom::Error);
 
 /// That many random bytes.

@@ -8,7 +8,7 @@ const LONGEST: usize = 72;
 
 /// Why a password has no hash.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to hash the password: {0}")]
+#[error("failed to hash the password")]
 pub(crate) struct HashError(#[from] bcrypt::BcryptError);
 
 /// A salted hash of the password's first 72 bytes.

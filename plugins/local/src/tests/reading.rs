@@ -52,3 +52,10 @@ fn direxists_tells_directories_from_nothing_and_from_files() {
     assert!(error.text.contains("is not a directory"));
     assert!(direxists(&place.name("file/below")).is_err());
 }
+
+#[test]
+fn an_error_names_its_cause_once() {
+    let place = Place::new();
+    let failed = local().data("local_file", json!({ "filename": place.name("") })).unwrap_err();
+    assert_eq!(failed.diagnostics.to_string().matches("os error").count(), 1);
+}
