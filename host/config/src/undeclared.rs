@@ -139,12 +139,12 @@ impl Gathered {
         }
         self.conditions(preconditions);
         self.conditions(postconditions);
-        for body in resource.connection.iter() {
+        if let Some(body) = &resource.connection {
             self.all(references(body, None));
         }
         for provisioner in &resource.provisioners {
             self.all(references(&provisioner.body, None));
-            for connection in provisioner.connection.iter() {
+            if let Some(connection) = &provisioner.connection {
                 self.all(references(connection, None));
             }
         }
@@ -160,7 +160,7 @@ impl ModuleNode {
             gathered.conditions(&variable.validations);
         }
         for local in module.locals.values() {
-            gathered.context = "locals".to_owned();
+            gathered.context = String::from("locals");
             gathered.expression(&local.expression);
         }
         for output in module.outputs.values() {
@@ -189,7 +189,7 @@ impl ModuleNode {
             gathered.conditions(&check.assertions);
         }
         for import in &module.imports {
-            gathered.context = "import".to_owned();
+            gathered.context = String::from("import");
             gathered.optional(&[&import.id, &import.identity, &import.for_each]);
         }
         gathered.found

@@ -1,5 +1,7 @@
 //! Whatever the files hold, loading answers.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
+
 use std::path::Path;
 
 use proptest::prelude::*;

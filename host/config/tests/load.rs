@@ -1,5 +1,7 @@
 //! Configurations, valid and not, as people would write them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
+
 use std::fmt::Write;
 use std::path::Path;
 

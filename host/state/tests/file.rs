@@ -1,5 +1,7 @@
 //! State files on disk: writing, backups, journals of interrupted runs.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -177,7 +179,7 @@ fn a_kill_while_the_file_is_rewritten_loses_nothing() {
     let last = text.lines().last().unwrap()[..16].to_owned();
     let line = format!("{{\"final\":{}}}", compact(&after));
     let checksum = blake3::hash(format!("{last}{line}").as_bytes()).to_hex()[..16].to_owned();
-    text.push_str(&format!("{checksum} {line}\n"));
+    text = format!("{text}{checksum} {line}\n");
 
     let half = after.len() / 2;
     let contents: [(&str, Vec<u8>); 5] = [

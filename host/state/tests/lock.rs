@@ -1,5 +1,7 @@
 //! The lock, against itself and against a real Terraform where there is one.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -134,7 +136,7 @@ fn terraform_respects_our_lock_and_we_respect_its() {
         .spawn()
         .unwrap();
     let start = Instant::now();
-    while !path.join("started").exists() && start.elapsed() < Duration::from_secs(60) {
+    while !path.join("started").exists() && start.elapsed() < Duration::from_mins(1) {
         std::thread::sleep(Duration::from_millis(50));
     }
     let refused = open(path).lock(&once()).unwrap_err();

@@ -1,5 +1,7 @@
 //! The state file against what Terraform writes and reads.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
+
 use proptest::prelude::*;
 use wardian_state::{State, StateProblem, decode_state, encode_state};
 

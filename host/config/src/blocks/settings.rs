@@ -61,11 +61,11 @@ impl Settings {
         };
         labels(block, [], problems);
         let content = SHAPE.read(&block.body, problems);
-        let mut settings = Self::default();
-        settings.required_version = content.text("required_version", problems).and_then(|(text, span)| {
+        let required_version = content.text("required_version", problems).and_then(|(text, span)| {
             let constraints = constraints(&text, Dialect::Tool, &span, problems)?;
             Some(RequiredVersion { constraints, span })
         });
+        let mut settings = Self { required_version, ..Self::default() };
         if let Some(attribute) = content.attribute("experiments") {
             let none = attribute.expression.as_tuple_items().is_some_and(|items| items.is_empty());
             if !none {
@@ -76,14 +76,13 @@ impl Settings {
                 );
             }
         }
-        if let Some(attribute) = content.attribute("language") {
-            if attribute.expression.as_keyword() != Some("TF2021") {
-                let detail = "TF2021 is the only edition of the language.";
-                problems.push(
-                    Diagnostic::error("Invalid language edition", detail)
-                        .at(attribute.expression.span().clone()),
-                );
-            }
+        if let Some(attribute) = content.attribute("language")
+            && attribute.expression.as_keyword() != Some("TF2021")
+        {
+            let detail = "TF2021 is the only edition of the language.";
+            problems.push(
+                Diagnostic::error("Invalid language edition", detail).at(attribute.expression.span().clone()),
+            );
         }
         for inner in content.blocks {
             match &*inner.kind {
@@ -203,7 +202,7 @@ fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Optio
                 ));
             }
             None => {
-                problems.push(invalid_entry("The names in a required provider are constant.", key.span()))
+                problems.push(invalid_entry("The names in a required provider are constant.", key.span()));
             }
         }
     }

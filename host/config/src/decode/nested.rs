@@ -1,6 +1,7 @@
 //! Nested blocks of every nesting.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use wardian_lang::{Body, Diagnostic, Diagnostics, Scope, Span};
@@ -109,15 +110,18 @@ fn collect(name: &Str, nested: &NestedBlock, blocks: Blocks, problems: &mut Diag
         BlockNesting::Map => {
             let mut by_key = BTreeMap::new();
             for element in blocks.elements {
-                let Some(key) = element.key else {
-                    continue;
-                };
-                if by_key.contains_key(&key) {
-                    let detail = format!("A {name} block with the label \"{key}\" is here already.");
-                    problems
-                        .push(Diagnostic::error(format!("Duplicate {name} block"), detail).at(element.span));
-                } else {
-                    by_key.insert(key, element.value);
+                match element.key.map(|key| by_key.entry(key)) {
+                    None => {}
+                    Some(Entry::Vacant(place)) => {
+                        place.insert(element.value);
+                    }
+                    Some(Entry::Occupied(taken)) => {
+                        let label = taken.key();
+                        let detail = format!("A {name} block with the label \"{label}\" is here already.");
+                        problems.push(
+                            Diagnostic::error(format!("Duplicate {name} block"), detail).at(element.span),
+                        );
+                    }
                 }
             }
             let element = element_type();

@@ -73,7 +73,12 @@ pub(super) fn read(
 fn is_configuration(name: &str) -> bool {
     let temporary =
         name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'));
-    !temporary && (name.ends_with(".tf") || name.ends_with(".tf.json"))
+    let stem = name.strip_suffix(".json").unwrap_or(name);
+    !temporary && extension(stem) == Some("tf")
+}
+
+fn extension(name: &str) -> Option<&str> {
+    Path::new(name).extension()?.to_str()
 }
 
 /// Files that mean something, but not to this version.
@@ -82,7 +87,7 @@ fn not_supported_yet(name: &str, path: &Path) -> Option<Diagnostic> {
     let stem = stem.strip_suffix(".tf").unwrap_or(stem);
     let kind = if stem == "override" || stem.ends_with("_override") {
         "Override files"
-    } else if name.ends_with(".json") {
+    } else if extension(name) == Some("json") {
         "Configuration files in JSON"
     } else {
         return None;

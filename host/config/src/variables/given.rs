@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use wardian_lang::{Diagnostic, Diagnostics, EmptyScope, SourceFile, Span, parse_body, parse_expression};
@@ -75,7 +76,7 @@ fn from_text(module: &Module, name: &str, text: &str, origin: &Origin, problems:
 }
 
 fn from_file(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, Given>, problems: &mut Diagnostics) {
-    if file.name().ends_with(".json") {
+    if Path::new(file.name()).extension().is_some_and(|extension| extension == "json") {
         from_json(file, given, problems);
         return;
     }
