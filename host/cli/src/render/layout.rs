@@ -163,11 +163,11 @@ fn warning(page: &mut Page, difference: &Difference<'_>, indent: usize) {
     page.push("# ");
     page.paint(Style::Yellow, "Warning");
     if before {
-        write!(page, ": once this is applied, the {thing} is no longer sensitive\n");
+        writeln!(page, ": once this is applied, the {thing} is no longer sensitive");
         page.blanks(indent);
         page.push("# and will be shown.");
     } else {
-        write!(page, ": once this is applied, the {thing} is sensitive and will\n");
+        writeln!(page, ": once this is applied, the {thing} is sensitive and will");
         page.blanks(indent);
         page.push("# no longer be shown.");
     }
@@ -410,7 +410,7 @@ fn sensitive_block(page: &mut Page, forces: bool, indent: usize, context: Contex
     page.push("\n");
     for line in ["# Something in this block is or was sensitive, so that nothing of it", "# is shown."] {
         line_start(page, Effect::None, indent, context);
-        write!(page, "  {line}\n");
+        writeln!(page, "  {line}");
     }
     line_start(page, Effect::None, indent, context);
     page.push("}");

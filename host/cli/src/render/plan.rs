@@ -103,7 +103,7 @@ fn write_changes(page: &mut Page, plan: &Plan, changes: &[&ResourceChange], opti
     let (start, rest) = summary.split_once(' ').unwrap_or((&summary, ""));
     page.push("\n");
     page.paint(Style::Bold, start);
-    write!(page, " {rest}\n");
+    writeln!(page, " {rest}");
 }
 
 fn write_legend(page: &mut Page, changes: &[&ResourceChange], options: RenderOptions) {
@@ -133,7 +133,7 @@ fn write_legend(page: &mut Page, changes: &[&ResourceChange], options: RenderOpt
     for ((action, meaning), (_, is_used)) in legend.into_iter().zip(used) {
         if is_used {
             header::symbol(page, action);
-            write!(page, " {meaning}\n");
+            writeln!(page, " {meaning}");
         }
     }
 }
@@ -267,9 +267,9 @@ fn write_note(page: &mut Page, note: PlanNote<'_>, options: RenderOptions) {
         PlanNote::Saved { path, apply_command } => {
             page.push("\n");
             page.rule(options.width);
-            write!(page, "\nSaved the plan to: {path}\n\n");
+            writeln!(page, "\nSaved the plan to: {path}\n");
             page.push("To perform exactly these actions, run:\n");
-            write!(page, "    {apply_command}\n");
+            writeln!(page, "    {apply_command}");
         }
     }
 }

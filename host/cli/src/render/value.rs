@@ -127,7 +127,7 @@ fn string(page: &mut Page, text: &str, indent: usize) {
         delimiter.push('_');
     }
     let dash = if indent > 0 { "-" } else { "" };
-    write!(page, "<<{dash}{delimiter}\n");
+    writeln!(page, "<<{dash}{delimiter}");
     for line in text.split('\n') {
         page.blanks(indent);
         page.push(line);

@@ -44,7 +44,9 @@ fn feed(value: &Value, unknowns: &mut u64, hasher: &mut DefaultHasher) {
         View::String(text) => (4u8, text).hash(hasher),
         View::List(elements) | View::Set(elements) | View::Tuple(elements) => {
             (5u8, elements.len()).hash(hasher);
-            elements.iter().for_each(|element| feed(element, unknowns, hasher));
+            for element in elements {
+                feed(element, unknowns, hasher);
+            }
         }
         View::Map(elements) | View::Object(elements) => {
             (6u8, elements.len()).hash(hasher);

@@ -58,7 +58,7 @@ fn part<'a>(sides: Sides<'a>, name: &str) -> Sides<'a> {
 
 fn block_parts<'a>(sides: Sides<'a>, block: &'a Block, forcing: &Forcing<'a>) -> Difference<'a> {
     let mut effect = sides.effect();
-    let mut attributes = of_attributes(sides, &block.attributes, forcing, &mut effect);
+    let attributes = of_attributes(sides, &block.attributes, forcing, &mut effect);
     let mut groups = Vec::with_capacity(block.block_types.len());
     for (name, nested) in &block.block_types {
         let sides = part(sides, name);
@@ -72,18 +72,6 @@ fn block_parts<'a>(sides: Sides<'a>, block: &'a Block, forcing: &Forcing<'a>) ->
         }
         groups.push(BlockGroup { name, replace: forcing.here(), blocks });
     }
-    // Nothing is ever stored of them, so that only the rest tells what happens.
-    for (_, attribute) in &mut attributes {
-        if matches!(attribute.content, Content::WriteOnly) {
-            attribute.effect = match effect {
-                Effect::None if attribute.replace => Effect::Update,
-                effect => effect,
-            };
-        }
-    }
-    for (_, attribute) in &attributes {
-        effect = effect.with_part(attribute.effect);
-    }
     Difference { effect, replace: forcing.here(), content: Content::Block { attributes, groups } }
 }
 
@@ -93,7 +81,12 @@ fn of_blocks<'a>(
     forcing: &Forcing<'a>,
 ) -> Vec<(Option<&'a str>, Difference<'a>)> {
     if sides.after_is_unknown() {
-        return vec![(None, unknown(sides, forcing, dynamic::revealed))];
+        // How many there will be is not known; what there is, goes.
+        let effect = if sides.before.is_some() { Effect::Update } else { Effect::Create };
+        let coming = Difference { effect, replace: false, content: Content::Unknown(None) };
+        let going = of_blocks(sides.only_before(), nested, forcing);
+        let going = going.into_iter().filter(|_| sides.before.is_some());
+        return std::iter::once((None, coming)).chain(going).collect();
     }
     let block = &nested.block;
     let mut blocks: Vec<(Option<&'a str>, Difference<'a>)> = match nested.nesting {
@@ -128,9 +121,13 @@ fn of_attributes<'a>(
     for (name, attribute) in attributes {
         let forcing = forcing.name(name);
         if attribute.write_only {
-            let difference =
-                Difference { effect: *effect, replace: forcing.here(), content: Content::WriteOnly };
-            differences.push((&**name, difference));
+            // Nothing of it is ever stored, so that a change cannot be seen.
+            let replace = forcing.here();
+            let effect = match sides.effect() {
+                Effect::None if replace => Effect::Update,
+                effect => effect,
+            };
+            differences.push((&**name, Difference { effect, replace, content: Content::WriteOnly }));
             continue;
         }
         let sides = part(sides, name);
@@ -308,13 +305,13 @@ fn fits(side: Option<&Value>, ty: &Type) -> bool {
 }
 
 /// Elements of both sides that stand at the same place.
-fn by_place<'a>(sides: Sides<'a>) -> impl Iterator<Item = (usize, Sides<'a>)> {
+fn by_place(sides: Sides<'_>) -> impl Iterator<Item = (usize, Sides<'_>)> {
     let (before, after) = sides.sequences();
     (0..before.len().max(after.len())).map(move |at| (at, Sides::new(before.get(at), after.get(at))))
 }
 
 /// Equal elements of two sets, and those that only one has.
-fn by_content<'a>(sides: Sides<'a>) -> impl Iterator<Item = Sides<'a>> {
+fn by_content(sides: Sides<'_>) -> impl Iterator<Item = Sides<'_>> {
     let (before, after) = sides.sequences();
     match_sets(before, after)
         .into_iter()

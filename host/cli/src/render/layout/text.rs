@@ -61,7 +61,9 @@ impl<'a> Shape<'a> {
             return Self::Json(value);
         }
         if text.contains('\n') {
-            return Self::Lines(text.trim().split('\n').collect());
+            // Not by lines(): a carriage return is part of a line.
+            let text = text.trim();
+            return Self::Lines(text.split('\n').collect());
         }
         Self::Short(text)
     }
@@ -208,7 +210,7 @@ fn json_string(
         forces_replacement(page, forces && !only_blanks);
         return;
     }
-    write!(page, "{note}\n");
+    writeln!(page, "{note}");
     let shown = if effect == Effect::Update && !only_blanks { Effect::Update } else { Effect::None };
     line_start(page, shown, indent + 1, context);
     page.push(&text);

@@ -45,7 +45,7 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
         page.push("  # (left over from a partially-failed replacement of this instance)\n");
     }
     if let Some(from) = moved_from {
-        write!(page, "  # (moved from {from})\n");
+        writeln!(page, "  # (moved from {from})");
     }
 }
 
@@ -77,10 +77,10 @@ fn explanation(page: &mut Page, change: &ResourceChange, reason: ActionReason) {
         | ActionReason::ReplaceByTriggers => {}
         ActionReason::DeleteBecauseNoResourceConfig => {
             let (type_name, name) = (address.type_name(), address.name());
-            write!(page, "  # (because {type_name}.{name} is not in configuration)\n");
+            writeln!(page, "  # (because {type_name}.{name} is not in configuration)");
         }
         ActionReason::DeleteBecauseNoModule => {
-            write!(page, "  # (because {} is not in configuration)\n", address.module());
+            writeln!(page, "  # (because {} is not in configuration)", address.module());
         }
         ActionReason::DeleteBecauseWrongRepetition => {
             let what = match address.key {
@@ -88,13 +88,13 @@ fn explanation(page: &mut Page, change: &ResourceChange, reason: ActionReason) {
                 InstanceKey::Int(_) => "does not use count",
                 InstanceKey::String(_) => "does not use for_each",
             };
-            write!(page, "  # (because resource {what})\n");
+            writeln!(page, "  # (because resource {what})");
         }
         ActionReason::DeleteBecauseCountIndex => {
-            write!(page, "  # (because index {} is out of range for count)\n", address.key);
+            writeln!(page, "  # (because index {} is out of range for count)", address.key);
         }
         ActionReason::DeleteBecauseEachKey => {
-            write!(page, "  # (because key {} is not in for_each map)\n", address.key);
+            writeln!(page, "  # (because key {} is not in for_each map)", address.key);
         }
         ActionReason::ReadBecauseConfigUnknown => {
             page.push("  # (config refers to values not yet known)\n");

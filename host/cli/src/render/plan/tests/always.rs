@@ -1,1 +1,171 @@
+//! What always holds, whatever the values: nothing panics, nothing sensitive is
+//! shown, and the cost is linear.
 
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::render::value::render_value;
+
+const SECRET: &str = "s3cr3t";
+
+/// Numbers that look random and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) % limit
+    }
+
+    fn value(&mut self, depth: u64) -> Value {
+        let value = match self.below(if depth == 0 { 6 } else { 12 }) {
+            0 => Value::null(Type::Dynamic),
+            1 => Value::unknown(Type::Dynamic),
+            2 => (self.below(2) == 0).into(),
+            3 => i64::try_from(self.below(9)).unwrap().into(),
+            4 | 5 => self.text().into(),
+            6 | 7 => {
+                let count = self.below(4);
+                Value::tuple((0..count).map(|_| self.value(depth - 1)).collect::<Vec<_>>())
+            }
+            8 => {
+                let count = self.below(4);
+                Value::list(Type::String, (0..count).map(|_| self.text().into()).collect::<Vec<_>>())
+            }
+            9 => {
+                let count = self.below(4);
+                Value::set(Type::String, (0..count).map(|_| self.text().into()).collect::<Vec<_>>())
+            }
+            _ => {
+                let names = ["a", "b", "id", "inner", "s", "name"];
+                let count = usize::try_from(self.below(6)).unwrap();
+                let attributes: Vec<_> =
+                    names.iter().take(count).map(|name| (*name, self.value(depth - 1))).collect();
+                Value::object(attributes)
+            }
+        };
+        if self.below(8) == 0 { self.secret(value) } else { value }
+    }
+
+    /// A sensitive value, with something inside that must never be seen.
+    fn secret(&mut self, value: Value) -> Value {
+        let secret = match self.below(4) {
+            0 => Value::tuple([SECRET.into(), value.unmark_deep()]),
+            1 => format!("{{\"{SECRET}\":1}}").into(),
+            2 => format!("a\n{SECRET}").into(),
+            _ => SECRET.into(),
+        };
+        secret.with_marks(Marks::SENSITIVE)
+    }
+
+    fn text(&mut self) -> String {
+        let texts = [
+            "",
+            "a",
+            "b",
+            "a\nb",
+            "a\nc\n",
+            "[1,2]",
+            "{\"a\":[1]}",
+            "{\"a\": [2]}",
+            "[",
+            "\u{7}\u{301}",
+            "\r\n",
+        ];
+        texts[usize::try_from(self.below(texts.len() as u64)).unwrap()].into()
+    }
+
+    /// An object of which some attributes have values that no schema foresees.
+    fn object(&mut self, schema: &Schema) -> Value {
+        if self.below(10) == 0 {
+            return Value::null(Type::Dynamic);
+        }
+        let names: Vec<String> = schema
+            .block
+            .attributes
+            .keys()
+            .chain(schema.block.block_types.keys())
+            .map(ToString::to_string)
+            .filter(|_| self.below(2) == 0)
+            .collect();
+        let attributes: Vec<_> = names.into_iter().map(|name| (name, self.value(4))).collect();
+        Value::object(attributes)
+    }
+}
+
+#[test]
+fn no_value_panics_or_is_seen_that_must_not_be() {
+    let mut dice = Dice(1);
+    let schema = schemas::thing();
+    let actions = [Action::Create, Action::Update, Action::Delete, Action::DeleteThenCreate];
+    for round in 0..4_000 {
+        let (before, after) = (dice.object(&schema), dice.object(&schema));
+        let action = actions[round % actions.len()];
+        let one = ResourceChange {
+            required_replace: vec![Path::root().attribute("blist").index(0).attribute("a")],
+            ..change("mock_thing.t", action, before.clone(), after.clone(), schema.clone())
+        };
+        let output = OutputChange { action: Action::Update, before, after, sensitive: false };
+        let mut plan = empty_plan(Mode::Normal);
+        let console = render_value(&output.after, 0);
+        plan.changes.push(one);
+        plan.outputs.insert("o".into(), output);
+        let text = render_plan(&plan, PlanNote::NotSaved, RenderOptions { color: true, width: 0 });
+        assert!(!text.contains(SECRET), "{text}");
+        assert!(!console.contains(SECRET), "{console}");
+    }
+}
+
+#[test]
+fn attributes_that_the_schema_calls_sensitive_are_masked_without_marks() {
+    let thing = |secret: &str| {
+        let nested = Value::object([("a", "x".into()), ("s", secret.into())]);
+        Value::object([
+            ("secret", secret.into()),
+            ("nlist", Value::tuple([nested.clone()])),
+            ("blist", Value::tuple([nested])),
+        ])
+    };
+    let other = format!("{SECRET}2");
+    let one = change("mock_thing.t", Action::Update, thing(SECRET), thing(&other), schemas::thing());
+    let text = rendered(&one);
+    assert_eq!(text.matches("(sensitive value)").count(), 3, "{text}");
+    assert!(!text.contains(SECRET), "{text}");
+}
+
+/// The limit leaves room for slow machines: 10,000 changes take some 60 ms.
+#[test]
+fn ten_thousand_changes_are_quick() {
+    let values = |n: i64| {
+        Value::object([
+            ("id", "some-identifier".into()),
+            ("input", Value::tuple((n..n + 20).map(Value::from))),
+            ("triggers_replace", format!("{{\"a\":[{n},2],\"b\":\"c\"}}").into()),
+        ])
+    };
+    let schema = terraform_data();
+    let changes: Vec<_> = (0..10_000)
+        .map(|n| {
+            let address = format!("terraform_data.a[{n}]");
+            change(&address, Action::Update, values(n), values(n + 3), schema.clone())
+        })
+        .collect();
+    let plan = Plan { changes, ..empty_plan(Mode::Normal) };
+    let start = Instant::now();
+    let text = render_plan(&plan, PlanNote::None, RenderOptions::default());
+    assert!(text.len() > 1_000_000);
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+#[test]
+fn long_lists_and_texts_are_quick() {
+    let numbers = |from: i64| (from..50_000 + 2 * from).map(|n| n * 7919 % 60_000);
+    let text = |from: i64| numbers(from).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
+    let list = |from: i64| Value::tuple(numbers(from).map(Value::from));
+    let object = |from: i64| Value::object([("input", list(from)), ("output", text(from).into())]);
+    let one = change("terraform_data.a", Action::Update, object(0), object(101), terraform_data());
+    let start = Instant::now();
+    assert!(rendered(&one).contains("unchanged elements hidden"));
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}

@@ -1,1 +1,303 @@
+//! What stands around the changes: headers, symbols, summary, outputs, notes.
 
+use super::*;
+
+fn id(text: &str) -> Value {
+    Value::object([("id", Value::string(text))])
+}
+
+fn none() -> Value {
+    Value::null(terraform_data().implied_type().clone())
+}
+
+fn text(plan: &Plan) -> String {
+    render_plan(plan, PlanNote::None, RenderOptions::default())
+}
+
+fn with_changes(changes: Vec<ResourceChange>) -> Plan {
+    Plan { changes, ..empty_plan(Mode::Normal) }
+}
+
+fn output(action: Action, before: Value, after: Value) -> OutputChange {
+    OutputChange { action, before, after, sensitive: false }
+}
+
+fn null() -> Value {
+    Value::null(Type::Dynamic)
+}
+
+#[test]
+fn a_whole_plan() {
+    let deletion = ResourceChange {
+        reason: Some(ActionReason::DeleteBecauseCountIndex),
+        ..change("terraform_data.b[1]", Action::Delete, id("old"), none(), terraform_data())
+    };
+    let mut plan = with_changes(vec![
+        change("terraform_data.a", Action::Create, none(), id("new"), terraform_data()),
+        deletion,
+        change("terraform_data.c", Action::NoOp, id("same"), id("same"), terraform_data()),
+    ]);
+    plan.outputs = BTreeMap::from([
+        ("gone".into(), output(Action::Delete, "was".into(), null())),
+        ("long_name".into(), output(Action::Update, 1.into(), 2.into())),
+        ("same".into(), output(Action::NoOp, 1.into(), 1.into())),
+    ]);
+    let note = PlanNote::Saved { path: "p", apply_command: "wardian apply \"p\"" };
+    let expected = "
+With the providers' help, the following execution plan was made. Symbols in
+front say what happens to each object:
+  + create
+  - destroy
+
+Wardian will perform the following actions:
+
+  # terraform_data.a will be created
+  + resource \"terraform_data\" \"a\" {
+      + id = \"new\"
+    }
+
+  # terraform_data.b[1] will be destroyed
+  # (because index [1] is out of range for count)
+  - resource \"terraform_data\" \"b\" {
+      - id = \"old\" -> null
+    }
+
+Plan: 1 to add, 0 to change, 1 to destroy.
+
+Changes to Outputs:
+  - gone      = \"was\" -> null
+  ~ long_name = 1 -> 2
+
+─────────────────────────────────────────────────────────────────────────────
+
+Saved the plan to: p
+
+To perform exactly these actions, run:
+    wardian apply \"p\"
+";
+    assert_eq!(render_plan(&plan, note, RenderOptions::default()), expected);
+}
+
+#[test]
+fn colours_are_those_of_terraform() {
+    let plan = with_changes(vec![change(
+        "terraform_data.a",
+        Action::CreateThenDelete,
+        id("old"),
+        Value::object([("id", Value::unknown(Type::String)), ("input", 1.into())]),
+        terraform_data(),
+    )]);
+    let colored = render_plan(&plan, PlanNote::NotSaved, RenderOptions { color: true, width: 40 });
+    let shown = colored.replace('\u{1b}', "^");
+    for part in [
+        "^[32m+^[0m/^[31m-^[0m create replacement and then destroy\n",
+        "^[1m  # terraform_data.a^[0m must be ^[1m^[31mreplaced^[0m\n",
+        "^[32m+^[0m/^[31m-^[0m resource \"terraform_data\" \"a\" {\n",
+        "      ^[33m~^[0m id    = \"old\" -> (known after apply)\n",
+        "      ^[32m+^[0m input = 1\n",
+        "\n^[1mPlan:^[0m 1 to add, 0 to change, 1 to destroy.\n",
+        "\n^[90m───────────────────────────────────────^[0m\n",
+    ] {
+        assert!(shown.contains(part), "{part}\nin\n{shown}");
+    }
+}
+
+#[test]
+fn no_changes_are_explained_for_every_mode() {
+    for (mode, headline) in [
+        (Mode::Normal, "\nNo changes. Your infrastructure matches the configuration.\n\n"),
+        (Mode::RefreshOnly, "\nNo changes. Your infrastructure still matches the configuration.\n\n"),
+        (Mode::Destroy, "\nNo changes. No objects need to be destroyed.\n\n"),
+    ] {
+        let text = render_plan(&empty_plan(mode), PlanNote::NotSaved, RenderOptions::default());
+        assert!(text.starts_with(headline), "{text}");
+        assert!(text.ends_with(".\n") && !text.contains("Note"), "{text}");
+    }
+}
+
+#[test]
+fn an_errored_plan_says_so() {
+    let errored = Plan { errored: true, ..empty_plan(Mode::Normal) };
+    assert!(text(&errored).starts_with("\nPlanning failed. "));
+    let changes = vec![change("terraform_data.a", Action::Create, none(), id("new"), terraform_data())];
+    let errored = Plan { errored: true, ..with_changes(changes) };
+    assert!(text(&errored).contains("planned the following actions, but then encountered a problem:\n"));
+}
+
+#[test]
+fn drift_is_shown_where_only_the_state_changes() {
+    let mut plan = empty_plan(Mode::RefreshOnly);
+    let (input, was) = (|n: i64| Value::object([("id", "x".into()), ("input", n.into())]), id("gone"));
+    plan.drift = vec![
+        change("terraform_data.a", Action::Update, input(1), input(2), terraform_data()),
+        change("terraform_data.b", Action::Delete, was, none(), terraform_data()),
+    ];
+    let expected = "
+Note: Objects have changed outside of Wardian
+
+Since the last apply, the following objects were changed by something other
+than Wardian:
+
+  # terraform_data.a has changed
+  ~ resource \"terraform_data\" \"a\" {
+        id    = \"x\"
+      ~ input = 1 -> 2
+    }
+
+  # terraform_data.b has been deleted
+  - resource \"terraform_data\" \"b\" {
+      - id = \"gone\" -> null
+    }
+
+
+This is a refresh-only plan: nothing will be done to undo these changes. Apply
+it to record them in the state, which changes no object.
+";
+    assert_eq!(text(&plan), expected);
+}
+
+#[test]
+fn outputs_alone_say_what_applying_means() {
+    let mut plan = empty_plan(Mode::Normal);
+    let sensitive = OutputChange { sensitive: true, ..output(Action::Update, "a".into(), "b".into()) };
+    plan.outputs = BTreeMap::from([
+        ("a".into(), output(Action::Create, null(), Value::tuple([1.into()]))),
+        ("s".into(), sensitive),
+        ("u".into(), output(Action::Update, 1.into(), Value::unknown(Type::Number))),
+    ]);
+    let expected = "
+Changes to Outputs:
+  + a = [
+      + 1,
+    ]
+  ~ s = (sensitive value)
+  ~ u = 1 -> (known after apply)
+
+Applying this plan stores the new output values in the state. No
+infrastructure is changed.
+";
+    assert_eq!(text(&plan), expected);
+}
+
+/// As Terraform 1.11.4 words them.
+#[test]
+fn every_reason_has_its_comment() {
+    let cases = [
+        (
+            "a",
+            Action::DeleteThenCreate,
+            ActionReason::ReplaceBecauseTainted,
+            "a is tainted, so must be replaced",
+        ),
+        ("a", Action::DeleteThenCreate, ActionReason::ReplaceBecauseCannotUpdate, "a must be replaced"),
+        ("a", Action::DeleteThenCreate, ActionReason::ReplaceByRequest, "a will be replaced, as requested"),
+        (
+            "a",
+            Action::DeleteThenCreate,
+            ActionReason::ReplaceByTriggers,
+            "a will be replaced due to changes in replace_triggered_by",
+        ),
+        (
+            "a",
+            Action::Delete,
+            ActionReason::DeleteBecauseNoResourceConfig,
+            "a will be destroyed\n  # (because terraform_data.a is not in configuration)",
+        ),
+        (
+            "a",
+            Action::Delete,
+            ActionReason::DeleteBecauseWrongRepetition,
+            "a will be destroyed\n  # (because resource uses count or for_each)",
+        ),
+        (
+            "a[0]",
+            Action::Delete,
+            ActionReason::DeleteBecauseWrongRepetition,
+            "a[0] will be destroyed\n  # (because resource does not use count)",
+        ),
+        (
+            "a[\"k\"]",
+            Action::Delete,
+            ActionReason::DeleteBecauseWrongRepetition,
+            "a[\"k\"] will be destroyed\n  # (because resource does not use for_each)",
+        ),
+        (
+            "a[1]",
+            Action::Delete,
+            ActionReason::DeleteBecauseCountIndex,
+            "a[1] will be destroyed\n  # (because index [1] is out of range for count)",
+        ),
+        (
+            "a[\"k\"]",
+            Action::Delete,
+            ActionReason::DeleteBecauseEachKey,
+            "a[\"k\"] will be destroyed\n  # (because key [\"k\"] is not in for_each map)",
+        ),
+        (
+            "a",
+            Action::Read,
+            ActionReason::ReadBecauseConfigUnknown,
+            "a will be read during apply\n  # (config refers to values not yet known)",
+        ),
+        (
+            "a",
+            Action::Read,
+            ActionReason::ReadBecauseDependencyPending,
+            "a will be read during apply\n  # (depends on a resource or a module with changes pending)",
+        ),
+    ];
+    for (name, action, reason, expected) in cases {
+        let data = if action == Action::Read { "data." } else { "" };
+        let change = ResourceChange {
+            reason: Some(reason),
+            ..change(&format!("{data}terraform_data.{name}"), action, id("x"), id("x"), terraform_data())
+        };
+        let text = rendered(&change);
+        let expected = format!("  # {data}terraform_data.{expected}\n");
+        assert!(text.starts_with(&expected), "{expected}\n{text}");
+    }
+    let gone = ResourceChange {
+        reason: Some(ActionReason::DeleteBecauseNoModule),
+        ..change("module.m[\"k\"].terraform_data.a", Action::Delete, id("x"), none(), terraform_data())
+    };
+    assert!(rendered(&gone).contains("\n  # (because module.m[\"k\"] is not in configuration)\n"));
+}
+
+#[test]
+fn deposed_objects_and_moves_are_told() {
+    let deposed = ResourceChange {
+        deposed: Some("00c0ffee".into()),
+        ..change("terraform_data.a", Action::Delete, id("x"), none(), terraform_data())
+    };
+    assert!(rendered(&deposed).starts_with(
+        "  # terraform_data.a (deposed object 00c0ffee) will be destroyed\n  \
+         # (left over from a partially-failed replacement of this instance)\n"
+    ));
+    let moved = ResourceChange {
+        previous_address: Some("terraform_data.old".parse().unwrap()),
+        ..change("terraform_data.new", Action::NoOp, id("x"), id("x"), terraform_data())
+    };
+    let text = text(&with_changes(vec![moved]));
+    assert!(
+        text.contains("\n  # terraform_data.old has moved to terraform_data.new\n    resource "),
+        "{text}"
+    );
+    assert!(text.ends_with("\nPlan: 0 to add, 0 to change, 0 to destroy.\n"), "{text}");
+}
+
+#[test]
+fn what_becomes_sensitive_is_warned_of() {
+    let object = |input: Value| Value::object([("id", "x".into()), ("input", input)]);
+    let secret = || Value::string("s").with_marks(Marks::SENSITIVE);
+    let becoming =
+        change("terraform_data.a", Action::Update, object("s".into()), object(secret()), terraform_data());
+    let expected = "  # terraform_data.a will be updated in-place
+  ~ resource \"terraform_data\" \"a\" {
+        id    = \"x\"
+      # Warning: once this is applied, the value is sensitive and will
+      # no longer be shown. The value itself stays the same.
+      ~ input = (sensitive value)
+    }
+";
+    assert_eq!(rendered(&becoming), expected);
+}
