@@ -74,7 +74,12 @@ impl<'a, Client: 'static> Context<'a, Client> {
                 "The provider was asked for an operation before it was configured.",
             ));
         };
-        operation(&mut Context { client, call })
+        operation(&mut Context { client, call }).map_err(|mut said| {
+            if !said.has_errors() {
+                said.push(Diagnostic::error("Operation failed", "The provider did not say why."));
+            }
+            said
+        })
     }
 }
 

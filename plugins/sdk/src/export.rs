@@ -199,6 +199,10 @@ impl<E: Exported> protocol::Guest for Component<E> {
 /// Makes a crate a component that exports a provider: `export_provider!(provider)`,
 /// where `provider` is a function without arguments that answers with a
 /// [`crate::Provider`]. Outside of WebAssembly it makes nothing.
+///
+/// What the component asks to be allowed (network, files, ...) will be declared here
+/// too, as further arguments, and end up in a section that is read without running
+/// the component.
 #[macro_export]
 macro_rules! export_provider {
     ($provider:path) => {

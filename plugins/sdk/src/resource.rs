@@ -27,7 +27,8 @@ pub trait Resource<Client: 'static = ()>: 'static {
     fn schema(&self) -> Schema;
 
     /// Checks a configuration beyond what each attribute's validators check. It may
-    /// hold unknown values, of which nothing may be said.
+    /// hold unknown values, of which nothing may be said. What is answered as an error
+    /// may also be warnings alone.
     fn validate(&self, config: &Object) -> Result<()> {
         let _ = config;
         Ok(())

@@ -58,7 +58,8 @@ impl Resource<Client> for Fragile {
     }
 
     fn read(&self, state: State, context: &mut Context<'_, Client>) -> Result<Option<State>> {
-        Ok((state.name != "gone").then_some(State { size: Some(context.private().len() as i64), ..state }))
+        Ok((state.name != "gone")
+            .then_some(State { size: i64::try_from(context.private().len()).ok(), ..state }))
     }
 
     fn delete(&self, state: State, context: &mut Context<'_, Client>) -> Result<()> {
