@@ -3,6 +3,13 @@
 //! Pure functions from data to text. Nothing here knows a terminal: whether
 //! colours are wanted and how wide lines may be is said by [`RenderOptions`].
 //!
+//! | module | what it writes |
+//! |---|---|
+//! | [`plan`] | a plan, on top of `difference` (what changed) and `layout` (how it looks) |
+//! | [`state`] | a state, as differences in which nothing changed |
+//! | [`value`] | values as expressions |
+//! | [`json`] | states and outputs for programs |
+//!
 //! Always holds: a sensitive value is never part of a text for people; the cost
 //! is linear in what is shown, whatever the values are.
 

@@ -57,9 +57,17 @@ pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOption
             page.rule(options.width);
         }
         write_changes(&mut page, plan, &changes, options);
-        write_outputs(&mut page, &outputs, changes.iter().all(|change| !change.is_effective()), options);
+        write_outputs(&mut page, plan, &outputs);
+        if !outputs.is_empty() && changes.iter().all(|change| !change.is_effective()) {
+            page.push("\n");
+            page.paragraph(
+                "Applying this plan stores the new output values in the state. No infrastructure is changed.",
+                options.width,
+            );
+        }
     }
-    if !plan.errored && plan.is_applyable() {
+    let is_anything_to_do = has_drift || !changes.is_empty() || !outputs.is_empty();
+    if is_anything_to_do && !plan.errored {
         write_note(&mut page, note, options);
     }
     page.finish()
@@ -164,29 +172,18 @@ fn output_difference<'a>(output: &'a OutputChange) -> Difference<'a> {
     difference
 }
 
-fn write_outputs(
-    page: &mut Page,
-    outputs: &[(&Str, Difference<'_>)],
-    is_all_that_changes: bool,
-    options: RenderOptions,
-) {
+/// Aligned with all outputs of the plan, those that do not change included.
+fn write_outputs(page: &mut Page, plan: &Plan, outputs: &[(&Str, Difference<'_>)]) {
     if outputs.is_empty() {
         return;
     }
     page.push("\nChanges to Outputs:\n");
-    let width = outputs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let width = plan.outputs.keys().map(|name| name.chars().count()).max().unwrap_or(0);
     for (name, difference) in outputs {
         layout::symbol(page, difference.effect, Context::of_change());
         write!(page, "{:<width$} = ", &***name);
         layout::write(page, difference, 0, Context::of_change());
         page.push("\n");
-    }
-    if is_all_that_changes {
-        page.push("\n");
-        page.paragraph(
-            "Applying this plan stores the new output values in the state. No infrastructure is changed.",
-            options.width,
-        );
     }
 }
 

@@ -179,6 +179,30 @@ infrastructure is changed.
     assert_eq!(text(&plan), expected);
 }
 
+#[test]
+fn outputs_read_as_terraform_writes_them() {
+    let recorded: Json = serde_json::from_str(include_str!("../../snapshots/output_changes.json")).unwrap();
+    let mut plan = empty_plan(Mode::Normal);
+    for (name, case) in recorded["changes"].as_object().unwrap() {
+        let action = match case["action"].as_str().unwrap() {
+            "no-op" => Action::NoOp,
+            "create" => Action::Create,
+            "delete" => Action::Delete,
+            _ => Action::Update,
+        };
+        let change = OutputChange {
+            action,
+            before: value_of(&case["before"], &Json::Null, &Json::Null),
+            after: value_of(&case["after"], &case["after_unknown"], &Json::Null),
+            sensitive: case["sensitive"] == true,
+        };
+        plan.outputs.insert(name.into(), change);
+    }
+    let text = text(&plan);
+    let (outputs, _) = text.split_once("\nApplying this plan").unwrap();
+    assert_eq!(outputs, recorded["text"].as_str().unwrap());
+}
+
 /// As Terraform 1.11.4 words them.
 #[test]
 fn every_reason_has_its_comment() {
