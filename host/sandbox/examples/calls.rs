@@ -35,9 +35,10 @@ async fn measure(bytes: &[u8], type_name: &str) -> Result<(), Failed> {
     let plugin = sandbox.load("bench", bytes, None, &|_| {})?;
     print("load cold", compiling.elapsed(), Unit::Milliseconds);
     let digest = *plugin.digest();
-    let warm = median(30, || Ok(drop(sandbox.load("bench", bytes, Some(digest), &|_| {})?)))?;
+    let load = |known| sandbox.load("bench", bytes, known, &|_| {}).map(drop).map_err(Failed::from);
+    let warm = median(30, || load(Some(digest)))?;
     print("load warm", warm, Unit::Milliseconds);
-    let unknown = median(30, || Ok(drop(sandbox.load("bench", bytes, None, &|_| {})?)))?;
+    let unknown = median(30, || load(None))?;
     print("load warm, digest not known", unknown, Unit::Milliseconds);
 
     let first = Instant::now();
@@ -57,10 +58,14 @@ async fn measure(bytes: &[u8], type_name: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A call on an instance that is made for it.
-async fn fresh_call(plugin: &LoadedPlugin, request: &ValidateConfigRequest) -> Result<(), Failed> {
+/// A call on an instance that is made for it, which is handed over to be dropped.
+async fn fresh_call(
+    plugin: &LoadedPlugin,
+    request: &ValidateConfigRequest,
+) -> Result<Arc<dyn Provider>, Failed> {
     let provider = plugin.provider(Grants::nothing())?;
-    call(&provider, request).await
+    call(&provider, request).await?;
+    Ok(provider)
 }
 
 async fn call(provider: &Arc<dyn Provider>, request: &ValidateConfigRequest) -> Result<(), Failed> {
@@ -116,15 +121,16 @@ fn median(count: usize, mut run: impl FnMut() -> Result<(), Failed>) -> Result<D
     Ok(middle(times))
 }
 
-async fn median_of_calls<F: Future<Output = Result<(), Failed>>>(
+async fn median_of_calls<T, F: Future<Output = Result<T, Failed>>>(
     count: usize,
     mut call: impl FnMut() -> F,
 ) -> Result<Duration, Failed> {
     let mut times = Vec::with_capacity(count);
     for _ in 0..count {
         let started = Instant::now();
-        call().await?;
+        let kept = call().await?;
         times.push(started.elapsed());
+        drop(kept);
     }
     Ok(middle(times))
 }

@@ -35,7 +35,7 @@ impl CallContext {
 
     /// The most that is known about the resource concerned; maybe empty.
     pub(crate) fn resource(&self) -> &str {
-        self.subject.as_deref().or_else(|| self.type_name.as_deref()).unwrap_or_default()
+        self.subject.as_deref().or(self.type_name.as_deref()).unwrap_or_default()
     }
 }
 

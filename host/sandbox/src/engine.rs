@@ -29,6 +29,9 @@ pub(crate) fn create() -> wasmtime::Result<Engine> {
         // Traps find their way by frame pointers. Without this each load would
         // register tables with the system's unwinder that nothing reads.
         .native_unwind_info(cfg!(windows))
+        // What maps code back to offsets in the component is a tenth of an
+        // artefact, and messages name functions only.
+        .generate_address_map(false)
         // An environment variable must not change what the engine does.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     Engine::new(&config)

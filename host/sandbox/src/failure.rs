@@ -139,21 +139,25 @@ impl Trapped {
     fn describe(self, call: &CallContext) -> String {
         let mut text = format!("{call}: {}.", self.causes.trim_end_matches('.'));
         if let Some(refusal) = self.refusal {
-            text.push_str(&format!("\n\nBefore that, {refusal}."));
+            text += "\n\nBefore that, ";
+            text += &refusal.to_string();
+            text.push('.');
         }
         if let Some(words) = self.last_words {
-            text.push_str("\n\nWhat it said last:\n");
+            text += "\n\nWhat it said last:";
+            // A backtrace of the guest's own is not to be had by a variable here.
             for line in words.lines().filter(|line| !line.starts_with("note: run with `RUST_BACKTRACE")) {
-                text.push_str(&format!("  {line}\n"));
+                text += "\n  ";
+                text += line;
             }
         }
         if !self.functions.is_empty() {
-            text.push_str("\n\nWhere it was, innermost first:\n");
+            text += "\n\nWhere it was, innermost first:";
             for function in &self.functions {
-                text.push_str(&format!("  {function}\n"));
+                text += "\n  ";
+                text += function;
             }
         }
-        text.truncate(text.trim_end().len());
         text
     }
 }

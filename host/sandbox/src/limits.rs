@@ -40,8 +40,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             computation: Duration::from_secs(30),
-            local_call: Duration::from_secs(120),
-            remote_call: Duration::from_secs(4 * 60 * 60),
+            local_call: Duration::from_mins(2),
+            remote_call: Duration::from_hours(4),
             memory: 256 << 20,
             table_elements: 1 << 20,
             parts: 1_000,

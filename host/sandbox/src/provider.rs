@@ -163,7 +163,7 @@ impl ComponentProvider {
         let call = self.context("call-function", Some(name));
         let failed = |failure: Failure| failure.into_function_error(&call);
         let schema = self.known_schema().await.map_err(|said| FunctionError {
-            text: said.into_iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect(),
+            text: said.iter().map(|d| d.summary.as_str()).collect::<Vec<_>>().join("; "),
             argument: None,
         })?;
         let function = schema.function(name).map_err(failed)?;

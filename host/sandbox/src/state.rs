@@ -76,3 +76,38 @@ impl WasiView for GuestState {
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wasmtime::{Instance, Module};
+
+    use super::*;
+
+    /// A core module with nothing in it but a table of that many functions.
+    fn module_with_table(elements: u32) -> Vec<u8> {
+        assert!((1 << 14..1 << 21).contains(&elements), "written as three bytes of seven bits");
+        let [low, middle, high, _] = elements.to_le_bytes();
+        let size = [low | 0x80, (middle << 1 | low >> 7) | 0x80, (high << 2 | middle >> 6) & 0x7f];
+        let mut module = vec![0, b'a', b's', b'm', 1, 0, 0, 0];
+        // The section of tables: its length, one table, functions, no maximum.
+        module.extend([4, 6, 1, 0x70, 0]);
+        module.extend(size);
+        module
+    }
+
+    #[test]
+    fn a_store_bounds_the_tables_of_what_runs_in_it() {
+        let engine = crate::engine::create().unwrap();
+        let limits = Limits { table_elements: 70_000, ..Limits::default() };
+        let instantiate = |elements| {
+            let module = Module::from_binary(&engine, &module_with_table(elements)).unwrap();
+            let name = Arc::from("acme/x");
+            let mut store = GuestState::store(&engine, &name, &Grants::nothing(), &limits).unwrap();
+            store.set_epoch_deadline(1);
+            let error = Instance::new(&mut store, &module, &[]).err();
+            (error.is_some(), store.data_mut().space().take_refusal().is_some())
+        };
+        assert_eq!(instantiate(65_536), (false, false), "big SDKs need as many");
+        assert_eq!(instantiate(70_001), (true, true));
+    }
+}

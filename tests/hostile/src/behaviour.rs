@@ -39,7 +39,7 @@ pub(crate) fn behave(type_name: &str, input: &str) {
         "hostile_loop" => loop {
             black_box(0);
         },
-        "hostile_sleep" => std::thread::sleep(Duration::from_secs(3_600)),
+        "hostile_sleep" => std::thread::sleep(Duration::from_hours(1)),
         "hostile_recursion" => {
             black_box(descend(1));
         }

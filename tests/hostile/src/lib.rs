@@ -2,6 +2,7 @@
 //! the host, each input of the probe one way to reach what was not granted. Tests
 //! of the sandbox load it as the real component that it is.
 #![cfg(target_family = "wasm")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "it is here to do harm")]
 
 mod behaviour;
 mod plugin;

@@ -17,7 +17,7 @@ async fn schema_error(variant: &str) -> String {
         access: Access::Read,
     }];
     let computation = Duration::from_secs(if variant == "loop" { 1 } else { 20 });
-    let limits = Limits { computation, local_call: Duration::from_secs(60), ..short() };
+    let limits = Limits { computation, local_call: Duration::from_mins(1), ..short() };
     let provider = load(limits).provider(Grants { directories, ..Grants::nothing() }).unwrap();
     let started = Instant::now();
     let diagnostics = match provider.schema().await {

@@ -1,6 +1,7 @@
 //! The hostile provider with Rust's own network on top, which makes the component
 //! import `wasi:sockets`: it must be refused before anything of it runs.
 #![cfg(target_family = "wasm")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "it is here to do harm")]
 
 #[path = "../../src/behaviour.rs"]
 mod behaviour;
