@@ -325,10 +325,10 @@ impl ApplyWalk<'_> {
             }
         };
         let source = Arc::clone(&self.run.providers);
-        Start::Running(Box::pin(async move {
+        Start::running(address.to_string(), async move {
             let result = configure(&*source, &address, config).await;
             Outcome::Configured { address, result }
-        }))
+        })
     }
 
     fn subject(&mut self, change: &ResourceChange) -> Option<Subject> {
@@ -396,10 +396,10 @@ impl ApplyWalk<'_> {
                 .is_some_and(|node| self.create_before_destroy.get(node.index()) == Some(&true)),
         };
         let input = ApplyInput { change: change.clone(), config, stored, ignore_changes, replan };
-        Start::Running(Box::pin(async move {
+        Start::running(subject.address.to_string(), async move {
             let outcome = apply_instance(&subject, &input).await;
             Outcome::Changed { index, subject, outcome }
-        }))
+        })
     }
 
     fn configuration_dependencies(&self, node: NodeId) -> Arc<[ResourceAddress]> {
@@ -483,10 +483,10 @@ impl ApplyWalk<'_> {
         let plan = self.plan;
         let Some(subject) = self.subject(&plan.changes[index]) else { return Start::Failed };
         let Some(config) = self.config(&subject) else { return Start::Failed };
-        Start::Running(Box::pin(async move {
+        Start::running(subject.address.to_string(), async move {
             let result = data::read(&subject, &config).await;
             Outcome::Read { subject, config, result }
-        }))
+        })
     }
 
     fn read(
@@ -536,10 +536,10 @@ impl ApplyWalk<'_> {
             },
             ..change.clone()
         };
-        Start::Running(Box::pin(async move {
+        Start::running(subject.address.to_string(), async move {
             let outcome = destroy(&subject, &change, &object).await;
             Outcome::Destroyed { index, subject, outcome }
-        }))
+        })
     }
 
     fn destroyed(&mut self, index: usize, subject: &Subject, outcome: ApplyOutcome) -> bool {

@@ -38,6 +38,13 @@ pub enum Start<T> {
     Failed,
 }
 
+impl<T> Start<T> {
+    /// It runs, on behalf of what people know by this address.
+    pub fn running(subject: String, work: impl Future<Output = T> + Send + 'static) -> Self {
+        Self::Running(Box::pin(wardian_plugin::on_behalf_of(subject, work)))
+    }
+}
+
 /// What a walk does at each node.
 pub trait Walker {
     /// An operation that is not started: cheap to keep, as there may be many.

@@ -33,10 +33,10 @@ impl PlanWalk<'_> {
             }
         };
         let source = Arc::clone(&self.run.providers);
-        Start::Running(Box::pin(async move {
+        Start::running(address.to_string(), async move {
             let result = configure(&*source, &address, config).await;
             Outcome::Configured { address, result }
-        }))
+        })
     }
 
     /// The subject of an operation; `None` where the provider is not configured or
@@ -143,10 +143,10 @@ impl PlanWalk<'_> {
                 create_before_destroy: node.is_some_and(|node| self.create_before_destroy[node.index()]),
             },
         };
-        Start::Running(Box::pin(async move {
+        Start::running(subject.address.to_string(), async move {
             let result = Box::new(plan_instance(&subject, input).await);
             Outcome::Planned { subject, result }
-        }))
+        })
     }
 
     /// Whether what `replace_triggered_by` names is changed or replaced.
@@ -185,7 +185,7 @@ impl PlanWalk<'_> {
         } else {
             None
         };
-        Start::Running(Box::pin(async move {
+        Start::running(subject.address.to_string(), async move {
             match reason {
                 None => {
                     let result = data::read(&subject, &config).await;
@@ -196,7 +196,7 @@ impl PlanWalk<'_> {
                     Outcome::ReadLater { subject, config, reason, diagnostics }
                 }
             }
-        }))
+        })
     }
 
     /// Whether anything that a data source, or a module around it, depends on by
@@ -252,10 +252,10 @@ impl PlanWalk<'_> {
                 .provider(&provider.provider)
                 .is_some_and(|schema| schema.capabilities.plan_destroy);
         let read = self.options.refresh;
-        Start::Running(Box::pin(async move {
+        Start::running(subject.address.to_string(), async move {
             let result =
                 Box::new(plan_destroy(&subject, &object, read, deposed.as_ref(), reason, supported).await);
             Outcome::Destroyed { subject, deposed, keep, result }
-        }))
+        })
     }
 }

@@ -1,6 +1,13 @@
 //! The engine against a provider that lives in this process and does as it is
 //! told, mistakes included.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails where it stands"
+)]
+
 mod apply;
 mod fixture;
 mod order;
