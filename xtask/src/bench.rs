@@ -101,7 +101,7 @@ pub(crate) fn run(workspace: &Workspace, artefacts: &[Artefact], options: &Optio
         }
     };
     let mut rows = plan_rows(&ours, theirs.as_deref());
-    rows.extend(call_rows(workspace)?);
+    rows.extend(call_rows(workspace, artefacts)?);
     rows.extend(size_rows(artefacts));
 
     say("");
@@ -190,14 +190,24 @@ fn median(sorted: &[Duration]) -> Duration {
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
-fn call_rows(workspace: &Workspace) -> Result<Vec<Row>> {
+fn call_rows(workspace: &Workspace, artefacts: &[Artefact]) -> Result<Vec<Row>> {
     let program: PathBuf = workspace.host_program(CALLS);
     if !program.is_file() {
         note(&format!("no figures of single calls: there is no {}", program.display()));
         return Ok(Vec::new());
     }
+    // Its resource does next to nothing, so that what is left is the cost of calls.
+    let Some(guest) = artefacts.iter().find(|artefact| artefact.name == "null") else {
+        note("no figures of single calls: the plugin null is not built");
+        return Ok(Vec::new());
+    };
     let step = Step::start("Measuring single calls");
-    let lines = process::output(Command::new(&program).current_dir(&workspace.root))?;
+    let mut command = Command::new(&program);
+    command
+        .arg(guests::directory(workspace).join(format!("{}.wasm", guest.name)))
+        .arg("null_resource")
+        .current_dir(&workspace.root);
+    let lines = process::output(&mut command)?;
     let rows = lines.lines().map(call_row).collect::<Result<_>>()?;
     step.done("measured");
     Ok(rows)
