@@ -210,14 +210,8 @@ impl<'a> Compiler<'a> {
                     Syntax::Null(_) | Syntax::Bool(_) => {
                         Key::Name { name: Str::new(self.text(place)), start: place.0, end: place.1 }
                     }
-                    Syntax::Traversal(traversal) if matches!(&traversal.expr, Syntax::Variable(_)) => {
-                        self.problem(
-                            "Ambiguous attribute key",
-                            "If this is meant as a reference, put it in parentheses; if it is \
-                             meant as the key itself, put it in quotes.",
-                            place,
-                        );
-                        Key::Expression(self.shared(syntax))
+                    Syntax::Traversal(traversal) if traversal::is_fixed(traversal) => {
+                        Key::Ambiguous(self.shared(syntax))
                     }
                     Syntax::String(_) => {
                         let mut node = self.compile(syntax);

@@ -21,6 +21,16 @@ use crate::{Diagnostic, Diagnostics, Expression, Resolved, Scope, SourceFile, Sp
 
 pub(crate) use call::check_call;
 
+/// What is wrong with a key that is a bare `a.b`.
+pub(crate) fn ambiguous_key(file: &Arc<SourceFile>, key: &Node) -> Diagnostic {
+    Diagnostic::error(
+        "Ambiguous attribute key",
+        "If this is meant as a reference, put it in parentheses; if it is meant as the key itself, put \
+         it in quotes.",
+    )
+    .at(Span::new(file, key.start, key.end))
+}
+
 type Evaluated = Result<Value, Diagnostics>;
 
 /// One evaluation in progress.
@@ -122,6 +132,10 @@ impl Evaluation<'_> {
                 Key::Expression(node) => {
                     let key = self.object_key(node, &mut marks, &mut known);
                     problems.collect(key).flatten()
+                }
+                Key::Ambiguous(node) => {
+                    problems.push(ambiguous_key(self.file, node));
+                    None
                 }
             };
             let value = self.node(&item.value);

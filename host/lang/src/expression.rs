@@ -117,6 +117,13 @@ impl Expression {
                     problems.push(diagnostic);
                 }
             }
+            Kind::Object(items) => {
+                for item in items {
+                    if let Key::Ambiguous(key) = &item.key {
+                        problems.push(evaluate::ambiguous_key(&self.0.file, key));
+                    }
+                }
+            }
             _ => {}
         });
         problems
@@ -224,7 +231,7 @@ impl Expression {
                     .iter()
                     .map(|item| {
                         let key = match &item.key {
-                            Key::Expression(node) => self.inner(node),
+                            Key::Expression(node) | Key::Ambiguous(node) => self.inner(node),
                             Key::Name { name, start, end } => {
                                 let span = Span::new(&self.0.file, *start, *end);
                                 Self::new(&self.0.file, compile::bare_name(name, &span))

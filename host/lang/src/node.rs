@@ -103,6 +103,9 @@ pub(crate) enum Key {
     Name { name: Str, start: usize, end: usize },
     /// Any other expression.
     Expression(Arc<Node>),
+    /// A bare `a.b`, which has no value: it could be meant as a reference or as a
+    /// name. Who only looks at what is written may read it.
+    Ambiguous(Arc<Node>),
 }
 
 #[derive(Debug)]

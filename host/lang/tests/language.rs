@@ -228,11 +228,26 @@ fn static_analysis_sees_the_written_form() {
     assert_eq!(items[0].0.as_keyword(), Some("aws"));
     assert_eq!(items[1].0.as_quoted(), Some("b"));
     assert_eq!(items[0].1.as_traversal().unwrap().names().unwrap().len(), 2);
+    let items = parse("{ aws.west = aws.east, b[0] = 1 }").as_object_items().unwrap();
+    assert_eq!(items[0].0.as_traversal().unwrap().to_string(), "aws.west");
+    assert_eq!(items[1].0.as_traversal().unwrap().to_string(), "b[0]");
     assert!(parse("[1, \"a\"]").as_constant().is_some());
     assert!(parse("var.x").as_constant().is_none());
     assert!(parse("timestamp()").as_constant().is_none());
     assert_eq!(parse("uper(\"a\") + max()").check().len(), 1);
     assert_eq!(parse("[var, upper()]").check().len(), 2);
+}
+
+#[test]
+fn a_key_that_reads_like_a_reference_is_refused_when_it_is_evaluated() {
+    for text in ["{ a.b = 1 }", "[for a in [1] : { a.b = 1 }]", "{ a.b[\"c\"] = 1 }"] {
+        let expression = parse(text);
+        assert!(expression.references().is_empty(), "{text}");
+        assert_eq!(expression.check().len(), 1, "{text}");
+        assert!(shown(text).contains("Ambiguous attribute key"), "{text}: {}", shown(text));
+    }
+    assert_eq!(shown("{ var.list[var.object.k - 1] = 1 }"), "{\"q\": 1}");
+    assert_eq!(shown("{ (var.text) = 1 }"), "{\"x\": 1}");
 }
 
 #[test]

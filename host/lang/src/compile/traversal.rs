@@ -181,6 +181,16 @@ fn static_step(kind: &StepKind) -> Option<PathStep> {
     }
 }
 
+/// Whether it is names and constant indexes only.
+pub(super) fn is_fixed(traversal: &TraversalSyntax) -> bool {
+    let fixed = |operator: &Decorated<TraversalOperator>| match operator.value() {
+        TraversalOperator::GetAttr(_) | TraversalOperator::LegacyIndex(_) => true,
+        TraversalOperator::Index(index) => matches!(index, Syntax::Number(_) | Syntax::String(_)),
+        TraversalOperator::AttrSplat(_) | TraversalOperator::FullSplat(_) => false,
+    };
+    matches!(&traversal.expr, Syntax::Variable(_)) && traversal.operators.iter().all(fixed)
+}
+
 fn is_splat(operator: &Decorated<TraversalOperator>) -> bool {
     matches!(operator.value(), TraversalOperator::AttrSplat(_) | TraversalOperator::FullSplat(_))
 }
