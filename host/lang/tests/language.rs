@@ -168,6 +168,80 @@ fn unknown_values_flow() {
     }
 }
 
+/// As `terraform console -plan` has them.
+#[test]
+fn conditionals_of_what_is_not_known() {
+    for (text, expected) in [
+        ("local.bool ? 1 : 2", "unknown number"),
+        ("local.bool ? 1 : \"a\"", "unknown string"),
+        ("local.bool ? {a=1} : {b=\"x\"}", "unknown map(string)"),
+        ("local.bool ? {a=1} : {a=2}", "unknown object({a=number})"),
+        ("local.bool ? [1] : [2]", "unknown tuple([number])"),
+        ("local.bool ? [1] : [2, 3]", "unknown list(number)"),
+        ("local.bool ? tolist([1]) : tolist([2, 3])", "unknown list(number)"),
+        ("local.bool ? null : null", "known any"),
+        ("local.bool ? null : 1", "unknown number"),
+        ("local.bool ? tostring(null) : null", "known string"),
+        ("local.bool ? local.unknown : 1", "unknown any"),
+        ("true ? local.unknown : 1", "unknown any"),
+        ("true ? 1 : local.unknown", "known number"),
+        ("false ? 1 : local.unknown", "unknown any"),
+        ("true ? local.unknown : {a=1}", "unknown any"),
+        ("true ? {a=1} : local.unknown", "known object({a=number})"),
+        ("true ? {a=1} : {a=local.unknown}", "known object({a=number})"),
+        ("true ? {a=1} : {b=local.unknown}", "known map(number)"),
+        ("true ? {a=\"x\"} : {b=local.unknown}", "known map(string)"),
+        ("true ? [1] : [local.unknown]", "known tuple([number])"),
+        ("true ? [1] : [local.unknown, 2]", "known list(number)"),
+        ("true ? [\"a\"] : [local.unknown, 2]", "known list(string)"),
+        ("true ? tolist([1]) : [local.unknown]", "known list(number)"),
+        ("true ? [1] : tolist(local.unknown)", "known list(number)"),
+        ("true ? [local.unknown] : [local.unknown]", "known tuple([any])"),
+        ("true ? 1 : [local.unknown]", "refused"),
+        ("true ? null : local.unknown", "known any"),
+        ("true ? local.string : 1", "unknown string"),
+        ("local.unknown ? 1 : 2", "unknown number"),
+        ("local.string ? 1 : 2", "unknown number"),
+        // Terraform finds this out when it applies.
+        ("local.number ? 1 : 2", "refused"),
+        ("local.bool ? local.string : \"a\"", "unknown string"),
+        ("local.bool ? local.string : local.string", "unknown string"),
+        ("(local.bool ? 1 : 2) > 0", "known bool"),
+        ("(local.bool ? 1 : 2) > 1", "unknown bool"),
+        ("(local.bool ? 1 : 2) == null", "known bool"),
+        ("(local.bool ? 1 : null) == null", "unknown bool"),
+        ("(local.bool ? [1] : [2]) == null", "known bool"),
+        ("(local.bool ? {a=1} : {b=2}) == null", "known bool"),
+        ("length(local.bool ? [1] : [2])", "known number"),
+        ("length(local.bool ? tolist([1]) : tolist([2]))", "known number"),
+        ("length(local.bool ? tolist([1]) : tolist([2,3])) > 0", "known bool"),
+        ("length(local.bool ? tolist([1]) : [\"a\"])", "unknown number"),
+        ("length(local.bool ? [1] : [2, \"a\"])", "unknown number"),
+        ("issensitive(local.bool ? 1 : sensitive(2))", "known bool"),
+        ("issensitive(local.bool ? [1] : [sensitive(2)])", "unknown bool"),
+        ("local.bool ? [1] : [][1]", "unknown any"),
+        ("local.bool ? tonumber(\"x\") : 2", "unknown any"),
+        ("\"%{ if local.bool }a%{ else }b%{ endif }\"", "unknown string"),
+        ("(local.bool ? \"abc\" : \"abd\") == null", "known bool"),
+        ("startswith(local.bool ? \"abc\" : \"abd\", \"ab\")", "unknown bool"),
+        ("(local.bool ? {a=1} : {a=2}).a", "unknown number"),
+        ("[for x in (local.bool ? [1] : [2]) : x]", "unknown any"),
+        ("(local.bool ? [1] : [2])[*]", "unknown tuple([number])"),
+        ("[true ? null : local.unknown]", "known tuple([any])"),
+        ("true ? [] : [local.unknown]", "known list(any)"),
+        ("true ? {} : {a=local.unknown}", "known map(any)"),
+        ("true ? tomap({a=1}) : {a=local.unknown}", "known map(number)"),
+        ("true ? [null] : [local.unknown]", "known tuple([any])"),
+    ] {
+        let found = match parse(text).evaluate(&world()) {
+            Ok(value) if value.is_known() => format!("known {}", value.ty()),
+            Ok(value) => format!("unknown {}", value.ty()),
+            Err(_) => "refused".to_owned(),
+        };
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
 #[test]
 fn marks_flow_and_nothing_sensitive_is_told() {
     for text in [

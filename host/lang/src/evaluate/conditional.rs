@@ -2,6 +2,7 @@
 
 use wardian_value::{Bound, Marks, Refinement, Type, Value, convert};
 
+use super::operators::bounds;
 use super::{Evaluated, Evaluation};
 use crate::Diagnostics;
 use crate::node::Node;
@@ -105,14 +106,6 @@ fn undecided(a: &Value, b: &Value, ty: Type) -> Value {
         refinement.max_length = a_max.zip(b_max).map(|(a, b)| a.max(b));
     }
     Value::unknown_with(ty, refinement)
-}
-
-fn bounds(value: &Value) -> (Option<Bound>, Option<Bound>) {
-    if let Some(number) = value.as_number() {
-        let bound = Bound { value: number.clone(), inclusive: true };
-        return (Some(bound.clone()), Some(bound));
-    }
-    value.refinement().map_or((None, None), |r| (r.lower.clone(), r.upper.clone()))
 }
 
 /// The bound that admits more.

@@ -1,6 +1,8 @@
 //! Unary and binary operators.
 
-use wardian_value::{Number, NumberError, Refinement, Type, Value, View, convert};
+use std::cmp::Ordering;
+
+use wardian_value::{Bound, Number, NumberError, Refinement, Type, Value, View, convert};
 
 use super::steps::marks_of;
 use super::{Evaluated, Evaluation};
@@ -65,7 +67,10 @@ impl Evaluation<'_> {
                             self.problem("Operation failed", &detail, node)
                         })?
                     }
-                    _ if is_comparison(operator) => unknown(Type::Bool),
+                    _ if is_comparison(operator) => match compare_bounds(&left, &right) {
+                        Some(order) => compared(operator, order),
+                        None => unknown(Type::Bool),
+                    },
                     _ => unknown(Type::Number),
                 };
                 Ok(result.with_marks(marks))
@@ -132,9 +137,39 @@ fn numeric(operator: Operator, left: &Number, right: &Number) -> Result<Value, N
         Operator::Multiply => Value::number(left.mul(right)?),
         Operator::Divide => Value::number(left.div(right)?),
         Operator::Remainder => Value::number(left.rem(right)?),
-        Operator::Less => Value::bool(left < right),
-        Operator::LessOrEqual => Value::bool(left <= right),
-        Operator::Greater => Value::bool(left > right),
-        _ => Value::bool(left >= right),
+        _ => compared(operator, left.cmp(right)),
     })
+}
+
+fn compared(operator: Operator, order: Ordering) -> Value {
+    Value::bool(match operator {
+        Operator::Less => order.is_lt(),
+        Operator::LessOrEqual => order.is_le(),
+        Operator::Greater => order.is_gt(),
+        _ => order.is_ge(),
+    })
+}
+
+/// How two numbers compare, where what is known of their bounds says so.
+fn compare_bounds(left: &Value, right: &Value) -> Option<Ordering> {
+    let ((left_low, left_high), (right_low, right_high)) = (bounds(left), bounds(right));
+    let apart = |high: Option<Bound>, low: Option<Bound>| {
+        high.zip(low).is_some_and(|(high, low)| high.value < low.value)
+    };
+    if apart(left_high, right_low) {
+        Some(Ordering::Less)
+    } else if apart(right_high, left_low) {
+        Some(Ordering::Greater)
+    } else {
+        None
+    }
+}
+
+/// The least and the greatest that a number can be.
+pub(super) fn bounds(value: &Value) -> (Option<Bound>, Option<Bound>) {
+    if let Some(number) = value.as_number() {
+        let bound = Bound { value: number.clone(), inclusive: true };
+        return (Some(bound.clone()), Some(bound));
+    }
+    value.refinement().map_or((None, None), |r| (r.lower.clone(), r.upper.clone()))
 }
