@@ -9,12 +9,6 @@ use crate::functions::{Body, Failure, Function, Lazy};
 use crate::node::{Call, Node, Target};
 use crate::{Diagnostic, Diagnostics, SourceFile, Span};
 
-/// An argument with the node that it was written as.
-struct Argument<'n> {
-    value: Value,
-    node: &'n Node,
-}
-
 /// What can be told to be wrong with a call without evaluating it.
 pub(crate) fn check_call(file: &Arc<SourceFile>, node: &Node, call: &Call) -> Option<Diagnostic> {
     match &call.target {
@@ -85,9 +79,9 @@ impl Evaluation<'_> {
                 let mut marks = Marks::NONE;
                 let values: Vec<Value> = arguments
                     .into_iter()
-                    .map(|argument| {
-                        marks |= argument.value.inside_marks();
-                        argument.value.unmark_deep()
+                    .map(|value| {
+                        marks |= value.inside_marks();
+                        value.unmark_deep()
                     })
                     .collect();
                 let span = self.span_of(node);
@@ -99,20 +93,13 @@ impl Evaluation<'_> {
 
     /// The arguments, the last one expanded if that is asked for; `None` where
     /// how many there are is not known yet.
-    fn arguments<'n>(
-        &mut self,
-        call: &'n Call,
-        node: &Node,
-    ) -> Result<Option<Vec<Argument<'n>>>, Diagnostics> {
+    fn arguments(&mut self, call: &Call, node: &Node) -> Result<Option<Vec<Value>>, Diagnostics> {
         const SUMMARY: &str = "Invalid expanding argument value";
         let mut values = self.all(&call.arguments)?;
         let Some(last) = call.arguments.last().filter(|_| call.expands) else {
-            let nodes = call.arguments.iter();
-            return Ok(Some(
-                values.into_iter().zip(nodes).map(|(value, node)| Argument { value, node }).collect(),
-            ));
+            return Ok(Some(values));
         };
-        let Some(expanded) = values.pop() else { return Ok(Some(Vec::new())) };
+        let Some(expanded) = values.pop() else { return Ok(Some(values)) };
         let place = (last.start, last.end);
         if expanded.is_null() {
             let detail = "The argument to be expanded (before \"...\") is null.";
@@ -122,7 +109,7 @@ impl Evaluation<'_> {
         let elements = match expanded.ty() {
             Type::Dynamic => return Ok(None),
             Type::List(_) | Type::Set(_) | Type::Tuple(_) => match expanded.as_elements() {
-                Some(elements) => elements.to_vec(),
+                Some(elements) => elements,
                 None => return Ok(None),
             },
             ty => {
@@ -134,49 +121,42 @@ impl Evaluation<'_> {
                 return Err(self.problem_at(SUMMARY, &detail, place, node).into());
             }
         };
-        let mut arguments: Vec<Argument<'n>> =
-            values.into_iter().zip(&call.arguments).map(|(value, node)| Argument { value, node }).collect();
-        arguments.extend(
-            elements.into_iter().map(|element| Argument { value: element.with_marks(marks), node: last }),
-        );
-        Ok(Some(arguments))
+        values.extend(elements.iter().map(|element| element.clone().with_marks(marks)));
+        Ok(Some(values))
     }
 
     fn built_in(
         &mut self,
         function: &Function,
         call: &Call,
-        arguments: Vec<Argument<'_>>,
+        mut arguments: Vec<Value>,
         node: &Node,
     ) -> Evaluated {
         if let Some(diagnostic) = check_count(function, arguments.len(), call, node, self.file) {
             return Err(diagnostic.into());
         }
-        let nodes: Vec<&Node> = arguments.iter().map(|argument| argument.node).collect();
         let mut marks = Marks::NONE;
         let mut unknown = false;
         let mut dynamic = false;
-        let mut values = Vec::with_capacity(arguments.len());
-        for (position, argument) in arguments.into_iter().enumerate() {
+        for (position, value) in arguments.iter_mut().enumerate() {
             let Some(parameter) = function.parameter(position) else { continue };
             let ty = parameter.ty.ty();
-            let mut value = argument.value;
             if *value.ty() != ty && ty != Type::Dynamic {
-                value = match convert::convert(&value, &ty) {
+                *value = match convert::convert(value, &ty) {
                     Ok(value) => value,
                     Err(error) => {
                         let failure = Failure::Argument(position, error.to_string());
-                        return Err(self.failed(function, failure, &nodes, node));
+                        return Err(self.failed(function, failure, call, node));
                     }
                 };
             }
             if value.is_null() && !parameter.null {
                 let failure = Failure::argument(position, "it must not be null");
-                return Err(self.failed(function, failure, &nodes, node));
+                return Err(self.failed(function, failure, call, node));
             }
-            if !parameter.marked {
+            if !parameter.marked && !value.inside_marks().is_empty() {
                 marks |= value.inside_marks();
-                value = value.unmark_deep();
+                *value = value.unmark_deep();
             }
             // That goes for null, too: `format("%v", null)` is not known.
             if *value.ty() == Type::Dynamic && !parameter.dynamic {
@@ -184,34 +164,33 @@ impl Evaluation<'_> {
             } else if !value.is_known() && !parameter.unknown {
                 unknown = true;
             }
-            values.push(value);
         }
         if dynamic {
             let ty = match function.result {
                 crate::functions::ResultType::Of(_) | crate::functions::ResultType::SameAs(_) => {
                     Type::Dynamic
                 }
-                fixed => fixed.ty(&values).unwrap_or(Type::Dynamic),
+                fixed => fixed.ty(&arguments).unwrap_or(Type::Dynamic),
             };
             return Ok(unknown_result(ty).with_marks(marks));
         }
         if unknown {
-            let ty = match function.result.ty(&values) {
+            let ty = match function.result.ty(&arguments) {
                 Ok(ty) => ty,
-                Err(failure) => return Err(self.failed(function, failure, &nodes, node)),
+                Err(failure) => return Err(self.failed(function, failure, call, node)),
             };
             return Ok(unknown_result(ty).with_marks(marks));
         }
         let outcome = match function.body {
-            Body::Pure(body) => body(&values),
-            Body::Scoped(body) => body(&values, self.scope),
+            Body::Pure(body) => body(&arguments),
+            Body::Scoped(body) => body(&arguments, self.scope),
             // Handled by the caller.
             Body::Lazy(_) => Ok(Value::unknown(Type::Dynamic)),
         };
         match outcome {
             Ok(value) => Ok(value.with_marks(marks)),
             Err(failure) => {
-                let mut found = self.failed(function, failure, &nodes, node);
+                let mut found = self.failed(function, failure, call, node);
                 if marks.is_sensitive() {
                     conceal(&mut found);
                 }
@@ -220,13 +199,14 @@ impl Evaluation<'_> {
         }
     }
 
-    fn failed(&mut self, function: &Function, failure: Failure, nodes: &[&Node], node: &Node) -> Diagnostics {
+    fn failed(&mut self, function: &Function, failure: Failure, call: &Call, node: &Node) -> Diagnostics {
         match failure {
             Failure::Argument(position, message) => {
                 let name = function.parameter(position).map_or("", |parameter| parameter.name);
                 let detail = format!("The argument for \"{name}\" of \"{}\": {message}.", function.name);
-                let place = nodes.get(position).copied().unwrap_or(node);
-                let place = (place.start, place.end);
+                // Behind the last argument are the elements that it expands to.
+                let written = call.arguments.get(position).or(call.arguments.last());
+                let place = written.map_or((node.start, node.end), |argument| (argument.start, argument.end));
                 self.problem_at("Invalid function argument", &detail, place, node).into()
             }
             Failure::Call(message) => {

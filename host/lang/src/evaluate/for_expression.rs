@@ -1,7 +1,9 @@
 //! `[for ...]` and `{for ...}`.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::btree_map::{self, Entry};
+use std::iter::Enumerate;
+use std::slice;
 
 use wardian_value::{Marks, Number, Str, Type, Value, View, convert};
 
@@ -9,8 +11,39 @@ use super::{Evaluated, Evaluation};
 use crate::Diagnostics;
 use crate::node::{For, Node};
 
-/// Keys and values that are iterated over.
-pub(super) type Pairs = Vec<(Value, Value)>;
+/// The keys and values of a collection, one after the other.
+pub(super) enum Pairs<'v> {
+    Indexed(Enumerate<slice::Iter<'v, Value>>),
+    /// Elements of a set are their own keys.
+    Set(slice::Iter<'v, Value>),
+    Keyed(btree_map::Iter<'v, Str, Value>),
+}
+
+impl Iterator for Pairs<'_> {
+    type Item = (Value, Value);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Indexed(elements) => {
+                let (index, element) = elements.next()?;
+                Some((Value::number(Number::from(index)), element.clone()))
+            }
+            Self::Set(elements) => elements.next().map(|element| (element.clone(), element.clone())),
+            Self::Keyed(elements) => {
+                let (key, element) = elements.next()?;
+                Some((Value::string(key.clone()), element.clone()))
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self {
+            Self::Indexed(elements) => elements.size_hint(),
+            Self::Set(elements) => elements.size_hint(),
+            Self::Keyed(elements) => elements.size_hint(),
+        }
+    }
+}
 
 impl Evaluation<'_> {
     pub(super) fn for_expression(&mut self, each: &For, node: &Node) -> Evaluated {
@@ -29,29 +62,21 @@ impl Evaluation<'_> {
     }
 
     /// What a collection has to iterate over; `None` where it is unknown.
-    pub(super) fn pairs(
+    pub(super) fn pairs<'v>(
         &mut self,
-        collection: &Value,
+        collection: &'v Value,
         source: &Node,
         node: &Node,
-    ) -> Result<Option<Pairs>, Diagnostics> {
+    ) -> Result<Option<Pairs<'v>>, Diagnostics> {
         let place = (source.start, source.end);
         if collection.is_null() {
             let detail = "Null cannot be iterated over in a 'for' expression.";
             return Err(self.problem_at("Iteration over null value", detail, place, node).into());
         }
         Ok(Some(match collection.view() {
-            View::List(elements) | View::Tuple(elements) => elements
-                .iter()
-                .enumerate()
-                .map(|(index, element)| (Value::number(Number::from(index)), element.clone()))
-                .collect(),
-            View::Set(elements) => {
-                elements.iter().map(|element| (element.clone(), element.clone())).collect()
-            }
-            View::Map(elements) | View::Object(elements) => {
-                elements.iter().map(|(key, element)| (Value::string(key.clone()), element.clone())).collect()
-            }
+            View::List(elements) | View::Tuple(elements) => Pairs::Indexed(elements.iter().enumerate()),
+            View::Set(elements) => Pairs::Set(elements.iter()),
+            View::Map(elements) | View::Object(elements) => Pairs::Keyed(elements.iter()),
             View::Unknown if !collection.ty().is_primitive() => return Ok(None),
             _ => {
                 let detail = format!(
@@ -105,10 +130,10 @@ impl Evaluation<'_> {
         }
     }
 
-    fn for_list(&mut self, each: &For, pairs: Pairs, node: &Node) -> Evaluated {
+    fn for_list(&mut self, each: &For, pairs: Pairs<'_>, node: &Node) -> Evaluated {
         let mut marks = Marks::NONE;
         let mut known = true;
-        let mut results = Vec::with_capacity(pairs.len());
+        let mut results = Vec::with_capacity(pairs.size_hint().0);
         for pair in pairs {
             self.set_pair(each.slot, each.has_key, pair);
             let (included, condition_marks) = self.includes(each, node)?;
@@ -122,7 +147,7 @@ impl Evaluation<'_> {
         Ok(if known { Value::tuple(results) } else { Value::unknown(Type::Dynamic) }.with_marks(marks))
     }
 
-    fn for_object(&mut self, each: &For, key: &Node, pairs: Pairs, node: &Node) -> Evaluated {
+    fn for_object(&mut self, each: &For, key: &Node, pairs: Pairs<'_>, node: &Node) -> Evaluated {
         let mut marks = Marks::NONE;
         let mut known = true;
         // One of the two is filled, as the expression groups or not.

@@ -11,7 +11,7 @@ use crate::node::{Node, Operator};
 
 impl Evaluation<'_> {
     pub(super) fn negate(&mut self, operand: &Node, node: &Node) -> Evaluated {
-        let value = self.operand(operand, &Type::Number, "the operand of \"-\"", node)?;
+        let value = self.operand(operand, &Type::Number, "", "-", node)?;
         let marks = value.inside_marks();
         let result = match value.view() {
             View::Number(number) => Value::number(number.neg()),
@@ -21,7 +21,7 @@ impl Evaluation<'_> {
     }
 
     pub(super) fn not(&mut self, operand: &Node, node: &Node) -> Evaluated {
-        let value = self.operand(operand, &Type::Bool, "the operand of \"!\"", node)?;
+        let value = self.operand(operand, &Type::Bool, "", "!", node)?;
         let marks = value.inside_marks();
         let result = match value.as_bool() {
             Some(truth) => Value::bool(!truth),
@@ -89,9 +89,9 @@ impl Evaluation<'_> {
     ) -> Result<(Value, Value), Diagnostics> {
         let mut problems = Diagnostics::new();
         let symbol = operator.symbol();
-        let left = self.operand(left, ty, &format!("the left operand of \"{symbol}\""), node);
+        let left = self.operand(left, ty, "left ", symbol, node);
         let left = problems.collect(left);
-        let right = self.operand(right, ty, &format!("the right operand of \"{symbol}\""), node);
+        let right = self.operand(right, ty, "right ", symbol, node);
         let right = problems.collect(right);
         match (left, right) {
             (Some(left), Some(right)) => Ok((left, right)),
@@ -99,7 +99,8 @@ impl Evaluation<'_> {
         }
     }
 
-    fn operand(&mut self, operand: &Node, ty: &Type, which: &str, node: &Node) -> Evaluated {
+    /// One operand, converted; messages call it the `side`operand of `symbol`.
+    fn operand(&mut self, operand: &Node, ty: &Type, side: &str, symbol: &str, node: &Node) -> Evaluated {
         let value = self.node(operand)?;
         if value.ty() == ty && value.is_known() && !value.is_null() {
             return Ok(value);
@@ -107,13 +108,13 @@ impl Evaluation<'_> {
         let value = match convert::convert(&value, ty) {
             Ok(value) => value,
             Err(error) => {
-                let detail = format!("This cannot be {which}: {error}.");
+                let detail = format!("This cannot be the {side}operand of \"{symbol}\": {error}.");
                 let place = (operand.start, operand.end);
                 return Err(self.problem_at("Invalid operand", &detail, place, node).into());
             }
         };
         if value.is_null() {
-            let detail = format!("This is null, which cannot be {which}.");
+            let detail = format!("This is null, which cannot be the {side}operand of \"{symbol}\".");
             let place = (operand.start, operand.end);
             return Err(self.problem_at("Operation failed", &detail, place, node).into());
         }

@@ -25,7 +25,7 @@ impl Text {
 
 impl Evaluation<'_> {
     pub(super) fn template(&mut self, parts: &[Part], node: &Node) -> Evaluated {
-        let mut text = Text::default();
+        let mut text = Text { content: String::with_capacity(64), ..Text::default() };
         self.parts(parts, &mut text, node)?;
         let result = if text.unknown {
             let prefix = safe_prefix(&text.content);
@@ -100,6 +100,10 @@ impl Evaluation<'_> {
             return Err(self.problem_at(SUMMARY, detail, place, node).into());
         }
         text.marks |= value.inside_marks();
+        if let Some(number) = value.as_number() {
+            text.push(&number.to_string());
+            return Ok(());
+        }
         match convert::convert(&value.unmark_deep(), &Type::String) {
             Ok(converted) => match converted.as_str() {
                 Some(part) => text.push(part),

@@ -125,6 +125,9 @@ fn split(arguments: &[Value]) -> Outcome {
 
 /// Letters whose capital form is several letters stay as they are.
 fn capital(character: char) -> char {
+    if character.is_ascii() {
+        return character.to_ascii_uppercase();
+    }
     let mut changed = character.to_uppercase();
     match (changed.next(), changed.next()) {
         (Some(capital), None) => capital,
@@ -137,7 +140,13 @@ fn upper(arguments: &[Value]) -> Outcome {
 }
 
 fn lower(arguments: &[Value]) -> Outcome {
-    let small = |character: char| character.to_lowercase().next().unwrap_or(character);
+    let small = |character: char| {
+        if character.is_ascii() {
+            character.to_ascii_lowercase()
+        } else {
+            character.to_lowercase().next().unwrap_or(character)
+        }
+    };
     Ok(Value::string(text(arguments, 0).chars().map(small).collect::<String>()))
 }
 
