@@ -95,7 +95,7 @@ impl From<StateError> for Failure {
 
 /// A state file's problem as a diagnostic.
 pub(crate) fn state_diagnostic(error: &StateError) -> Diagnostic {
-    let hint = error.hint().map_or(String::new(), |hint| format!("\n\n{}.", sentence(hint)));
+    let hint = error.hint().map_or(String::new(), |hint| format!("\n\n{}", sentence(hint)));
     Diagnostic::error(
         "State file cannot be used",
         format!("{}: {}.{hint}", error.path.display(), error.problem),
@@ -105,10 +105,7 @@ pub(crate) fn state_diagnostic(error: &StateError) -> Diagnostic {
 impl From<LockError> for Failure {
     fn from(error: LockError) -> Self {
         let LockError::Held { path, holder } = &error else {
-            return Self::error(
-                "Error acquiring the state lock",
-                format!("{}.", sentence(&error.to_string())),
-            );
+            return Self::error("Error acquiring the state lock", sentence(&error.to_string()));
         };
         let info = match holder {
             None => "The holder left no note about itself.".to_owned(),
@@ -117,26 +114,35 @@ impl From<LockError> for Failure {
                 info.id, info.path, info.operation, info.who, info.version, info.created, info.info
             ),
         };
-        let who = match holder {
-            Some(info) if !info.who.is_empty() => format!("by {} since {}", info.who, info.created),
-            _ => "by another process".to_owned(),
-        };
         Self::error(
             "Error acquiring the state lock",
             format!(
-                "The state {} is locked {who}. Nothing was read or changed. Wait until that process is done, or \
-                 let this command wait with -lock-timeout=5m.\n\n{info}",
+                "Another process works on the state {}; who, and since when, is said below. Nothing was changed. Wait \
+                 until it is done, or let this command wait with -lock-timeout=5m.\n\n{info}",
                 path.display()
             ),
         )
     }
 }
 
-/// With a capital at the start.
+/// With a capital at the start and a full stop at the end. Errors of libraries have
+/// neither.
 pub(crate) fn sentence(text: &str) -> String {
-    let mut characters = text.chars();
+    let mut characters = text.trim_end().trim_end_matches('.').chars();
     match characters.next() {
-        Some(first) => first.to_uppercase().chain(characters).collect(),
+        Some(first) => first.to_uppercase().chain(characters).chain(['.']).collect(),
         None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_begin_with_a_capital_and_end_with_one_stop() {
+        assert_eq!(sentence("it is gone"), "It is gone.");
+        assert_eq!(sentence("it is gone. Look.\n"), "It is gone. Look.");
+        assert_eq!(sentence(""), "");
     }
 }

@@ -20,7 +20,7 @@ use crate::shell::Shell;
 /// Where plugins come from in a run, once they are installed.
 pub(crate) struct Plugins {
     sandbox: Arc<Sandbox>,
-    plugins: BTreeMap<ProviderAddress, Plugin>,
+    by_address: BTreeMap<ProviderAddress, Plugin>,
     /// What grants of directories are about; absolute.
     working_directory: PathBuf,
     shell: Arc<Shell>,
@@ -43,12 +43,12 @@ impl Plugins {
         environment: &Environment,
         shell: &Arc<Shell>,
     ) -> Result<Self, Failure> {
-        let plugins = artifacts
+        let by_address = artifacts
             .into_iter()
             .map(|(address, artifact)| (address, Plugin { artifact, loaded: OnceCell::new() }))
             .collect();
         let sandbox = sandbox(environment, parallelism)?;
-        Ok(Self { sandbox: Arc::new(sandbox), plugins, working_directory, shell: Arc::clone(shell) })
+        Ok(Self { sandbox: Arc::new(sandbox), by_address, working_directory, shell: Arc::clone(shell) })
     }
 
     /// Loads every plugin now, so that its code is compiled and kept for later
@@ -62,7 +62,7 @@ impl Plugins {
     ) -> Result<(), PluginDiagnostics> {
         let tell = Arc::new(tell);
         let mut problems = Vec::new();
-        for address in self.plugins.keys() {
+        for address in self.by_address.keys() {
             let (tell, about) = (Arc::clone(&tell), address.clone());
             if let Err(problem) = self.loaded(address, move |event| tell(&about, event)).await {
                 problems.extend(problem);
@@ -81,7 +81,7 @@ impl Plugins {
         address: &ProviderAddress,
         tell: impl Fn(LoadEvent) + Send + Sync + 'static,
     ) -> Result<&LoadedPlugin, PluginDiagnostics> {
-        let plugin = self.plugins.get(address).ok_or_else(|| unavailable(address))?;
+        let plugin = self.by_address.get(address).ok_or_else(|| unavailable(address))?;
         let component = match &plugin.artifact {
             PluginArtifact::Component(component) => component,
             PluginArtifact::Native(_) => return Err(native(address)),

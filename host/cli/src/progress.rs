@@ -40,7 +40,7 @@ fn line(event: &Event<'_>) -> Option<String> {
         Event::InProgress { address, action, id, elapsed } => {
             let going_on = Words::of(*action)?.going_on.to_lowercase();
             let id = match id {
-                Some(id) => format!("id={id}, "),
+                Some(id) => format!("{id}, "),
                 None => String::new(),
             };
             format!("{address}: Still {going_on}... [{id}{} elapsed]", Elapsed(*elapsed))
@@ -81,7 +81,7 @@ struct Id<'a>(&'a Option<String>);
 impl fmt::Display for Id<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(id) => write!(f, " [id={id}]"),
+            Some(id) => write!(f, " [{id}]"),
             None => Ok(()),
         }
     }
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn events_become_lines() {
         let address = "random_id.a[0]".parse().unwrap();
-        let (id, elapsed) = (Some("x".to_owned()), Duration::from_millis(70_900));
+        let (id, elapsed) = (Some("id=x".to_owned()), Duration::from_millis(70_900));
         let check = |event: Event<'_>, expected: &str| assert_eq!(line(&event).unwrap_or_default(), expected);
         check(
             Event::RefreshStarted { address: &address, id: id.clone() },

@@ -8,12 +8,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use wardian_config::{Configuration, Files, load_root, load_root_from};
 use wardian_engine::{Environment as Place, Run};
 use wardian_install::catalogue::Catalogue;
 use wardian_install::cli_config::CliConfig;
-use wardian_install::installed::{Resolved, resolve};
+use wardian_install::installed::{ResolveError, Resolved, resolve};
 use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
 use wardian_install::mirror::Platform;
 use wardian_install::package::PluginArtifact;
@@ -44,6 +45,8 @@ pub(crate) struct Session {
     /// Where the program was started, absolute.
     pub(crate) started_in: PathBuf,
     catalogue: Catalogue,
+    /// The CLI configuration is read where it is needed, and complained about once.
+    warned_of_settings: AtomicBool,
 }
 
 impl Session {
@@ -61,7 +64,9 @@ impl Session {
         let directory = std::env::current_dir().map_err(|error| {
             Failure::error("No working directory", format!("The working directory cannot be found: {error}."))
         })?;
-        Ok(Self { shell, environment, directory, started_in, catalogue: catalogue::embedded() })
+        let catalogue = catalogue::embedded();
+        let warned_of_settings = AtomicBool::new(false);
+        Ok(Self { shell, environment, directory, started_in, catalogue, warned_of_settings })
     }
 
     /// The configuration in the directory. Warnings are shown.
@@ -88,11 +93,8 @@ impl Session {
         if configuration.files().next().is_none() {
             return Err(Failure::error(
                 "No configuration files",
-                format!(
-                    "There is no .tf file in {}. A plan without a configuration would destroy everything, which is \
-                     rarely meant; if it is, run `wardian destroy`.",
-                    self.directory.display()
-                ),
+                "There is no .tf file in this directory. A plan without a configuration would destroy everything, which \
+                 is rarely meant; if it is, run `wardian destroy`.",
             ));
         }
         Ok(configuration)
@@ -112,9 +114,8 @@ impl Session {
         &self,
         loaded: Result<wardian_install::lock_file::LoadedLockFile, wardian_install::lock_file::LockFileError>,
     ) -> Outcome<LockFile> {
-        let loaded = loaded.map_err(|error| {
-            Failure::error("Lock file cannot be used", format!("{}.", sentence(&error.to_string())))
-        })?;
+        let loaded = loaded
+            .map_err(|error| Failure::error("Lock file cannot be used", sentence(&error.to_string())))?;
         let warnings: Diagnostics = loaded
             .warnings
             .iter()
@@ -144,8 +145,10 @@ impl Session {
             CliConfig::load(main_file.as_deref(), directory.as_deref(), &variables).map_err(|error| {
                 Failure::error("CLI configuration cannot be used", sentence(&error.to_string()))
             })?;
-        for warning in &loaded.warnings {
-            self.shell.note(format_args!("Warning: {warning}"));
+        if !self.warned_of_settings.swap(true, Ordering::Relaxed) {
+            for warning in &loaded.warnings {
+                self.shell.note(format_args!("Warning: {warning}"));
+            }
         }
         let mut implied = vec![PathBuf::from("terraform.d/plugins")];
         implied.extend(home.map(|home| home.join(".terraform.d/plugins")));
@@ -153,33 +156,6 @@ impl Session {
         let installation = loaded.config.provider_installation.as_ref();
         Sources::new(&self.catalogue, installation, &implied, Platform::current())
             .map_err(|error| Failure::error("Plugin directory cannot be read", sentence(&error.to_string())))
-    }
-
-    /// What the configuration, and objects that it no longer has, need.
-    pub(crate) fn requirements(&self, configuration: &Configuration, state: Option<&State>) -> Requirements {
-        let mut requirements = Requirements::default();
-        for (address, requirement) in configuration.provider_requirements() {
-            if requirement.origins.is_empty() {
-                requirements.add(address, requirement.constraints, "the configuration");
-                continue;
-            }
-            for (module, constraints, span) in requirement.origins {
-                let origin = match (span, module.is_root()) {
-                    (Some(span), _) => {
-                        format!("{}:{}", span.file.name(), span.start_position().line)
-                    }
-                    (None, true) => "the root module".to_owned(),
-                    (None, false) => module.to_string(),
-                };
-                requirements.add(address.clone(), constraints, origin);
-            }
-        }
-        for address in state.into_iter().flat_map(providers_of) {
-            if !requirements.providers.contains_key(&address) {
-                requirements.add(address, Constraints::default(), "the state");
-            }
-        }
-        requirements
     }
 
     /// The installed plugins that a configuration and a state need, checked
@@ -191,16 +167,16 @@ impl Session {
         lock: &LockFile,
         parallelism: usize,
     ) -> Outcome<Arc<Plugins>> {
-        let requirements = self.requirements(configuration, state);
+        let requirements = requirements(configuration, state);
         let resolved = if requirements.providers.is_empty() {
             Resolved::default()
         } else {
             let sources = self.sources()?;
             self.warn_of_overrides(&requirements, &sources);
             resolve(&requirements, lock, &sources, &self.data_directory()).map_err(|errors| {
-                Diagnostics::from_iter(errors.iter().map(|error| {
-                    Diagnostic::error(error.summary(), format!("{}.", sentence(&error.to_string())))
-                }))
+                let told =
+                    |error: &ResolveError| Diagnostic::error(error.summary(), sentence(&error.to_string()));
+                errors.iter().map(told).collect::<Diagnostics>()
             })?
         };
         let mut native = Diagnostics::new();
@@ -246,6 +222,33 @@ impl Session {
             },
         }
     }
+}
+
+/// What the configuration, and objects that it no longer has, need.
+pub(crate) fn requirements(configuration: &Configuration, state: Option<&State>) -> Requirements {
+    let mut requirements = Requirements::default();
+    for (address, requirement) in configuration.provider_requirements() {
+        if requirement.origins.is_empty() {
+            requirements.add(address, requirement.constraints, "the configuration");
+            continue;
+        }
+        for (module, constraints, span) in requirement.origins {
+            let origin = match (span, module.is_root()) {
+                (Some(span), _) => {
+                    format!("{}:{}", span.file.name(), span.start_position().line)
+                }
+                (None, true) => "the root module".to_owned(),
+                (None, false) => module.to_string(),
+            };
+            requirements.add(address.clone(), constraints, origin);
+        }
+    }
+    for address in state.into_iter().flat_map(providers_of) {
+        if !requirements.providers.contains_key(&address) {
+            requirements.add(address, Constraints::default(), "the state");
+        }
+    }
+    requirements
 }
 
 fn providers_of(state: &State) -> BTreeSet<ProviderAddress> {

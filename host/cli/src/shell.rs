@@ -8,6 +8,7 @@
 mod style;
 
 use std::fmt;
+use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +39,8 @@ pub(crate) struct Shell {
     out: Stream,
     errors: Stream,
     compact_warnings: bool,
+    /// There is somebody who can answer.
+    asks: bool,
     /// One line of several at a time.
     writing: Mutex<()>,
 }
@@ -60,6 +63,7 @@ impl Shell {
             out: Stream::new(colorful && out.is_terminal(), width(columns(&out))),
             errors: Stream::new(colorful && errors.is_terminal(), width(columns(&errors))),
             compact_warnings: options.compact_warnings,
+            asks: io::stdin().is_terminal(),
             writing: Mutex::new(()),
         }
     }
@@ -97,8 +101,8 @@ impl Shell {
             self.compactly(diagnostics);
             return;
         }
-        for diagnostic in diagnostics {
-            self.diagnostic(diagnostic);
+        for diagnostic in consolidated(diagnostics) {
+            self.diagnostic(&diagnostic);
         }
     }
 
@@ -120,7 +124,7 @@ impl Shell {
             let place = warning.subject.as_ref().map_or(String::new(), |span| {
                 format!(" on {} line {}", span.file.name(), span.start_position().line)
             });
-            text.push_str(&format!("- {}{place}\n", warning.summary));
+            let _ = writeln!(text, "- {}{place}", warning.summary);
         }
         text.push_str("\nWithout -compact-warnings they are shown in full.\n");
         self.print(&text);
@@ -141,7 +145,7 @@ impl Shell {
 
     /// Whether a person can be asked.
     pub(crate) fn can_ask(&self) -> bool {
-        io::stdin().is_terminal()
+        self.asks
     }
 
     /// Asks, and waits for one line. A person who closes the input, or a script
@@ -196,6 +200,32 @@ impl Stream {
     }
 }
 
+/// Warnings of one kind are shown once: a provider may have the same to say about
+/// a hundred objects. Errors are all shown.
+fn consolidated(diagnostics: &Diagnostics) -> Vec<Diagnostic> {
+    let alike = |one: &Diagnostic, other: &Diagnostic| {
+        !one.is_error() && !other.is_error() && one.summary == other.summary
+    };
+    let mut shown: Vec<(Diagnostic, usize)> = Vec::new();
+    for diagnostic in diagnostics {
+        match shown.iter_mut().find(|(first, _)| alike(diagnostic, first)) {
+            Some((_, more)) => *more += 1,
+            None => shown.push((diagnostic.clone(), 0)),
+        }
+    }
+    let told = |(mut diagnostic, more): (Diagnostic, usize)| {
+        match more {
+            0 => {}
+            1 => diagnostic.detail.push_str("\n\n(and one more similar warning elsewhere)"),
+            _ => {
+                let _ = write!(diagnostic.detail, "\n\n(and {more} more similar warnings elsewhere)");
+            }
+        }
+        diagnostic
+    };
+    shown.into_iter().map(told).collect()
+}
+
 #[cfg(unix)]
 fn columns(stream: &impl std::os::fd::AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
@@ -205,4 +235,23 @@ fn columns(stream: &impl std::os::fd::AsFd) -> Option<usize> {
 #[cfg(not(unix))]
 fn columns<T>(_stream: &T) -> Option<usize> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_of_one_kind_are_shown_once() {
+        let mut diagnostics = Diagnostics::new();
+        diagnostics.error("a", "1");
+        for detail in ["1", "2", "3"] {
+            diagnostics.push(Diagnostic::warning("a", detail));
+        }
+        diagnostics.error("a", "2");
+        diagnostics.push(Diagnostic::warning("b", "1"));
+        let details: Vec<String> =
+            consolidated(&diagnostics).into_iter().map(|diagnostic| diagnostic.detail).collect();
+        assert_eq!(details, ["1", "1\n\n(and 2 more similar warnings elsewhere)", "2", "1"]);
+    }
 }

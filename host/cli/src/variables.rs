@@ -3,6 +3,7 @@
 //! `wardian-config` to say; here they are collected.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -134,7 +135,7 @@ fn missing<'a>(module: &'a Module, inputs: &VariableInputs) -> Vec<&'a Variable>
 /// The variables that a file gives values to. One that cannot be read gives none
 /// here; what is wrong with it is said when its values are taken.
 fn names_in(file: &Arc<SourceFile>) -> Vec<String> {
-    if file.name().ends_with(".json") {
+    if Path::new(file.name()).extension().is_some_and(|extension| extension == "json") {
         let object: Option<serde_json::Map<String, serde_json::Value>> =
             serde_json::from_str(file.text()).ok();
         return object.map(|object| object.into_iter().map(|(name, _)| name).collect()).unwrap_or_default();
@@ -147,9 +148,9 @@ fn names_in(file: &Arc<SourceFile>) -> Vec<String> {
 async fn ask(variable: &Variable, shell: &Shell) -> Outcome<String> {
     let mut question = format!("{}\n", shell.paint(Paint::Bold, &format!("var.{}", variable.name)));
     for line in variable.description.iter().flat_map(|text| text.trim().lines()) {
-        question.push_str(&format!("  {line}\n"));
+        let _ = writeln!(question, "  {line}");
     }
-    question.push_str(&format!("\n  {} ", shell.paint(Paint::Bold, "Enter a value:")));
+    let _ = write!(question, "\n  {} ", shell.paint(Paint::Bold, "Enter a value:"));
     let answer = shell.ask(&question).await.map_err(|error| {
         Failure::error("No answer", format!("The value of var.{} cannot be read: {error}.", variable.name))
     })?;

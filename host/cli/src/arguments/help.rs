@@ -1,6 +1,7 @@
 //! Help texts, made from what clap knows, with options as people type them.
 
 use clap::Command;
+use std::fmt::Write as _;
 
 use crate::environment::VARIABLES;
 
@@ -24,7 +25,7 @@ pub(super) fn of(root: &Command, path: &[String]) -> String {
     if command.has_subcommands() {
         text.push_str("\nSubcommands:\n");
         for (name, about) in subcommands(command, |_| true) {
-            text.push_str(&format!("  {name:<12} {about}\n"));
+            let _ = writeln!(text, "  {name:<12} {about}");
         }
     }
     let options = options(command);
@@ -38,11 +39,11 @@ pub(super) fn of(root: &Command, path: &[String]) -> String {
 fn program(root: &Command) -> String {
     let mut text = String::from("Usage: wardian [global options] <command> [args]\n\nMain commands:\n");
     for (name, about) in subcommands(root, |name| MAIN_COMMANDS.contains(&name)) {
-        text.push_str(&format!("  {name:<12} {about}\n"));
+        let _ = writeln!(text, "  {name:<12} {about}");
     }
     text.push_str("\nAll other commands:\n");
     for (name, about) in subcommands(root, |name| !MAIN_COMMANDS.contains(&name)) {
-        text.push_str(&format!("  {name:<12} {about}\n"));
+        let _ = writeln!(text, "  {name:<12} {about}");
     }
     text.push_str(
         "\nGlobal options (before the command):\n  \
@@ -52,7 +53,11 @@ fn program(root: &Command) -> String {
     );
     text.push_str("\nEnvironment variables:\n");
     for variable in VARIABLES {
-        text.push_str(&format!("  {:<20} {}\n", variable.name, variable.purpose));
+        let mut name = variable.name;
+        for line in wrap(variable.purpose, 78 - 23) {
+            let _ = writeln!(text, "  {name:<20} {line}");
+            name = "";
+        }
     }
     text
 }
@@ -77,7 +82,8 @@ fn arguments(command: &Command) -> String {
         let name = positional.get_id().as_str().to_uppercase();
         let name =
             positional.get_value_names().and_then(|names| names.first()).map_or(name, |n| n.to_string());
-        text.push_str(&if positional.is_required_set() { format!(" {name}") } else { format!(" [{name}]") });
+        let (before, after) = if positional.is_required_set() { ("", "") } else { ("[", "]") };
+        let _ = write!(text, " {before}{name}{after}");
     }
     text
 }
@@ -101,9 +107,9 @@ fn options(command: &Command) -> String {
         for (index, line) in lines.iter().enumerate() {
             let left = if index == 0 { shown.as_str() } else { "" };
             if index == 0 && left.len() >= COLUMN {
-                text.push_str(&format!("{left}\n{:COLUMN$}{line}\n", ""));
+                let _ = writeln!(text, "{left}\n{:COLUMN$}{line}", "");
             } else {
-                text.push_str(&format!("{left:COLUMN$}{line}\n"));
+                let _ = writeln!(text, "{left:COLUMN$}{line}");
             }
         }
     }

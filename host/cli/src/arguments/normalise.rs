@@ -70,7 +70,7 @@ struct Reader<'a> {
     done: Normalised,
 }
 
-impl<'a> Reader<'a> {
+impl Reader<'_> {
     fn path(&self) -> String {
         self.done.command.join(" ")
     }

@@ -33,7 +33,7 @@ impl Args for VariableArguments {
                     .long("var")
                     .value_name("NAME=VALUE")
                     .action(ArgAction::Append)
-                    .help("Give a variable of the root module a value. Repeatable."),
+                    .help("Give a variable of the root module a value. Repeatable"),
             )
             .arg(
                 Arg::new("var-file")
@@ -43,7 +43,7 @@ impl Args for VariableArguments {
                     .action(ArgAction::Append)
                     .help(
                         "Read values of variables from a file, besides terraform.tfvars and *.auto.tfvars. \
-                         Repeatable.",
+                         Repeatable",
                     ),
             )
     }

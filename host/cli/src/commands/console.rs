@@ -27,8 +27,13 @@ pub(crate) async fn run(session: &Session, arguments: &ConsoleArguments) -> Outc
     let configuration = session.configuration()?;
     let asking = if session.shell.can_ask() { Asking::Allowed } else { Asking::Forbidden };
     let (module, shell) = (&configuration.root().module, &session.shell);
-    let variables =
+    let mut variables =
         variables::collect(module, &arguments.variables, asking, &session.environment, shell, &stop).await?;
+    for (name, variable) in &module.variables {
+        if let (None, Some(default)) = (variables.get(name), &variable.default) {
+            variables.insert(name.clone(), default.clone());
+        }
+    }
     let look = state_access::look(session, Some(&configuration), arguments.state.as_deref())?;
     let lock = session.lock_file()?;
     let plugins = session.plugins(&configuration, Some(&look.state), &lock, 1)?;

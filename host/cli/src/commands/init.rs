@@ -19,7 +19,7 @@ use wardian_state::State;
 use crate::arguments::InitArguments;
 use crate::failure::{Failure, Outcome, Status, sentence};
 use crate::plugins::native_is_not_available;
-use crate::session::Session;
+use crate::session::{Session, requirements};
 use crate::shell::Paint;
 use crate::state_access;
 
@@ -45,9 +45,8 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
     tell_built_in(session, &configuration);
     refuse_native(&selection)?;
     for (address, chosen) in &selection.chosen {
-        install(chosen, &session.data_directory(), &Platform::current()).map_err(|error| {
-            Failure::error("Plugin cannot be installed", format!("{}.", sentence(&error.to_string())))
-        })?;
+        install(chosen, &session.data_directory(), &Platform::current())
+            .map_err(|error| Failure::error("Plugin cannot be installed", sentence(&error.to_string())))?;
         shell.say(format_args!("- {}", described(address, chosen)));
     }
     tell_notices(session, &selection.notices);
@@ -71,7 +70,7 @@ fn choose(
     state: &State,
     arguments: &InitArguments,
 ) -> Outcome<Selection> {
-    let requirements = session.requirements(configuration, Some(state));
+    let requirements = requirements(configuration, Some(state));
     let lock = session.lock_file()?;
     let sources = session.sources()?;
     let options = SelectionOptions {
@@ -83,13 +82,8 @@ fn choose(
         },
     };
     select(&requirements, &lock, &sources, &session.data_directory(), options).map_err(|errors| {
-        let diagnostics = errors.iter().map(|error: &SelectionError| {
-            Diagnostic::error(
-                error.summary(),
-                format!("{}.", sentence(error.to_string().trim_end_matches('.'))),
-            )
-        });
-        Diagnostics::from_iter(diagnostics).into()
+        let told = |error: &SelectionError| Diagnostic::error(error.summary(), sentence(&error.to_string()));
+        errors.iter().map(told).collect::<Diagnostics>().into()
     })
 }
 
@@ -138,8 +132,10 @@ fn tell_built_in(session: &Session, configuration: &Configuration) {
 fn tell_notices(session: &Session, notices: &[Notice]) {
     for notice in notices {
         match notice {
-            Notice::OverrideInEffect { .. } | Notice::OverriddenNotSelected { .. } => {
-                let detail = format!("{}.", sentence(&notice.to_string()));
+            // Said when the plugins are found, as by every command.
+            Notice::OverrideInEffect { .. } => {}
+            Notice::OverriddenNotSelected { .. } => {
+                let detail = sentence(&notice.to_string());
                 let warning = Diagnostic::warning("Provider development override", detail);
                 session.shell.diagnostics(&warning.into());
             }
@@ -154,9 +150,10 @@ fn save_lock(session: &Session, selection: &Selection) -> Outcome<()> {
     if selection.lock_change == LockChange::Unchanged {
         return Ok(());
     }
-    selection.lock.save(Path::new(LOCK_FILE_NAME)).map_err(|error| {
-        Failure::error("Lock file cannot be written", format!("{}.", sentence(&error.to_string())))
-    })?;
+    selection
+        .lock
+        .save(Path::new(LOCK_FILE_NAME))
+        .map_err(|error| Failure::error("Lock file cannot be written", sentence(&error.to_string())))?;
     let text = if selection.lock_change == LockChange::Created {
         "\nThe choices are recorded in the lock file .terraform.lock.hcl. Keep it under version\ncontrol, so that \
          everybody gets the same plugins."

@@ -1,6 +1,7 @@
 //! `wardian providers`
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use wardian_config::Configuration;
 use wardian_install::Constraints;
@@ -25,7 +26,7 @@ pub(crate) fn run(session: &Session) -> Outcome {
     if !of_state.is_empty() {
         text.push_str("\nProviders required by state:\n\n");
         for address in of_state {
-            text.push_str(&format!("    provider[{address}]\n"));
+            let _ = writeln!(text, "    provider[{address}]");
         }
     }
     text.push('\n');
@@ -68,12 +69,12 @@ fn branch(
     for (address, constraints) in providers {
         let (twig, _) = twig();
         let constraints = if constraints.is_empty() { String::new() } else { format!(" {constraints}") };
-        text.push_str(&format!("{indent}{twig}provider[{address}]{constraints}\n"));
+        let _ = writeln!(text, "{indent}{twig}provider[{address}]{constraints}");
     }
     for child in children {
         let (twig, below) = twig();
         let name = child.names().last().map_or("", |name| name.as_str());
-        text.push_str(&format!("{indent}{twig}module.{name}\n"));
+        let _ = writeln!(text, "{indent}{twig}module.{name}");
         branch(modules, configuration, &child, &format!("{indent}{below}"), text);
     }
 }

@@ -1,5 +1,6 @@
 //! `wardian state list`
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use wardian_engine::Target;
@@ -31,7 +32,7 @@ pub(crate) fn run(session: &Session, arguments: &StateListArguments) -> Outcome 
     for (address, _, instance) in look.state.instances() {
         let has_id = arguments.id.as_deref().is_none_or(|id| has_id(instance, id));
         if instance.current.is_some() && has_id && is_wanted(&arguments.addresses, &address) {
-            text.push_str(&format!("{address}\n"));
+            let _ = writeln!(text, "{address}");
         }
     }
     session.shell.print(&text);

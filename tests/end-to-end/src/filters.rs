@@ -1,0 +1,50 @@
+//! What differs from run to run, and what stands for it in snapshots.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Patterns and what they become, applied in this order.
+const FILTERS: [(&str, &str); 11] = [
+    // Depends on what other tests have compiled already.
+    (r"(?m)^- Compil(ing|ed) .*\n", ""),
+    (r"(?m)^Compiling .* once; later runs find it compiled\.\n", ""),
+    (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "[UUID]"),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "[TIME]"),
+    (r"h1:[A-Za-z0-9+/]{43}=", "h1:[HASH]"),
+    (r"\bafter \d+(m\d+)?s\b", "after [ELAPSED]"),
+    (r"\d+(m\d+)?s elapsed", "[ELAPSED] elapsed"),
+    (r"tester@\S+", "tester@[HOST]"),
+    (r"(?m)^on \w+_\w+,", "on [PLATFORM],"),
+    (r#""platform": "\w+""#, r#""platform": "[PLATFORM]""#),
+    (r"0x[0-9a-f]+", "[OFFSET]"),
+];
+
+static COMPILED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    FILTERS.iter().filter_map(|(pattern, text)| Some((Regex::new(pattern).ok()?, *text))).collect()
+});
+
+/// Text as it is stored. `places` are folders and the names they get.
+pub(crate) fn apply(text: &str, places: &[(&Path, &str)]) -> String {
+    let mut text = text.to_owned();
+    for (path, name) in places {
+        for path in [path.canonicalize().ok(), Some(path.to_path_buf())].into_iter().flatten() {
+            text = text.replace(&path.display().to_string(), name);
+        }
+    }
+    for (pattern, replacement) in COMPILED.iter() {
+        text = pattern.replace_all(&text, *replacement).into_owned();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_can_be_read() {
+        assert_eq!(COMPILED.len(), FILTERS.len());
+    }
+}

@@ -1,0 +1,25 @@
+//! Runs `wardian` in a folder of its own and shows what a person would see.
+//!
+//! Nothing of the person who runs the tests comes in: no variables, no home, no
+//! CLI configuration. Compiled plugins are kept for all tests together, so that
+//! each is compiled once. What differs from run to run is replaced in one place,
+//! [`filters`].
+
+mod filters;
+mod program;
+mod project;
+mod terraform;
+
+pub use program::{Running, binary, test_guest};
+pub use project::{Project, Seen};
+pub use terraform::{Terraform, terraform};
+
+/// Compares what was seen with a stored snapshot of that name.
+#[macro_export]
+macro_rules! assert_seen {
+    ($name:expr, $seen:expr) => {
+        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!($name, $seen.text())
+        })
+    };
+}

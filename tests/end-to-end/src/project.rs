@@ -1,0 +1,199 @@
+//! A folder with a configuration, and commands in it.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::filters;
+use crate::program::{Running, binary};
+
+/// A folder of its own, gone at the end.
+#[derive(Debug)]
+pub struct Project {
+    folder: TempDir,
+}
+
+/// What a person sees of a command.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// The command line.
+    pub line: String,
+    /// How it ended; [`None`] for a signal.
+    pub code: Option<i32>,
+    /// Standard output, filtered.
+    pub out: String,
+    /// Standard error, filtered.
+    pub errors: String,
+}
+
+impl Seen {
+    /// All of it, for a snapshot.
+    pub fn text(&self) -> String {
+        let code = self.code.map_or("none".to_owned(), |code| code.to_string());
+        let mut text = format!("$ {}\nexit code: {code}\n", self.line);
+        for (name, content) in [("stdout", &self.out), ("stderr", &self.errors)] {
+            if !content.is_empty() {
+                let _ = write!(text, "----- {name}\n{content}");
+                if !content.ends_with('\n') {
+                    text.push_str("⏎\n");
+                }
+            }
+        }
+        text
+    }
+
+    /// That it went well, or the test ends here and shows what happened.
+    ///
+    /// # Panics
+    /// Where it did not.
+    #[track_caller]
+    pub fn success(self) -> Self {
+        self.ended_with(0)
+    }
+
+    /// As [`Seen::success`], with another exit code.
+    ///
+    /// # Panics
+    /// Where it ended with another one.
+    #[track_caller]
+    pub fn ended_with(self, code: i32) -> Self {
+        assert!(self.code == Some(code), "{code} was expected:\n{}", self.text());
+        self
+    }
+}
+
+impl Project {
+    /// A folder with these files in it.
+    ///
+    /// # Panics
+    /// Where it cannot be made.
+    pub fn new(files: &[(&str, &str)]) -> Self {
+        #[expect(clippy::expect_used, reason = "there is nothing to test without it")]
+        let folder = tempfile::Builder::new().prefix("wardian-").tempdir().expect("a folder for the test");
+        let project = Self { folder };
+        for (path, text) in files {
+            project.write(path, text);
+        }
+        project
+    }
+
+    /// Where it is.
+    pub fn path(&self, relative: &str) -> PathBuf {
+        if relative.is_empty() { self.folder.path().to_owned() } else { self.folder.path().join(relative) }
+    }
+
+    /// Writes a file, and the folders above it.
+    ///
+    /// # Panics
+    /// Where that fails.
+    pub fn write(&self, relative: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(relative);
+        let written = path
+            .parent()
+            .map_or(Ok(()), fs::create_dir_all)
+            .and_then(|()| fs::write(&path, content.as_ref()));
+        assert!(written.is_ok(), "{}: {written:?}", path.display());
+    }
+
+    /// A file's text; empty where there is none.
+    pub fn read(&self, relative: &str) -> String {
+        fs::read_to_string(self.path(relative)).unwrap_or_default()
+    }
+
+    /// Whether there is such a file.
+    pub fn has(&self, relative: &str) -> bool {
+        self.path(relative).exists()
+    }
+
+    /// The state file; null where there is none.
+    pub fn state(&self) -> Value {
+        serde_json::from_str(&self.read("terraform.tfstate")).unwrap_or_default()
+    }
+
+    /// Runs `wardian` with arguments parted by spaces.
+    pub fn run(&self, line: &str) -> Seen {
+        self.run_with(line, "", &[])
+    }
+
+    /// As [`Project::run`], with something to read and with variables of the
+    /// environment.
+    pub fn run_with(&self, line: &str, input: &str, variables: &[(&str, &str)]) -> Seen {
+        let mut command = self.command(line);
+        command.envs(variables.iter().copied());
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        #[expect(clippy::expect_used, reason = "there is nothing to test without it")]
+        let mut child = child.expect("wardian starts");
+        if let Some(mut stdin) = child.stdin.take() {
+            // A command that reads nothing may be over already.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        #[expect(clippy::expect_used, reason = "there is nothing to test without it")]
+        let output = child.wait_with_output().expect("wardian ends");
+        let filtered = |bytes: &[u8]| self.filtered(&String::from_utf8_lossy(bytes));
+        Seen {
+            line: format!("wardian {line}").trim_end().to_owned(),
+            code: output.status.code(),
+            out: filtered(&output.stdout),
+            errors: filtered(&output.stderr),
+        }
+    }
+
+    /// Starts `wardian` and comes back while it runs.
+    ///
+    /// # Panics
+    /// Where it cannot be started.
+    pub fn start(&self, line: &str) -> Running {
+        let child =
+            self.command(line).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        #[expect(clippy::expect_used, reason = "there is nothing to test without it")]
+        Running::new(child.expect("wardian starts"))
+    }
+
+    /// Text with what differs from run to run replaced.
+    pub fn filtered(&self, text: &str) -> String {
+        filters::apply(text, &[(&self.path(""), "[FOLDER]")])
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(binary());
+        command.args(words(line)).current_dir(self.path(""));
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            if ["TF_", "WARDIAN_", "XDG_", "NO_COLOR", "COLUMNS"].iter().any(|mine| name.starts_with(mine)) {
+                command.env_remove(&*name);
+            }
+        }
+        let common = common();
+        command
+            .env("HOME", self.path("home"))
+            .env("USER", "tester")
+            .env("XDG_CACHE_HOME", common.join("cache"))
+            .env("XDG_DATA_HOME", common.join("data"))
+            .env("XDG_DATA_DIRS", common.join("none"));
+        command
+    }
+}
+
+/// Where all tests keep compiled plugins.
+fn common() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/end-to-end")
+}
+
+/// A line as a shell would split it, as far as tests need that: `'…'` keeps
+/// spaces.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (index, part) in line.split('\'').enumerate() {
+        if index % 2 == 1 {
+            words.push(part.to_owned());
+        } else {
+            words.extend(part.split_whitespace().map(ToOwned::to_owned));
+        }
+    }
+    words
+}

@@ -1,0 +1,74 @@
+//! Terraform itself, where it is on PATH: whether it reads what we write.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::Project;
+
+/// The program.
+#[derive(Debug)]
+pub struct Terraform(PathBuf);
+
+/// Terraform, or [`None`] with the reason printed.
+pub fn terraform() -> Option<Terraform> {
+    let path = std::env::var_os("PATH")?;
+    let name = format!("terraform{}", std::env::consts::EXE_SUFFIX);
+    let found =
+        std::env::split_paths(&path).map(|directory| directory.join(&name)).find(|path| path.is_file());
+    if found.is_none() {
+        println!("skipped: `terraform` is not on PATH");
+    }
+    found.map(Terraform)
+}
+
+impl Terraform {
+    /// What it prints in a folder.
+    ///
+    /// # Panics
+    /// Where it fails.
+    pub fn ask(&self, directory: &Path, arguments: &[&str]) -> String {
+        let mut command = Command::new(&self.0);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("TF_") {
+                command.env_remove(name);
+            }
+        }
+        let output = command
+            .args(arguments)
+            .current_dir(directory)
+            .env("CHECKPOINT_DISABLE", "1")
+            .env("HOME", directory)
+            .output();
+        #[expect(clippy::expect_used, reason = "the test has failed")]
+        let output = output.expect("terraform starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "terraform {arguments:?} failed:\n{errors}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Asks about a project's state in an empty folder: beside the configuration
+    /// it would first want that one's native providers.
+    ///
+    /// # Panics
+    /// Where it fails.
+    pub fn ask_about_state(&self, project: &Project, arguments: &[&str]) -> String {
+        let aside = project.path("aside");
+        let copied = fs::create_dir_all(&aside).and_then(|()| {
+            fs::copy(project.path("terraform.tfstate"), aside.join("terraform.tfstate")).map(drop)
+        });
+        assert!(copied.is_ok(), "{copied:?}");
+        self.ask(&aside, arguments)
+    }
+
+    /// A state without what each program writes as its own.
+    pub fn comparable(state: &str) -> Value {
+        let mut state: Value = serde_json::from_str(state).unwrap_or_default();
+        if let Some(object) = state.as_object_mut() {
+            object.remove("terraform_version");
+        }
+        state
+    }
+}

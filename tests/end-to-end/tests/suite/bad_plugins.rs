@@ -1,0 +1,101 @@
+//! Plugins that are none, or that misbehave.
+
+use std::path::Path;
+
+use wardian_end_to_end::{Project, assert_seen, test_guest};
+
+const ADDRESS: &str = "example.com/test/hostile";
+
+fn configuration(resource_type: &str) -> String {
+    format!(
+        "terraform {{\n  required_providers {{\n    hostile = {{\n      source = \"{ADDRESS}\"\n    }}\n  \
+         }}\n}}\n\nresource \"{resource_type}\" \"a\" {{\n  input = \"x\"\n}}\n"
+    )
+}
+
+/// A project whose provider comes from this file.
+fn overridden(resource_type: &str, component: &Path) -> Project {
+    let project = Project::new(&[("main.tf", &configuration(resource_type))]);
+    let directory = component.display();
+    let settings = format!(
+        "provider_installation {{\n  dev_overrides {{\n    \"{ADDRESS}\" = \"{directory}\"\n  }}\n  direct {{}}\n}}\n"
+    );
+    project.write("home/.terraformrc", settings);
+    project
+}
+
+/// What is not a component at all.
+#[test]
+fn junk_in_the_place_of_a_component() {
+    let module = [0, b'a', b's', b'm', 1, 0, 0, 0];
+    let component_without_exports = [0, b'a', b's', b'm', 0x0d, 0, 1, 0];
+    let junk: [(&str, &[u8]); 4] = [
+        ("plugin_junk", b"this is no plugin at all"),
+        ("plugin_empty", b""),
+        ("plugin_core_module", &module),
+        ("plugin_without_interface", &component_without_exports),
+    ];
+    for (name, bytes) in junk {
+        let project = overridden("hostile_honest", Path::new("plugins"));
+        project.write("plugins/terraform-provider-hostile.wasm", bytes);
+        assert_seen!(name, project.run("plan").ended_with(1));
+    }
+}
+
+#[test]
+fn junk_in_a_mirror_is_refused_by_init() {
+    let project = Project::new(&[("main.tf", &configuration("hostile_honest"))]);
+    let mirrored = "terraform.d/plugins/example.com/test/hostile/1.0.0/wasm32_wasip2/terraform-provider-hostile_v1.0.0.wasm";
+    project.write(mirrored, b"this is no plugin at all");
+    assert_seen!("plugin_junk_in_mirror", project.run("init").ended_with(1));
+    assert!(!project.has(".terraform.lock.hcl"));
+}
+
+/// A component in a mirror is locked; another one in its place is not loaded.
+#[test]
+fn a_component_that_was_exchanged_is_not_loaded() {
+    let Some(hostile) = test_guest("hostile") else { return };
+    let project = Project::new(&[("main.tf", &configuration("hostile_honest"))]);
+    let mirrored = "terraform.d/plugins/example.com/test/hostile/1.0.0/wasm32_wasip2/terraform-provider-hostile_v1.0.0.wasm";
+    let mut bytes = std::fs::read(hostile).unwrap();
+    project.write(mirrored, &bytes);
+    project.run("init").success();
+    project.run("plan").success();
+    // A custom section that says nothing: the same component in other bytes.
+    bytes.extend([0, 2, 1, b'x']);
+    project.write(mirrored, &bytes);
+    assert_seen!("plugin_exchanged_init", project.run("init").ended_with(1));
+    assert_seen!("plugin_exchanged_plan", project.run("plan").ended_with(1));
+}
+
+/// Each ends as an error that names plugin, call and resource, and the host
+/// lives on.
+#[test]
+fn components_that_misbehave() {
+    let Some(hostile) = test_guest("hostile") else { return };
+    for behaviour in ["trap", "panic", "exit", "recursion", "memory", "garbage", "wrong_type", "length"] {
+        let project = overridden(&format!("hostile_{behaviour}"), &hostile);
+        let seen = project.run("plan").ended_with(1);
+        let said = &seen.errors;
+        assert!(said.contains("Error: "), "{behaviour}: {}", seen.text());
+        assert!(said.contains(&format!("hostile_{behaviour}.a")), "{behaviour}: {}", seen.text());
+        assert!(!said.contains("panicked at host/"), "{behaviour}: {}", seen.text());
+        assert!(!project.has("terraform.tfstate"), "{behaviour}");
+    }
+}
+
+#[test]
+fn a_component_that_loops_forever_is_ended() {
+    let Some(hostile) = test_guest("hostile") else { return };
+    let project = overridden("hostile_loop", &hostile);
+    let seen = project.run("plan").ended_with(1);
+    assert!(seen.errors.contains("hostile_loop.a"), "{}", seen.text());
+}
+
+#[test]
+fn a_component_that_wants_the_network_is_not_started() {
+    let Some(hostile) = test_guest("hostile-network") else { return };
+    let project = overridden("hostile_honest", &hostile);
+    let seen = project.run("plan").ended_with(1);
+    assert!(seen.errors.contains("wasi:sockets") || seen.errors.contains("wasi:http"), "{}", seen.text());
+}

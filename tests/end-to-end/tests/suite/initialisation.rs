@@ -1,0 +1,90 @@
+//! `init`: what it chooses, what it writes and what it refuses to write.
+
+use wardian_end_to_end::{Project, assert_seen};
+
+const NULL: &str = "resource \"null_resource\" \"a\" {}\n";
+
+/// As Terraform writes it: with a native package's hash.
+const TERRAFORMS_LOCK: &str = r#"# This file is maintained automatically by "terraform init".
+# Manual edits may be lost in future updates.
+
+provider "registry.terraform.io/hashicorp/null" {
+  version = "3.2.4"
+  hashes = [
+    "h1:hkf5w5B6q8e2A42ND2CjAvgvSN3puAosDmOJb3zCVQM=",
+    "zh:59f6b52ab4ff35739647f9509ee6d93d7c032985d9f8c6237d1f8a59471bbbe2",
+  ]
+}
+"#;
+
+#[test]
+fn a_lock_file_of_terraform_goes_on_to_work() {
+    let project = Project::new(&[("main.tf", NULL), (".terraform.lock.hcl", TERRAFORMS_LOCK)]);
+    assert_seen!("init_with_terraforms_lock", project.run("init").success());
+    let lock = project.read(".terraform.lock.hcl");
+    assert!(lock.contains("h1:hkf5w5B6q8e2A42ND2CjAvgvSN3puAosDmOJb3zCVQM="), "{lock}");
+    assert_eq!(lock.matches("h1:").count(), 2, "{lock}");
+    project.run("apply -auto-approve").success();
+}
+
+#[test]
+fn a_read_only_lock_file_is_not_written() {
+    let project = Project::new(&[("main.tf", NULL)]);
+    assert_seen!("init_readonly_without_lock", project.run("init -lockfile=readonly").ended_with(1));
+    assert!(!project.has(".terraform.lock.hcl"));
+    project.write(".terraform.lock.hcl", TERRAFORMS_LOCK);
+    assert_seen!("init_readonly", project.run("init -lockfile=readonly").success());
+    assert_eq!(project.read(".terraform.lock.hcl"), TERRAFORMS_LOCK);
+    project.run("plan").success();
+}
+
+#[test]
+fn a_locked_version_is_kept_until_an_upgrade() {
+    let lock = TERRAFORMS_LOCK.replace("3.2.4", "3.2.1");
+    let project = Project::new(&[("main.tf", NULL), (".terraform.lock.hcl", &lock)]);
+    assert_seen!("init_locked_version_is_gone", project.run("init").ended_with(1));
+    assert_eq!(project.read(".terraform.lock.hcl"), lock);
+    assert_seen!("init_upgrade", project.run("init -upgrade").success());
+    assert!(project.read(".terraform.lock.hcl").contains("\"3.2.4\""));
+}
+
+#[test]
+fn a_damaged_lock_file_is_not_touched() {
+    let project = Project::new(&[("main.tf", NULL), (".terraform.lock.hcl", "provider \"x\" {\n")]);
+    assert_seen!("init_damaged_lock", project.run("init").ended_with(1));
+    assert_eq!(project.read(".terraform.lock.hcl"), "provider \"x\" {\n");
+}
+
+#[test]
+fn native_plugins_are_refused_for_now() {
+    let project = Project::new(&[(
+        "main.tf",
+        "terraform {\n  required_providers {\n    acme = {\n      source = \"example.com/acme/acme\"\n    }\n  }\n}\n",
+    )]);
+    let platform = project.run("version -json");
+    assert!(platform.out.contains("platform"));
+    let program = std::fs::read(wardian_end_to_end::binary()).unwrap();
+    let mirror = "terraform.d/plugins/example.com/acme/acme/1.0.0";
+    let os = match std::env::consts::OS {
+        "macos" => "darwin",
+        os => os,
+    };
+    let architecture = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    let name = format!("{mirror}/{os}_{architecture}/terraform-provider-acme_v1.0.0");
+    // The first bytes say what it is; the rest is only weight.
+    project.write(&name, &program[..4096]);
+    assert_seen!("init_native_plugin", project.run("init").ended_with(1));
+    assert!(!project.has(".terraform.lock.hcl"));
+}
+
+#[test]
+fn the_data_directory_can_be_elsewhere() {
+    let project = Project::new(&[("main.tf", NULL)]);
+    project.run_with("init", "", &[("TF_DATA_DIR", "elsewhere")]).success();
+    project.run_with("plan", "", &[("TF_DATA_DIR", "elsewhere")]).success();
+    assert!(!project.has(".terraform"));
+}

@@ -1,0 +1,76 @@
+//! Ctrl-C, once and twice, and a kill.
+
+use std::time::{Duration, Instant};
+
+use wardian_end_to_end::Project;
+
+fn project(seconds: u32) -> Project {
+    Project::new(&[(
+        "main.tf",
+        &format!(
+            "resource \"random_id\" \"first\" {{\n  byte_length = 4\n}}\n\nresource \"time_sleep\" \"slow\" {{\n  \
+             create_duration = \"{seconds}s\"\n  triggers        = {{ id = random_id.first.hex }}\n}}\n\nresource \
+             \"random_id\" \"last\" {{\n  byte_length = 4\n  keepers     = {{ after = time_sleep.slow.id }}\n}}\n"
+        ),
+    )])
+}
+
+fn resources(project: &Project) -> Vec<String> {
+    let state = project.state();
+    let resources = state["resources"].as_array().cloned().unwrap_or_default();
+    resources
+        .iter()
+        .map(|one| format!("{}.{}", one["type"].as_str().unwrap_or(""), one["name"].as_str().unwrap_or("")))
+        .collect()
+}
+
+#[test]
+fn once_finishes_what_is_in_flight() {
+    let project = project(4);
+    project.run("init").success();
+    let mut apply = project.start("apply -auto-approve");
+    apply.wait_for("time_sleep.slow: Creating...");
+    apply.interrupt();
+    let (status, seen) = apply.finish(Duration::from_mins(1));
+    assert_eq!(status.code(), Some(1), "{seen}");
+    assert!(seen.contains("Interrupt received."), "{seen}");
+    let resources = resources(&project);
+    assert!(resources.contains(&"random_id.first".to_owned()), "{resources:?}\n{seen}");
+    assert!(!resources.contains(&"random_id.last".to_owned()), "{resources:?}\n{seen}");
+    assert!(!project.has(".terraform.tfstate.lock.info"));
+    // The next run goes on from there.
+    project.run("apply -auto-approve").success();
+    project.run("plan -detailed-exitcode").success();
+}
+
+#[test]
+fn twice_stops_now() {
+    let project = project(300);
+    project.run("init").success();
+    let mut apply = project.start("apply -auto-approve");
+    apply.wait_for("time_sleep.slow: Creating...");
+    let started = Instant::now();
+    apply.interrupt();
+    std::thread::sleep(Duration::from_millis(300));
+    apply.interrupt();
+    let (status, seen) = apply.finish(Duration::from_mins(1));
+    assert_eq!(status.code(), Some(1), "{seen}");
+    assert!(started.elapsed() < Duration::from_mins(1));
+    assert_eq!(resources(&project).first().map(String::as_str), Some("random_id.first"), "{seen}");
+    assert!(!project.has(".terraform.tfstate.lock.info"));
+    project.run("state list").success();
+}
+
+#[test]
+fn a_kill_loses_nothing_that_was_done() {
+    let project = project(300);
+    project.run("init").success();
+    let mut apply = project.start("apply -auto-approve");
+    apply.wait_for("time_sleep.slow: Creating...");
+    apply.kill();
+    let seen = project.run("state list").success();
+    assert!(seen.out.contains("random_id.first"), "{}", seen.text());
+    assert!(seen.out.contains("Interrupted run recovered"), "{}", seen.text());
+    project.run("destroy -auto-approve").success();
+    assert!(resources(&project).is_empty());
+}

@@ -1,0 +1,26 @@
+//! What a person sees, command by command.
+
+mod bad_configuration;
+mod bad_plugins;
+mod bad_states;
+mod command_line;
+mod initialisation;
+mod interrupts;
+mod main_job;
+mod plan_files;
+mod state_files;
+mod state_lock;
+mod terraform_reads;
+
+/// A file beside this one that nobody names here would never run.
+#[test]
+fn no_file_is_forgotten() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite");
+    let this = include_str!("main.rs");
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if let Some(module) = name.strip_suffix(".rs").filter(|module| *module != "main") {
+            assert!(this.contains(&format!("\nmod {module};")), "{name} is not in main.rs");
+        }
+    }
+}
