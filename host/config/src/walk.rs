@@ -1,18 +1,76 @@
 //! Every expression of a body.
 
 use wardian_lang::{Body, Diagnostics, Expression};
+use wardian_plugin::Block;
+use wardian_value::Str;
 
-/// Hands over every expression in a body and in the blocks inside.
-pub(crate) fn each_expression<'a>(body: &'a Body, found: &mut dyn FnMut(&'a Expression)) {
+/// Hands over every expression in a body and in the blocks inside, each with the
+/// iterators of the `dynamic` blocks around it. Where the schema is known, a block
+/// that it calls `dynamic` is an ordinary one.
+pub(crate) fn each_expression<'a>(
+    body: &'a Body,
+    schema: Option<&Block>,
+    found: &mut dyn FnMut(&'a Expression, &[Str]),
+) {
+    in_body(body, schema, &mut Vec::new(), found);
+}
+
+fn in_body<'a>(
+    body: &'a Body,
+    schema: Option<&Block>,
+    iterators: &mut Vec<Str>,
+    found: &mut dyn FnMut(&'a Expression, &[Str]),
+) {
     for attribute in &body.attributes {
-        found(&attribute.expression);
+        found(&attribute.expression, iterators);
     }
     for block in &body.blocks {
-        each_expression(&block.body, found);
+        let ordinary = schema.is_some_and(|schema| schema.block_types.contains_key("dynamic"));
+        match block.labels.first() {
+            Some(label) if &*block.kind == "dynamic" && !ordinary => {
+                in_dynamic(&block.body, &label.text, schema, iterators, found);
+            }
+            _ => in_body(&block.body, inner(schema, &block.kind), iterators, found),
+        }
     }
+}
+
+fn in_dynamic<'a>(
+    body: &'a Body,
+    name: &Str,
+    schema: Option<&Block>,
+    iterators: &mut Vec<Str>,
+    found: &mut dyn FnMut(&'a Expression, &[Str]),
+) {
+    let mut iterator = name.clone();
+    for attribute in &body.attributes {
+        match &*attribute.name {
+            "iterator" => {
+                if let Some(keyword) = attribute.expression.as_keyword() {
+                    iterator = Str::new(keyword);
+                }
+            }
+            "labels" => {}
+            _ => found(&attribute.expression, iterators),
+        }
+    }
+    iterators.push(iterator);
+    if let Some(labels) = body.attribute("labels") {
+        found(&labels.expression, iterators);
+    }
+    for content in &body.blocks {
+        in_body(&content.body, inner(schema, name), iterators, found);
+    }
+    iterators.pop();
+}
+
+fn inner<'a>(schema: Option<&'a Block>, name: &str) -> Option<&'a Block> {
+    schema.and_then(|schema| schema.block_types.get(name)).map(|nested| &nested.block)
 }
 
 /// Checks every expression in a body as far as that goes without values.
 pub(crate) fn check_body(body: &Body, problems: &mut Diagnostics) {
-    each_expression(body, &mut |expression| problems.extend(expression.check()));
+    each_expression(body, None, &mut |expression, iterators| {
+        problems.extend(expression.check_besides(iterators));
+    });
 }

@@ -364,6 +364,128 @@ module "e" {
 }
 
 #[test]
+fn calls_hand_over_providers_under_bare_names() {
+    let module = r#"
+        terraform {
+          required_providers {
+            aws = { source = "hashicorp/aws", configuration_aliases = [aws.west, aws.east] }
+          }
+        }
+        resource "aws_x" "west" { provider = aws.west }
+        resource "aws_x" "east" { provider = aws.east }
+    "#;
+    let main = r#"
+        provider "aws" { alias = "west" }
+        provider "aws" { alias = "other" }
+        module "m" {
+          source    = "./m"
+          providers = { aws.west = aws.west, aws.east = aws.other }
+        }
+    "#;
+    let configuration = load(&[("main.tf", main), ("m/main.tf", module)]).unwrap();
+    let used: Vec<String> = configuration
+        .resources()
+        .map(|(_, resource, provider)| {
+            format!("{} {}", resource.name, provider.alias.as_deref().unwrap_or(""))
+        })
+        .collect();
+    assert_eq!(used, ["east other", "west west"]);
+}
+
+/// All of them in one run, and only what is wrong.
+#[test]
+fn every_expression_is_checked() {
+    let wrong = "uper(\"a\")";
+    let main = format!(
+        r#"
+variable "v" {{
+  validation {{
+    condition     = var.v == {wrong}
+    error_message = {wrong}
+  }}
+}}
+locals {{
+  l = [for x in [] : {wrong}]
+}}
+output "o" {{
+  value = false ? {wrong} : 1
+  precondition {{
+    condition     = {wrong}
+    error_message = {wrong}
+  }}
+}}
+provider "p" {{
+  a = {wrong}
+}}
+module "m" {{
+  source = "./m"
+  count  = {wrong}
+  a      = {wrong}
+}}
+resource "p_r" "r" {{
+  count = {wrong}
+  a     = {wrong}
+  dynamic "b" {{
+    for_each = {wrong}
+    iterator = data
+    content {{
+      v = [data.key, data.value.x, {wrong}]
+    }}
+  }}
+  lifecycle {{
+    replace_triggered_by = [p_r.r[{wrong}]]
+    precondition {{
+      condition     = {wrong}
+      error_message = {wrong}
+    }}
+    postcondition {{
+      condition     = {wrong}
+      error_message = {wrong}
+    }}
+  }}
+  provisioner "local-exec" {{
+    command = {wrong}
+    connection {{
+      host = {wrong}
+    }}
+  }}
+  connection {{
+    host = {wrong}
+  }}
+}}
+data "p_r" "r" {{
+  for_each = {wrong}
+  a        = {wrong}
+}}
+check "c" {{
+  assert {{
+    condition     = {wrong}
+    error_message = {wrong}
+  }}
+}}
+import {{
+  for_each = {wrong}
+  to       = p_r.r[0]
+  id       = {wrong}
+}}
+"#
+    );
+    let found = problems(&[("main.tf", &main), ("m/main.tf", "variable \"a\" {}")]);
+    let at = |line: &str| line.split(&[':', ','][..]).nth(1).and_then(|number| number.parse::<usize>().ok());
+    let mut places: Vec<usize> = found
+        .lines()
+        .map(|line| {
+            assert!(line.contains("Call to unknown function"), "{line}");
+            at(line).unwrap()
+        })
+        .collect();
+    places.sort_unstable();
+    let expected: Vec<usize> =
+        (1..).zip(main.lines()).filter(|(_, line)| line.contains(wrong)).map(|(n, _)| n).collect();
+    assert_eq!(places, expected);
+}
+
+#[test]
 fn references_to_what_is_not_there() {
     check(
         &[

@@ -85,8 +85,11 @@ impl Evaluation<'_> {
     }
 
     fn name(&mut self, node: &Node, name: &Name) -> Evaluated {
+        if let Some(value) = self.scope.local(&name.traversal.root) {
+            return self.steps(value, &name.steps, node);
+        }
         let reference = name.reference.as_ref().map_err(|problem| problem.clone())?;
-        let mut steps = name.steps.as_slice();
+        let mut steps = &name.steps[name.consumed..];
         let indexable = matches!(reference.subject, Subject::Resource { .. } | Subject::Module(_));
         let mut index = None;
         let mut marks = Marks::NONE;

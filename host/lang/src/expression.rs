@@ -88,25 +88,41 @@ impl Expression {
     /// Everything that it refers to, in the order of the text. Variables of its
     /// own `for` expressions are not references.
     pub fn references(&self) -> &[Reference] {
-        self.0.references.get_or_init(|| {
-            let mut found = Vec::new();
-            self.0.node.walk(&mut |node| {
-                if let Kind::Name(name) = &node.kind
-                    && let Ok(reference) = &name.reference
-                {
-                    found.push(reference.clone());
-                }
-            });
-            found
-        })
+        self.0.references.get_or_init(|| self.find_references(&[]))
+    }
+
+    /// [`Expression::references`] where some names hide what they would refer to
+    /// otherwise (see [`Scope::local`]).
+    pub fn references_besides(&self, locals: &[Str]) -> Vec<Reference> {
+        if locals.is_empty() { self.references().to_vec() } else { self.find_references(locals) }
+    }
+
+    fn find_references(&self, locals: &[Str]) -> Vec<Reference> {
+        let mut found = Vec::new();
+        self.0.node.walk(&mut |node| {
+            if let Kind::Name(name) = &node.kind
+                && let Ok(reference) = &name.reference
+                && !locals.contains(&name.traversal.root)
+            {
+                found.push(reference.clone());
+            }
+        });
+        found
     }
 
     /// What can be told to be wrong without evaluating: names that form no
     /// reference, functions that do not exist, calls with too few or too many
     /// arguments.
     pub fn check(&self) -> Diagnostics {
+        self.check_besides(&[])
+    }
+
+    /// [`Expression::check`] where some names hide what they would refer to
+    /// otherwise.
+    pub fn check_besides(&self, locals: &[Str]) -> Diagnostics {
         let mut problems = Diagnostics::default();
         self.0.node.walk(&mut |node| match &node.kind {
+            Kind::Name(name) if locals.contains(&name.traversal.root) => {}
             Kind::Name(name) => {
                 if let Err(diagnostic) = &name.reference {
                     problems.push(diagnostic.clone());

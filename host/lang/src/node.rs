@@ -72,8 +72,10 @@ pub(crate) struct Name {
     pub(crate) reference: Result<Reference, Diagnostic>,
     /// The place of the subject alone.
     pub(crate) subject_end: usize,
-    /// All steps behind the subject, static or not.
+    /// All steps behind the root, static or not.
     pub(crate) steps: Vec<Step>,
+    /// How many of them belong to the subject.
+    pub(crate) consumed: usize,
 }
 
 #[derive(Debug)]

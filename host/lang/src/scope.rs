@@ -30,6 +30,13 @@ pub trait Scope {
     fn resolve(&self, subject: &Subject, index: Option<&Value>, span: &Span)
     -> Result<Resolved, Diagnostics>;
 
+    /// The value of a name that hides whatever else a reference that begins with
+    /// it would stand for: the iterator of a `dynamic` block.
+    fn local(&self, name: &str) -> Option<Value> {
+        let _ = name;
+        None
+    }
+
     /// Calls `provider::<provider>::<function>`.
     ///
     /// # Errors

@@ -1,8 +1,6 @@
 //! `dynamic` blocks: as many blocks as a value has elements.
 
-use wardian_lang::{
-    Block as Written, Body, Diagnostic, Diagnostics, Resolved, ResourceMode, Scope, Span, Subject,
-};
+use wardian_lang::{Block as Written, Body, Diagnostic, Diagnostics, Resolved, Scope, Span, Subject};
 use wardian_plugin::Block;
 use wardian_value::{Marks, Str, Type, Value, View};
 
@@ -84,12 +82,8 @@ fn expand<'a>(
     let marks = value.marks();
     let body = &parts.content.body;
     if !value.is_known() {
-        let iteration = Iteration {
-            outer: scope,
-            iterator: parts.iterator,
-            key: Value::unknown(Type::Dynamic),
-            value: Value::unknown(Type::Dynamic),
-        };
+        let unknown = Value::unknown(Type::Dynamic);
+        let iteration = Iteration::new(scope, parts.iterator, unknown.clone(), unknown);
         found.push(Found::Uncounted { content: body, iteration, marks });
         return;
     }
@@ -121,7 +115,7 @@ fn expand<'a>(
         found.push(Found::Marks(marks));
     }
     for (key, value) in elements {
-        let iteration = Iteration { outer: scope, iterator: parts.iterator.clone(), key, value };
+        let iteration = Iteration::new(scope, parts.iterator.clone(), key, value);
         let labels: Option<Vec<Str>> =
             parts.labels.iter().map(|label| dynamic_label(label, &iteration, problems)).collect();
         if let Some(labels) = labels {
@@ -131,29 +125,17 @@ fn expand<'a>(
     }
 }
 
-/// The scope around, with the names of one iteration in front.
+/// The scope around, with the iterator in front.
 pub(super) struct Iteration<'a> {
     outer: &'a dyn Scope,
     iterator: Str,
-    key: Value,
-    value: Value,
+    /// An object of key and value.
+    element: Value,
 }
 
-impl Iteration<'_> {
-    fn own(&self, subject: &Subject) -> Option<&Value> {
-        match subject {
-            Subject::Resource { mode: ResourceMode::Managed, kind, name } if *kind == self.iterator => {
-                match &**name {
-                    "key" => Some(&self.key),
-                    "value" => Some(&self.value),
-                    _ => None,
-                }
-            }
-            // An iterator may be called `each` too.
-            Subject::EachKey if &*self.iterator == "each" => Some(&self.key),
-            Subject::EachValue if &*self.iterator == "each" => Some(&self.value),
-            _ => None,
-        }
+impl<'a> Iteration<'a> {
+    fn new(outer: &'a dyn Scope, iterator: Str, key: Value, value: Value) -> Self {
+        Self { outer, iterator, element: Value::object([("key", key), ("value", value)]) }
     }
 }
 
@@ -164,10 +146,11 @@ impl Scope for Iteration<'_> {
         index: Option<&Value>,
         span: &Span,
     ) -> Result<Resolved, Diagnostics> {
-        match self.own(subject) {
-            Some(value) => Ok(Resolved::Whole(value.clone())),
-            None => self.outer.resolve(subject, index, span),
-        }
+        self.outer.resolve(subject, index, span)
+    }
+
+    fn local(&self, name: &str) -> Option<Value> {
+        if *name == *self.iterator { Some(self.element.clone()) } else { self.outer.local(name) }
     }
 
     fn call_provider_function(

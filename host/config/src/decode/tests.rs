@@ -237,6 +237,25 @@ fn what_does_not_fit() {
     );
 }
 
+/// Whatever else the name would stand for.
+#[test]
+fn an_iterator_hides_what_its_name_stands_for_elsewhere() {
+    for iterator in ["data", "var", "path", "count", "each", "self", "module", "template", "x"] {
+        let text = format!(
+            "dynamic \"list\" {{\n for_each = {{ k = \"w\" }}\n iterator = {iterator}\n content {{\n \
+             v = \"${{{iterator}.key}}${{{iterator}[\"value\"]}}\"\n dynamic \"leaf\" {{\n \
+             for_each = {iterator}[*].value\n content {{\n v = jsonencode([{iterator}, leaf.value])\n }}\n }}\n }}\n}}"
+        );
+        check(&text, "list", r#"[{"leaf": [{"v": "[{\"key\":\"k\",\"value\":\"w\"},\"w\"]"}], "v": "kw"}]"#);
+        let found: Vec<String> = references(&body(&text), None).iter().map(ToString::to_string).collect();
+        assert_eq!(found, [""; 0], "{iterator}");
+    }
+    check_problems(
+        "name = \"n\"\ndynamic \"list\" {\n for_each = [1]\n content {\n v = list.nothing\n }\n}\n",
+        &["main.tf:5,10-18: Unsupported attribute; This object has no attribute named \"nothing\"."],
+    );
+}
+
 #[test]
 fn references_without_what_the_body_binds() {
     let text = "a = b.c.d\ndynamic \"list\" {\n for_each = var.x\n content {\n v = list.value + other.value\n leaf {\n w = list.key\n }\n }\n}\ne {\n f = list.value\n}\n";

@@ -136,7 +136,7 @@ impl Compiler<'_> {
 }
 
 /// A name that is no variable of a `for`, with its steps.
-pub(super) fn name(root: Str, root_span: Span, mut steps: Vec<Step>, span: Span, plain_names: bool) -> Node {
+pub(super) fn name(root: Str, root_span: Span, steps: Vec<Step>, span: Span, plain_names: bool) -> Node {
     let file = Arc::clone(&root_span.file);
     let fixed: Vec<TraversalStep> = steps
         .iter()
@@ -150,20 +150,18 @@ pub(super) fn name(root: Str, root_span: Span, mut steps: Vec<Step>, span: Span,
         Traversal { root, span: Span::new(&file, root_span.start, fixed_end), root_span, steps: fixed };
     let resolved =
         if plain_names { Ok((Subject::Name(traversal.root.clone()), 0)) } else { resolve_names(&traversal) };
-    let mut subject_end = fixed_end;
-    let reference = resolved.map(|(subject, consumed)| {
-        subject_end = match consumed {
-            0 => traversal.root_span.end,
-            consumed => traversal.steps[consumed - 1].span.end,
-        };
-        steps.drain(..consumed);
-        Reference {
-            subject,
-            remaining: traversal.steps[consumed..].iter().map(|step| step.step.clone()).collect(),
-            span: traversal.span.clone(),
-        }
+    let consumed = resolved.as_ref().map_or(0, |(_, consumed)| *consumed);
+    let subject_end = match traversal.steps[..consumed].last() {
+        Some(step) => step.span.end,
+        None if resolved.is_ok() => traversal.root_span.end,
+        None => fixed_end,
+    };
+    let reference = resolved.map(|(subject, _)| Reference {
+        subject,
+        remaining: traversal.steps[consumed..].iter().map(|step| step.step.clone()).collect(),
+        span: traversal.span.clone(),
     });
-    let name = Name { traversal, reference, subject_end, steps };
+    let name = Name { traversal, reference, subject_end, steps, consumed };
     Node { kind: Kind::Name(Box::new(name)), start: span.start, end: span.end }
 }
 

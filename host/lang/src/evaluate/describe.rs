@@ -1,10 +1,10 @@
 //! The values that an error involves, in words that reveal nothing sensitive.
 
-use wardian_value::{Type, Value, View};
+use wardian_value::{PathStep, Type, Value, View};
 
 use super::Evaluation;
-use crate::ValueNote;
-use crate::node::{Kind, Node};
+use crate::node::{Kind, Name, Node};
+use crate::{Resolved, ValueNote};
 
 impl Evaluation<'_> {
     /// Notes on everything that `node` refers to and that has a value.
@@ -19,14 +19,8 @@ impl Evaluation<'_> {
         for node in found {
             let (traversal, value) = match &node.kind {
                 Kind::Name(name) => {
-                    let Ok(reference) = &name.reference else { continue };
-                    let place = (node.start, name.subject_end);
-                    let span = self.span(place);
-                    let Ok(resolved) = self.scope.resolve(&reference.subject, None, &span) else {
-                        continue;
-                    };
-                    let (crate::Resolved::Whole(value) | crate::Resolved::Element(value)) = resolved;
-                    let path = wardian_value::Path::from(reference.remaining.clone());
+                    let Some((value, remaining)) = self.named(node, name) else { continue };
+                    let path = wardian_value::Path::from(remaining);
                     let Some(part) = path.apply(&value) else { continue };
                     let marks = value.marks();
                     (name.traversal.span.text().to_owned(), part.clone().with_marks(marks))
@@ -47,6 +41,20 @@ impl Evaluation<'_> {
         }
         notes.sort_by(|a, b| a.traversal.cmp(&b.traversal));
         notes
+    }
+}
+
+impl Evaluation<'_> {
+    /// The value of a name's subject, and the fixed steps behind that.
+    fn named(&self, node: &Node, name: &Name) -> Option<(Value, Vec<PathStep>)> {
+        if let Some(value) = self.scope.local(&name.traversal.root) {
+            return Some((value, name.traversal.steps.iter().map(|step| step.step.clone()).collect()));
+        }
+        let reference = name.reference.as_ref().ok()?;
+        let span = self.span((node.start, name.subject_end));
+        let (Resolved::Whole(value) | Resolved::Element(value)) =
+            self.scope.resolve(&reference.subject, None, &span).ok()?;
+        Some((value, reference.remaining.clone()))
     }
 }
 
