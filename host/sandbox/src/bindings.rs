@@ -5,6 +5,7 @@
 wasmtime::component::bindgen!({
     path: "../../wit",
     world: "provider-plugin",
-    imports: { default: trappable },
+    imports: { "wardian:plugin/file-mode": async | trappable, default: trappable },
     exports: { default: async },
+    with: { "wardian:plugin/file-mode.writable-file": crate::capability::WritableFile },
 });

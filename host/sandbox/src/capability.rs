@@ -16,6 +16,7 @@
 //! |---|---|---|
 //! | [`baseline`] | `wasi:cli`, `wasi:clocks`, `wasi:io`, `wasi:random` | always; empty environment, output to the log |
 //! | [`filesystem`] | `wasi:filesystem` | no directory |
+//! | [`file_mode`] | `wardian:plugin/file-mode` | the same directories |
 //! | [`log`] | `wardian:plugin/log` | always |
 //!
 //! Seats kept for what is not granted yet are in [`NOT_YET_GRANTED`]: whoever
@@ -23,6 +24,7 @@
 //! to [`ALL`].
 
 mod baseline;
+mod file_mode;
 mod filesystem;
 mod log;
 
@@ -34,6 +36,9 @@ use crate::grants::Grants;
 use crate::imports::InterfaceName;
 use crate::output::Output;
 use crate::state::GuestState;
+
+pub(crate) use file_mode::WritableDirectories;
+pub use file_mode::WritableFile;
 
 /// One thing that a plugin may be able to do.
 trait Capability: Sync {
@@ -55,10 +60,12 @@ pub(crate) struct NewInstance<'a> {
     pub(crate) plugin: &'a str,
     pub(crate) grants: &'a Grants,
     pub(crate) wasi: &'a mut WasiCtxBuilder,
+    pub(crate) directories: &'a mut WritableDirectories,
     pub(crate) output: &'a Output,
 }
 
-const ALL: [&dyn Capability; 3] = [&baseline::Baseline, &filesystem::Filesystem, &log::Log];
+const ALL: [&dyn Capability; 4] =
+    [&baseline::Baseline, &filesystem::Filesystem, &file_mode::FileMode, &log::Log];
 
 /// Paths of interfaces that plugins may come to have, and what they are for.
 const NOT_YET_GRANTED: [(&str, &str); 6] = [

@@ -118,6 +118,7 @@ mod tests {
             "wasi:random/insecure-seed@0.2.4",
             "wardian:plugin/log@0.1.0",
             "wardian:plugin/log@0.1.7",
+            "wardian:plugin/file-mode@0.1.0",
             "wardian:plugin/types@0.1.0",
         ] {
             assert_eq!(remedy_of(import), None, "{import}");

@@ -7,7 +7,7 @@ use wasmtime::{Engine, Store};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use crate::call::CallContext;
-use crate::capability::{self, NewInstance};
+use crate::capability::{self, NewInstance, WritableDirectories};
 use crate::error::GrantError;
 use crate::grants::Grants;
 use crate::limits::{ComputationClock, Limits, SpaceBudget};
@@ -16,6 +16,7 @@ use crate::output::Output;
 /// The data of an instance's store.
 pub(crate) struct GuestState {
     wasi: WasiCtx,
+    directories: WritableDirectories,
     table: ResourceTable,
     space: SpaceBudget,
     clock: ComputationClock,
@@ -33,11 +34,19 @@ impl GuestState {
     ) -> Result<Store<Self>, GrantError> {
         let output = Output::new(CallContext::outside_of_calls(plugin), limits.output);
         let mut wasi = WasiCtxBuilder::new();
-        capability::configure(&mut NewInstance { plugin, grants, wasi: &mut wasi, output: &output })?;
+        let mut directories = WritableDirectories::default();
+        capability::configure(&mut NewInstance {
+            plugin,
+            grants,
+            wasi: &mut wasi,
+            directories: &mut directories,
+            output: &output,
+        })?;
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.host_handles());
         let state = Self {
             wasi: wasi.build(),
+            directories,
             table,
             space: SpaceBudget::new(limits),
             clock: ComputationClock::new(limits),
@@ -60,6 +69,10 @@ impl GuestState {
 
     pub(crate) fn table(&mut self) -> &mut ResourceTable {
         &mut self.table
+    }
+
+    pub(crate) fn directories(&self) -> &WritableDirectories {
+        &self.directories
     }
 
     pub(crate) fn space(&mut self) -> &mut SpaceBudget {

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::bindings::wardian::plugin::file_mode::{self, ModeError};
 use crate::plugin::CONFIGURED;
 
 /// The data source that probes.
@@ -42,6 +43,14 @@ pub(crate) fn probe(input: &str) -> String {
         "remove" => said(fs::remove_file(object).map(|()| "removed".into())),
         "rename" => two(object, |from, to| said(fs::rename(from, to).map(|()| "renamed".into()))),
         "hardlink" => two(object, |from, to| said(fs::hard_link(from, to).map(|()| "linked".into()))),
+        "create" => with_mode(object, |path, mode| {
+            let file = file_mode::create_file(path, mode)?;
+            file.write(b"written by ")?;
+            file.write(b"the guest")
+        }),
+        "create-directory" => with_mode(object, file_mode::create_directory),
+        "set-mode" => with_mode(object, file_mode::set_mode),
+        "create-many" => create_many(object),
         "open-many" => open_many(object),
         "random" => {
             let state = std::collections::hash_map::RandomState::new();
@@ -64,6 +73,26 @@ fn two(object: &str, act: impl Fn(&str, &str) -> String) -> String {
     match object.split_once('|') {
         Some((from, to)) => act(from, to),
         None => "it takes two".into(),
+    }
+}
+
+/// `object` is a mode in octal and a path.
+fn with_mode(object: &str, act: impl Fn(&str, u32) -> Result<(), ModeError>) -> String {
+    two(object, |mode, path| match act(path, u32::from_str_radix(mode, 8).unwrap()) {
+        Ok(()) => "done".into(),
+        Err(ModeError::Denied(reason)) => format!("denied: {reason}"),
+        Err(ModeError::NotFound) => "not found".into(),
+        Err(ModeError::Failed(reason)) => format!("failed: {reason}"),
+    })
+}
+
+fn create_many(path: &str) -> String {
+    let mut open = Vec::new();
+    loop {
+        match file_mode::create_file(path, 0o600) {
+            Ok(file) => open.push(file),
+            Err(error) => return format!("{} open, then {error}", open.len()),
+        }
     }
 }
 

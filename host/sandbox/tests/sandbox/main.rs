@@ -3,6 +3,7 @@
 
 mod answers;
 mod cache;
+mod file_mode;
 mod guest;
 mod harm;
 mod load;

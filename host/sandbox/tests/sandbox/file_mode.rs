@@ -1,0 +1,267 @@
+//! Files and directories with a mode from their first moment, and nothing beyond
+//! the directories that were granted for writing.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use wardian_plugin::{ClientCapabilities, Provider, ReadDataSourceRequest};
+use wardian_sandbox::{Access, DirectoryGrant, Grants};
+
+use crate::guest::{assert_well, load, object, probe, provider, short};
+
+const VERBS: [&str; 3] = ["create", "create-directory", "set-mode"];
+
+struct Place {
+    root: tempfile::TempDir,
+}
+
+impl Place {
+    /// `granted` beside a file `secret` and a directory `around`, which are not.
+    fn new() -> Self {
+        let place = Self { root: tempfile::tempdir().unwrap() };
+        fs::create_dir(place.granted()).unwrap();
+        fs::create_dir(place.path("around")).unwrap();
+        fs::write(place.path("secret"), "secret").unwrap();
+        fs::set_permissions(place.path("secret"), fs::Permissions::from_mode(0o640)).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    fn granted(&self) -> PathBuf {
+        self.path("granted")
+    }
+
+    fn provider(&self, access: Access) -> Arc<dyn Provider> {
+        let grants = Grants::nothing().with_working_directory(&self.granted(), access);
+        load(short()).provider(grants).unwrap()
+    }
+
+    fn mode(&self, name: &str) -> u32 {
+        mode(&self.granted().join(name))
+    }
+
+    /// That nothing around the granted directory was made, emptied or opened up.
+    fn assert_unharmed(&self) {
+        assert_eq!(fs::read_to_string(self.path("secret")).unwrap(), "secret");
+        assert_eq!(mode(&self.path("secret")), 0o640);
+        assert_eq!(fs::read_dir(self.path("around")).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(self.root.path()).unwrap().count(), 3);
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+/// What the system makes of a mode that asks for everything: the umask of the
+/// process is not to be had without changing it.
+fn least_masked() -> u32 {
+    let probe = tempfile::tempdir().unwrap();
+    let path = probe.path().join("directory");
+    fs::create_dir(&path).unwrap();
+    mode(&path)
+}
+
+#[tokio::test]
+async fn what_is_created_has_its_mode_less_the_umask() {
+    let place = Place::new();
+    let provider = place.provider(Access::ReadWrite);
+    let absolute = place.granted().join("absolute");
+    for name in ["relative", "./dotted", absolute.to_str().unwrap()] {
+        assert_eq!(probe(&*provider, &format!("create:600|{name}")).await, "done", "{name}");
+    }
+    for name in ["relative", "dotted", "absolute"] {
+        assert_eq!(place.mode(name), 0o600, "{name}");
+        assert_eq!(fs::read_to_string(place.granted().join(name)).unwrap(), "written by the guest");
+    }
+    assert_eq!(probe(&*provider, "create-directory:700|a/b/c").await, "done");
+    assert_eq!(["a", "a/b", "a/b/c"].map(|name| place.mode(name)), [0o700; 3]);
+
+    assert_eq!(probe(&*provider, "create:777|open").await, "done");
+    assert_eq!(probe(&*provider, "create-directory:777|open-directory").await, "done");
+    assert_eq!(["open", "open-directory"].map(|name| place.mode(name)), [least_masked(); 2]);
+}
+
+#[tokio::test]
+async fn a_file_that_nobody_may_write_gets_its_content() {
+    let place = Place::new();
+    let provider = place.provider(Access::ReadWrite);
+    assert_eq!(probe(&*provider, "create:400|key").await, "done");
+    assert_eq!(place.mode("key"), 0o400);
+    assert_eq!(fs::read_to_string(place.granted().join("key")).unwrap(), "written by the guest");
+}
+
+#[tokio::test]
+async fn what_is_there_keeps_its_mode_until_it_is_set() {
+    let place = Place::new();
+    let provider = place.provider(Access::ReadWrite);
+    fs::write(place.granted().join("file"), "more than the guest will write").unwrap();
+    fs::set_permissions(place.granted().join("file"), fs::Permissions::from_mode(0o640)).unwrap();
+    fs::create_dir(place.granted().join("directory")).unwrap();
+    let before = place.mode("directory");
+    assert_eq!(probe(&*provider, "create:600|file").await, "done");
+    assert_eq!(probe(&*provider, "create-directory:700|directory").await, "done");
+    assert_eq!((place.mode("file"), place.mode("directory")), (0o640, before));
+    assert_eq!(fs::read_to_string(place.granted().join("file")).unwrap(), "written by the guest");
+
+    assert_eq!(probe(&*provider, "set-mode:777|file").await, "done");
+    assert_eq!(probe(&*provider, "set-mode:750|directory").await, "done");
+    assert_eq!((place.mode("file"), place.mode("directory")), (0o777, 0o750));
+}
+
+#[tokio::test]
+async fn a_link_within_the_directory_is_followed() {
+    let place = Place::new();
+    fs::create_dir(place.granted().join("directory")).unwrap();
+    symlink("directory", place.granted().join("link")).unwrap();
+    let provider = place.provider(Access::ReadWrite);
+    assert_eq!(probe(&*provider, "create:600|link/file").await, "done");
+    assert_eq!(place.mode("directory/file"), 0o600);
+}
+
+#[tokio::test]
+async fn nothing_leads_out_of_a_directory() {
+    let place = Place::new();
+    let link = |target: &Path, name: &str| symlink(target, place.granted().join(name)).unwrap();
+    link(Path::new("../secret"), "link");
+    link(&place.path("secret"), "absolute-link");
+    link(Path::new("../around/new"), "dangling");
+    link(place.root.path(), "up");
+    let provider = place.provider(Access::ReadWrite);
+    let secret = place.path("secret");
+    let beyond = place.granted().join("../around/new");
+    for verb in VERBS {
+        for name in [
+            "../secret",
+            "../around/new",
+            "./../granted/../secret",
+            "link",
+            "absolute-link",
+            "dangling",
+            "up/secret",
+            "up/around/new",
+            "/tmp",
+            "/etc/passwd",
+            secret.to_str().unwrap(),
+            beyond.to_str().unwrap(),
+        ] {
+            let answer = probe(&*provider, &format!("{verb}:777|{name}")).await;
+            // A link in the way of a directory is what it is: no directory.
+            let expected = if verb == "create-directory" { "" } else { "denied: " };
+            assert!(answer != "done" && answer.starts_with(expected), "{verb} {name}: {answer}");
+        }
+    }
+    assert_eq!(fs::read_dir(place.granted()).unwrap().count(), 4);
+    place.assert_unharmed();
+}
+
+#[tokio::test]
+async fn a_directory_for_reading_does_not_change() {
+    let place = Place::new();
+    fs::write(place.granted().join("file"), "content").unwrap();
+    let before = place.mode("file");
+    let provider = place.provider(Access::Read);
+    let absolute = place.granted().join("file");
+    for verb in VERBS {
+        for name in ["file", "new", absolute.to_str().unwrap()] {
+            let answer = probe(&*provider, &format!("{verb}:777|{name}")).await;
+            let because = answer.starts_with("denied: ") && answer.contains("for reading only");
+            assert!(because, "{verb} {name}: {answer}");
+        }
+    }
+    assert_eq!(fs::read_to_string(place.granted().join("file")).unwrap(), "content");
+    assert_eq!(place.mode("file"), before);
+    assert_eq!(fs::read_dir(place.granted()).unwrap().count(), 1);
+}
+
+/// A directory for reading within one for writing stays what it is.
+#[tokio::test]
+async fn the_directory_with_the_longest_name_decides() {
+    let place = Place::new();
+    let inner = place.granted().join("inner");
+    fs::create_dir(&inner).unwrap();
+    let grant = |host: &Path, access| DirectoryGrant {
+        host: host.to_path_buf(),
+        guest: host.to_str().unwrap().to_owned(),
+        access,
+    };
+    let directories = vec![grant(&place.granted(), Access::ReadWrite), grant(&inner, Access::Read)];
+    let provider = load(short()).provider(Grants { directories, ..Grants::nothing() }).unwrap();
+    let path = |name: &str| place.granted().join(name).display().to_string();
+    let answer = probe(&*provider, &format!("create:600|{}", path("inner/file"))).await;
+    assert!(answer.contains("for reading only"), "{answer}");
+    assert_eq!(probe(&*provider, &format!("create:600|{}", path("file"))).await, "done");
+    assert_eq!(fs::read_dir(inner).unwrap().count(), 0);
+}
+
+/// It is loaded all the same: nothing is granted to a component that is asked for
+/// its schema.
+#[tokio::test]
+async fn without_a_grant_every_path_is_denied() {
+    let provider = provider(short());
+    for verb in VERBS {
+        for name in ["file", ".", "", "/tmp/file", "../file"] {
+            let answer = probe(&*provider, &format!("{verb}:600|{name}")).await;
+            let because = "denied: no directory that is granted to the plugin contains it";
+            assert_eq!(answer, because, "{verb} {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_rights_are_lent_to_others() {
+    let place = Place::new();
+    let provider = place.provider(Access::ReadWrite);
+    for verb in VERBS {
+        for mode in ["4755", "2755", "1777", "37777777777"] {
+            let answer = probe(&*provider, &format!("{verb}:{mode}|file")).await;
+            assert!(answer.starts_with("denied: the mode"), "{verb} {mode}: {answer}");
+        }
+    }
+    assert_eq!(fs::read_dir(place.granted()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn what_does_not_work_says_why() {
+    let place = Place::new();
+    fs::write(place.granted().join("file"), "").unwrap();
+    let provider = place.provider(Access::ReadWrite);
+    let long = "a/".repeat(4_000);
+    for (attempt, expected) in [
+        ("create:600|absent/file", "not found"),
+        ("set-mode:600|absent", "not found"),
+        ("create:600|.", "failed: "),
+        ("create:600|new/", "failed: "),
+        ("create-directory:700|file", "failed: "),
+        ("create-directory:700|file/below", "failed: "),
+        (&format!("create-directory:700|{long}"), "failed: the path is longer"),
+        ("create:600|a\0b", "failed: "),
+    ] {
+        let answer = probe(&*provider, attempt).await;
+        assert!(answer.starts_with(expected), "{attempt:?}: {answer}");
+    }
+    assert_eq!(fs::read_dir(place.granted()).unwrap().count(), 1);
+}
+
+/// As with files that are opened through WASI.
+#[tokio::test]
+async fn files_that_are_held_are_counted() {
+    let place = Place::new();
+    let provider = place.provider(Access::ReadWrite);
+    let request = ReadDataSourceRequest {
+        type_name: "hostile_probe".into(),
+        config: object("create-many:file"),
+        provider_meta: None,
+        capabilities: ClientCapabilities::default(),
+    };
+    let response = provider.read_data_source(request).await;
+    assert!(response.state.is_none(), "{response:?}");
+    assert!(response.diagnostics[0].summary.contains("crashed"), "{response:?}");
+    assert_well(&*provider).await;
+}
