@@ -2,8 +2,8 @@
 //!
 //! A provider is a function that answers with a [`Provider`]; the macro
 //! [`export_provider!`] makes a component of it. The crate has no `unsafe` of its
-//! own, does no I/O, and compiles for the host too, so that a provider's unit
-//! tests run natively ([`testing`]) on the same request path as in a sandbox.
+//! own, does no I/O but by [`file_mode`], and compiles for the host too, so that a
+//! provider's unit tests run natively ([`testing`]) on the same request path as in a sandbox.
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
@@ -57,6 +57,7 @@ pub mod duration;
 mod ephemeral;
 #[doc(hidden)]
 pub mod export;
+pub mod file_mode;
 mod function;
 mod identity;
 mod import;
