@@ -9,8 +9,9 @@ use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use wardian_sdk::file_mode;
+
 use crate::granted::is_granted;
-use crate::permission::Created;
 
 /// Why something on disk could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -65,24 +66,18 @@ pub(crate) struct Modes {
     pub(crate) directory: u32,
 }
 
-/// Writes a whole file and the directories above it, and says what of them is
-/// new. A file that is already there keeps its mode.
-pub(crate) fn write(path: &Path, content: &[u8], modes: Modes) -> Result<Vec<Created>, DiskError> {
+/// Writes a whole file and the directories above it that are missing. The file has
+/// its mode before it has any content; one that is already there keeps its own.
+pub(crate) fn write(path: &Path, content: &[u8], modes: Modes) -> Result<(), DiskError> {
     granted(path)?;
-    let mut created = Vec::new();
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty())
         && fs::metadata(parent).is_err()
     {
-        create_directories(parent, modes.directory)
+        file_mode::create_directory(parent, modes.directory)
             .map_err(|error| refused("create directory", parent, error))?;
-        created.push(Created::Directory);
     }
-    if fs::metadata(path).is_err() {
-        created.push(Created::File);
-    }
-    let write = || opening(modes.file).open(path)?.write_all(content);
-    write().map_err(|error| refused("write", path, error))?;
-    Ok(created)
+    let write = || file_mode::create_file(path, modes.file)?.write_all(content);
+    write().map_err(|error| refused("write", path, error))
 }
 
 /// Deletes the file. One that is gone already is as good as deleted.
@@ -109,56 +104,37 @@ fn granted(path: &Path) -> Result<(), DiskError> {
     if is_granted(path) { Ok(()) } else { Err(DiskError::NotGranted(path.to_path_buf())) }
 }
 
-#[cfg(unix)]
-fn create_directories(path: &Path, mode: u32) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    fs::DirBuilder::new().recursive(true).mode(mode).create(path)
-}
-
-#[cfg(not(unix))]
-fn create_directories(path: &Path, _mode: u32) -> io::Result<()> {
-    fs::create_dir_all(path)
-}
-
-fn opening(mode: u32) -> fs::OpenOptions {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    with_mode(options, mode)
-}
-
-#[cfg(unix)]
-fn with_mode(mut options: fs::OpenOptions, mode: u32) -> fs::OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    options.mode(mode);
-    options
-}
-
-#[cfg(not(unix))]
-fn with_mode(options: fs::OpenOptions, _mode: u32) -> fs::OpenOptions {
-    options
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const MODES: Modes = Modes { file: 0o600, directory: 0o700 };
 
+    #[cfg(unix)]
     #[test]
     fn files_come_with_their_directories_and_modes() {
         use std::os::unix::fs::PermissionsExt as _;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a/b/c.txt");
-        let created = write(&path, b"one", MODES).unwrap();
-        assert_eq!(created, [Created::Directory, Created::File]);
+        write(&path, b"one", MODES).unwrap();
         assert_eq!(read(&path).unwrap().unwrap(), b"one");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&path), 0o600);
         assert_eq!(mode(path.parent().unwrap()), 0o700);
+        assert_eq!(mode(&directory.path().join("a")), 0o700);
 
-        assert_eq!(write(&path, b"t", Modes { file: 0o644, ..MODES }).unwrap(), []);
+        write(&path, b"t", Modes { file: 0o644, directory: 0o755 }).unwrap();
         assert_eq!(read(&path).unwrap().unwrap(), b"t");
-        assert_eq!(mode(&path), 0o600);
+        assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_for_reading_only_gets_its_content() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("key");
+        write(&path, b"secret", Modes { file: 0o400, ..MODES }).unwrap();
+        assert_eq!(read(&path).unwrap().unwrap(), b"secret");
     }
 
     #[test]

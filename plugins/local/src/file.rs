@@ -3,7 +3,7 @@
 use wardian_sdk::{Attribute, Context, Resource, Result, Schema, validate};
 
 use crate::checksum_attributes::{self, checksummed_state};
-use crate::written_file::{self, NewFile, Promise, Sources};
+use crate::written_file::{self, NewFile, Sources};
 
 /// The resource type.
 pub(crate) struct LocalFile;
@@ -49,7 +49,7 @@ impl Resource for LocalFile {
             .attributes(checksum_attributes::attributes())
     }
 
-    fn create(&self, plan: State, context: &mut Context<'_>) -> Result<State> {
+    fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
         let sources = Sources {
             sensitive: plan.sensitive_content.as_deref(),
             base64: plan.content_base64.as_deref(),
@@ -62,9 +62,8 @@ impl Resource for LocalFile {
             content: &content,
             file_permission: plan.file_permission.as_deref(),
             directory_permission: plan.directory_permission.as_deref(),
-            promise: Promise::Configured,
         };
-        file.write(context)?;
+        file.write()?;
         Ok(plan.with_checksums_of(&content))
     }
 

@@ -1,9 +1,4 @@
-//! Permission strings such as `"0640"`, and what of them can be kept.
-//!
-//! WASI has no notion of a file's mode: what a component creates gets the mode
-//! that the host gives to new files and directories (0666 and 0777, less the
-//! umask). So a configured mode is honoured where it asks for just that, and
-//! anything else is worth a warning, never a silent difference.
+//! Permission strings such as `"0640"`.
 
 /// What is wrong with a permission string.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,25 +17,6 @@ pub(crate) fn parse(text: &str) -> Result<u32, PermissionError> {
     match u32::from_str_radix(text, 8) {
         Ok(mode) if mode <= 0o777 && !text.starts_with('+') => Ok(mode),
         _ => Err(PermissionError::Octal),
-    }
-}
-
-/// What kind of thing is created.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Created {
-    File,
-    Directory,
-}
-
-/// Whether something new that asks for `mode` gets it under an ordinary umask
-/// even though nobody sets it.
-pub(crate) fn is_kept(created: Created, mode: u32) -> bool {
-    if cfg!(unix) {
-        return true;
-    }
-    match created {
-        Created::File => matches!(mode, 0o666 | 0o664 | 0o644),
-        Created::Directory => matches!(mode, 0o777 | 0o775 | 0o755),
     }
 }
 

@@ -4,7 +4,7 @@
 use wardian_sdk::{Attribute, Context, Resource, Result, Schema, validate};
 
 use crate::checksum_attributes::{self, checksummed_state};
-use crate::written_file::{self, NewFile, Promise, Sources};
+use crate::written_file::{self, NewFile, Sources};
 
 /// The resource type.
 pub(crate) struct LocalSensitiveFile;
@@ -45,7 +45,7 @@ impl Resource for LocalSensitiveFile {
             .attributes(checksum_attributes::attributes())
     }
 
-    fn create(&self, plan: State, context: &mut Context<'_>) -> Result<State> {
+    fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
         let sources = Sources {
             sensitive: None,
             base64: plan.content_base64.as_deref(),
@@ -58,9 +58,8 @@ impl Resource for LocalSensitiveFile {
             content: &content,
             file_permission: plan.file_permission.as_deref(),
             directory_permission: plan.directory_permission.as_deref(),
-            promise: Promise::Default,
         };
-        file.write(context)?;
+        file.write()?;
         Ok(plan.with_checksums_of(&content))
     }
 

@@ -10,7 +10,7 @@ use wardian_sdk::{Attribute, Context, Diagnostics, Explain as _, Result, validat
 
 use crate::checksums;
 use crate::disk::{self, Modes};
-use crate::permission::{self, Created};
+use crate::permission;
 
 /// Where a file's content comes from. The first that is set is taken.
 #[derive(Debug, Default)]
@@ -55,47 +55,17 @@ pub(crate) struct NewFile<'a> {
     pub(crate) content: &'a [u8],
     pub(crate) file_permission: Option<&'a str>,
     pub(crate) directory_permission: Option<&'a str>,
-    pub(crate) promise: Promise,
-}
-
-/// When a mode that cannot be kept is worth a warning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Promise {
-    /// Where the configuration asks for it.
-    Configured,
-    /// Always: even the default means that others are kept out.
-    Default,
 }
 
 impl NewFile<'_> {
-    /// Writes the file and says which modes it could not have.
-    pub(crate) fn write(&self, context: &mut Context<'_>) -> Result<()> {
+    /// Writes the file.
+    pub(crate) fn write(&self) -> Result<()> {
         let mode = |text: Option<&str>| permission::parse(text.unwrap_or_default());
         let modes = Modes {
             file: mode(self.file_permission).explain("Invalid file_permission")?,
             directory: mode(self.directory_permission).explain("Invalid directory_permission")?,
         };
-        let created = disk::write(Path::new(self.path), self.content, modes).explain("File not written")?;
-        for kind in created {
-            let (attribute, mode, noun) = match kind {
-                Created::File => ("file_permission", modes.file, "file"),
-                Created::Directory => ("directory_permission", modes.directory, "directory"),
-            };
-            let configured = context.config().is_some_and(|config| !config.is_null(attribute));
-            let promised = configured || self.promise == Promise::Default;
-            if promised && !permission::is_kept(kind, mode) {
-                context.warn(
-                    "Permission not set",
-                    format!(
-                        "The new {noun} of {} was to have permission {mode:04o} ({attribute}). A provider in the \
-                         sandbox cannot set permissions: it has those that this system gives to new things. \
-                         Set them by other means where it matters.",
-                        self.path
-                    ),
-                );
-            }
-        }
-        Ok(())
+        disk::write(Path::new(self.path), self.content, modes).explain("File not written")
     }
 }
 
@@ -122,10 +92,8 @@ pub(crate) fn filename() -> Attribute {
 
 /// An attribute for one of the permissions.
 pub(crate) fn permission(name: &str, of: &str, default: &str) -> Attribute {
-    let text = format!(
-        "The permission of {of} in octal notation, less the umask; `\"{default}\"` unless set. In the sandbox \
-         permissions cannot be set, and a warning says so where that makes a difference."
-    );
+    let text =
+        format!("The permission of {of} in octal notation, less the umask; `\"{default}\"` unless set.");
     Attribute::string(name)
         .default(default)
         .force_new()

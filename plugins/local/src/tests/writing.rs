@@ -102,7 +102,7 @@ fn permissions_are_checked() {
 }
 
 #[test]
-fn permissions_have_defaults_and_are_set_where_that_is_possible() {
+fn permissions_have_defaults_and_are_set() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = Place::new();
     let mode = |name: &str| std::fs::metadata(place.path(name)).unwrap().permissions().mode() & 0o777;
