@@ -71,10 +71,7 @@ impl ProviderAddress {
         if full == text {
             Ok(address)
         } else {
-            Err(AddressError::NotCanonical {
-                source_text: text.to_owned(),
-                canonical: full,
-            })
+            Err(AddressError::NotCanonical { source_text: text.to_owned(), canonical: full })
         }
     }
 
@@ -138,11 +135,7 @@ impl ProviderAddress {
         namespace: impl Into<Arc<str>>,
         type_name: impl Into<Arc<str>>,
     ) -> Self {
-        Self {
-            hostname: hostname.into(),
-            namespace: namespace.into(),
-            type_name: type_name.into(),
-        }
+        Self { hostname: hostname.into(), namespace: namespace.into(), type_name: type_name.into() }
     }
 
     fn parse_any(text: &str) -> Result<Self, AddressError> {
@@ -152,9 +145,7 @@ impl ProviderAddress {
             [namespace, type_name] => (None, Some(*namespace), *type_name),
             [hostname, namespace, type_name] => (Some(*hostname), Some(*namespace), *type_name),
             _ => {
-                return Err(AddressError::Shape {
-                    source_text: text.to_owned(),
-                });
+                return Err(AddressError::Shape { source_text: text.to_owned() });
             }
         };
         let hostname = match hostname {
@@ -177,11 +168,7 @@ impl ProviderAddress {
 
 impl fmt::Display for ProviderAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "{}/{}/{}",
-            self.hostname, self.namespace, self.type_name
-        )
+        write!(formatter, "{}/{}/{}", self.hostname, self.namespace, self.type_name)
     }
 }
 
@@ -283,9 +270,7 @@ pub enum AddressError {
         suggestion: String,
     },
     /// A file written by programs holds something other than the folded form.
-    #[error(
-        "the provider address \"{source_text}\" must be written in its full form, \"{canonical}\""
-    )]
+    #[error("the provider address \"{source_text}\" must be written in its full form, \"{canonical}\"")]
     NotCanonical {
         /// What was written.
         source_text: String,
@@ -328,10 +313,7 @@ fn fold_name(written: &str) -> Result<String, NameProblem> {
     if folded.len() > LONGEST_PART {
         return Err(NameProblem::TooLong);
     }
-    if let Some(wrong) = folded
-        .chars()
-        .find(|character| !is_name_character(*character))
-    {
+    if let Some(wrong) = folded.chars().find(|character| !is_name_character(*character)) {
         return Err(NameProblem::Character(wrong));
     }
     if folded.starts_with("xn--") {
@@ -381,11 +363,7 @@ fn hostname_part(source_text: &str, written: &str) -> Result<String, AddressErro
         Some((name, port)) => (name, Some(port)),
         None => (written, None),
     };
-    let labels: Vec<String> = name
-        .split('.')
-        .map(fold_name)
-        .collect::<Result<_, _>>()
-        .map_err(wrong)?;
+    let labels: Vec<String> = name.split('.').map(fold_name).collect::<Result<_, _>>().map_err(wrong)?;
     let name = labels.join(".");
     let Some(port) = port else { return Ok(name) };
     let all_digits = port.bytes().all(|byte| byte.is_ascii_digit());
@@ -416,10 +394,7 @@ mod tests {
         assert_eq!(full("example.com:443/a/b"), "example.com/a/b");
         assert_eq!(full("Bücher.example/Ä/b"), "bücher.example/ä/b");
         assert_eq!(full("1.2.3.4/a/b"), "1.2.3.4/a/b");
-        assert_eq!(
-            full("terraform"),
-            "registry.terraform.io/hashicorp/terraform"
-        );
+        assert_eq!(full("terraform"), "registry.terraform.io/hashicorp/terraform");
     }
 
     #[test]
@@ -469,10 +444,7 @@ mod tests {
         let built_in = ProviderAddress::implied_by_local_name("terraform").unwrap();
         assert_eq!(built_in.to_string(), "terraform.io/builtin/terraform");
         assert!(built_in.is_built_in());
-        assert_eq!(
-            built_in.for_display().to_string(),
-            "terraform.io/builtin/terraform"
-        );
+        assert_eq!(built_in.for_display().to_string(), "terraform.io/builtin/terraform");
         let legacy = ProviderAddress::parse_full("registry.terraform.io/-/aws").unwrap();
         assert!(legacy.is_legacy());
         assert_eq!(legacy.to_string(), "registry.terraform.io/-/aws");
@@ -497,12 +469,7 @@ mod tests {
 
     #[test]
     fn display_drops_the_default_host_only() {
-        let short = |source: &str| {
-            ProviderAddress::parse(source)
-                .unwrap()
-                .for_display()
-                .to_string()
-        };
+        let short = |source: &str| ProviderAddress::parse(source).unwrap().for_display().to_string();
         assert_eq!(short("random"), "hashicorp/random");
         assert_eq!(short("example.com/a/b"), "example.com/a/b");
     }

@@ -27,12 +27,7 @@ pub struct PluginDiagnostic {
 impl PluginDiagnostic {
     /// An error about the whole object.
     pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Error,
-            summary: summary.into(),
-            detail: detail.into(),
-            attribute: None,
-        }
+        Self { severity: Severity::Error, summary: summary.into(), detail: detail.into(), attribute: None }
     }
 
     /// Whether this is an error.

@@ -68,7 +68,8 @@ pub trait Provider: Send + Sync {
     async fn open_ephemeral_resource(&self, request: OpenEphemeralRequest) -> OpenEphemeralResponse;
 
     /// Keeps an ephemeral resource alive.
-    async fn renew_ephemeral_resource(&self, type_name: Str, private: PrivateBytes) -> RenewEphemeralResponse;
+    async fn renew_ephemeral_resource(&self, type_name: Str, private: PrivateBytes)
+    -> RenewEphemeralResponse;
 
     /// Ends an ephemeral resource.
     async fn close_ephemeral_resource(&self, type_name: Str, private: PrivateBytes) -> PluginDiagnostics;

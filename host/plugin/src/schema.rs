@@ -201,8 +201,7 @@ impl Block {
     /// The value of a block in which nothing is set: attributes null, collections
     /// of blocks empty.
     pub fn empty_value(&self) -> Value {
-        let attributes =
-            self.attributes.iter().map(|(n, a)| (n.clone(), Value::null(a.implied_type())));
+        let attributes = self.attributes.iter().map(|(n, a)| (n.clone(), Value::null(a.implied_type())));
         let blocks = self.block_types.iter().map(|(n, b)| (n.clone(), b.empty_value()));
         Value::object(attributes.chain(blocks))
     }
@@ -228,9 +227,7 @@ impl Attribute {
         self.sensitive
             || match &self.ty {
                 AttributeType::Value(_) => false,
-                AttributeType::Nested(object) => {
-                    object.attributes.values().any(Self::has_sensitive)
-                }
+                AttributeType::Nested(object) => object.attributes.values().any(Self::has_sensitive),
             }
     }
 }
@@ -403,8 +400,7 @@ mod tests {
     }
 
     fn nested(nesting: BlockNesting, ty: Type) -> NestedBlock {
-        let block =
-            Block { attributes: [("a".into(), attribute(ty))].into(), ..Block::default() };
+        let block = Block { attributes: [("a".into(), attribute(ty))].into(), ..Block::default() };
         NestedBlock { block, nesting, min_items: 0, max_items: 0 }
     }
 

@@ -92,9 +92,7 @@ impl Constraint {
             Operator::NotEqual => ordering != Ordering::Equal,
             Operator::LessOrEqual => ordering != Ordering::Greater,
             Operator::Less => ordering == Ordering::Less,
-            Operator::PessimisticMinor => {
-                ordering != Ordering::Less && candidate.major == self.version.major
-            }
+            Operator::PessimisticMinor => ordering != Ordering::Less && candidate.major == self.version.major,
             Operator::PessimisticPatch => {
                 ordering != Ordering::Less
                     && candidate.major == self.version.major
@@ -163,10 +161,8 @@ impl Constraints {
     /// # Ok::<(), wardian_plugin::version::ConstraintError>(())
     /// ```
     pub fn parse(text: &str, dialect: Dialect) -> Result<Self, ConstraintError> {
-        let mut constraints = Self {
-            all: BTreeSet::new(),
-            compare_prerelease_as_release: dialect == Dialect::Tool,
-        };
+        let mut constraints =
+            Self { all: BTreeSet::new(), compare_prerelease_as_release: dialect == Dialect::Tool };
         if dialect == Dialect::Provider && text.trim().is_empty() {
             return Ok(constraints);
         }
@@ -177,12 +173,11 @@ impl Constraints {
             if trailing_comma && dialect == Dialect::Provider {
                 continue;
             }
-            let constraint =
-                parse_constraint(piece.trim(), dialect).map_err(|problem| ConstraintError {
-                    text: text.to_owned(),
-                    piece: piece.trim().to_owned(),
-                    problem,
-                })?;
+            let constraint = parse_constraint(piece.trim(), dialect).map_err(|problem| ConstraintError {
+                text: text.to_owned(),
+                piece: piece.trim().to_owned(),
+                problem,
+            })?;
             constraints.all.insert(constraint);
         }
         Ok(constraints)
@@ -191,10 +186,7 @@ impl Constraints {
     /// Exactly this version.
     pub fn exactly(version: Version) -> Self {
         Self {
-            all: BTreeSet::from([Constraint {
-                version,
-                operator: Operator::Equal,
-            }]),
+            all: BTreeSet::from([Constraint { version, operator: Operator::Equal }]),
             compare_prerelease_as_release: false,
         }
     }
@@ -230,25 +222,16 @@ impl Constraints {
             candidate
         };
         let named = candidate.pre.is_empty()
-            || self.all.iter().any(|constraint| {
-                constraint.operator == Operator::Equal && constraint.accepts(candidate)
-            });
-        named
-            && self
+            || self
                 .all
                 .iter()
-                .all(|constraint| constraint.accepts(candidate))
+                .any(|constraint| constraint.operator == Operator::Equal && constraint.accepts(candidate));
+        named && self.all.iter().all(|constraint| constraint.accepts(candidate))
     }
 
     /// The newest of some versions that meets every constraint.
-    pub fn newest<'a>(
-        &self,
-        versions: impl IntoIterator<Item = &'a Version>,
-    ) -> Option<&'a Version> {
-        versions
-            .into_iter()
-            .filter(|version| self.accepts(version))
-            .max()
+    pub fn newest<'a>(&self, versions: impl IntoIterator<Item = &'a Version>) -> Option<&'a Version> {
+        versions.into_iter().filter(|version| self.accepts(version)).max()
     }
 }
 
@@ -266,10 +249,7 @@ impl fmt::Display for Constraints {
 
 /// A text that is not a version constraint, and which piece of it is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "invalid version constraint \"{text}\": {}{problem}",
-    in_piece(text, piece)
-)]
+#[error("invalid version constraint \"{text}\": {}{problem}", in_piece(text, piece))]
 pub struct ConstraintError {
     /// The whole constraint string.
     pub text: String,
@@ -280,11 +260,7 @@ pub struct ConstraintError {
 }
 
 fn in_piece(text: &str, piece: &str) -> String {
-    if piece.is_empty() || piece == text.trim() {
-        String::new()
-    } else {
-        format!("in \"{piece}\", ")
-    }
+    if piece.is_empty() || piece == text.trim() { String::new() } else { format!("in \"{piece}\", ") }
 }
 
 /// What is wrong with one constraint.
@@ -336,9 +312,7 @@ fn parse_constraint(piece: &str, dialect: Dialect) -> Result<Constraint, Constra
         return Err(ConstraintProblem::Missing);
     }
     let operator_end = piece
-        .find(|character: char| {
-            character.is_alphanumeric() || character.is_whitespace() || character == '*'
-        })
+        .find(|character: char| character.is_alphanumeric() || character.is_whitespace() || character == '*')
         .unwrap_or(piece.len());
     let (operator, rest) = piece.split_at(operator_end);
     let version_text = rest.trim_start();
@@ -370,9 +344,7 @@ fn parse_constraint(piece: &str, dialect: Dialect) -> Result<Constraint, Constra
     };
     let (version, parts_written) = parse_partial_version(version_text, dialect)?;
     let operator = match (comparison, parts_written, dialect) {
-        (Operator::PessimisticPatch, 1, Dialect::Tool | Dialect::Module) => {
-            Operator::PessimisticOpen
-        }
+        (Operator::PessimisticPatch, 1, Dialect::Tool | Dialect::Module) => Operator::PessimisticOpen,
         (Operator::PessimisticPatch, 1 | 2, _) => Operator::PessimisticMinor,
         (other, _, _) => other,
     };
@@ -380,17 +352,11 @@ fn parse_constraint(piece: &str, dialect: Dialect) -> Result<Constraint, Constra
 }
 
 fn mistyped(written: &str, meant: &'static str) -> ConstraintProblem {
-    ConstraintProblem::MistypedOperator {
-        written: written.to_owned(),
-        meant,
-    }
+    ConstraintProblem::MistypedOperator { written: written.to_owned(), meant }
 }
 
 /// A version with one to three numbers, and how many there were.
-fn parse_partial_version(
-    text: &str,
-    dialect: Dialect,
-) -> Result<(Version, usize), ConstraintProblem> {
+fn parse_partial_version(text: &str, dialect: Dialect) -> Result<(Version, usize), ConstraintProblem> {
     let text = match (text.strip_prefix(['v', 'V']), dialect) {
         (Some(_), Dialect::Provider) => return Err(ConstraintProblem::LeadingV),
         (Some(rest), Dialect::Tool | Dialect::Module) => rest,
@@ -401,8 +367,8 @@ fn parse_partial_version(
     let bad_suffix = |suffix: &str| ConstraintProblem::Suffix(suffix.to_owned());
     let pre = Prerelease::new(prerelease.unwrap_or_default())
         .map_err(|_| bad_suffix(prerelease.unwrap_or_default()))?;
-    let build = BuildMetadata::new(build.unwrap_or_default())
-        .map_err(|_| bad_suffix(build.unwrap_or_default()))?;
+    let build =
+        BuildMetadata::new(build.unwrap_or_default()).map_err(|_| bad_suffix(build.unwrap_or_default()))?;
     if dialect == Dialect::Tool && prerelease.is_some() {
         return Err(ConstraintProblem::Prerelease);
     }
@@ -425,13 +391,7 @@ fn parse_partial_version(
         }
     }
     let [major, minor, patch] = values;
-    let version = Version {
-        major,
-        minor,
-        patch,
-        pre,
-        build,
-    };
+    let version = Version { major, minor, patch, pre, build };
     Ok((version, parts.len()))
 }
 
@@ -464,9 +424,7 @@ mod tests {
     }
 
     fn accepts(text: &str, dialect: Dialect, version: &str) -> bool {
-        Constraints::parse(text, dialect)
-            .unwrap()
-            .accepts(&Version::parse(version).unwrap())
+        Constraints::parse(text, dialect).unwrap().accepts(&Version::parse(version).unwrap())
     }
 
     #[test]
@@ -485,10 +443,7 @@ mod tests {
             ("~> 1.2-beta1", "~> 1.2-beta1"),
             ("> 1, > 1.0, > 1.0.0", "> 1.0.0"),
             (">= 5.50.0, ~> 5.0", "~> 5.0, >= 5.50.0"),
-            (
-                ">= 1.0.0-a, >= 1.0.0, >= 1.0.0-b",
-                ">= 1.0.0-a, >= 1.0.0-b, >= 1.0.0",
-            ),
+            (">= 1.0.0-a, >= 1.0.0, >= 1.0.0-b", ">= 1.0.0-a, >= 1.0.0-b, >= 1.0.0"),
             ("01.2.3", "1.2.3"),
             ("1 , 2", "1.0.0, 2.0.0"),
             ("1,", "1.0.0"),
@@ -506,26 +461,17 @@ mod tests {
     #[test]
     fn errors_say_which_piece_and_why() {
         for (written, expected) in [
-            (
-                "v1",
-                "invalid version constraint \"v1\": a version is written without the \"v\" in front",
-            ),
+            ("v1", "invalid version constraint \"v1\": a version is written without the \"v\" in front"),
             (
                 ">= 1, => 2",
                 "invalid version constraint \">= 1, => 2\": in \"=> 2\", \"=>\" is not an operator; did you mean \">=\"?",
             ),
-            (
-                "1 2",
-                "invalid version constraint \"1 2\": a comma is missing after \"1\"",
-            ),
+            ("1 2", "invalid version constraint \"1 2\": a comma is missing after \"1\""),
             (
                 "1.x",
                 "invalid version constraint \"1.x\": a version has no wildcards; leave out the parts that may vary and use ~>",
             ),
-            (
-                "foo",
-                "invalid version constraint \"foo\": \"foo\" is not a version number",
-            ),
+            ("foo", "invalid version constraint \"foo\": \"foo\" is not a version number"),
         ] {
             assert_eq!(canonical(written), format!("error: {expected}"));
         }
@@ -548,10 +494,7 @@ mod tests {
             "1 || 2",
             "=v1",
         ] {
-            assert!(
-                Constraints::parse(written, Dialect::Provider).is_err(),
-                "{written:?}"
-            );
+            assert!(Constraints::parse(written, Dialect::Provider).is_err(), "{written:?}");
         }
     }
 
@@ -597,28 +540,10 @@ mod tests {
         ] {
             assert!(tool(text), "{text:?}");
         }
-        for text in [
-            "1",
-            "= 1.11",
-            "~> 1.10.0",
-            "<= 1.11",
-            "~> 1.11.5",
-            "~> 2",
-            ">= 1.0, < 1.5",
-        ] {
+        for text in ["1", "= 1.11", "~> 1.10.0", "<= 1.11", "~> 1.11.5", "~> 2", ">= 1.0, < 1.5"] {
             assert!(!tool(text), "{text:?}");
         }
-        for text in [
-            "",
-            " ",
-            ",",
-            "1.11.4,",
-            "1.x",
-            "== 1",
-            ">= 1.2.0-beta1",
-            "1.11.4-",
-            "1 2",
-        ] {
+        for text in ["", " ", ",", "1.11.4,", "1.x", "== 1", ">= 1.2.0-beta1", "1.11.4-", "1 2"] {
             assert!(Constraints::parse(text, Dialect::Tool).is_err(), "{text:?}");
         }
         assert!(accepts(">= 1.12", Dialect::Tool, "1.12.0-dev"));
@@ -643,11 +568,7 @@ mod tests {
         )
             .prop_map(|(operator, parts, suffix)| {
                 let numbers: Vec<String> = parts.iter().map(u64::to_string).collect();
-                format!(
-                    "{operator}{}{}",
-                    numbers.join("."),
-                    suffix.unwrap_or_default()
-                )
+                format!("{operator}{}{}", numbers.join("."), suffix.unwrap_or_default())
             })
     }
 

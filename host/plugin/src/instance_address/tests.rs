@@ -45,7 +45,9 @@ fn wrong_addresses_are_refused() {
     ] {
         assert_eq!(instance(text), expected);
     }
-    for text in ["a.b[-1]", "a.b[\"${x}\"]", "a.b[x]", "a.b[18446744073709551616]", "module..x.y", "a.b ", "a.b[0"] {
+    for text in
+        ["a.b[-1]", "a.b[\"${x}\"]", "a.b[x]", "a.b[18446744073709551616]", "module..x.y", "a.b ", "a.b[0"]
+    {
         assert!(text.parse::<ResourceInstanceAddress>().is_err(), "{text}");
     }
     assert!("module.m[0].a.b".parse::<ResourceAddress>().is_err());
@@ -86,7 +88,14 @@ fn provider_configurations() {
     let legacy: ProviderConfigAddress = "module.a.provider.aws.west".parse().unwrap();
     assert!(legacy.provider.is_legacy());
     assert_eq!(legacy.alias.as_deref(), Some("west"));
-    for text in ["provider", "provider[0]", "provider[\"aws\"]", "provider.aws.west.x", "aws.west", "module.a[0].provider.aws"] {
+    for text in [
+        "provider",
+        "provider[0]",
+        "provider[\"aws\"]",
+        "provider.aws.west.x",
+        "aws.west",
+        "module.a[0].provider.aws",
+    ] {
         assert!(text.parse::<ProviderConfigAddress>().is_err(), "{text}");
     }
 }
