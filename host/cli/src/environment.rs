@@ -165,8 +165,9 @@ impl Environment {
     }
 
     /// Who is at work: a name for other people.
-    pub(crate) fn user(&self) -> &str {
-        self.text(USER).or_else(|| self.text(LOGIN)).unwrap_or("unknown")
+    pub(crate) fn user(&self) -> String {
+        let named = self.text(USER).or_else(|| self.text(LOGIN)).map(ToOwned::to_owned);
+        named.or_else(account_name).unwrap_or_else(|| "unknown".to_owned())
     }
 
     fn data_home(&self) -> Option<PathBuf> {
@@ -183,6 +184,18 @@ impl FromIterator<(String, String)> for Environment {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(variables: I) -> Self {
         Self { variables: variables.into_iter().collect() }
     }
+}
+
+/// The name of the account that the process runs as.
+#[cfg(unix)]
+fn account_name() -> Option<String> {
+    let account = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok()??;
+    Some(account.name)
+}
+
+#[cfg(not(unix))]
+fn account_name() -> Option<String> {
+    None
 }
 
 #[cfg(test)]
