@@ -17,7 +17,9 @@ impl Configuration {
         let mut problems = Diagnostics::new();
         for node in self.modules() {
             for (context, reference) in node.module_references() {
-                if let Some(problem) = self.check_reference(node, &reference) {
+                let problem =
+                    node.undeclared(&reference.subject).or_else(|| self.check_output(node, &reference));
+                if let Some(problem) = problem {
                     let located = problem.at(reference.span.clone());
                     problems.push(if context.is_empty() { located } else { located.in_block(context) });
                 }
@@ -26,16 +28,42 @@ impl Configuration {
         problems
     }
 
-    fn check_reference(&self, node: &ModuleNode, reference: &Reference) -> Option<Diagnostic> {
-        let module = &node.module;
-        let place = if node.path.is_root() { "the root module".to_owned() } else { node.path.to_string() };
+    fn check_output(&self, node: &ModuleNode, reference: &Reference) -> Option<Diagnostic> {
+        let Subject::Module(call) = &reference.subject else {
+            return None;
+        };
+        let called = self.module(&node.path.child(call.clone()))?;
+        let output = match reference.remaining.as_slice() {
+            [PathStep::Attribute(name), ..] => name,
+            [PathStep::Index(_) | PathStep::Key(_), PathStep::Attribute(name), ..] => name,
+            _ => return None,
+        };
+        let outputs = &called.module.outputs;
+        if outputs.contains_key(output) {
+            return None;
+        }
+        let advice = did_you_mean(output, outputs.keys().map(|known| &**known));
+        Some(Diagnostic::error(
+            "Unsupported attribute",
+            format!("The module \"{call}\" has no output named \"{output}\".{advice}"),
+        ))
+    }
+}
+
+impl ModuleNode {
+    /// What is to be said of a reference to something that the module does not
+    /// declare; `None` where it does.
+    pub fn undeclared(&self, subject: &Subject) -> Option<Diagnostic> {
+        let module = &self.module;
         let undeclared = |what: &str, called: String, advice: String| {
+            let place =
+                if self.path.is_root() { "the root module".to_owned() } else { self.path.to_string() };
             Some(Diagnostic::error(
                 format!("Reference to undeclared {what}"),
                 format!("There is no {called} in {place}.{advice}"),
             ))
         };
-        match &reference.subject {
+        match subject {
             Subject::Variable(name) if !module.variables.contains_key(name) => undeclared(
                 "input variable",
                 format!("variable \"{name}\""),
@@ -62,39 +90,13 @@ impl Configuration {
                 }
                 undeclared("resource", format!("{block} \"{kind}\" \"{name}\""), advice)
             }
-            Subject::Module(name) => {
-                if !module.module_calls.contains_key(name) {
-                    return undeclared(
-                        "module",
-                        format!("module call \"{name}\""),
-                        did_you_mean(name, module.module_calls.keys().map(|known| &**known)),
-                    );
-                }
-                self.check_output(node, reference)
-            }
+            Subject::Module(name) if !module.module_calls.contains_key(name) => undeclared(
+                "module",
+                format!("module call \"{name}\""),
+                did_you_mean(name, module.module_calls.keys().map(|known| &**known)),
+            ),
             _ => None,
         }
-    }
-
-    fn check_output(&self, node: &ModuleNode, reference: &Reference) -> Option<Diagnostic> {
-        let Subject::Module(call) = &reference.subject else {
-            return None;
-        };
-        let called = self.module(&node.path.child(call.clone()))?;
-        let output = match reference.remaining.as_slice() {
-            [PathStep::Attribute(name), ..] => name,
-            [PathStep::Index(_) | PathStep::Key(_), PathStep::Attribute(name), ..] => name,
-            _ => return None,
-        };
-        let outputs = &called.module.outputs;
-        if outputs.contains_key(output) {
-            return None;
-        }
-        let advice = did_you_mean(output, outputs.keys().map(|known| &**known));
-        Some(Diagnostic::error(
-            "Unsupported attribute",
-            format!("The module \"{call}\" has no output named \"{output}\".{advice}"),
-        ))
     }
 }
 

@@ -75,15 +75,27 @@ impl Run {
 
     /// Whether the configuration is valid, whatever variables and state.
     pub async fn validate(&self) -> Diagnostics {
-        let mut diagnostics = unsupported::check(&self.configuration);
+        let mut diagnostics = self.check();
         match self.schemas(None).await {
             Ok(schemas) => {
-                diagnostics.extend(validate::validate(self, &schemas).await);
+                // A name that is not declared is found again where it is evaluated.
+                let told = diagnostics.clone();
+                let found = validate::validate(self, &schemas).await;
+                diagnostics.extend(
+                    found.into_iter().filter(|problem| !told.iter().any(|told| is_same(told, problem))),
+                );
                 schemas.close().await;
             }
             Err(found) => diagnostics.extend(found),
         }
         diagnostics
+    }
+
+    /// What is wrong whatever variables, state and providers say.
+    fn check(&self) -> Diagnostics {
+        let mut problems = unsupported::check(&self.configuration);
+        problems.extend(self.configuration.check_references());
+        problems
     }
 
     /// Plans. The plan is there also after errors, as far as it came, and says so;
@@ -95,9 +107,9 @@ impl Run {
         options: &PlanOptions,
         stop: StopSignal,
     ) -> (Option<Plan>, Diagnostics) {
-        let unsupported = unsupported::check(&self.configuration);
-        if unsupported.has_errors() {
-            return (None, unsupported);
+        let problems = self.check();
+        if problems.has_errors() {
+            return (None, problems);
         }
         match self.schemas(Some(&state)).await {
             Ok(schemas) => {
@@ -161,6 +173,15 @@ impl Run {
             timestamp,
         }
     }
+}
+
+/// Whether two diagnostics say the same of the same place; how far it reaches
+/// may differ.
+fn is_same(one: &Diagnostic, other: &Diagnostic) -> bool {
+    let start = |diagnostic: &Diagnostic| {
+        diagnostic.subject.as_ref().map(|span| (span.file.name().to_owned(), span.start))
+    };
+    one.summary == other.summary && one.detail == other.detail && start(one) == start(other)
 }
 
 /// Evaluates expressions in the root module.

@@ -3,7 +3,7 @@
 use std::path::{Path as FilePath, PathBuf};
 
 use wardian_config::ModuleNode;
-use wardian_lang::{Diagnostic, Diagnostics, Resolved, Scope, Span, Subject, closest};
+use wardian_lang::{Diagnostic, Diagnostics, Resolved, Scope, Span, Subject};
 use wardian_plugin::{ModuleInstance, ModulePath, ResourceMode};
 use wardian_value::{Marks, Str, Type, Value};
 
@@ -34,12 +34,20 @@ impl<'a> ModuleScope<'a> {
         self
     }
 
-    fn undeclared(summary: &str, detail: String, span: &Span) -> Diagnostics {
-        Diagnostic::error(summary, detail).at(span.clone()).into()
+    fn undeclared(&self, subject: &Subject, span: &Span) -> Diagnostics {
+        match self.declared().map(|node| node.undeclared(subject)) {
+            Ok(Some(problem)) => problem.at(span.clone()).into(),
+            Ok(None) => Self::invalid(
+                "Invalid reference",
+                format!("There is nothing that `{subject}` could stand for here."),
+                span,
+            ),
+            Err(problems) => problems,
+        }
     }
 
-    fn module_name(&self) -> String {
-        if self.path.is_root() { "the root module".to_owned() } else { self.path.to_string() }
+    fn invalid(summary: &str, detail: String, span: &Span) -> Diagnostics {
+        Diagnostic::error(summary, detail).at(span.clone()).into()
     }
 
     fn declared(&self) -> Result<&ModuleNode, Diagnostics> {
@@ -54,16 +62,7 @@ impl<'a> ModuleScope<'a> {
         if let Some(variable) = variables.get(name) {
             return Ok(Value::unknown(variable.constraint.ty.clone()));
         }
-        Err(Self::undeclared(
-            "Reference to undeclared input variable",
-            format!(
-                "An input variable with the name \"{name}\" has not been declared in {}.{} This variable can \
-                 be declared with a variable \"{name}\" {{}} block.",
-                self.module_name(),
-                suggestion(name, variables.keys())
-            ),
-            span,
-        ))
+        Err(self.undeclared(&Subject::Variable(name.clone()), span))
     }
 
     fn local(&self, name: &Str, span: &Span) -> Result<Value, Diagnostics> {
@@ -74,18 +73,12 @@ impl<'a> ModuleScope<'a> {
         if locals.contains_key(name) {
             return Ok(Value::unknown(Type::Dynamic));
         }
-        Err(Self::undeclared(
-            "Reference to undeclared local value",
-            format!(
-                "A local value with the name \"{name}\" has not been declared.{}",
-                suggestion(name, locals.keys())
-            ),
-            span,
-        ))
+        Err(self.undeclared(&Subject::Local(name.clone()), span))
     }
 
     fn resource(
         &self,
+        subject: &Subject,
         mode: ResourceMode,
         type_name: &Str,
         name: &Str,
@@ -94,21 +87,7 @@ impl<'a> ModuleScope<'a> {
     ) -> Result<Resolved, Diagnostics> {
         let node = self.declared()?;
         let Some(resource) = node.module.resources.get(&(mode, type_name.clone(), name.clone())) else {
-            let word = if mode == ResourceMode::Data { "data resource" } else { "managed resource" };
-            let prefix = if mode == ResourceMode::Data { "data." } else { "" };
-            let names =
-                node.module.resources.keys().filter(|k| k.0 == mode && k.1 == *type_name).map(|k| &k.2);
-            return Err(Self::undeclared(
-                "Reference to undeclared resource",
-                format!(
-                    "A {word} \"{type_name}\" \"{name}\" has not been declared in {}.{}",
-                    self.module_name(),
-                    closest(name, names.map(|n| &**n))
-                        .map(|n| format!(" Did you mean {prefix}{type_name}.{n}?"))
-                        .unwrap_or_default()
-                ),
-                span,
-            ));
+            return Err(self.undeclared(subject, span));
         };
         let provider = self.evaluator.configuration.provider_for(&self.path, resource);
         let schema = self.evaluator.schemas.resource(&provider.provider, mode, type_name);
@@ -134,15 +113,7 @@ impl<'a> ModuleScope<'a> {
     fn call(&self, name: &Str, index: Option<&Value>, span: &Span) -> Result<Resolved, Diagnostics> {
         let node = self.declared()?;
         let Some(call) = node.module.module_calls.get(name) else {
-            return Err(Self::undeclared(
-                "Reference to undeclared module",
-                format!(
-                    "No module call named \"{name}\" is declared in {}.{}",
-                    self.module_name(),
-                    suggestion(name, node.module.module_calls.keys())
-                ),
-                span,
-            ));
+            return Err(self.undeclared(&Subject::Module(name.clone()), span));
         };
         let called = self.evaluator.module(&self.path.child(name.clone()))?;
         if self.evaluator.phase == Phase::Validate && call_repeats(call) != Repeats::No {
@@ -166,10 +137,6 @@ impl<'a> ModuleScope<'a> {
     }
 }
 
-fn suggestion<'a>(name: &str, names: impl Iterator<Item = &'a Str>) -> String {
-    closest(name, names.map(|n| &**n)).map(|n| format!(" Did you mean \"{n}\"?")).unwrap_or_default()
-}
-
 fn shown_directory(path: &FilePath) -> Value {
     let text = path.to_string_lossy();
     Value::string(if text.is_empty() { "." } else { &*text })
@@ -183,17 +150,13 @@ impl Scope for ModuleScope<'_> {
         span: &Span,
     ) -> Result<Resolved, Diagnostics> {
         let misplaced = |what: &str, detail: &str| {
-            Err(Self::undeclared(
-                &format!("Reference to \"{what}\" in non-{what} context"),
-                detail.into(),
-                span,
-            ))
+            Err(Self::invalid(&format!("Reference to \"{what}\" in non-{what} context"), detail.into(), span))
         };
         let value = match subject {
             Subject::Variable(name) => self.variable(name, span)?,
             Subject::Local(name) => self.local(name, span)?,
             Subject::Resource { mode, kind, name } => {
-                return self.resource(mode_of(*mode), kind, name, index, span);
+                return self.resource(subject, mode_of(*mode), kind, name, index, span);
             }
             Subject::Module(name) => return self.call(name, index, span),
             Subject::CountIndex => match &self.repetition {
@@ -213,7 +176,7 @@ impl Scope for ModuleScope<'_> {
                 (RepetitionData::UnknownEach, Subject::EachKey) => Value::unknown(Type::String),
                 (RepetitionData::UnknownEach, _) => Value::unknown(Type::Dynamic),
                 _ => {
-                    return Err(Self::undeclared(
+                    return Err(Self::invalid(
                         "Reference to \"each\" in context without for_each",
                         "The \"each\" object can be used only in \"module\" or \"resource\" blocks, and only when \
                          the \"for_each\" argument is set."
@@ -225,7 +188,7 @@ impl Scope for ModuleScope<'_> {
             Subject::SelfValue => match &self.self_value {
                 Some(value) => value.clone(),
                 None => {
-                    return Err(Self::undeclared(
+                    return Err(Self::invalid(
                         "Invalid \"self\" reference",
                         "The \"self\" object is not available in this context. It can be used only in \
                          resource provisioner, connection, and postcondition blocks."
@@ -242,7 +205,7 @@ impl Scope for ModuleScope<'_> {
                 Value::bool(self.evaluator.phase == Phase::Apply).with_marks(Marks::EPHEMERAL)
             }
             Subject::Name(name) => {
-                return Err(Self::undeclared(
+                return Err(Self::invalid(
                     "Invalid reference",
                     format!("There is nothing that `{name}` alone could stand for here."),
                     span,

@@ -380,6 +380,24 @@ fn validation_needs_neither_variables_nor_state() {
     for expected in ["Invalid name", "nam", "undeclared local value", "Did you mean \"memory_thing\"?"] {
         assert!(text.contains(expected), "{expected}: {text}");
     }
+    assert_eq!(text.matches("undeclared local value").count(), 1, "{text}");
+}
+
+#[test]
+fn names_that_nothing_declares_are_told_before_anything_is_evaluated() {
+    let configuration = r#"
+        resource "memory_thing" "a" { name = var.nothing }
+        output "chosen" { value = true ? "a" : local.absent.b }
+        output "tried" { value = try(memory_thing.b.id, "") }
+    "#;
+    let fixture = Fixture::new();
+    let validated = fixture.validate(configuration).to_string();
+    let planned = fixture.plan_errors(configuration);
+    for text in [&validated, &planned] {
+        for expected in ["variable \"nothing\"", "local value \"absent\"", "\"memory_thing\" \"b\""] {
+            assert_eq!(text.matches(expected).count(), 1, "{expected}: {text}");
+        }
+    }
 }
 
 #[test]
