@@ -39,10 +39,13 @@ pub(crate) struct Evaluation<'a> {
     pub(crate) file: &'a Arc<SourceFile>,
     /// Current values of the variables of `for` expressions and splats.
     slots: Vec<Value>,
+    /// Errors may be thrown away, for each element of a large collection: what is
+    /// costly to tell is left out.
+    tentative: bool,
 }
 
 pub(crate) fn evaluate(expression: &Expression, scope: &dyn Scope) -> Evaluated {
-    let mut evaluation = Evaluation { scope, file: expression.file(), slots: Vec::new() };
+    let mut evaluation = Evaluation { scope, file: expression.file(), slots: Vec::new(), tentative: false };
     evaluation.node(expression.node())
 }
 
@@ -189,7 +192,9 @@ impl Evaluation<'_> {
 
     fn problem_at(&mut self, summary: &str, detail: &str, place: (usize, usize), node: &Node) -> Diagnostic {
         let mut diagnostic = Diagnostic::error(summary, detail).at(self.span(place));
-        diagnostic.values = self.notes(node);
+        if !self.tentative {
+            diagnostic.values = self.notes(node);
+        }
         diagnostic
     }
 }

@@ -20,6 +20,7 @@ mod glob;
 mod hash;
 mod lists;
 mod maps;
+mod members;
 mod numeric;
 mod pattern;
 mod sets;

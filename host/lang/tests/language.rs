@@ -369,6 +369,29 @@ fn type_constraints_parse_and_apply() {
 }
 
 #[test]
+fn functions_on_many_elements_are_not_quadratic() {
+    let mut world = world();
+    let many = || (0..20_000).map(|n| Value::string(format!("element-{n}")));
+    world.values.insert("var.many", Value::list(Type::String, many()));
+    world.values.insert("var.map", Value::map(Type::String, many().map(|v| (v.as_str().unwrap().into(), v))));
+    for (text, expected) in [
+        ("length(distinct([for i, x in var.many : i + 1]))", 20_000),
+        ("length(setintersection(var.many, var.many))", 20_000),
+        ("length(setsubtract(var.many, [\"element-1\"]))", 19_999),
+        ("length(setsubtract([for i, x in var.many : i], [for i, x in var.many : i + 1]))", 1),
+        ("length([for x in var.many : regex(\"^\\\\w+-(\\\\d+)$\", x)])", 20_000),
+        ("length([for x in var.many : try(var.map[\"${x}-\"], 1)])", 20_000),
+        ("length([for x in var.many : true ? 1 : var.map[\"${x}-\"]])", 20_000),
+    ] {
+        let start = std::time::Instant::now();
+        let found = parse(text).evaluate(&world).unwrap();
+        println!("{:?} {text}", start.elapsed());
+        assert_eq!(found.as_number().and_then(wardian_value::Number::as_usize), Some(expected), "{text}");
+        assert!(start.elapsed().as_secs() < 5, "{text}: {:?}", start.elapsed());
+    }
+}
+
+#[test]
 fn a_for_over_100_000_elements_is_linear() {
     let mut world = world();
     let elements = (0..100_000).map(|n| Value::string(format!("element-{n}")));

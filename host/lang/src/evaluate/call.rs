@@ -219,20 +219,25 @@ impl Evaluation<'_> {
 
     /// The first argument that evaluates without error.
     fn try_each(&mut self, call: &Call, node: &Node) -> Evaluated {
-        let mut problems = Diagnostics::new();
         for argument in &call.arguments {
-            match self.node(argument) {
+            match self.attempt(argument) {
                 // What is not known yet may still fail: nothing can be told.
                 Ok(value) if !value.is_wholly_known() => {
                     return Ok(Value::unknown(Type::Dynamic).with_marks(value.inside_marks()));
                 }
                 Ok(value) => return Ok(value),
-                Err(found) => problems.extend(found),
+                Err(_) => {}
             }
         }
         if call.arguments.is_empty() {
             let detail = "The function \"try\" takes at least one argument.";
             return Err(self.problem("Error in function call", detail, node).into());
+        }
+        let mut problems = Diagnostics::new();
+        if !self.tentative {
+            for argument in &call.arguments {
+                problems.extend(self.node(argument).err().unwrap_or_default());
+            }
         }
         let mut detail = "No argument of \"try\" could be evaluated:".to_owned();
         for problem in &problems {
@@ -242,12 +247,21 @@ impl Evaluation<'_> {
         Err(self.problem("Error in function call", &detail, node).into())
     }
 
+    /// Evaluates what may fail without anyone being told. Where the error counts
+    /// after all, it is had by evaluating again.
+    pub(super) fn attempt(&mut self, node: &Node) -> Evaluated {
+        let outer = std::mem::replace(&mut self.tentative, true);
+        let result = self.node(node);
+        self.tentative = outer;
+        result
+    }
+
     fn can(&mut self, call: &Call, node: &Node) -> Evaluated {
         let [argument] = call.arguments.as_slice() else {
             let detail = "The function \"can\" takes one argument.";
             return Err(self.problem("Error in function call", detail, node).into());
         };
-        Ok(match self.node(argument) {
+        Ok(match self.attempt(argument) {
             Ok(value) if !value.is_wholly_known() => unknown_result(Type::Bool),
             Ok(_) => Value::bool(true),
             Err(_) => Value::bool(false),

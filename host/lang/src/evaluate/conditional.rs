@@ -17,8 +17,8 @@ impl Evaluation<'_> {
         if_false: &Node,
         node: &Node,
     ) -> Evaluated {
-        let on_true = self.node(if_true);
-        let on_false = self.node(if_false);
+        let on_true = self.attempt(if_true);
+        let on_false = self.attempt(if_false);
         let failed = || Value::unknown(Type::Dynamic);
         let true_value = on_true.as_ref().cloned().unwrap_or_else(|_| failed());
         let false_value = on_false.as_ref().cloned().unwrap_or_else(|_| failed());
@@ -37,7 +37,11 @@ impl Evaluation<'_> {
         let Some(condition) = condition else {
             return Ok(undecided(&true_value, &false_value, ty).with_marks(marks));
         };
-        let chosen = if condition { on_true? } else { on_false? };
+        let (chosen, written) = if condition { (on_true, if_true) } else { (on_false, if_false) };
+        let chosen = match chosen {
+            Err(_) if !self.tentative => self.node(written)?,
+            decided => decided?,
+        };
         let chosen = if ty == Type::Dynamic || *chosen.ty() == ty {
             chosen
         } else {

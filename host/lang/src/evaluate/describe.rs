@@ -1,6 +1,8 @@
 //! The values that an error involves, in words that reveal nothing sensitive.
 
-use wardian_value::{PathStep, Type, Value, View};
+use std::collections::BTreeMap;
+
+use wardian_value::{Path, Type, Value, View};
 
 use super::Evaluation;
 use crate::node::{Kind, Name, Node};
@@ -15,46 +17,47 @@ impl Evaluation<'_> {
                 found.push(node);
             }
         });
-        let mut notes: Vec<ValueNote> = Vec::new();
+        let mut notes: BTreeMap<String, ValueNote> = BTreeMap::new();
         for node in found {
-            let (traversal, value) = match &node.kind {
-                Kind::Name(name) => {
-                    let Some((value, remaining)) = self.named(node, name) else { continue };
-                    let path = wardian_value::Path::from(remaining);
-                    let Some(part) = path.apply(&value) else { continue };
-                    let marks = value.marks();
-                    (name.traversal.span.text().to_owned(), part.clone().with_marks(marks))
-                }
-                Kind::Slot { slot, name } if !name.is_empty() => {
-                    let Some(value) = self.slots.get(*slot) else { continue };
-                    (name.to_string(), value.clone())
-                }
+            let traversal = match &node.kind {
+                Kind::Name(name) => name.traversal.span.text(),
+                Kind::Slot { name, .. } if !name.is_empty() => name,
                 _ => continue,
             };
+            if notes.contains_key(traversal) {
+                continue;
+            }
+            let value = match &node.kind {
+                Kind::Name(name) => self.named(node, name),
+                Kind::Slot { slot, .. } => self.slots.get(*slot).cloned(),
+                _ => None,
+            };
+            let Some(value) = value else { continue };
             if value.is_known() && *value.ty() == Type::Dynamic && !value.is_null() {
                 continue;
             }
-            if notes.iter().any(|note| note.traversal == traversal) {
-                continue;
-            }
-            notes.push(ValueNote { traversal, statement: describe(&value) });
+            let traversal = traversal.to_owned();
+            notes.insert(traversal.clone(), ValueNote { traversal, statement: describe(&value) });
         }
-        notes.sort_by(|a, b| a.traversal.cmp(&b.traversal));
-        notes
+        notes.into_values().collect()
     }
 }
 
 impl Evaluation<'_> {
-    /// The value of a name's subject, and the fixed steps behind that.
-    fn named(&self, node: &Node, name: &Name) -> Option<(Value, Vec<PathStep>)> {
-        if let Some(value) = self.scope.local(&name.traversal.root) {
-            return Some((value, name.traversal.steps.iter().map(|step| step.step.clone()).collect()));
-        }
-        let reference = name.reference.as_ref().ok()?;
-        let span = self.span((node.start, name.subject_end));
-        let (Resolved::Whole(value) | Resolved::Element(value)) =
-            self.scope.resolve(&reference.subject, None, &span).ok()?;
-        Some((value, reference.remaining.clone()))
+    /// The value of a name with the fixed steps behind it.
+    fn named(&self, node: &Node, name: &Name) -> Option<Value> {
+        let (value, remaining) = match self.scope.local(&name.traversal.root) {
+            Some(value) => (value, name.traversal.steps.iter().map(|step| step.step.clone()).collect()),
+            None => {
+                let reference = name.reference.as_ref().ok()?;
+                let span = self.span((node.start, name.subject_end));
+                let (Resolved::Whole(value) | Resolved::Element(value)) =
+                    self.scope.resolve(&reference.subject, None, &span).ok()?;
+                (value, reference.remaining.clone())
+            }
+        };
+        let part = Path::from(remaining).apply(&value)?.clone();
+        Some(part.with_marks(value.marks()))
     }
 }
 

@@ -43,7 +43,10 @@ impl Evaluation<'_> {
                     return Ok(Value::unknown(ty.clone()).with_marks(marks));
                 }
                 let mut detail = format!("This object has no attribute named \"{name}\".");
-                if let Some(close) = crate::closest(name, object.iter().map(|(known, _)| known.as_str())) {
+                let known = object.iter().map(|(known, _)| known.as_str());
+                if !self.tentative
+                    && let Some(close) = crate::closest(name, known)
+                {
                     detail = format!("{detail} Did you mean \"{close}\"?");
                 }
                 ("Unsupported attribute", detail)
@@ -83,7 +86,7 @@ impl Evaluation<'_> {
         place: (usize, usize),
         node: &Node,
     ) -> Evaluated {
-        match index(value, key) {
+        match index(value, key, self.tentative) {
             Ok(element) => Ok(element),
             Err((summary, detail)) => Err(self.problem_at(summary, &detail, place, node).into()),
         }
@@ -212,7 +215,8 @@ fn list_or_tuple(elements: Vec<Value>) -> Value {
 type IndexError = (&'static str, String);
 
 /// The element that `key` names. The marks of both flow to it.
-pub(crate) fn index(value: &Value, key: &Value) -> Result<Value, IndexError> {
+/// A tentative error names no key that may have been meant.
+fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexError> {
     const INVALID: &str = "Invalid index";
     let marks = value.marks() | key.inside_marks();
     if value.is_null() {
@@ -223,6 +227,13 @@ pub(crate) fn index(value: &Value, key: &Value) -> Result<Value, IndexError> {
     }
     let key = key.unmark_deep();
     let unknown = |ty: &Type| Ok(Value::unknown(ty.clone()).with_marks(marks));
+    let missing = |name: &str, keys: &mut dyn Iterator<Item = &str>| {
+        let close = if tentative { None } else { crate::closest(name, keys) };
+        match close {
+            Some(close) => format!("no key is {name:?}; there is {close:?}"),
+            None => format!("no key is {name:?}"),
+        }
+    };
     let absent = |reason: &str| {
         let mut detail = "There is no element with this index".to_owned();
         if !reason.is_empty() {
@@ -274,13 +285,13 @@ pub(crate) fn index(value: &Value, key: &Value) -> Result<Value, IndexError> {
             if let Some(elements) = value.as_mapping() {
                 return match elements.get(name) {
                     Some(element) => Ok(element.clone().with_marks(marks)),
-                    None => absent(&missing_key(name, elements.keys().map(|key| &**key))),
+                    None => absent(&missing(name, &mut elements.keys().map(|key| &**key))),
                 };
             }
             match value.ty() {
                 Type::Object(object) => match object.attribute(name) {
                     Some(ty) => unknown(ty),
-                    None => absent(&missing_key(name, object.iter().map(|(key, _)| &**key))),
+                    None => absent(&missing(name, &mut object.iter().map(|(key, _)| &**key))),
                 },
                 _ => unknown(&element_type),
             }
@@ -315,13 +326,6 @@ fn too_large(length: usize) -> String {
         0 => "there are no elements at all".into(),
         1 => "there is only one element, with index 0".into(),
         _ => format!("there are {length} elements, with indexes 0 to {}", length - 1),
-    }
-}
-
-fn missing_key<'a>(name: &str, keys: impl Iterator<Item = &'a str>) -> String {
-    match crate::closest(name, keys) {
-        Some(close) => format!("no key is {name:?}; there is {close:?}"),
-        None => format!("no key is {name:?}"),
     }
 }
 

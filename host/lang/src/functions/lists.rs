@@ -2,6 +2,7 @@
 
 use wardian_value::{Number, Type, Value, convert};
 
+use super::members::Members;
 use super::string::strings;
 use super::{Body, Failure, Function, Outcome, ParameterType, ResultType};
 use super::{any, elements, number, parameter, unknown_result, whole};
@@ -173,18 +174,9 @@ fn distinct(arguments: &[Value]) -> Outcome {
         return Ok(unknown_result(list.ty().clone()));
     }
     let element = list.ty().element().cloned().unwrap_or(Type::Dynamic);
-    let mut seen = std::collections::HashSet::new();
-    let mut kept: Vec<Value> = Vec::new();
-    for value in elements(arguments, 0) {
-        // Strings, the usual case, need not be compared with each other.
-        let new = match value.as_str() {
-            Some(text) => seen.insert(text.to_owned()),
-            None => !kept.contains(value),
-        };
-        if new {
-            kept.push(value.clone());
-        }
-    }
+    let mut seen = Members::default();
+    let kept: Vec<Value> =
+        elements(arguments, 0).iter().filter(|value| seen.insert(value)).cloned().collect();
     Ok(Value::list(element, kept))
 }
 

@@ -1,5 +1,8 @@
 //! Regular expressions.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
 use regex::Regex;
 use wardian_value::{Type, Value};
 
@@ -27,12 +30,29 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
 ];
 
+thread_local! {
+    /// Patterns used last: in a `for` the same ones come again for each element.
+    static RECENT: RefCell<VecDeque<(String, Regex)>> = const { RefCell::new(VecDeque::new()) };
+}
+
 fn compile(pattern: &str, position: usize) -> Result<Regex, Failure> {
-    Regex::new(&translate(pattern)).map_err(|error| {
+    const MOST: usize = 8;
+    let known = RECENT.with_borrow(|recent| {
+        recent.iter().find(|(text, _)| text == pattern).map(|(_, compiled)| compiled.clone())
+    });
+    if let Some(compiled) = known {
+        return Ok(compiled);
+    }
+    let compiled = Regex::new(&translate(pattern)).map_err(|error| {
         let message = error.to_string();
         let reason = message.lines().last().unwrap_or("").trim_start_matches("error: ");
         Failure::argument(position, format!("{pattern:?} is not a valid pattern: {reason}"))
-    })
+    })?;
+    RECENT.with_borrow_mut(|recent| {
+        recent.truncate(MOST - 1);
+        recent.push_front((pattern.to_owned(), compiled.clone()));
+    });
+    Ok(compiled)
 }
 
 /// RE2's syntax in that of the regex crate: in a class, `[`, `&&`, `--` and `~~`

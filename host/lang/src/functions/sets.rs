@@ -2,6 +2,7 @@
 
 use wardian_value::{Type, Value, convert};
 
+use super::members::Members;
 use super::{Body, Failure, Function, Outcome, ParameterType, ResultType};
 use super::{any, parameter, unknown_result};
 
@@ -78,11 +79,17 @@ fn combine(arguments: &[Value], keep: impl Fn(Vec<Value>, &[Value]) -> Vec<Value
 }
 
 fn intersection(arguments: &[Value]) -> Outcome {
-    combine(arguments, |result, set| result.into_iter().filter(|element| set.contains(element)).collect())
+    combine(arguments, |result, set| {
+        let set = Members::of(set);
+        result.into_iter().filter(|element| set.contains(element)).collect()
+    })
 }
 
 fn subtract(arguments: &[Value]) -> Outcome {
-    combine(arguments, |result, set| result.into_iter().filter(|element| !set.contains(element)).collect())
+    combine(arguments, |result, set| {
+        let set = Members::of(set);
+        result.into_iter().filter(|element| !set.contains(element)).collect()
+    })
 }
 
 fn union(arguments: &[Value]) -> Outcome {
