@@ -21,17 +21,16 @@ use wardian_engine::Target;
 use wardian_plugin::ResourceInstanceAddress;
 
 use crate::environment::Environment;
-use crate::failure::Usage;
+use crate::failure::{Status, Usage};
 
 pub(crate) use variables::{VariableArgument, VariableArguments};
 
 /// What a person asked for.
 #[derive(Debug)]
 pub(crate) enum Request {
-    /// Text that explains commands and options.
-    Help(String),
-    /// Nothing: the program's name alone.
-    Nothing(String),
+    /// Text that explains commands and options, and whether it was asked for or
+    /// is shown because a command is missing.
+    Help(String, Status),
     /// A command.
     Run(Box<CommandLine>),
 }
@@ -427,11 +426,14 @@ pub(crate) fn parse(given: Vec<OsString>, environment: &Environment) -> Result<R
     root.build();
     let normalised = normalise::normalise(&root, given, environment)?;
     let command = normalised.command.join(" ");
-    if normalised.asks_for_help {
-        return Ok(Request::Help(help::of(&root, &normalised.command)));
-    }
-    if normalised.arguments.is_empty() {
-        return Ok(Request::Nothing(help::of(&root, &[])));
+    let status = match (normalised.asks_for_help, normalised.is_complete, normalised.command.is_empty()) {
+        (true, _, _) => Some(Status::Success),
+        (false, true, _) => None,
+        (false, false, true) => Some(Status::NothingAsked),
+        (false, false, false) => Some(Status::Failed),
+    };
+    if let Some(status) = status {
+        return Ok(Request::Help(help::of(&root, &normalised.command), status));
     }
     let arguments = std::iter::once(OsString::from("wardian")).chain(normalised.arguments);
     let matches = root.try_get_matches_from_mut(arguments).map_err(|error| usage(&error, &command))?;

@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 use arguments::{CommandLine, Request};
 use environment::Environment;
-use failure::{Failure, Outcome, Status};
+use failure::{Failure, Outcome};
 use session::Session;
 use shell::{Shell, ShellOptions};
 
@@ -51,13 +51,9 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let environment = Environment::of_process();
     let plain = || Shell::new(&environment, ShellOptions::default());
     let status = match arguments::parse(arguments, &environment) {
-        Ok(Request::Help(text)) => {
+        Ok(Request::Help(text, status)) => {
             plain().print(&text);
-            Status::Success
-        }
-        Ok(Request::Nothing(text)) => {
-            plain().print(&text);
-            Status::NothingAsked
+            status
         }
         Ok(Request::Run(line)) => {
             let shell = Arc::new(Shell::new(&environment, commands::shell_options(&line.command)));

@@ -16,8 +16,8 @@ pub(crate) fn start(environment: &Environment) -> Result<(), String> {
     let is_json = wanted.eq_ignore_ascii_case("json");
     let filter = match wanted.to_ascii_lowercase().as_str() {
         "off" | "0" => return Ok(()),
-        "json" => "trace".to_owned(),
-        level @ ("trace" | "debug" | "info" | "warn" | "error") => level.to_owned(),
+        "json" => of_ours("trace"),
+        level @ ("trace" | "debug" | "info" | "warn" | "error") => of_ours(level),
         _ => wanted.to_owned(),
     };
     let filter = EnvFilter::try_new(&filter)
@@ -36,4 +36,10 @@ pub(crate) fn start(environment: &Environment) -> Result<(), String> {
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(false);
     let started = if is_json { subscriber.json().try_init() } else { subscriber.try_init() };
     started.map_err(|error| error.to_string())
+}
+
+/// A bare level is about this program and its plugins; what the libraries below
+/// have to say is asked for by their names.
+fn of_ours(level: &str) -> String {
+    format!("warn,wardian={level}")
 }

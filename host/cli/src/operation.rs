@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use wardian_config::Configuration;
 use wardian_engine::{Applied, ChangeCounts, Mode, Plan, PlanOptions, Run, StopSignal};
-use wardian_lang::Diagnostics;
+use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_state::{State, StateFile};
 use wardian_value::{Str, Value};
 
@@ -99,7 +99,16 @@ impl Operation {
 
     /// Plans. The plan is there after errors too, for what could be planned.
     pub(crate) async fn plan(&self, options: &PlanOptions) -> (Option<Plan>, Diagnostics) {
-        self.run.plan((*self.state).clone(), self.variables.clone(), options, self.stop.clone()).await
+        let (state, variables) = ((*self.state).clone(), self.variables.clone());
+        let (plan, mut diagnostics) = self.run.plan(state, variables, options, self.stop.clone()).await;
+        if !options.targets.is_empty() {
+            diagnostics.push(Diagnostic::warning(
+                "Resource targeting is in effect",
+                "With -target only a part of the configuration was looked at, so that there may be more to do than \
+                 this plan shows. That is for mistakes and emergencies; `wardian plan` without it shows all.",
+            ));
+        }
+        (plan, diagnostics)
     }
 
     /// Carries out a plan and saves the state, whatever came of it.
@@ -115,6 +124,13 @@ impl Operation {
         let mut recorder = Recorder::begin(&mut self.file)?;
         let applied = self.run.apply(plan, &mut recorder, parallelism, self.stop.clone()).await;
         let Applied { state, counts, mut diagnostics, stopped } = applied;
+        if !plan.targets.is_empty() {
+            diagnostics.push(Diagnostic::warning(
+                "Applied changes may be incomplete",
+                "The plan was made with -target, so that some of what the configuration says may not be done yet. \
+                 `wardian plan` shows whether there is more.",
+            ));
+        }
         let state = match self.file.finish(recorder.into_journal(), &state) {
             Ok(saved) => saved,
             Err(error) => {

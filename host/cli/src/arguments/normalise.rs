@@ -34,6 +34,8 @@ pub(super) struct Normalised {
     pub(super) command: Vec<String>,
     /// Whether its help is wanted.
     pub(super) asks_for_help: bool,
+    /// Whether no subcommand is missing.
+    pub(super) is_complete: bool,
     /// What to hand to clap.
     pub(super) arguments: Vec<OsString>,
 }
@@ -57,8 +59,7 @@ pub(super) fn normalise(
             _ => reader.done.arguments.push(argument),
         }
     }
-    // A command that only has subcommands is of no use alone.
-    reader.done.asks_for_help |= reader.command.has_subcommands() && !reader.done.command.is_empty();
+    reader.done.is_complete = !reader.command.has_subcommands();
     Ok(reader.done)
 }
 

@@ -138,7 +138,7 @@ fn options_that_exclude_each_other_are_refused() {
 fn help_is_a_request_of_its_own() {
     let help = |line: &[&str]| match parse(line.iter().map(OsString::from).collect(), &Environment::default())
     {
-        Ok(Request::Help(text) | Request::Nothing(text)) => text,
+        Ok(Request::Help(text, _)) => text,
         other => panic!("{other:?}"),
     };
     assert!(help(&[]).starts_with("Usage: wardian [global options] <command>"));
