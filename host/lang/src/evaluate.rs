@@ -20,6 +20,7 @@ use crate::node::{Item, Key, Kind, Name, Node, StepKind};
 use crate::{Diagnostic, Diagnostics, Expression, Resolved, Scope, SourceFile, Span, Subject};
 
 pub(crate) use call::check_call;
+pub(crate) use template::safe_prefix;
 
 /// What is wrong with a key that is a bare `a.b`.
 pub(crate) fn ambiguous_key(file: &Arc<SourceFile>, key: &Node) -> Diagnostic {

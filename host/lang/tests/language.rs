@@ -168,6 +168,16 @@ fn unknown_values_flow() {
     }
 }
 
+/// A combining character may follow.
+#[test]
+fn a_prefix_ends_before_what_may_still_change() {
+    for text in ["\"ab${local.string}\"", "format(\"ab%s\", local.string)"] {
+        let value = parse(text).evaluate(&world()).unwrap();
+        let prefix = value.refinement().and_then(|known| known.prefix.clone());
+        assert_eq!(prefix.as_deref(), Some("a"), "{text}");
+    }
+}
+
 /// As `terraform console -plan` has them.
 #[test]
 fn conditionals_of_what_is_not_known() {

@@ -124,7 +124,7 @@ impl Evaluation<'_> {
 
 /// What of a prefix stays as it is whatever follows: a combining character may
 /// still change the last one.
-fn safe_prefix(text: &str) -> &str {
+pub(crate) fn safe_prefix(text: &str) -> &str {
     use unicode_segmentation::UnicodeSegmentation as _;
     match text.chars().next_back() {
         // Nothing joins to these.

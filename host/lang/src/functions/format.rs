@@ -20,6 +20,7 @@ use wardian_value::{Number, Refinement, Str, Type, Value, convert};
 use super::encoding::json_text;
 use super::{Body, Failure, Function, Outcome, ResultType};
 use super::{any, string, text, unknown_result};
+use crate::evaluate::safe_prefix;
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("format", &[string("format")], ResultType::String, Body::Pure(format))
@@ -147,7 +148,8 @@ fn format(arguments: &[Value]) -> Outcome {
             Part::Directive(directive) => {
                 let value = argument(directive, given)?;
                 if !value.is_wholly_known() {
-                    let prefix = (!result.is_empty()).then(|| Str::new(&result));
+                    let prefix = safe_prefix(&result);
+                    let prefix = (!prefix.is_empty()).then(|| Str::new(prefix));
                     let refinement = Refinement { not_null: true, prefix, ..Refinement::default() };
                     return Ok(Value::unknown_with(Type::String, refinement));
                 }
