@@ -20,7 +20,7 @@ fn normalised(line: &[&str]) -> String {
 fn parsed(line: &[&str]) -> Command {
     match parse(line.iter().map(OsString::from).collect(), &Environment::default()).unwrap() {
         Request::Run(line) => line.command,
-        other => panic!("{other:?}"),
+        Request::Help(text, _) => panic!("{text}"),
     }
 }
 

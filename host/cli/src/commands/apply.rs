@@ -4,7 +4,7 @@ use std::path::Path;
 
 use wardian_engine::{Mode, Plan};
 
-use crate::arguments::{ApplyArguments, DestroyArguments, ScopeArguments};
+use crate::arguments::{ApplyArguments, DestroyArguments};
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
 use crate::operation::{Approval, Operation, Order, ask_for_approval, mode, plan_options};
@@ -18,42 +18,29 @@ pub(crate) async fn run(session: &Session, arguments: &ApplyArguments) -> Outcom
     if let Some(path) = &arguments.plan {
         return saved(session, path, arguments).await;
     }
-    let planning = &arguments.planning;
-    let order = order(
-        session_mode(arguments),
-        &planning.scope,
-        (arguments.operation, &arguments.lock, &arguments.state_out),
-    );
+    let scope = &arguments.planning.scope;
+    let order = Order {
+        options: plan_options(mode(&arguments.planning), scope, arguments.operation),
+        variables: &scope.variables,
+        operation: arguments.operation,
+        lock: &arguments.lock,
+        state_out: &arguments.state_out,
+        purpose: LockedFor::Apply,
+    };
     plan_and_apply(session, &order, arguments.auto_approve).await
 }
 
 /// Destroys everything.
 pub(crate) async fn destroy(session: &Session, arguments: &DestroyArguments) -> Outcome {
-    let order =
-        order(Mode::Destroy, &arguments.scope, (arguments.operation, &arguments.lock, &arguments.state_out));
-    plan_and_apply(session, &order, arguments.auto_approve).await
-}
-
-fn session_mode(arguments: &ApplyArguments) -> Mode {
-    mode(&arguments.planning)
-}
-
-type HowAndWhere<'a> = (
-    crate::arguments::OperationArguments,
-    &'a crate::arguments::LockArguments,
-    &'a crate::arguments::StateOutArguments,
-);
-
-fn order<'a>(mode: Mode, scope: &'a ScopeArguments, how: HowAndWhere<'a>) -> Order<'a> {
-    let (operation, lock, state_out) = how;
-    Order {
-        options: plan_options(mode, scope, operation),
-        variables: &scope.variables,
-        operation,
-        lock,
-        state_out,
+    let order = Order {
+        options: plan_options(Mode::Destroy, &arguments.scope, arguments.operation),
+        variables: &arguments.scope.variables,
+        operation: arguments.operation,
+        lock: &arguments.lock,
+        state_out: &arguments.state_out,
         purpose: LockedFor::Apply,
-    }
+    };
+    plan_and_apply(session, &order, arguments.auto_approve).await
 }
 
 async fn plan_and_apply(session: &Session, order: &Order<'_>, auto_approve: bool) -> Outcome {

@@ -1,7 +1,5 @@
 //! `wardian plan`
 
-use wardian_engine::PlanOptions;
-
 use crate::arguments::{PlanArguments, StateOutArguments};
 use crate::failure::{Failure, Outcome, Status};
 use crate::operation::{Operation, Order, mode, plan_options};
@@ -13,7 +11,7 @@ use crate::state_access::LockedFor;
 /// Shows what an apply would do.
 pub(crate) async fn run(session: &Session, arguments: &PlanArguments) -> Outcome {
     let scope = &arguments.planning.scope;
-    let options: PlanOptions = plan_options(mode(&arguments.planning), scope, arguments.operation);
+    let options = plan_options(mode(&arguments.planning), scope, arguments.operation);
     let state_out = StateOutArguments::default();
     let order = Order {
         options: options.clone(),

@@ -7,7 +7,7 @@ fn help() {
     let project = Project::new(&[]);
     assert_seen!("help_bare", project.run("").ended_with(127));
     assert_seen!("help_plan", project.run("plan -help").success());
-    assert_seen!("help_state", project.run("state").success());
+    assert_seen!("help_state", project.run("state").ended_with(1));
 }
 
 #[test]

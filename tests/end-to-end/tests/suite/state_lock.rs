@@ -19,6 +19,7 @@ fn a_locked_state_says_who_and_since_when() {
     // Who takes no lock is not refused.
     project.run("plan -lock=false").success();
     apply.interrupt();
+    apply.wait_for("Interrupt received.");
     apply.interrupt();
     apply.finish(Duration::from_mins(1));
     project.run("plan").success();
