@@ -36,7 +36,7 @@ pub fn check(
         }
         let message = match condition.error_message.evaluate(scope) {
             Ok(message) if message.has_sensitive() => {
-                "The error message includes a sensitive value, so it will not be displayed.".to_owned()
+                "Its message holds a sensitive value and is not shown.".to_owned()
             }
             Ok(message) => message
                 .as_str()

@@ -94,7 +94,7 @@ impl Evaluator {
         for_each_keys(&value).map(Repetition::ForEach).map_err(|problem| {
             Diagnostic::error(
                 "Invalid for_each argument",
-                format!("The given \"for_each\" argument value is unsuitable: {problem}"),
+                format!("No instances can be made from this value: {problem}"),
             )
             .at(for_each.span().clone())
             .into()
@@ -113,33 +113,22 @@ impl Evaluator {
         }
         if !value.is_known() {
             return Err(invalid(
-                "The \"count\" value depends on resource attributes that cannot be determined until apply, \
-                 so it cannot be told how many instances will be created. To work around this, use the \
-                 -target argument to first apply only the resources that the count depends on."
+                "How many instances there will be follows from something that only an apply makes known, and a plan needs to know it now. Apply first what the number comes from, with -target, or let it follow from something that is known."
                     .into(),
             ));
         }
         if value.is_null() {
-            return Err(invalid(
-                "The given \"count\" argument value is null. An integer is required.".into(),
-            ));
+            return Err(invalid("It is null, and a whole number is needed.".into()));
         }
-        let number = wardian_value::convert::convert(&value, &Type::Number).map_err(|error| {
-            invalid(format!("The given \"count\" argument value is unsuitable: {error}."))
-        })?;
+        let number = wardian_value::convert::convert(&value, &Type::Number)
+            .map_err(|error| invalid(format!("This is no number of instances: {error}.")))?;
         match number.as_number().and_then(Number::as_i64) {
-            Some(count) if count < 0 => Err(invalid(
-                "The given \"count\" argument value is unsuitable: must be greater than or equal to zero."
-                    .into(),
-            )),
-            Some(count) if count.unsigned_abs() > COUNT_LIMIT => Err(invalid(format!(
-                "The given \"count\" argument value is unsuitable: more than {COUNT_LIMIT} instances are not \
-                 supported."
-            ))),
+            Some(count) if count < 0 => Err(invalid("There cannot be less than zero instances.".into())),
+            Some(count) if count.unsigned_abs() > COUNT_LIMIT => {
+                Err(invalid(format!("More than {COUNT_LIMIT} instances are not supported.")))
+            }
             Some(count) => Ok(count.unsigned_abs()),
-            None => Err(invalid(
-                "The given \"count\" argument value is unsuitable: it is no whole number.".into(),
-            )),
+            None => Err(invalid("The number of instances must be a whole one.".into())),
         }
     }
 
@@ -212,8 +201,7 @@ impl Evaluator {
                             Diagnostic::error(
                                 "Invalid value for module argument",
                                 format!(
-                                    "The given value is not suitable for child module variable \"{name}\" \
-                                     defined at {}: {error}.",
+                                    "It does not suit the variable \"{name}\" of the module, declared at {}: {error}.",
                                     variable.span
                                 ),
                             )
@@ -250,14 +238,7 @@ impl Evaluator {
         value: Value,
         diagnostics: &mut Diagnostics,
     ) {
-        let mut marks = Marks::NONE;
-        if variable.sensitive {
-            marks |= Marks::SENSITIVE;
-        }
-        if variable.ephemeral {
-            marks |= Marks::EPHEMERAL;
-        }
-        let value = value.with_marks(marks);
+        let value = value.with_marks(declared_marks(variable));
         let shown = value.clone();
         self.values.module_mut(instance).variables.insert(variable.name.clone(), value);
         let context = format!("variable \"{}\"", variable.name);
@@ -319,10 +300,7 @@ impl Evaluator {
                 diagnostics.push(
                     Diagnostic::error(
                         "Output refers to sensitive values",
-                        "To reduce the risk of accidentally exporting sensitive data that was intended to be \
-                         only internal, any root module output containing sensitive data must be explicitly \
-                         marked as sensitive.\n\nIf you do intend to export this data, annotate the output \
-                         value as sensitive by adding the following argument:\n    sensitive = true",
+                        "An output of the root module is shown to whoever runs it, and this one holds a value that is marked as sensitive. If it is meant to be an output, say that it is not to be shown:\n    sensitive = true",
                     )
                     .at(output.span.clone())
                     .in_block(&context),
@@ -363,6 +341,13 @@ impl Evaluator {
             _ => known,
         }
     }
+}
+
+/// The marks that a variable's declaration gives its values.
+pub fn declared_marks(variable: &wardian_config::Variable) -> Marks {
+    let sensitive = if variable.sensitive { Marks::SENSITIVE } else { Marks::NONE };
+    let ephemeral = if variable.ephemeral { Marks::EPHEMERAL } else { Marks::NONE };
+    sensitive | ephemeral
 }
 
 /// By what something repeats.

@@ -9,7 +9,7 @@ use wardian_plugin::{
     InstanceAddressError, PrivateBytes, ProviderConfigAddress, ResourceInstanceAddress, ResourceMode, Schema,
 };
 use wardian_state::State;
-use wardian_value::{Path, Str, Value};
+use wardian_value::{Marks, Path, Str, Value};
 
 /// What a run is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -214,8 +214,9 @@ impl ResourceChange {
     }
 }
 
-/// The planned change of a root output.
-#[derive(Clone, Debug)]
+/// The planned change of a root output. Values bear no marks; `Debug` masks them
+/// where they are sensitive.
+#[derive(Clone)]
 pub struct OutputChange {
     /// Create, update, delete or nothing.
     pub action: Action,
@@ -227,12 +228,28 @@ pub struct OutputChange {
     pub sensitive: bool,
 }
 
+impl fmt::Debug for OutputChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let masked = |value: &Value| {
+            let marks = if self.sensitive { Marks::SENSITIVE } else { Marks::NONE };
+            value.clone().with_marks(marks)
+        };
+        f.debug_struct("OutputChange")
+            .field("action", &self.action)
+            .field("before", &masked(&self.before))
+            .field("after", &masked(&self.after))
+            .field("sensitive", &self.sensitive)
+            .finish()
+    }
+}
+
 /// A plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What the run is for.
     pub mode: Mode,
-    /// Values of the root module's variables; those with defaults included.
+    /// Values of the root module's variables, those with defaults included, with the
+    /// marks that their declarations give them.
     pub variables: BTreeMap<Str, Value>,
     /// What was asked to be looked at alone.
     pub targets: Vec<Target>,

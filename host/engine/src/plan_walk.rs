@@ -19,7 +19,7 @@ use wardian_plugin::{
 use wardian_state::{Object, State};
 use wardian_value::{Str, Value};
 
-use crate::evaluator::{Evaluator, Phase};
+use crate::evaluator::{Evaluator, Phase, declared_marks};
 use crate::graph::NodeId;
 use crate::located::{in_provider, in_resource};
 use crate::nodes::{self, Node, NodeGraph};
@@ -52,8 +52,8 @@ pub async fn plan(
     evaluator.values.add_root();
     let mut diagnostics = Diagnostics::new();
     for (name, variable) in &run.configuration.root().module.variables {
-        if let (None, Some(default)) = (variables.get(name), &variable.default) {
-            variables.insert(name.clone(), default.clone());
+        if let Some(value) = variables.remove(name).or_else(|| variable.default.clone()) {
+            variables.insert(name.clone(), value.with_marks(declared_marks(variable)));
         }
     }
     for (name, value) in &variables {

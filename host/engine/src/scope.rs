@@ -165,8 +165,7 @@ impl Scope for ModuleScope<'_> {
                 _ => {
                     return misplaced(
                         "count",
-                        "The \"count\" object can only be used in \"module\", \"resource\", and \"data\" blocks, \
-                         and only when the \"count\" argument is set.",
+                        "`count.index` is the number of an instance: it is there in a resource, data or module block that has the argument `count`, and this is not in one.",
                     );
                 }
             },
@@ -178,8 +177,7 @@ impl Scope for ModuleScope<'_> {
                 _ => {
                     return Err(Self::invalid(
                         "Reference to \"each\" in context without for_each",
-                        "The \"each\" object can be used only in \"module\" or \"resource\" blocks, and only when \
-                         the \"for_each\" argument is set."
+                        "`each` stands for the element of an instance: it is there in a resource, data or module block that has the argument `for_each`, and this is not in one."
                             .into(),
                         span,
                     ));
@@ -190,8 +188,7 @@ impl Scope for ModuleScope<'_> {
                 None => {
                     return Err(Self::invalid(
                         "Invalid \"self\" reference",
-                        "The \"self\" object is not available in this context. It can be used only in \
-                         resource provisioner, connection, and postcondition blocks."
+                        "`self` stands for the object whose postcondition, provisioner or connection is looked at, and there is none here."
                             .into(),
                         span,
                     ));

@@ -269,9 +269,7 @@ pub fn instance_key(index: &Value) -> Option<InstanceKey> {
 /// value is unsuitable: ".
 pub fn for_each_keys(value: &Value) -> Result<BTreeMap<Str, Value>, String> {
     if value.marks().contains(Marks::SENSITIVE) {
-        return Err("sensitive values, or values derived from sensitive values, cannot be used, since \
-                    the keys become part of addresses that are shown. If the keys are no secret, use \
-                    `nonsensitive`."
+        return Err("it is sensitive, and its keys would become part of addresses, which are shown. If the keys are no secret, say so with `nonsensitive`."
             .into());
     }
     if value.marks().is_ephemeral() {
@@ -283,7 +281,7 @@ pub fn for_each_keys(value: &Value) -> Result<BTreeMap<Str, Value>, String> {
     let is_suitable = matches!(value.ty(), Type::Map(_) | Type::Object(_) | Type::Set(_) | Type::Dynamic);
     if !is_suitable {
         return Err(format!(
-            "the argument must be a map, or set of strings, and you have provided a value of type {}.",
+            "a map or a set of strings is needed, and this is of type {}.",
             value.ty().friendly_name()
         ));
     }
@@ -301,7 +299,7 @@ pub fn for_each_keys(value: &Value) -> Result<BTreeMap<Str, Value>, String> {
             None if !element.is_known() => Err(UNKNOWN_FOR_EACH.into()),
             None if element.is_null() => Err("the set contains null.".into()),
             None => Err(format!(
-                "set elements must be strings, and this one contains {}.",
+                "all elements of the set must be strings, and there is one of type {}.",
                 element.ty().friendly_name()
             )),
         })

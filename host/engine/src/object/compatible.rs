@@ -37,7 +37,7 @@ fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, foun
             check_value(planned, actual, &path, found);
             if found.len() > before && is_sensitive(attribute) {
                 found.truncate(before);
-                found.push((path, "inconsistent values for sensitive attribute".into()));
+                found.push((path, "a sensitive value is not the one that was planned".into()));
             }
         }
     }
@@ -55,7 +55,8 @@ fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, foun
                 let (planned, actual) =
                     (planned.as_elements().unwrap_or_default(), actual.as_elements().unwrap_or_default());
                 if planned.len() != actual.len() {
-                    let text = format!("block count changed from {} to {}", planned.len(), actual.len());
+                    let text =
+                        format!("{} blocks were planned, and there are {}", planned.len(), actual.len());
                     found.push((path, text));
                     continue;
                 }
@@ -85,7 +86,7 @@ fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, foun
                 check_set(planned_set, actual_set, &path, found);
                 if planned.is_wholly_known() && planned_set.len() > actual_set.len() {
                     let text = format!(
-                        "block set length changed from {} to {}",
+                        "{} blocks were planned, and there are {}",
                         planned_set.len(),
                         actual_set.len()
                     );
@@ -143,7 +144,10 @@ fn check_value(planned: &Value, actual: &Value, path: &Path, found: &mut Vec<Vio
         (View::Set(a), View::Set(b)) => {
             check_set(a, b, path, found);
             if b.len() > a.len() {
-                found.push((path.clone(), format!("length changed from {} to {}", a.len(), b.len())));
+                found.push((
+                    path.clone(),
+                    format!("{} elements were planned, and there are {}", a.len(), b.len()),
+                ));
             }
         }
         _ => found.push((path.clone(), format!("was {planned:?}, but now {actual:?}"))),
@@ -161,8 +165,7 @@ fn check_set(planned: &[Value], actual: &[Value], path: &Path, found: &mut Vec<V
             problems.is_empty()
         });
         if !correlates {
-            let text =
-                format!("planned set element {element:?} does not correlate with any element in actual");
+            let text = format!("the planned element {element:?} has become none of those there are");
             found.push((path.clone(), text));
         }
     }
@@ -171,7 +174,7 @@ fn check_set(planned: &[Value], actual: &[Value], path: &Path, found: &mut Vec<V
 /// Why a value cannot take the place of an unknown one.
 fn misfit(ty: &Type, refinement: Option<&Refinement>, actual: &Value) -> Option<String> {
     if *ty != Type::Dynamic && !ty.has_dynamic() && actual.ty() != ty {
-        return Some("wrong final value type".into());
+        return Some("it is of another type than was planned".into());
     }
     let conforms = refinement.is_none_or(|r| {
         let not_null = !(r.not_null && actual.is_null());
@@ -192,5 +195,5 @@ fn misfit(ty: &Type, refinement: Option<&Refinement>, actual: &Value) -> Option<
             });
         not_null && prefix && number && length
     });
-    (!conforms).then(|| format!("final value {actual:?} does not conform to planning placeholder"))
+    (!conforms).then(|| format!("{actual:?} does not fit what was planned of the unknown value"))
 }

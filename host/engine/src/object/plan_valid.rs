@@ -32,11 +32,12 @@ fn check_block(
 ) {
     match (planned.is_null(), config.is_null()) {
         (true, false) => {
-            found.push((path.clone(), "planned for absence but config wants existence".into()));
+            found
+                .push((path.clone(), "it is planned to be absent, and the configuration asks for it".into()));
             return;
         }
         (false, true) => {
-            found.push((path.clone(), "planned for existence but config wants absence".into()));
+            found.push((path.clone(), "it is planned, and the configuration does not ask for it".into()));
             return;
         }
         (true, true) => return,
@@ -69,12 +70,12 @@ fn check_nested_block(
     if !config.is_known() {
         // An unknown dynamic block stays what it is until it is known.
         if planned.is_known() {
-            found.push((path.clone(), format!("planned value {planned:?} for unknown dynamic block")));
+            found.push((path.clone(), format!("{planned:?} is planned for blocks that are not known yet")));
         }
         return;
     }
     if !planned.is_known() {
-        let text = "attribute representing nested block must not be unknown itself; set nested attribute values to unknown instead";
+        let text = "the block is planned as unknown; only values in it may be unknown";
         found.push((path.clone(), text.into()));
         return;
     }
@@ -108,7 +109,10 @@ fn check_nested_block(
             for (key, planned) in planned {
                 let path = path.key(key.clone());
                 let Some(config) = config.get(key) else {
-                    found.push((path, format!("block key {key:?} from plan is not present in config")));
+                    found.push((
+                        path,
+                        format!("a block {key:?} is planned that the configuration does not have"),
+                    ));
                     continue;
                 };
                 if unknown_element(planned, &path, found) {
@@ -118,7 +122,7 @@ fn check_nested_block(
                 check_block(block, prior.get(key).unwrap_or(&absent), config, planned, &path, found);
             }
             for key in config.keys().filter(|key| !planned.contains_key(*key)) {
-                let text = format!("block key {key:?} from config is not present in plan");
+                let text = format!("the block {key:?} of the configuration is not planned");
                 found.push((path.clone(), text));
             }
         }
@@ -140,22 +144,17 @@ fn check_nested_block(
 }
 
 fn null_collection(kind: &str, path: &Path, found: &mut Vec<Violation>) {
-    let text = format!(
-        "attribute representing a {kind} of nested blocks must be empty to represent no blocks, not null"
-    );
+    let text = format!("no blocks must be planned as an empty {kind}, not as null");
     found.push((path.clone(), text));
 }
 
 fn block_count(planned: usize, config: usize, path: &Path, found: &mut Vec<Violation>) {
-    found.push((
-        path.clone(),
-        format!("block count in plan ({planned}) disagrees with count in config ({config})"),
-    ));
+    found.push((path.clone(), format!("{planned} blocks are planned, and the configuration has {config}")));
 }
 
 fn unknown_element(element: &Value, path: &Path, found: &mut Vec<Violation>) -> bool {
     if !element.is_known() {
-        found.push((path.clone(), "element representing nested block must not be unknown itself; set nested attribute values to unknown instead".into()));
+        found.push((path.clone(), "a block is planned as unknown; only values in it may be unknown".into()));
         return true;
     }
     false
@@ -206,17 +205,17 @@ fn check_attribute(
     let shown = |value: &Value| format!("{value:?}");
     let text = if attribute.sensitive {
         if config.is_null() {
-            "sensitive planned value for a non-computed attribute".to_owned()
+            "a sensitive value is planned, though only the configuration may set it".to_owned()
         } else {
-            "sensitive planned value does not match config value".to_owned()
+            "a sensitive value is planned other than the configuration sets it".to_owned()
         }
     } else if config.is_null() {
-        format!("planned value {} for a non-computed attribute", shown(planned))
+        format!("{} is planned, though only the configuration may set it", shown(planned))
     } else if prior.is_null() {
-        format!("planned value {} does not match config value {}", shown(planned), shown(config))
+        format!("{} is planned, and the configuration sets {}", shown(planned), shown(config))
     } else {
         format!(
-            "planned value {} does not match config value {} nor prior value {}",
+            "{} is planned; the configuration sets {}, and before it was {}",
             shown(planned),
             shown(config),
             shown(prior)
@@ -254,11 +253,11 @@ fn check_nested_object(
     found: &mut Vec<Violation>,
 ) {
     if !planned.is_known() {
-        found.push((path.clone(), "planned unknown for configured value".into()));
+        found.push((path.clone(), "it is planned as unknown, and the configuration sets it".into()));
         return;
     }
     if planned.is_null() {
-        found.push((path.clone(), "planned for absence but config wants existence".into()));
+        found.push((path.clone(), "it is planned to be absent, and the configuration asks for it".into()));
         return;
     }
     match object.nesting {
@@ -268,7 +267,7 @@ fn check_nested_object(
                 (config.as_elements().unwrap_or_default(), planned.as_elements().unwrap_or_default());
             if config.len() != planned.len() {
                 let text = format!(
-                    "count in plan ({}) disagrees with count in config ({})",
+                    "{} elements are planned, and the configuration has {}",
                     planned.len(),
                     config.len()
                 );
@@ -295,7 +294,10 @@ fn check_nested_object(
                 (config.as_mapping().unwrap_or(&empty), planned.as_mapping().unwrap_or(&empty));
             for (key, planned) in planned {
                 let Some(config) = config.get(key) else {
-                    found.push((path.clone(), format!("map key {key:?} from plan is not present in config")));
+                    found.push((
+                        path.clone(),
+                        format!("the key {key:?} is planned, and the configuration does not have it"),
+                    ));
                     continue;
                 };
                 let absent = Value::null(config.ty().clone());
@@ -303,7 +305,7 @@ fn check_nested_object(
                 check_attributes(&object.attributes, prior, config, planned, &path.key(key.clone()), found);
             }
             for key in config.keys().filter(|key| !planned.contains_key(*key)) {
-                found.push((path.clone(), format!("map key {key:?} from config is not present in plan")));
+                found.push((path.clone(), format!("the key {key:?} of the configuration is not planned")));
             }
         }
         ObjectNesting::Set => {
@@ -311,7 +313,7 @@ fn check_nested_object(
                 (config.as_elements().unwrap_or_default(), planned.as_elements().unwrap_or_default());
             if planned.len() > config.len() {
                 let text = format!(
-                    "count in plan ({}) disagrees with count in config ({})",
+                    "{} elements are planned, and the configuration has {}",
                     planned.len(),
                     config.len()
                 );

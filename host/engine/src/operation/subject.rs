@@ -70,8 +70,7 @@ impl Subject {
     /// An error of which the provider is the cause.
     pub fn provider_error(&self, summary: &str, problem: &str) -> Diagnostic {
         let detail = format!(
-            "Provider \"{}\" {problem}\n\nThis is a bug in the provider, which should be reported in \
-             the provider's own issue tracker.",
+            "Provider \"{}\" {problem}\n\nThe mistake is the provider's: whoever maintains it should hear of it.",
             self.provider_config.provider
         );
         self.error(summary, detail)
@@ -98,9 +97,7 @@ impl Subject {
                 .error(
                     "Resource instance managed by newer provider version",
                     format!(
-                        "The current state of {} was created by a newer provider version than is \
-                         selected: its schema version is {}, and the selected one goes up to {current}. \
-                         Upgrade the {} provider to work with this state.",
+                        "The object {} was stored by a newer version of its provider than the one in use: it has schema version {}, and this one knows versions up to {current}. Select a newer version of the provider {}.",
                         self.address,
                         object.schema_version,
                         self.provider_config.provider.type_name(),

@@ -212,9 +212,7 @@ fn prevented(address: &ResourceInstanceAddress, resource: &Resource) -> Diagnost
     Diagnostic::error(
         "Instance cannot be destroyed",
         format!(
-            "Resource {address} has lifecycle.prevent_destroy set, but the plan calls for this resource to be \
-             destroyed. To avoid this error and continue with the plan, either disable \
-             lifecycle.prevent_destroy or reduce the scope of the plan using the -target option."
+            "The plan would destroy {address}, and its lifecycle says prevent_destroy. Take that out if the object may go; otherwise undo the change that asks for it, or leave the object out with -target."
         ),
     )
     .at(resource.span.clone())
