@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wardian_config::{IgnoreChanges as Ignored, decode_body};
+use wardian_config::decode_body;
 use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_plugin::{
     Provider, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode,
@@ -20,13 +20,14 @@ use crate::conditions::check_postconditions;
 use crate::evaluator::{Evaluator, Phase, resource_context};
 use crate::graph::NodeId;
 use crate::located::{in_provider, in_resource, resource_of};
-use crate::nodes::{self, Node, NodeGraph, create_before_destroy};
+use crate::nodes::{self, Node, NodeGraph};
 use crate::operation::apply::{ApplyInput, ApplyOutcome, apply as apply_instance, destroy};
 use crate::operation::data;
 use crate::operation::plan::IgnoreChanges;
 use crate::operation::{Replan, Subject};
 use crate::plan::{Action, ChangeCounts, Mode, Plan, ResourceChange};
 use crate::providers::{Configured, Schemas, configure};
+use crate::replan::Replans;
 use crate::run::{Applied, Run, StateSink, stopped};
 use crate::scheduler::{Operation, Start, Visit, Walked, Walker, walk};
 use crate::stop::StopSignal;
@@ -79,7 +80,7 @@ pub async fn apply(
         run,
         plan,
         sink,
-        create_before_destroy: create_before_destroy(&run.configuration, &configuration),
+        replans: Replans::new(&run.configuration, &configuration),
         changes_of: changes_by_config(plan),
         graph: &order.graph,
         destructions: &order.destructions,
@@ -126,7 +127,7 @@ struct ApplyWalk<'a> {
     sink: &'a mut dyn StateSink,
     graph: &'a NodeGraph,
     destructions: &'a [usize],
-    create_before_destroy: Vec<bool>,
+    replans: Replans<'a>,
     changes_of: HashMap<ResourceAddress, Vec<usize>>,
     evaluator: Evaluator,
     configured: Configured,
@@ -381,29 +382,15 @@ impl ApplyWalk<'_> {
         if change.action == Action::CreateThenDelete && !self.depose(index, &subject) {
             return Start::Failed;
         }
-        let resource = resource_of(&self.run.configuration, &change.address);
-        let ignore_changes = match resource.map(|resource| &resource.lifecycle.ignore_changes) {
-            Some(Ignored::All) => IgnoreChanges::All,
-            Some(Ignored::Paths(paths)) => {
-                IgnoreChanges::Paths(paths.iter().map(|(path, _)| path.clone()).collect())
-            }
-            Some(Ignored::Nothing) | None => IgnoreChanges::Nothing,
-        };
-        let node = self.graph.id(&Node::Resource(change.address.config()));
-        let replan = Replan {
-            dependencies: node.map(|node| self.configuration_dependencies(node)).unwrap_or_default(),
-            create_before_destroy: node
-                .is_some_and(|node| self.create_before_destroy.get(node.index()) == Some(&true)),
-        };
+        let ignore_changes = resource_of(&self.run.configuration, &change.address)
+            .map(|resource| IgnoreChanges::from(&resource.lifecycle.ignore_changes))
+            .unwrap_or_default();
+        let replan = self.replans.of(&change.address.config());
         let input = ApplyInput { change: change.clone(), config, stored, ignore_changes, replan };
         Start::running(subject.address.to_string(), async move {
             let outcome = apply_instance(&subject, &input).await;
             Outcome::Changed { index, subject, outcome }
         })
-    }
-
-    fn configuration_dependencies(&self, node: NodeId) -> Arc<[ResourceAddress]> {
-        self.graph.resources_behind(node)
     }
 
     /// The current object makes room for its replacement.

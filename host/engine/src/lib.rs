@@ -25,6 +25,7 @@ mod plan;
 pub mod plan_file;
 mod plan_walk;
 mod providers;
+mod replan;
 mod run;
 mod scheduler;
 mod scope;

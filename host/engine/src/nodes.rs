@@ -1,7 +1,7 @@
 //! The graph of a configuration: one node per object, whatever its `count` or
 //! `for_each` will be. Cost: O(objects + references).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use wardian_config::{Configuration, Module, ProviderConfig, Resource, references};
@@ -78,22 +78,24 @@ impl NodeGraph {
     }
 
     /// The resources that a node waits for, directly or not, sorted, without
-    /// itself. Cost: O(what it waits for).
+    /// itself. Cost: O(nodes + what it waits for), and sorting that.
     pub fn resources_behind(&self, id: NodeId) -> Arc<[ResourceAddress]> {
-        let mut found = BTreeSet::new();
-        let mut seen = BTreeSet::from([id]);
+        let mut found: Vec<&ResourceAddress> = Vec::new();
+        let mut seen = vec![false; self.nodes.len()];
+        seen[id.index()] = true;
         let mut open = vec![id];
         while let Some(node) = open.pop() {
             for dependency in self.graph.dependencies(node) {
-                if seen.insert(*dependency) {
+                if !std::mem::replace(&mut seen[dependency.index()], true) {
                     open.push(*dependency);
                     if let Node::Resource(address) = self.node(*dependency) {
-                        found.insert(address.clone());
+                        found.push(address);
                     }
                 }
             }
         }
-        found.into_iter().collect()
+        found.sort_unstable();
+        found.into_iter().cloned().collect()
     }
 
     /// An error for the nodes of a cycle.

@@ -27,6 +27,7 @@ use crate::operation::Subject;
 use crate::operation::plan::{DestroyOutcome, PlanOutcome};
 use crate::plan::{ActionReason, Mode, Plan, PlanOptions, ResourceChange};
 use crate::providers::{Configured, Schemas};
+use crate::replan::Replans;
 use crate::run::{Run, stopped};
 use crate::scheduler::{Operation, Start, Visit, Walked, Walker, walk};
 use crate::stop::StopSignal;
@@ -72,7 +73,7 @@ pub async fn plan(
     }
     let included = targets::included(&graph, &options.targets, |index| &orphans[index].address);
     let mut walker = PlanWalk {
-        create_before_destroy: nodes::create_before_destroy(&run.configuration, &graph),
+        replans: Replans::new(&run.configuration, &graph),
         by_config: state_by_config(&state),
         run,
         options,
@@ -144,7 +145,7 @@ struct PlanWalk<'a> {
     by_config: HashMap<ResourceAddress, Vec<AbsoluteResourceAddress>>,
     orphans: Vec<Orphan>,
     included: targets::Included,
-    create_before_destroy: Vec<bool>,
+    replans: Replans<'a>,
     changes: Vec<ResourceChange>,
     changes_of: HashMap<ResourceAddress, Vec<usize>>,
     moved: HashMap<ResourceInstanceAddress, ResourceInstanceAddress>,

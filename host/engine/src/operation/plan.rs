@@ -28,6 +28,18 @@ pub enum IgnoreChanges {
     Paths(Vec<Path>),
 }
 
+impl From<&wardian_config::IgnoreChanges> for IgnoreChanges {
+    fn from(written: &wardian_config::IgnoreChanges) -> Self {
+        match written {
+            wardian_config::IgnoreChanges::Nothing => Self::Nothing,
+            wardian_config::IgnoreChanges::All => Self::All,
+            wardian_config::IgnoreChanges::Paths(paths) => {
+                Self::Paths(paths.iter().map(|(path, _)| path.clone()).collect())
+            }
+        }
+    }
+}
+
 /// What a plan starts from.
 #[derive(Clone, Debug)]
 pub struct PlanInput {
@@ -71,11 +83,27 @@ pub async fn plan(subject: &Subject, input: PlanInput) -> Result<PlanOutcome, Di
         }
         None => (subject.null(), subject.null(), None),
     };
+    let refreshed = refreshed.map(|object| keep_replan(object, &input.replan));
     let change = plan_change(subject, &input, refreshed.as_deref(), &current, &mut diagnostics).await;
     match change {
         Some(change) => Ok(PlanOutcome { stored, refreshed, current, change, diagnostics }),
         None => Err(diagnostics),
     }
+}
+
+/// An object that is left as it is may still be made from other things than when it
+/// was stored.
+fn keep_replan(object: Arc<Object>, replan: &Replan) -> Arc<Object> {
+    if object.dependencies == replan.dependencies
+        && object.create_before_destroy == replan.create_before_destroy
+    {
+        return object;
+    }
+    Arc::new(Object {
+        dependencies: Arc::clone(&replan.dependencies),
+        create_before_destroy: replan.create_before_destroy,
+        ..Object::clone(&object)
+    })
 }
 
 /// `None` where the diagnostics hold an error.

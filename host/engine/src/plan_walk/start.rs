@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wardian_config::{IgnoreChanges as Ignored, Resource, decode_body};
+use wardian_config::{Resource, decode_body};
 use wardian_lang::{Diagnostic, Reference, Subject as Named};
 use wardian_plugin::{
     InstanceKey, ModuleInstance, ModulePath, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress,
@@ -14,10 +14,10 @@ use super::{Outcome, PlanWalk};
 use crate::conditions;
 use crate::evaluator::resource_context;
 use crate::located::resource_of;
-use crate::nodes::{Node, mode_of};
+use crate::nodes::mode_of;
+use crate::operation::Subject;
 use crate::operation::data;
 use crate::operation::plan::{IgnoreChanges, PlanInput, plan as plan_instance, plan_destroy};
-use crate::operation::{Replan, Subject};
 use crate::plan::{Action, ActionReason};
 use crate::providers::configure;
 use crate::scheduler::Start;
@@ -106,25 +106,17 @@ impl PlanWalk<'_> {
         address: ResourceInstanceAddress,
         repetition: RepetitionData,
     ) -> Start<Outcome> {
-        let graph = self.graph;
-        let config_address = address.config();
+        let replan = self.replans.of(&address.config());
         let Some((resource, subject, config)) = self.prepare(address, &repetition) else {
             return Start::Failed;
         };
-        let ignore_changes = match &resource.lifecycle.ignore_changes {
-            Ignored::Nothing => IgnoreChanges::Nothing,
-            Ignored::All => IgnoreChanges::All,
-            Ignored::Paths(paths) => {
-                IgnoreChanges::Paths(paths.iter().map(|(path, _)| path.clone()).collect())
-            }
-        };
+        let ignore_changes = IgnoreChanges::from(&resource.lifecycle.ignore_changes);
         let triggers: Vec<Reference> = resource
             .lifecycle
             .replace_triggered_by
             .iter()
             .flat_map(|expression| expression.references().iter().cloned())
             .collect();
-        let node = graph.id(&Node::Resource(config_address));
         let force_replace = if self.options.replace.contains(&subject.address) {
             Some(ActionReason::ReplaceByRequest)
         } else if triggers.iter().any(|t| self.is_triggered(subject.address.module(), t)) {
@@ -138,10 +130,7 @@ impl PlanWalk<'_> {
             config,
             ignore_changes,
             force_replace,
-            replan: Replan {
-                dependencies: node.map(|node| graph.resources_behind(node)).unwrap_or_default(),
-                create_before_destroy: node.is_some_and(|node| self.create_before_destroy[node.index()]),
-            },
+            replan,
         };
         Start::running(subject.address.to_string(), async move {
             let result = Box::new(plan_instance(&subject, input).await);

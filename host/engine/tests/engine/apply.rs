@@ -139,3 +139,21 @@ fn only_as_many_operations_run_as_are_allowed() {
     let expected: Vec<String> = (0..20).map(|i| format!("memory_thing.a[{i}] here")).collect();
     assert_eq!(recorded, expected);
 }
+
+#[test]
+fn an_object_that_is_left_alone_still_learns_what_it_depends_on() {
+    let mut fixture = Fixture::new();
+    let with = |depends_on: &str| {
+        format!(
+            "resource \"memory_thing\" \"a\" {{ name = \"a\" }}\n\
+             resource \"memory_thing\" \"b\" {{\n name = \"b\"\n {depends_on}\n}}\n\
+             resource \"memory_thing\" \"c\" {{ name = \"c\" }}"
+        )
+    };
+    fixture.apply(
+        "resource \"memory_thing\" \"a\" { name = \"a\" }\nresource \"memory_thing\" \"b\" { name = \"b\" }",
+    );
+    fixture.apply(&with("depends_on = [memory_thing.a]"));
+    let dependencies = object(&fixture.state, "memory_thing.b").dependencies.clone();
+    assert_eq!(dependencies.iter().map(ToString::to_string).collect::<Vec<_>>(), ["memory_thing.a"]);
+}
