@@ -34,6 +34,7 @@ pub use decode::{decode_body, references, span_of};
 pub use files::{DiskFiles, Files, MemoryFiles};
 pub use load::{load_root, load_root_from};
 pub use module::{Module, ResourceKey};
+pub use names::resource_mode;
 pub use variables::{
     VariableInputs, VariableSource, VariableText, automatic_files, missing_variables, root_variables,
 };

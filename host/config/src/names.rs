@@ -34,7 +34,7 @@ pub(crate) fn check_identifier(text: &str, span: &Span, what: &str, problems: &m
 }
 
 /// The mode of a reference as addresses have it.
-pub(crate) fn mode(mode: ModeInLanguage) -> ResourceMode {
+pub fn resource_mode(mode: ModeInLanguage) -> ResourceMode {
     match mode {
         ModeInLanguage::Managed => ResourceMode::Managed,
         ModeInLanguage::Data => ResourceMode::Data,

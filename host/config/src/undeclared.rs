@@ -7,7 +7,7 @@ use crate::blocks::{Condition, Lifecycle, Resource};
 use crate::configuration::{Configuration, ModuleNode};
 use crate::content::did_you_mean;
 use crate::decode::references;
-use crate::names::{block_kind, mode};
+use crate::names::{block_kind, resource_mode};
 
 impl Configuration {
     /// Every reference to a variable, a local value, a resource, a module or an
@@ -75,7 +75,7 @@ impl ModuleNode {
                 did_you_mean(name, module.locals.keys().map(|known| &**known)),
             ),
             Subject::Resource { mode: named, kind, name } => {
-                let key = (mode(*named), kind.clone(), name.clone());
+                let key = (resource_mode(*named), kind.clone(), name.clone());
                 if module.resources.contains_key(&key) {
                     return None;
                 }
@@ -130,8 +130,7 @@ impl Gathered {
     }
 
     fn resource(&mut self, resource: &Resource) {
-        let kind = block_kind(resource.mode);
-        self.context = format!("{kind} \"{}\" \"{}\"", resource.type_name, resource.name);
+        self.context = resource.context();
         self.optional(&[&resource.count, &resource.for_each]);
         self.all(references(&resource.body, None));
         self.all(resource.depends_on.iter().cloned());

@@ -17,7 +17,7 @@ use wardian_state::{Instance, Object, ObjectStatus, OutputValue, State};
 use wardian_value::{Str, Value};
 
 use crate::conditions::check_postconditions;
-use crate::evaluator::{Evaluator, Phase, resource_context};
+use crate::evaluator::{Evaluator, Phase};
 use crate::graph::NodeId;
 use crate::located::{in_provider, in_resource, resource_of};
 use crate::nodes::{self, Node, NodeGraph};
@@ -266,7 +266,7 @@ impl ApplyWalk<'_> {
                     values.expand_resource(address.mode, &address.type_name, &address.name, repetition);
                 }
                 Err(found) => {
-                    self.applied.diagnostics.extend(found.in_block(&resource_context(resource)));
+                    self.applied.diagnostics.extend(found.in_block(&resource.context()));
                     return Visit::Failed;
                 }
             }
@@ -365,7 +365,7 @@ impl ApplyWalk<'_> {
         let (config, decoded) = decode_body(&resource.body, &subject.schema.block, &scope);
         found.extend(decoded);
         let failed = found.has_errors();
-        let located = found.in_block(&resource_context(resource)).for_address(&address.to_string());
+        let located = found.in_block(&resource.context()).for_address(&address.to_string());
         self.applied.diagnostics.extend(located);
         (!failed).then_some(config)
     }

@@ -6,7 +6,7 @@ use wardian_lang::{Diagnostic, Diagnostics, Scope};
 use wardian_plugin::ResourceInstanceAddress;
 use wardian_value::{Type, Value, convert::convert};
 
-use crate::evaluator::{Evaluator, resource_context};
+use crate::evaluator::Evaluator;
 
 /// Checks conditions. Those that are not known yet are left for later.
 pub fn check(
@@ -81,6 +81,6 @@ pub fn check_postconditions(
     let scope = evaluator.scope(address.module(), repetition).with_self(value);
     let found = check(&resource.lifecycle.postconditions, &scope, "Resource postcondition failed", None);
     let failed = found.has_errors();
-    diagnostics.extend(found.in_block(&resource_context(resource)).for_address(&address.to_string()));
+    diagnostics.extend(found.in_block(&resource.context()).for_address(&address.to_string()));
     !failed
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wardian_config::{Configuration, ModuleNode, Resource, decode_body};
 use wardian_lang::{Diagnostic, Diagnostics, Expression};
-use wardian_plugin::{ModuleInstance, ModulePath, ProviderConfigAddress, ResourceMode};
+use wardian_plugin::{ModuleInstance, ModulePath, ProviderConfigAddress};
 use wardian_value::{Marks, Number, Str, Type, Value};
 
 use crate::conditions;
@@ -377,14 +377,4 @@ pub fn call_repeats(call: &wardian_config::ModuleCall) -> Repeats {
         (None, Some(_)) => Repeats::ForEach,
         (None, None) => Repeats::No,
     }
-}
-
-/// The block that a place is in, as diagnostics show it.
-pub fn resource_context(resource: &Resource) -> String {
-    let kind = match resource.mode {
-        ResourceMode::Managed => "resource",
-        ResourceMode::Data => "data",
-        ResourceMode::Ephemeral => "ephemeral",
-    };
-    format!("{kind} \"{}\" \"{}\"", resource.type_name, resource.name)
 }

@@ -4,7 +4,6 @@ use wardian_config::{Configuration, Resource, span_of};
 use wardian_lang::{Body, Diagnostics};
 use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
 
-use crate::evaluator::resource_context;
 use crate::nodes::provider_block;
 
 /// The resource block of an instance.
@@ -24,9 +23,7 @@ pub fn in_resource(
     diagnostics: Diagnostics,
 ) -> Diagnostics {
     match resource_of(configuration, address) {
-        Some(resource) => {
-            in_body(&resource.body, &resource.span, diagnostics).in_block(&resource_context(resource))
-        }
+        Some(resource) => in_body(&resource.body, &resource.span, diagnostics).in_block(&resource.context()),
         None => diagnostics,
     }
 }

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wardian_config::{Configuration, Module, ProviderConfig, Resource, references};
+use wardian_config::{Configuration, Module, ProviderConfig, Resource, references, resource_mode};
 use wardian_lang::{Diagnostic, Diagnostics, Expression, Reference, Subject};
-use wardian_plugin::{ModulePath, ProviderConfigAddress, ResourceAddress, ResourceMode};
+use wardian_plugin::{ModulePath, ProviderConfigAddress, ResourceAddress};
 use wardian_value::{PathStep, Str};
 
 use crate::graph::{Graph, NodeId};
@@ -234,7 +234,7 @@ impl Builder<'_> {
             self.depend(done, node);
             for reference in resource_references(resource) {
                 let is_self = matches!(&reference.subject, Subject::Resource { mode, kind, name }
-                    if mode_of(*mode) == address.mode && *kind == address.type_name && *name == address.name);
+                    if resource_mode(*mode) == address.mode && *kind == address.type_name && *name == address.name);
                 if !is_self {
                     self.reference(node, path, &reference);
                 }
@@ -287,7 +287,7 @@ impl Builder<'_> {
             Subject::Local(name) => Node::Local(module.clone(), name.clone()),
             Subject::Resource { mode, kind, name } => Node::Resource(ResourceAddress::new(
                 module.clone(),
-                mode_of(*mode),
+                resource_mode(*mode),
                 kind.clone(),
                 name.clone(),
             )),
@@ -355,15 +355,6 @@ pub fn provider_block<'a>(
             *alias == address.alias && module.provider_address(local_name) == address.provider
         })
         .map(|(_, config)| config)
-}
-
-/// The address's word for the language's.
-pub fn mode_of(mode: wardian_lang::ResourceMode) -> ResourceMode {
-    match mode {
-        wardian_lang::ResourceMode::Managed => ResourceMode::Managed,
-        wardian_lang::ResourceMode::Data => ResourceMode::Data,
-        wardian_lang::ResourceMode::Ephemeral => ResourceMode::Ephemeral,
-    }
 }
 
 /// Resources whose replacements are created first: those that say so, and all that

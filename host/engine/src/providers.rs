@@ -16,7 +16,7 @@ use wardian_plugin::{
 };
 use wardian_value::{Str, Value};
 
-use crate::evaluator::{Evaluator, resource_context};
+use crate::evaluator::Evaluator;
 
 /// The version of Terraform whose behaviour the engine has.
 pub const TERRAFORM_VERSION: &str = "1.11.4";
@@ -171,7 +171,7 @@ pub fn unknown_type(
         ),
     )
     .at(resource.span.clone())
-    .in_block(resource_context(resource))
+    .in_block(resource.context())
 }
 
 /// Makes a provider and configures it.

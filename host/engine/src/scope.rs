@@ -8,8 +8,8 @@ use wardian_plugin::{ModuleInstance, ModulePath, ResourceMode};
 use wardian_value::{Marks, Str, Type, Value};
 
 use crate::evaluator::{Evaluator, Phase, Repeats, call_repeats, resource_repeats};
-use crate::nodes::mode_of;
 use crate::values::{CallValue, RepetitionData, instance_key};
+use wardian_config::resource_mode;
 
 /// What expressions of one module instance see.
 pub struct ModuleScope<'a> {
@@ -156,7 +156,7 @@ impl Scope for ModuleScope<'_> {
             Subject::Variable(name) => self.variable(name, span)?,
             Subject::Local(name) => self.local(name, span)?,
             Subject::Resource { mode, kind, name } => {
-                return self.resource(subject, mode_of(*mode), kind, name, index, span);
+                return self.resource(subject, resource_mode(*mode), kind, name, index, span);
             }
             Subject::Module(name) => return self.call(name, index, span),
             Subject::CountIndex => match &self.repetition {

@@ -9,7 +9,7 @@ use wardian_plugin::{ClientCapabilities, ConfigKind, ModuleInstance, ResourceMod
 use wardian_value::Value;
 
 use crate::clock;
-use crate::evaluator::{Evaluator, Phase, resource_context, resource_repeats};
+use crate::evaluator::{Evaluator, Phase, resource_repeats};
 use crate::located::{in_provider, in_resource};
 use crate::nodes::{self, Node};
 use crate::providers::unknown_type;
@@ -87,7 +87,7 @@ async fn validate_resource(
     let config: Value = {
         let scope = evaluator.scope(module, repetition);
         let (config, found) = decode_body(&resource.body, &schema.block, &scope);
-        diagnostics.extend(found.in_block(&resource_context(resource)));
+        diagnostics.extend(found.in_block(&resource.context()));
         config
     };
     if diagnostics.has_errors() {

@@ -8,7 +8,7 @@ use super::references::{depends_on, provider_reference};
 use super::{Lifecycle, ProviderReference};
 use crate::content::{Content, Shape, labels};
 use crate::module::ResourceKey;
-use crate::names::check_name;
+use crate::names::{block_kind, check_name};
 use crate::walk::check_body;
 
 /// A `resource`, `data` or `ephemeral` block.
@@ -41,6 +41,11 @@ pub struct Resource {
 }
 
 impl Resource {
+    /// Its header as diagnostics name a block: `resource "aws_instance" "web"`.
+    pub fn context(&self) -> String {
+        format!("{} \"{}\" \"{}\"", block_kind(self.mode), self.type_name, self.name)
+    }
+
     /// What names it in its module.
     pub fn key(&self) -> ResourceKey {
         (self.mode, self.type_name.clone(), self.name.clone())

@@ -10,7 +10,6 @@ use wardian_plugin::{
 use wardian_state::Object;
 
 use super::{Pending, PlanWalk};
-use crate::evaluator::resource_context;
 use crate::plan::{ActionReason, Mode};
 use crate::providers::unknown_type;
 use crate::scheduler::Visit;
@@ -41,7 +40,7 @@ impl PlanWalk<'_> {
             let repetition = match self.evaluator.repetition(module, count, resource.for_each.as_ref()) {
                 Ok(repetition) => repetition,
                 Err(found) => {
-                    let context = resource_context(resource);
+                    let context = resource.context();
                     self.diagnostics.extend(found.in_block(&context));
                     return Visit::Failed;
                 }

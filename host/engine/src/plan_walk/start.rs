@@ -12,9 +12,7 @@ use wardian_value::{PathStep, Str, Value};
 
 use super::{Outcome, PlanWalk};
 use crate::conditions;
-use crate::evaluator::resource_context;
 use crate::located::resource_of;
-use crate::nodes::mode_of;
 use crate::operation::Subject;
 use crate::operation::data;
 use crate::operation::plan::{IgnoreChanges, PlanInput, plan as plan_instance, plan_destroy};
@@ -22,6 +20,7 @@ use crate::plan::{Action, ActionReason};
 use crate::providers::configure;
 use crate::scheduler::Start;
 use crate::values::RepetitionData;
+use wardian_config::resource_mode;
 
 impl PlanWalk<'_> {
     pub(super) fn start_configure(&mut self, address: ProviderConfigAddress) -> Start<Outcome> {
@@ -97,7 +96,7 @@ impl PlanWalk<'_> {
         }
         let failed = found.has_errors();
         self.diagnostics
-            .extend(found.in_block(&resource_context(resource)).for_address(&subject.address.to_string()));
+            .extend(found.in_block(&resource.context()).for_address(&subject.address.to_string()));
         if failed { None } else { config.map(|config| (resource, subject, config)) }
     }
 
@@ -141,7 +140,7 @@ impl PlanWalk<'_> {
     /// Whether what `replace_triggered_by` names is changed or replaced.
     fn is_triggered(&self, module: &ModuleInstance, reference: &Reference) -> bool {
         let Named::Resource { mode, kind, name } = &reference.subject else { return false };
-        let target = ResourceAddress::new(module.path(), mode_of(*mode), kind.clone(), name.clone());
+        let target = ResourceAddress::new(module.path(), resource_mode(*mode), kind.clone(), name.clone());
         let (key, rest) = match reference.remaining.split_first() {
             Some((PathStep::Index(index), rest)) => (Some(InstanceKey::Int(*index)), rest),
             Some((PathStep::Key(key), rest)) => (Some(InstanceKey::String(key.clone())), rest),
@@ -210,9 +209,12 @@ impl PlanWalk<'_> {
             self.changes_of.get(address).into_iter().flatten().any(|i| self.changes[*i].is_effective())
         };
         match &reference.subject {
-            Named::Resource { mode, kind, name } => {
-                changes(&ResourceAddress::new(module.clone(), mode_of(*mode), kind.clone(), name.clone()))
-            }
+            Named::Resource { mode, kind, name } => changes(&ResourceAddress::new(
+                module.clone(),
+                resource_mode(*mode),
+                kind.clone(),
+                name.clone(),
+            )),
             Named::Module(name) => {
                 let called = module.child(name.clone());
                 self.changes_of
