@@ -6,15 +6,23 @@
 //!
 //! | plugin | has | because |
 //! |---|---|---|
-//! | `hashicorp/local` | the root module's directory, to read and write | it reads and writes files of the configuration; relative paths start there |
+//! | `hashicorp/local`, embedded or a development override | the root module's directory, to read and write | it reads and writes files of the configuration; relative paths start there |
+//!
+//! A grant is for code, not for a name: whoever can put a file into a mirror, or a
+//! repository under test, can call it `hashicorp/local`. A component from there has
+//! nothing. A development override has, since the person named the file themselves.
 
 use std::path::Path;
 
+use wardian_install::package::Origin;
 use wardian_plugin::address::ProviderAddress;
 use wardian_sandbox::{Access, Grants};
 
 /// What a provider may touch in a run in `working_directory`, which is absolute.
-pub(crate) fn of(address: &ProviderAddress, working_directory: &Path) -> Grants {
+pub(crate) fn of(address: &ProviderAddress, origin: &Origin, working_directory: &Path) -> Grants {
+    if !matches!(origin, Origin::Embedded | Origin::DevelopmentOverride(_)) {
+        return Grants::nothing();
+    }
     match (address.is_on_default_host(), address.namespace(), address.type_name()) {
         (true, "hashicorp", "local") => {
             Grants::nothing().with_working_directory(working_directory, Access::ReadWrite)
@@ -28,7 +36,14 @@ mod tests {
     use super::*;
 
     fn grants(address: &str) -> Grants {
-        of(&ProviderAddress::parse(address).unwrap(), Path::new("/work"))
+        of(&ProviderAddress::parse(address).unwrap(), &Origin::Embedded, Path::new("/work"))
+    }
+
+    #[test]
+    fn a_name_alone_is_granted_nothing() {
+        let address = ProviderAddress::parse("hashicorp/local").unwrap();
+        let installed = Origin::Installed("terraform-provider-local.wasm".into());
+        assert_eq!(of(&address, &installed, Path::new("/work")), Grants::nothing());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! asks for them, each once.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -20,6 +20,8 @@ use crate::shell::Shell;
 /// Where plugins come from in a run, once they are installed.
 pub(crate) struct Plugins {
     sandbox: Arc<Sandbox>,
+    /// Why the cache is not used, where plugins could reach it.
+    exposed_cache: Option<String>,
     by_address: BTreeMap<ProviderAddress, Plugin>,
     /// What grants of directories are about; absolute.
     working_directory: PathBuf,
@@ -47,8 +49,14 @@ impl Plugins {
             .into_iter()
             .map(|(address, artifact)| (address, Plugin { artifact, loaded: OnceCell::new() }))
             .collect();
-        let sandbox = sandbox(environment, parallelism)?;
-        Ok(Self { sandbox: Arc::new(sandbox), by_address, working_directory, shell: Arc::clone(shell) })
+        let (sandbox, exposed_cache) = sandbox(environment, parallelism, &working_directory)?;
+        Ok(Self {
+            sandbox: Arc::new(sandbox),
+            exposed_cache,
+            by_address,
+            working_directory,
+            shell: Arc::clone(shell),
+        })
     }
 
     /// Loads every plugin now, so that its code is compiled and kept for later
@@ -73,7 +81,7 @@ impl Plugins {
 
     /// Why compiled code is not kept between runs, if it is not.
     pub(crate) fn cache_problem(&self) -> Option<String> {
-        self.sandbox.cache_refusal().map(ToString::to_string)
+        self.exposed_cache.clone().or_else(|| self.sandbox.cache_refusal().map(ToString::to_string))
     }
 
     async fn loaded(
@@ -113,17 +121,45 @@ impl ProviderSource for Plugins {
             }
         };
         let plugin = self.loaded(address, tell).await?;
+        let origin = self.by_address.get(address).map(|plugin| plugin.artifact.origin());
+        let granted = origin.map(|origin| grants::of(address, origin, &self.working_directory));
         plugin
-            .provider(grants::of(address, &self.working_directory))
+            .provider(granted.unwrap_or_default())
             .map_err(|error| vec![PluginDiagnostic::error("Plugin cannot be started", error.to_string())])
     }
 }
 
-fn sandbox(environment: &Environment, parallelism: usize) -> Result<Sandbox, Failure> {
+/// The sandbox, and why it keeps no compiled code, where that is so. Whoever can
+/// write both the cache and its key decides what code is run, so neither may lie in
+/// a directory that a plugin may be granted.
+fn sandbox(
+    environment: &Environment,
+    parallelism: usize,
+    working_directory: &Path,
+) -> Result<(Sandbox, Option<String>), Failure> {
     let cache = environment.cache_directory().zip(environment.private_directory());
     let cache = cache.map(|(cache, private)| CacheDirectories { code: cache.join("code"), key: private });
+    let exposed = cache.as_ref().and_then(|cache| {
+        let inside =
+            [&cache.code, &cache.key].into_iter().find(|path| lies_within(path, working_directory))?;
+        Some(format!(
+            "{} lies within the directory of the configuration, where plugins may be allowed to write; set \
+             WARDIAN_CACHE_DIR and XDG_DATA_HOME to directories elsewhere to keep compiled plugins",
+            inside.display()
+        ))
+    });
+    let cache = cache.filter(|_| exposed.is_none());
     let options = SandboxOptions { cache, parallelism, ..SandboxOptions::default() };
-    Sandbox::new(options).map_err(|error| Failure::error("Plugins cannot be run", format!("{error}.")))
+    let sandbox = Sandbox::new(options)
+        .map_err(|error| Failure::error("Plugins cannot be run", format!("{error}.")))?;
+    Ok((sandbox, exposed))
+}
+
+/// Whether a path, of which the end may not be there yet, is `directory` or below.
+fn lies_within(path: &Path, directory: &Path) -> bool {
+    let Ok(directory) = directory.canonicalize() else { return false };
+    let existing = path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
+    existing.is_some_and(|existing| existing.starts_with(&directory))
 }
 
 /// `hashicorp/random v3.7.2`
@@ -155,4 +191,24 @@ fn unavailable(address: &ProviderAddress) -> PluginDiagnostics {
         format!("The provider {} is not installed. Run `wardian init`.", address.for_display())
     };
     vec![PluginDiagnostic::error("Provider not available", detail)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_below_the_configuration_is_found_out_through_links_too() {
+        let root = tempfile::tempdir().unwrap();
+        let (inside, outside) = (root.path().join("project"), root.path().join("home"));
+        std::fs::create_dir_all(&inside).unwrap();
+        std::fs::create_dir_all(&outside).unwrap();
+        assert!(lies_within(&inside.join(".cache/not/there/yet"), &inside));
+        assert!(!lies_within(&outside.join("cache"), &inside));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&inside, outside.join("link")).unwrap();
+            assert!(lies_within(&outside.join("link/cache"), &inside));
+        }
+    }
 }

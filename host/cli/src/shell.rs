@@ -7,6 +7,7 @@
 
 mod style;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
@@ -203,12 +204,15 @@ impl Stream {
 /// Warnings of one kind are shown once: a provider may have the same to say about
 /// a hundred objects. Errors are all shown.
 fn consolidated(diagnostics: &Diagnostics) -> Vec<Diagnostic> {
-    let alike = |one: &Diagnostic, other: &Diagnostic| {
-        !one.is_error() && !other.is_error() && one.summary == other.summary
-    };
     let mut shown: Vec<(Diagnostic, usize)> = Vec::new();
+    let mut warned: HashMap<&str, usize> = HashMap::new();
     for diagnostic in diagnostics {
-        match shown.iter_mut().find(|(first, _)| alike(diagnostic, first)) {
+        let next = shown.len();
+        let first = match diagnostic.is_error() {
+            true => next,
+            false => *warned.entry(&diagnostic.summary).or_insert(next),
+        };
+        match shown.get_mut(first) {
             Some((_, more)) => *more += 1,
             None => shown.push((diagnostic.clone(), 0)),
         }

@@ -9,7 +9,7 @@ use super::style::{Page, Style};
 
 mod text;
 
-pub(super) use text::quoted;
+pub(super) use text::{harmless, quoted};
 
 /// What the parts around a part say about how it is shown.
 #[derive(Clone, Copy, Debug, Default)]

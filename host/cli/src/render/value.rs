@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use wardian_state::OutputValue;
 use wardian_value::{Str, Type, Value, View};
 
-use super::layout::quoted;
+use super::layout::{harmless, quoted};
 use super::style::Page;
 
 /// A value as text, without a line break at its end. Continued lines are
@@ -130,7 +130,7 @@ fn string(page: &mut Page, text: &str, indent: usize) {
     writeln!(page, "<<{dash}{delimiter}");
     for line in text.split('\n') {
         page.blanks(indent);
-        page.push(line);
+        page.push(&harmless(line));
         page.push("\n");
     }
     page.blanks(indent);

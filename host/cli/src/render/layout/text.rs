@@ -1,5 +1,6 @@
 //! Scalars as text; strings that hold lines or JSON show what changes inside.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use wardian_value::{Value, View, json};
@@ -176,8 +177,22 @@ fn heredoc(
 
 fn heredoc_line(page: &mut Page, effect: Effect, line: &str, indent: usize, context: Context) {
     line_start(page, effect, indent + 1, context);
-    page.push(line);
+    page.push(&harmless(line));
     page.push("\n");
+}
+
+/// A line with what cannot be seen escaped, but for tabs: what a provider answers
+/// must not move a terminal's cursor over the plan that is being read.
+pub(in crate::render) fn harmless(line: &str) -> Cow<'_, str> {
+    if line.chars().all(|character| character == '\t' || is_visible(character)) {
+        return Cow::Borrowed(line);
+    }
+    let escaped = line.chars().map(|character| match character {
+        '\t' => character.to_string(),
+        _ if is_visible(character) => character.to_string(),
+        _ => character.escape_debug().to_string(),
+    });
+    Cow::Owned(escaped.collect())
 }
 
 fn json_string(
@@ -274,6 +289,12 @@ fn is_visible(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_of_many_moves_no_cursor() {
+        assert_eq!(harmless("a\tb\u{e9}"), "a\tb\u{e9}");
+        assert_eq!(harmless("\u{1b}[2Jgone\r\u{202e}"), "\\u{1b}[2Jgone\\r\\u{202e}");
+    }
 
     #[test]
     fn what_cannot_be_seen_is_escaped() {
