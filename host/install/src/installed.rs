@@ -14,12 +14,14 @@
 //! for a native package: what the last `init` chose wins, and a native package
 //! that Terraform left behind does not shadow an embedded plugin.
 //!
-//! Writes below the data directory only. What always holds: files that come
-//! out of here, overrides apart, have a hash that the lock file records for
-//! their version. They are hashed at each use, so that a change after `init` is
-//! noticed. An embedded plugin is accepted at its locked version even when the
-//! lock file lacks its hash, and reported as such; see
-//! [`Trust`](crate::package::Trust).
+//! Writes below the data directory only. In it, only `PLATFORM` may be a symbolic
+//! link, and that is replaced, never followed.
+//!
+//! What always holds: files that come out of here, overrides apart, have a hash
+//! that the lock file records for their version. They are hashed at each use, so
+//! that a change after `init` is noticed. An embedded plugin is accepted at its
+//! locked version even when the lock file lacks its hash, and reported as such;
+//! see [`Trust`](crate::package::Trust).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -39,6 +41,7 @@ use crate::package::{
 };
 use crate::selection::{Chosen, PackageMismatch, Requirements};
 use crate::sources::Sources;
+use crate::temporary::temporary_beside;
 
 /// Puts a chosen package where later commands find it. The platform is that of
 /// native packages.
@@ -59,13 +62,16 @@ pub fn install(chosen: &Chosen, data_directory: &Path, platform: &Platform) -> R
         move |source| InstallError { path, source }
     };
     let location = match chosen.artifact.origin() {
-        Origin::Embedded => return remove(&target).map_err(failed(&target)),
+        Origin::Embedded => None,
         Origin::Installed(_) | Origin::DevelopmentOverride(_) => return Ok(()),
-        Origin::Mirror(location) => location,
+        Origin::Mirror(location) => Some(location),
+    };
+    refuse_links(data_directory, &version_directory)?;
+    let Some(location) = location else {
+        return remove(&target).map_err(failed(&target));
     };
     fs::create_dir_all(&version_directory).map_err(failed(&version_directory))?;
-    let staged = version_directory.join(format!("{platform}.{}.tmp", std::process::id()));
-    remove(&staged).map_err(failed(&staged))?;
+    let staged = temporary_beside(&target);
     let placed = match (location, &chosen.artifact) {
         (PackageLocation::Directory(path), _) => link_or_copy(path, &staged),
         (PackageLocation::Archive(path), _) => unpack(path, &staged),
@@ -291,6 +297,19 @@ fn open_installed(
 
 fn version_directory(data_directory: &Path, address: &ProviderAddress, version: &Version) -> PathBuf {
     provider_directory(&data_directory.join("providers"), address).join(version.to_string())
+}
+
+/// A repository may come with a data directory, and links in that could lead what
+/// is removed and written to anywhere. The data directory itself may be a link.
+fn refuse_links(data_directory: &Path, version_directory: &Path) -> Result<(), InstallError> {
+    let below = version_directory.ancestors().take_while(|path| *path != data_directory);
+    match below.filter(|path| path.is_symlink()).last() {
+        None => Ok(()),
+        Some(link) => Err(InstallError {
+            path: link.to_owned(),
+            source: io::Error::other("it is a symbolic link, which is not followed; remove it"),
+        }),
+    }
 }
 
 fn remove(path: &Path) -> io::Result<()> {

@@ -37,6 +37,7 @@ pub mod package;
 pub mod place;
 pub mod selection;
 pub mod sources;
+mod temporary;
 
 pub use wardian_plugin::address::ProviderAddress;
 pub use wardian_plugin::version::{Constraints, Dialect, Version};

@@ -38,6 +38,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use crate::beside::beside;
 use crate::error::{StateError, StateProblem};
 use crate::format::{decode_state, encode_compact, encode_state};
 use crate::journal::{self, Journal, Leftover};
@@ -242,7 +243,7 @@ impl StateFile {
     }
 
     /// Writes a state that could not be stored where it belongs to
-    /// `errored.tfstate` in a directory.
+    /// `errored.tfstate` in a directory, in the place of what has that name.
     ///
     /// # Errors
     ///
@@ -456,11 +457,4 @@ fn read_file(path: &Path) -> Result<Vec<u8>, StateError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(StateError::new(path, StateProblem::io("read the state")(error))),
     }
-}
-
-/// `.NAME` and a suffix, in the directory of `path`; a leading dot is not doubled.
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let dot = if name.starts_with('.') { "" } else { "." };
-    path.with_file_name(format!("{dot}{name}{suffix}"))
 }

@@ -33,6 +33,7 @@ use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
 
 pub(crate) use leftover::{Header, Leftover, read};
 
+use crate::beside::open_itself;
 use crate::error::{StateError, StateProblem};
 use crate::format::{Parts, encode_instance};
 use crate::model::Instance;
@@ -80,7 +81,7 @@ impl Journal {
             return Err(failed(io::Error::other("it is gone")));
         };
         let open = || {
-            let mut file = OpenOptions::new().write(true).open(&path)?;
+            let mut file = open_itself(&path, OpenOptions::new().write(true))?;
             file.set_len(length)?;
             file.seek(io::SeekFrom::End(0))?;
             let syncing = Syncing::start(&file)?;
@@ -151,7 +152,8 @@ impl Journal {
         let open = match &mut self.open {
             Some(open) => open,
             None => {
-                let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&self.path)?;
+                let mut file =
+                    open_itself(&self.path, OpenOptions::new().write(true).create(true).truncate(true))?;
                 let checksum = write_line(&mut file, "", &self.header)?;
                 sync_directory(&self.path)?;
                 let syncing = Syncing::start(&file)?;

@@ -9,6 +9,7 @@
 //! a state that cannot be read is an error and left untouched; whatever bytes a
 //! file holds, reading it never panics.
 
+mod beside;
 mod checks;
 mod error;
 mod file;

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::beside;
+use crate::beside::{beside, open_itself, read_itself};
 
 /// Why a lock is wanted and by whom.
 #[derive(Clone, Debug)]
@@ -173,7 +173,7 @@ impl Lock {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let text = serde_json::to_string(&self.info)?;
-        options.open(&self.info_path)?.write_all(text.as_bytes())
+        open_itself(&self.info_path, &options)?.write_all(text.as_bytes())
     }
 
     pub(crate) fn info(&self) -> &LockInfo {
@@ -202,7 +202,7 @@ impl Drop for Lock {
 }
 
 fn read_info(path: &Path) -> Option<LockInfo> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    serde_json::from_slice(&read_itself(path).ok()?).ok()
 }
 
 #[cfg(unix)]

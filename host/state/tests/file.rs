@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -254,6 +255,69 @@ fn a_state_that_cannot_be_stored_goes_to_an_emergency_file() {
     let path = StateFile::write_errored(directory.path(), &state).unwrap();
     assert_eq!(path, directory.path().join("errored.tfstate"));
     assert_eq!(decode_state(&fs::read(path).unwrap()).unwrap().unwrap(), state);
+}
+
+/// A directory with a symbolic link of this name, to a file of somebody's.
+fn with_link(name: &str) -> (TempDir, PathBuf) {
+    let directory = TempDir::new().unwrap();
+    let target = directory.path().join("precious");
+    fs::write(&target, "precious").unwrap();
+    symlink(&target, directory.path().join(name)).unwrap();
+    (directory, target)
+}
+
+#[test]
+fn emergency_file_and_backup_replace_a_link_and_leave_its_target() {
+    let (directory, target) = with_link("errored.tfstate");
+    let state = with(&State::with_new_lineage(), "random_id.a", "1");
+    let path = StateFile::write_errored(directory.path(), &state).unwrap();
+    assert!(!fs::symlink_metadata(&path).unwrap().is_symlink());
+    assert_eq!(decode_state(&fs::read(path).unwrap()).unwrap().unwrap(), state);
+    assert_eq!(fs::read_to_string(target).unwrap(), "precious");
+
+    // Links at what a temporary file might be called are of no use either.
+    let (directory, target) = with_link("terraform.tfstate.backup");
+    symlink(&target, directory.path().join(".terraform.tfstate.backup.new")).unwrap();
+    let first = open(&directory).write(&with(&State::default(), "random_id.a", "1")).unwrap();
+    open(&directory).write(&with(&first, "random_id.a", "2")).unwrap();
+    let backup = directory.path().join("terraform.tfstate.backup");
+    assert!(!fs::symlink_metadata(&backup).unwrap().is_symlink());
+    assert_eq!(decode_state(&fs::read(backup).unwrap()).unwrap().unwrap(), *first);
+    assert_eq!(fs::read_to_string(target).unwrap(), "precious");
+}
+
+#[test]
+fn a_journal_that_is_a_link_is_refused() {
+    let (directory, target) = with_link(".terraform.tfstate.journal");
+    let error = open(&directory).write(&State::default()).unwrap_err().to_string();
+    assert!(error.contains(".terraform.tfstate.journal: ") && error.contains("symbolic link"), "{error}");
+    assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
+
+    // One that appears after the state was read, and one that leads nowhere yet.
+    for exists in [true, false] {
+        let directory = TempDir::new().unwrap();
+        let target = directory.path().join("precious");
+        let mut file = open(&directory);
+        let state = file.read().unwrap();
+        if exists {
+            fs::write(&target, "precious").unwrap();
+        }
+        symlink(&target, journal(&directory)).unwrap();
+        let error = file.write(&with(&state, "random_id.a", "1")).unwrap_err().to_string();
+        assert!(error.contains(".terraform.tfstate.journal: ") && error.contains("symbolic link"), "{error}");
+        assert_eq!(fs::read_to_string(&target).ok(), exists.then(|| "precious".to_owned()));
+    }
+}
+
+#[test]
+fn the_state_itself_may_be_a_link() {
+    let directory = TempDir::new().unwrap();
+    let target = directory.path().join("elsewhere");
+    let link = directory.path().join("terraform.tfstate");
+    symlink(&target, &link).unwrap();
+    let state = open(&directory).write(&with(&State::default(), "random_id.a", "1")).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(decode_state(&fs::read(target).unwrap()).unwrap().unwrap(), *state);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -62,6 +62,18 @@ fn a_second_holder_is_told_who_has_it() {
     assert!(!note(directory.path()).exists());
     assert!(!directory.path().join("terraform.tfstate").exists(), "nothing was written");
     open(directory.path()).lock(&once()).unwrap();
+}
+
+#[test]
+fn a_note_that_is_a_link_is_refused() {
+    let directory = TempDir::new().unwrap();
+    let target = directory.path().join("precious");
+    fs::write(&target, "precious").unwrap();
+    symlink(&target, note(directory.path())).unwrap();
+    let error = open(directory.path()).lock(&once()).unwrap_err().to_string();
+    assert!(error.contains(".terraform.tfstate.lock.info: it is a symbolic link"), "{error}");
+    assert_eq!(fs::read_to_string(target).unwrap(), "precious");
+    assert!(!directory.path().join("terraform.tfstate").exists());
 }
 
 #[test]

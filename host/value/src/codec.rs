@@ -10,6 +10,27 @@ use crate::{NumberError, Path, PathStep, Str, Type};
 /// exhaust the stack here or where the value is walked later.
 pub const MAX_DEPTH: usize = 256;
 
+/// More values than this in one input are refused by every decoder. A value of
+/// one byte takes many times that in memory, so that a bound on the size of the
+/// input alone would still let hostile input take gigabytes. Counted are all
+/// values at any level: the outermost, each element and attribute, and those
+/// that are made without being written out.
+pub const MAX_VALUES: usize = 2_000_000;
+
+/// How many values may still be made while one input is decoded.
+pub(crate) struct Budget(usize);
+
+impl Budget {
+    pub(crate) fn new() -> Self {
+        Self(MAX_VALUES)
+    }
+
+    pub(crate) fn spend(&mut self, values: usize) -> Result<(), Failure<DecodeProblem>> {
+        self.0 = self.0.checked_sub(values).ok_or(DecodeProblem::TooMany)?;
+        Ok(())
+    }
+}
+
 /// Why a value could not be encoded, and which part of it was in the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodeError {
@@ -108,6 +129,9 @@ pub enum DecodeProblem {
     /// Nesting is beyond [`MAX_DEPTH`].
     #[error("the value is nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
+    /// There are more than [`MAX_VALUES`] values.
+    #[error("the value consists of more than {MAX_VALUES} values")]
+    TooMany,
 }
 
 fn write_at(path: &Path, problem: &dyn fmt::Display, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -27,7 +27,7 @@ mod type_json;
 mod types;
 mod value;
 
-pub use codec::{DecodeError, DecodeProblem, EncodeError, EncodeProblem, MAX_DEPTH};
+pub use codec::{DecodeError, DecodeProblem, EncodeError, EncodeProblem, MAX_DEPTH, MAX_VALUES};
 pub use marks::Marks;
 pub use number::{Number, NumberError};
 pub use path::{Path, PathMarks, PathStep};

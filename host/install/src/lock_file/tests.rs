@@ -129,6 +129,20 @@ fn saving_replaces_and_leaves_nothing_else() {
     assert_eq!(LockFile::load(&path).unwrap().lock, lock);
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     assert!(matches!(lock.save(&directory.path().join("no/such")), Err(LockFileError::Write { .. })));
+    #[cfg(unix)]
+    {
+        // Links are replaced, and none at a name that can be foreseen is met.
+        let target = directory.path().join("precious");
+        fs::write(&target, "precious").unwrap();
+        fs::remove_file(&path).unwrap();
+        let foreseen = directory.path().join(format!("{LOCK_FILE_NAME}.{}.tmp", std::process::id()));
+        for link in [&path, &foreseen] {
+            std::os::unix::fs::symlink(&target, link).unwrap();
+        }
+        lock.save(&path).unwrap();
+        assert!(!path.is_symlink() && foreseen.is_symlink());
+        assert_eq!(fs::read_to_string(target).unwrap(), "precious");
+    }
     fs::write(&path, [0xff, 0xfe]).unwrap();
     assert!(matches!(LockFile::load(&path), Err(LockFileError::NotText { .. })));
 }

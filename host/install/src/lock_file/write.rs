@@ -7,6 +7,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::LockFile;
+use crate::temporary::temporary_beside;
 
 const HEADER: &str = "# This file is maintained automatically by \"terraform init\".\n\
                       # Manual edits may be lost in future updates.\n";
@@ -34,19 +35,17 @@ pub(super) fn render(lock: &LockFile) -> String {
 }
 
 pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let written = write_new(&temporary, path, content).and_then(|()| fs::rename(&temporary, path));
+    let temporary = temporary_beside(path);
+    let file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+    let written = fill(file, path, content).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
-        // The temporary file may never have come to be; the first error counts.
+        // The first error counts.
         let _ = fs::remove_file(&temporary);
     }
     written
 }
 
-fn write_new(temporary: &Path, replaced: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file: File = OpenOptions::new().write(true).create(true).truncate(true).open(temporary)?;
+fn fill(mut file: File, replaced: &Path, content: &[u8]) -> io::Result<()> {
     if let Ok(old) = fs::metadata(replaced) {
         file.set_permissions(old.permissions())?;
     }

@@ -178,6 +178,47 @@ fn every_packaging_installs_and_resolves() {
     assert_eq!(leftovers.count(), 1);
 }
 
+#[cfg(unix)]
+#[test]
+fn links_in_the_data_directory_are_not_followed() {
+    use std::os::unix::fs::symlink;
+
+    let mut world = World::new(&[("acme/dns", "1.0.0"), ("random", "3.7.2")]);
+    world.write("acme/dns/1.0.0/x.wasm", &component("dns"));
+    let selection = world.init();
+    let platform = world.sources().platform;
+    let precious = world.root.path().join("precious");
+    for (source, base, rest) in [
+        ("acme/dns", "providers/registry.terraform.io/acme/dns", "1.0.0/wasm32_wasip2"),
+        ("random", "providers/registry.terraform.io/hashicorp/random", "3.7.2/wasm32_wasip2"),
+    ] {
+        let path = format!("{base}/{rest}");
+        let parts: Vec<&str> = path.split('/').collect();
+        for at in 0..parts.len() - 1 {
+            fs::remove_dir_all(world.data()).unwrap();
+            let link = world.data().join(parts[..=at].join("/"));
+            fs::create_dir_all(link.parent().unwrap()).unwrap();
+            let file = precious.join(parts[at + 1..].join("/")).join("file");
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, "precious").unwrap();
+            symlink(&precious, &link).unwrap();
+            let error = install(&selection.chosen[&address(source)], &world.data(), &platform).unwrap_err();
+            assert_eq!(error.path, link);
+            assert!(error.to_string().contains("symbolic link"), "{error}");
+            assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
+        }
+        // The last one is replaced; what it led to stays.
+        fs::remove_dir_all(world.data()).unwrap();
+        let link = world.data().join(&path);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        fs::write(precious.join("file"), "precious").unwrap();
+        symlink(&precious, &link).unwrap();
+        install(&selection.chosen[&address(source)], &world.data(), &platform).unwrap();
+        assert!(!link.is_symlink());
+        assert_eq!(fs::read_to_string(precious.join("file")).unwrap(), "precious");
+    }
+}
+
 #[test]
 fn a_changed_component_is_not_used() {
     let mut world = World::new(&[("acme/a", "")]);

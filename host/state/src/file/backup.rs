@@ -1,10 +1,11 @@
 //! The state as it was before the first change.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::{BackupRule, StateFile, beside};
+use super::{BackupRule, StateFile};
+use crate::beside::create_temporary;
 use crate::error::{StateError, StateProblem};
 
 impl StateFile {
@@ -31,17 +32,18 @@ impl StateFile {
     }
 }
 
-/// Writes a file that nobody has open: all of it or nothing, and on disk.
+/// Writes a file that nobody has open: all of it or nothing, and on disk. Where
+/// its name is that of a symbolic link, the link is replaced, not followed.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StateError> {
-    let new = beside(path, ".new");
-    let write = || {
-        let mut file = File::create(&new)?;
+    let failed = |error| StateError::new(path, StateProblem::io("write the file")(error));
+    let (new, mut file) = create_temporary(path).map_err(failed)?;
+    let mut write = || {
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&new, path)
     };
     write().map_err(|error| {
         let _ = fs::remove_file(&new);
-        StateError::new(path, StateProblem::io("write the file")(error))
+        failed(error)
     })
 }

@@ -1,6 +1,5 @@
 //! Reading the journal that an interrupted run left.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -9,6 +8,7 @@ use serde_json::value::RawValue;
 use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
 
 use super::{CHECKSUM_LENGTH, FORMAT, line_checksum};
+use crate::beside::read_itself;
 use crate::error::{StateError, StateProblem};
 use crate::format::{decode_instance, decode_state};
 use crate::model::{Instance, State};
@@ -58,7 +58,7 @@ struct Line<'a> {
 
 /// Reads a journal; `None` where there is none.
 pub(crate) fn read(path: &Path) -> Result<Option<Leftover>, StateError> {
-    let bytes = match fs::read(path) {
+    let bytes = match read_itself(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(StateError::new(path, StateProblem::io("read the journal")(error))),

@@ -14,8 +14,9 @@ type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 /// absent are null. Optional attributes of `ty` count as any other.
 ///
 /// # Errors
-/// For text that is not JSON, does not fit the type, or is nested more than
-/// [`crate::MAX_DEPTH`] levels deep.
+/// For text that is not JSON, does not fit the type, is nested more than
+/// [`crate::MAX_DEPTH`] levels deep or becomes more than [`crate::MAX_VALUES`]
+/// values.
 pub fn decode(text: impl AsRef<[u8]>, ty: &Type) -> std::result::Result<Value, DecodeError> {
     let mut reader = Reader::new(text.as_ref())?;
     let value = Decoder { reader: &mut reader }.value(&ty.without_optional(), !ty.has_dynamic())?;
@@ -31,6 +32,7 @@ impl Decoder<'_, '_> {
     /// `exact` says that the type has nothing dynamic inside, so that it is the
     /// value's own.
     fn value(&mut self, ty: &Type, exact: bool) -> Result<Value> {
+        self.reader.budget.spend(1)?;
         let kind = self.reader.peek()?;
         if kind == Kind::Null {
             self.reader.null()?;
@@ -118,6 +120,7 @@ impl Decoder<'_, '_> {
             attributes.insert(name, value);
         }
         if attributes.len() < object.len() {
+            self.reader.budget.spend(object.len() - attributes.len())?;
             for (name, attribute) in object.iter() {
                 if !attributes.contains_key(name) {
                     attributes.insert(name.clone(), Value::null_exact(attribute.clone()));

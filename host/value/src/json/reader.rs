@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::codec::{DecodeProblem, Failure, MAX_DEPTH};
+use crate::codec::{Budget, DecodeProblem, Failure, MAX_DEPTH};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
@@ -35,6 +35,8 @@ pub(crate) struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    /// For whoever makes values of what is read.
+    pub(super) budget: Budget,
 }
 
 impl<'a> Reader<'a> {
@@ -43,7 +45,7 @@ impl<'a> Reader<'a> {
             offset: error.valid_up_to(),
             what: "the text is not valid UTF-8",
         })?;
-        Ok(Self { text, at: 0, depth: 0 })
+        Ok(Self { text, at: 0, depth: 0, budget: Budget::new() })
     }
 
     fn syntax<T>(&self, what: &'static str) -> Result<T> {

@@ -28,8 +28,8 @@ pub fn encode_simple(value: &Value) -> Result<String, EncodeError> {
 ///
 /// # Errors
 /// For text that is not JSON, is nested more than [`crate::MAX_DEPTH`] levels
-/// deep, or gives a key twice with values of different types. (Twice with the
-/// same type, the last one counts.)
+/// deep, holds more than [`crate::MAX_VALUES`] values, or gives a key twice with
+/// values of different types. (Twice with the same type, the last one counts.)
 pub fn decode_simple(text: impl AsRef<[u8]>) -> Result<Value, DecodeError> {
     let mut reader = Reader::new(text.as_ref())?;
     let value = read(&mut reader)?;
@@ -46,6 +46,7 @@ pub fn implied_type(text: impl AsRef<[u8]>) -> Result<Type, DecodeError> {
 }
 
 fn read(reader: &mut Reader<'_>) -> Result<Value, Failure<DecodeProblem>> {
+    reader.budget.spend(1)?;
     match reader.peek()? {
         Kind::Null => {
             reader.null()?;

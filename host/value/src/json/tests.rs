@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::testing::{any_type, any_typed_value};
-use crate::{Marks, Number, ObjectType, Type, Value};
+use crate::{DecodeProblem, MAX_VALUES, Marks, Number, ObjectType, Type, Value};
 
 fn check(value: &Value, ty: &Type, text: &str) {
     assert_eq!(encode(value, ty).unwrap(), text);
@@ -146,6 +146,21 @@ fn cost_is_linear() {
     let value = decode(&text, &ty).unwrap();
     assert_eq!(encode(&value, &ty).unwrap(), text);
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+#[test]
+fn values_beyond_the_budget_are_refused() {
+    let text =
+        |element: &str, count: usize| format!("[{}{element}]", format!("{element},").repeat(count - 1));
+    let list = Type::list(Type::Number);
+    assert!(decode(text("1", MAX_VALUES - 1), &list).is_ok());
+    assert_eq!(decode(text("1", MAX_VALUES), &list).unwrap_err().problem, DecodeProblem::TooMany);
+    assert_eq!(decode_simple(text("1", MAX_VALUES)).unwrap_err().problem, DecodeProblem::TooMany);
+    // Attributes that are not there become nulls.
+    let names: Vec<String> = (0..1999).map(|index| index.to_string()).collect();
+    let object = Type::object(names.iter().map(|name| (name.as_str(), Type::Bool)));
+    let problem = decode(text("{}", 1000), &Type::list(object)).unwrap_err().problem;
+    assert_eq!(problem, DecodeProblem::TooMany);
 }
 
 proptest! {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rmp::Marker;
 
 use super::refinement;
-use crate::codec::{DecodeError, DecodeProblem, Failure, MAX_DEPTH, assemble, index_step, required};
+use crate::codec::{Budget, DecodeError, DecodeProblem, Failure, MAX_DEPTH, assemble, index_step, required};
 use crate::{Number, ObjectType, PathStep, Str, Type, Value};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
@@ -14,14 +14,22 @@ type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 const SPARE: usize = 1024;
 
 /// Decodes a value of a type. Memory is bounded by the size of the input: no
-/// claim of a length is believed before the elements are there. Optional
-/// attributes of `ty` count as any other.
+/// claim of a length is believed before the elements are there, and there are
+/// never more than [`crate::MAX_VALUES`]. Optional attributes of `ty` count as
+/// any other.
 ///
 /// # Errors
-/// For bytes that are not MessagePack, do not fit the type, go on after the value
-/// or nest more than [`crate::MAX_DEPTH`] levels deep.
+/// For bytes that are not MessagePack, do not fit the type, go on after the
+/// value, nest more than [`crate::MAX_DEPTH`] levels deep or hold more than
+/// [`crate::MAX_VALUES`] values.
 pub fn decode(bytes: &[u8], ty: &Type) -> std::result::Result<Value, DecodeError> {
-    let mut decoder = Decoder { start: bytes.len(), rest: bytes, depth: 0, expandable: bytes.len() + SPARE };
+    let mut decoder = Decoder {
+        start: bytes.len(),
+        rest: bytes,
+        depth: 0,
+        expandable: bytes.len() + SPARE,
+        budget: Budget::new(),
+    };
     let value = decoder.value(&ty.without_optional(), !ty.has_dynamic())?;
     if !decoder.rest.is_empty() {
         return Err(decoder.syntax("unexpected bytes after the value").into());
@@ -37,6 +45,7 @@ pub(super) struct Decoder<'a> {
     /// Elements that unknown lists of known length may still become: their
     /// number is not backed by input.
     expandable: usize,
+    budget: Budget,
 }
 
 impl<'a> Decoder<'a> {
@@ -46,14 +55,17 @@ impl<'a> Decoder<'a> {
 
     /// A decoder for the payload of an extension.
     pub(super) fn within(&self, payload: &'a [u8]) -> Self {
-        Self { start: payload.len(), rest: payload, depth: self.depth, expandable: 0 }
+        Self { start: payload.len(), rest: payload, depth: self.depth, expandable: 0, budget: Budget::new() }
     }
 
     /// Whether a list of so many unknown elements may be built.
     pub(super) fn may_expand(&mut self, length: Option<usize>) -> bool {
-        let rest = self.expandable.checked_sub(length.unwrap_or(0));
-        self.expandable = rest.unwrap_or(self.expandable);
-        rest.is_some()
+        let length = length.unwrap_or(0);
+        if length > self.expandable || self.budget.spend(length).is_err() {
+            return false;
+        }
+        self.expandable -= length;
+        true
     }
 
     fn peek(&self) -> Result<Marker> {
@@ -227,6 +239,7 @@ impl<'a> Decoder<'a> {
     /// `exact` says that the type has nothing dynamic inside, so that it is the
     /// value's own.
     fn value(&mut self, ty: &Type, exact: bool) -> Result<Value> {
+        self.budget.spend(1)?;
         let marker = self.peek()?;
         if is_extension(marker) {
             return refinement::read(self, ty);

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::testing::{any_type, any_typed_value};
-use crate::{Bound, Marks, Number, Refinement, Type, Value};
+use crate::{Bound, MAX_VALUES, Marks, Number, Refinement, Type, Value};
 
 fn hex(text: &str) -> Vec<u8> {
     text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
@@ -151,6 +151,44 @@ fn hostile_nesting_and_lengths_are_bounded() {
     let grown: usize =
         lists.as_elements().unwrap().iter().filter_map(Value::as_elements).map(<[Value]>::len).sum();
     assert!(grown > 0 && grown <= bytes.len() + 1024, "{grown}");
+}
+
+#[test]
+fn values_beyond_the_budget_are_refused() {
+    let length = u32::try_from(MAX_VALUES).unwrap();
+    let input = |marker: u8, length: u32, element: &[u8]| {
+        let mut bytes = vec![marker];
+        bytes.extend(length.to_be_bytes());
+        bytes.extend(element.repeat(length as usize));
+        bytes
+    };
+    let problem = |bytes: &[u8], ty: &Type| decode(bytes, ty).unwrap_err().problem;
+    let list = Type::list(Type::Bool);
+    // The list itself counts too.
+    assert_eq!(
+        decode(&input(0xdd, length - 1, &[0xc0]), &list).unwrap().as_elements().unwrap().len(),
+        MAX_VALUES - 1
+    );
+    assert_eq!(problem(&input(0xdd, length, &[0xc0]), &list), DecodeProblem::TooMany);
+    assert_eq!(problem(&input(0xdd, length, &[0xc2]), &Type::set(Type::Bool)), DecodeProblem::TooMany);
+    assert_eq!(
+        problem(&input(0xdf, length, &[0xa1, b'k', 0xc0]), &Type::map(Type::Bool)),
+        DecodeProblem::TooMany
+    );
+    // Counted over all levels: 1000 objects or tuples of 1999 parts, and themselves.
+    let names: Vec<String> = (0..1999).map(|index| format!("{index:04}")).collect();
+    let object = Type::object(names.iter().map(|name| (name.as_str(), Type::Bool)));
+    let mut one = hex("de 07 cf");
+    for name in &names {
+        one.push(0xa4);
+        one.extend(name.bytes());
+        one.push(0xc0);
+    }
+    assert_eq!(problem(&input(0xdd, 1000, &one), &Type::list(object)), DecodeProblem::TooMany);
+    let tuple = Type::tuple(vec![Type::Bool; 1999]);
+    let one = [hex("dc 07 cf"), vec![0xc0; 1999]].concat();
+    assert_eq!(problem(&input(0xdd, 1000, &one), &Type::list(tuple)), DecodeProblem::TooMany);
+    assert!(DecodeProblem::TooMany.to_string().contains("more than 2000000 values"));
 }
 
 #[test]
