@@ -9,16 +9,20 @@
 //!   depend on it know the new one;
 //! - an object is changed only when those that were made from it and go are gone.
 //!
+//! Where any instance of a resource is replaced, each instance has a chain of its
+//! own, so that one that cannot be destroyed keeps no other from being made anew.
+//!
 //! "All destroyed that were made from R" is a node of its own (a gate), so that n
 //! objects made from m others cost n + m edges, not n · m.
 
 use std::collections::{HashMap, HashSet};
 
+use wardian_config::Configuration;
 use wardian_plugin::ResourceAddress;
 use wardian_state::State;
 
 use crate::graph::NodeId;
-use crate::nodes::{Node, NodeGraph};
+use crate::nodes::{self, Node, NodeGraph};
 use crate::plan::{Action, Mode, Plan, ResourceChange};
 
 /// A graph for an apply.
@@ -30,8 +34,8 @@ pub struct ApplyGraph {
 }
 
 /// Builds the graph of an apply from the configuration's.
-pub fn build(configuration: &NodeGraph, plan: &Plan) -> ApplyGraph {
-    let mut graph = configuration.clone();
+pub fn build(configuration: &Configuration, configured: &NodeGraph, plan: &Plan) -> ApplyGraph {
+    let mut graph = configured.clone();
     let destructions: Vec<usize> = plan
         .changes
         .iter()
@@ -43,6 +47,13 @@ pub fn build(configuration: &NodeGraph, plan: &Plan) -> ApplyGraph {
         return ApplyGraph { graph, destructions };
     }
     let nodes: Vec<NodeId> = (0..destructions.len()).map(|i| graph.add(Node::Object(i))).collect();
+    let mut depends: Vec<(NodeId, NodeId)> = Vec::new();
+    for (node, index) in nodes.iter().zip(&destructions) {
+        let provider = nodes::add_provider(&mut graph, configuration, &plan.changes[*index].provider);
+        depends.push((*node, provider));
+    }
+    let steps = if plan.mode == Mode::Normal { separate_steps(&mut graph, plan) } else { HashMap::new() };
+    let late: Vec<bool> = destructions.iter().map(|index| is_late(plan, *index)).collect();
     let created_first: HashSet<ResourceAddress> = plan
         .changes
         .iter()
@@ -50,45 +61,82 @@ pub fn build(configuration: &NodeGraph, plan: &Plan) -> ApplyGraph {
         .map(|change| change.address.config())
         .collect();
     let mut gates = Gates { graph: &mut graph, early: HashMap::new(), late: HashMap::new() };
-    let mut depends: Vec<(NodeId, NodeId)> = Vec::new();
-    for (number, index) in destructions.iter().enumerate() {
+    for ((node, index), is_late) in nodes.iter().zip(&destructions).zip(&late) {
         let change = &plan.changes[*index];
-        let node = nodes[number];
         let resource = change.address.config();
-        let provider = gates.graph.add(Node::Provider(change.provider.clone()));
-        depends.push((node, provider));
-        let is_late = change.action == Action::CreateThenDelete;
         for dependency in dependencies_of(&plan.prior_state, change) {
             if *dependency != resource {
-                let gate = gates.of(dependency, is_late);
-                depends.push((gate, node));
+                let gate = gates.of(dependency, *is_late);
+                depends.push((gate, *node));
             }
         }
-        if let (true, Some(made)) = (plan.mode == Mode::Normal, gates.graph.id(&Node::Resource(resource))) {
-            match change.action {
-                Action::DeleteThenCreate => depends.push((made, node)),
-                Action::CreateThenDelete => depends.push((node, made)),
-                _ => {}
-            }
+        match (steps.get(index), change.action) {
+            (Some(made), Action::DeleteThenCreate) => depends.push((*made, *node)),
+            (Some(made), Action::CreateThenDelete) => depends.push((*node, *made)),
+            _ => {}
         }
     }
-    for (number, index) in destructions.iter().enumerate() {
-        let resource = plan.changes[*index].address.config();
-        for gate in gates.both(&resource) {
-            depends.push((nodes[number], gate));
+    for (node, index) in nodes.iter().zip(&destructions) {
+        for gate in gates.both(&plan.changes[*index].address.config()) {
+            depends.push((*node, gate));
         }
     }
     let Gates { early, .. } = gates;
     if plan.mode == Mode::Normal {
         depends.extend(changes_after_destructions(&graph, &early, &created_first));
-        if !created_first.is_empty() {
-            depends.extend(destructions_after_dependents(&graph, plan, &destructions, &nodes));
+        if late.contains(&true) {
+            let late = nodes.iter().zip(&destructions).zip(&late).filter(|(_, is_late)| **is_late);
+            depends.extend(destructions_after_dependents(configured, plan, late.map(|(pair, _)| pair)));
         }
     }
     for (node, dependency) in depends {
         graph.graph.depend(node, dependency);
     }
     ApplyGraph { graph, destructions }
+}
+
+/// Whether an object goes only when all that depend on it know that it does.
+fn is_late(plan: &Plan, index: usize) -> bool {
+    let change = &plan.changes[index];
+    plan.mode == Mode::Normal
+        && (change.action == Action::CreateThenDelete
+            || change.deposed.is_some()
+            || plan.prior_state.current(&change.address).is_some_and(|object| object.create_before_destroy))
+}
+
+/// Where an instance of a resource is replaced, each of its changes becomes a step
+/// of its own: what happens to one instance waits for that one's destruction, not
+/// for the others'. Returns the steps by change.
+fn separate_steps(graph: &mut NodeGraph, plan: &Plan) -> HashMap<usize, NodeId> {
+    let replaced: HashSet<ResourceAddress> = plan
+        .changes
+        .iter()
+        .filter(|change| change.action.is_replace())
+        .map(|change| change.address.config())
+        .collect();
+    let mut expansions: HashMap<ResourceAddress, (NodeId, NodeId)> = HashMap::new();
+    for resource in replaced {
+        let Some(made) = graph.id(&Node::Resource(resource.clone())) else { continue };
+        let needed = graph.graph.dependencies(made).to_vec();
+        let expansion = graph.add(Node::Expand(resource.clone()));
+        for dependency in needed {
+            graph.graph.depend(expansion, dependency);
+        }
+        graph.graph.depend(made, expansion);
+        expansions.insert(resource, (expansion, made));
+    }
+    let mut steps = HashMap::new();
+    for (index, change) in plan.changes.iter().enumerate() {
+        let is_step =
+            change.action == Action::Create || change.action == Action::Update || change.action.is_replace();
+        if let (true, Some((expansion, made))) = (is_step, expansions.get(&change.address.config())) {
+            let step = graph.add(Node::Change(index));
+            graph.graph.depend(step, *expansion);
+            graph.graph.depend(*made, step);
+            steps.insert(index, step);
+        }
+    }
+    steps
 }
 
 fn dependencies_of<'a>(
@@ -136,33 +184,32 @@ fn changes_after_destructions(
     early
         .iter()
         .filter(|(resource, _)| !created_first.contains(*resource))
-        .filter_map(|(resource, gate)| Some((graph.id(&Node::Resource(resource.clone()))?, *gate)))
-        .filter(|(made, _)| behind_providers.get(made.index()).is_none_or(|behind| !behind))
+        .filter_map(|(resource, gate)| {
+            let made = graph.id(&Node::Resource(resource.clone()))?;
+            let first = graph.id(&Node::Expand(resource.clone())).unwrap_or(made);
+            (behind_providers.get(made.index()) != Some(&true)).then_some((first, *gate))
+        })
         .collect()
 }
 
-/// A replaced object is destroyed when all that depend on it know the new one.
-fn destructions_after_dependents(
-    graph: &NodeGraph,
+/// An object is destroyed when all that depend on it know that it goes.
+fn destructions_after_dependents<'a>(
+    configured: &NodeGraph,
     plan: &Plan,
-    destructions: &[usize],
-    nodes: &[NodeId],
+    late: impl Iterator<Item = (&'a NodeId, &'a usize)>,
 ) -> Vec<(NodeId, NodeId)> {
     let mut dependents: HashMap<ResourceAddress, Vec<NodeId>> = HashMap::new();
-    for (id, node) in graph.iter() {
+    for (id, node) in configured.iter() {
         if matches!(node, Node::Resource(_)) {
-            for dependency in graph.resources_behind(id).iter() {
+            for dependency in configured.resources_behind(id).iter() {
                 dependents.entry(dependency.clone()).or_default().push(id);
             }
         }
     }
     let mut depends = Vec::new();
-    for (number, index) in destructions.iter().enumerate() {
-        let change = &plan.changes[*index];
-        if change.action == Action::CreateThenDelete {
-            for dependent in dependents.get(&change.address.config()).into_iter().flatten() {
-                depends.push((nodes[number], *dependent));
-            }
+    for (node, index) in late {
+        for dependent in dependents.get(&plan.changes[*index].address.config()).into_iter().flatten() {
+            depends.push((*node, *dependent));
         }
     }
     depends

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wardian_config::decode_body;
+use wardian_config::{Resource, decode_body};
 use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_plugin::{
     Provider, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode,
@@ -33,7 +33,7 @@ use crate::scheduler::{Operation, Start, Visit, Walked, Walker, walk};
 use crate::stop::StopSignal;
 use crate::stored::{decode_stored, set_from_state};
 use crate::values::RepetitionData;
-use crate::{apply_order, conditions};
+use crate::{apply_order, conditions, targets};
 
 /// Applies. See [`Run::apply`].
 pub async fn apply(
@@ -61,7 +61,7 @@ pub async fn apply(
             return applied;
         }
     };
-    let order = apply_order::build(&configuration, plan);
+    let order = apply_order::build(&run.configuration, &configuration, plan);
     if let Err(cycle) = order.graph.graph.order() {
         applied.diagnostics.push(order.graph.cycle_error(&cycle));
         return applied;
@@ -76,10 +76,12 @@ pub async fn apply(
     if applied.diagnostics.has_errors() {
         return applied;
     }
+    let included = targets::Included::of_plan(&configuration, plan);
     let mut walker = ApplyWalk {
         run,
         plan,
         sink,
+        included,
         replans: Replans::new(&run.configuration, &configuration),
         changes_of: changes_by_config(plan),
         graph: &order.graph,
@@ -111,12 +113,17 @@ fn changes_by_config(plan: &Plan) -> HashMap<ResourceAddress, Vec<usize>> {
 }
 
 fn planned_outputs(state: &mut State, plan: &Plan) {
+    let before = std::mem::take(&mut state.outputs);
     state.outputs = plan
         .outputs
         .iter()
-        .filter(|(_, output)| !output.after.is_null() && output.after.is_wholly_known())
-        .map(|(name, output)| {
-            (name.clone(), OutputValue { value: output.after.clone(), sensitive: output.sensitive })
+        .filter_map(|(name, output)| {
+            // What cannot be told without an apply stays as it was.
+            if !output.after.is_wholly_known() {
+                return before.get(name).map(|kept| (name.clone(), kept.clone()));
+            }
+            let value = OutputValue { value: output.after.clone(), sensitive: output.sensitive };
+            (!output.after.is_null()).then(|| (name.clone(), value))
         })
         .collect();
 }
@@ -125,6 +132,7 @@ struct ApplyWalk<'a> {
     run: &'a Run,
     plan: &'a Plan,
     sink: &'a mut dyn StateSink,
+    included: targets::Included,
     graph: &'a NodeGraph,
     destructions: &'a [usize],
     replans: Replans<'a>,
@@ -176,9 +184,14 @@ impl Walker for ApplyWalk<'_> {
 
     fn visit(&mut self, node: NodeId) -> Visit<Pending> {
         let graph = self.graph;
+        if !self.included.node(node) {
+            return Visit::Done;
+        }
         let evaluated = match graph.node(node) {
             Node::Module(path) => self.evaluator.expand_module(path).map(|()| Diagnostics::new()),
             Node::ModuleDone(_) | Node::Gate { .. } => return Visit::Done,
+            Node::Expand(address) => return self.expand_resource(address),
+            Node::Change(index) => return Visit::Operations(vec![Pending::Change(*index)]),
             Node::Variable(path, name) => self.evaluator.evaluate_variable(path, name),
             Node::Local(path, name) => self.evaluator.evaluate_local(path, name).map(|()| Diagnostics::new()),
             Node::Output(path, name) => self.evaluator.evaluate_output(path, name),
@@ -246,6 +259,26 @@ impl Walker for ApplyWalk<'_> {
 
 impl ApplyWalk<'_> {
     fn visit_resource(&mut self, address: &ResourceAddress) -> Visit<Pending> {
+        // The changes of an expanded resource were steps of their own.
+        let mut pending = Vec::new();
+        if self.graph.id(&Node::Expand(address.clone())).is_none() {
+            if let Visit::Failed = self.expand_resource(address) {
+                return Visit::Failed;
+            }
+            for index in self.changes_of.get(address).cloned().unwrap_or_default() {
+                match self.plan.changes[index].action {
+                    Action::NoOp | Action::Delete => {}
+                    Action::Read => pending.push(Pending::Read(index)),
+                    _ => pending.push(Pending::Change(index)),
+                }
+            }
+        }
+        Visit::Operations(pending)
+    }
+
+    /// It becomes known which instances a resource has, and what those are that do
+    /// not change.
+    fn expand_resource(&mut self, address: &ResourceAddress) -> Visit<Pending> {
         let run = self.run;
         let key = (address.mode, address.type_name.clone(), address.name.clone());
         let Some(resource) =
@@ -272,20 +305,54 @@ impl ApplyWalk<'_> {
             }
             self.keep_values(&absolute);
         }
-        if self.plan.mode == Mode::Destroy {
-            return Visit::Done;
-        }
-        let mut pending = Vec::new();
+        let plan = self.plan;
+        let mut holds = true;
         for index in self.changes_of.get(address).cloned().unwrap_or_default() {
-            let change = &self.plan.changes[index];
-            match change.action {
-                Action::NoOp => self.set_value(&change.address, change.after.clone()),
-                Action::Read => pending.push(Pending::Read(index)),
-                Action::Delete => {}
-                _ => pending.push(Pending::Change(index)),
+            let change = &plan.changes[index];
+            if change.action == Action::NoOp && plan.mode == Mode::Normal {
+                self.set_value(&change.address, change.after.clone());
+                holds &= self.conditions_hold(resource, &change.address, &change.after);
             }
         }
-        Visit::Operations(pending)
+        if holds { Visit::Done } else { Visit::Failed }
+    }
+
+    /// Whether the conditions of an object that does not change hold, now that
+    /// everything around it is known.
+    fn conditions_hold(
+        &mut self,
+        resource: &Resource,
+        address: &ResourceInstanceAddress,
+        value: &Value,
+    ) -> bool {
+        if resource.lifecycle.preconditions.is_empty() && resource.lifecycle.postconditions.is_empty() {
+            return true;
+        }
+        let repetition = self
+            .evaluator
+            .values
+            .module(address.module())
+            .and_then(|m| m.resource(address.mode(), address.type_name(), address.name()))
+            .map(|values| values.repetition().data(&address.key))
+            .unwrap_or_default();
+        let scope = self.evaluator.scope(address.module(), repetition);
+        let found = conditions::check(
+            &resource.lifecycle.preconditions,
+            &scope,
+            "Resource precondition failed",
+            None,
+        );
+        let failed = found.has_errors();
+        let located = found.in_block(&resource.context()).for_address(&address.to_string());
+        self.applied.diagnostics.extend(located);
+        !failed
+            && check_postconditions(
+                &mut self.applied.diagnostics,
+                &self.evaluator,
+                resource,
+                address,
+                value.clone(),
+            )
     }
 
     /// Values of instances that the plan has no change for: data sources that were
@@ -557,8 +624,13 @@ impl ApplyWalk<'_> {
     /// Outputs as they are evaluated now; those that could not be, as they were.
     fn set_outputs(&mut self) {
         if self.plan.mode == Mode::Destroy {
-            if !self.applied.diagnostics.has_errors() {
-                self.applied.state.outputs.clear();
+            if self.applied.diagnostics.has_errors() {
+                return;
+            }
+            let planned = &self.plan.outputs;
+            let goes = |name: &Str| planned.get(name).is_some_and(|o| o.action == Action::Delete);
+            self.applied.state.outputs.retain(|name, _| !goes(name));
+            if self.plan.targets.is_empty() {
                 self.drop_data_sources();
             }
             return;

@@ -106,6 +106,9 @@ impl Evaluator {
             Diagnostic::error("Invalid count argument", detail).at(count.span().clone()).into()
         };
         let value = count.evaluate(&self.scope(instance, RepetitionData::None))?;
+        if value.inside_marks().is_ephemeral() {
+            return Err(invalid("An ephemeral value cannot be used: the instances are stored.".into()));
+        }
         if value.inside_marks().is_sensitive() {
             return Err(invalid(
                 "Sensitive values cannot be used for \"count\": the number of instances is shown.".into(),
@@ -303,6 +306,21 @@ impl Evaluator {
                         "An output of the root module is shown to whoever runs it, and this one holds a value that is marked as sensitive. If it is meant to be an output, say that it is not to be shown:\n    sensitive = true",
                     )
                     .at(output.span.clone())
+                    .in_block(&context),
+                );
+                continue;
+            }
+            if (path.is_root() || !output.ephemeral) && value.inside_marks().is_ephemeral() {
+                diagnostics.push(
+                    Diagnostic::error(
+                        "Ephemeral value not allowed",
+                        if path.is_root() {
+                            "An output of the root module is stored, and this one holds an ephemeral value."
+                        } else {
+                            "This output holds an ephemeral value: say `ephemeral = true` for it."
+                        },
+                    )
+                    .at(output.expression.span().clone())
                     .in_block(&context),
                 );
                 continue;

@@ -45,3 +45,4 @@ pub use providers::{Schemas, TERRAFORM_VERSION};
 pub use run::{Applied, Console, Run, StateSink};
 pub use stop::{Stop, StopSignal, Stopper, stop_channel};
 pub use stored::decode_stored;
+pub use unsupported::check as unsupported;

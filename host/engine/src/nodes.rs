@@ -31,6 +31,11 @@ pub enum Node {
     /// Objects in the state, by their number in the list of the walk, that the
     /// configuration has no place for or that are destroyed.
     Object(usize),
+    /// The instances of a resource become known, where each of them is changed in a
+    /// step of its own.
+    Expand(ResourceAddress),
+    /// One planned change, by its number in the plan.
+    Change(usize),
     /// All objects are destroyed that were made from a resource and are destroyed
     /// before, or after, changes are made.
     Gate {
@@ -120,6 +125,8 @@ impl std::fmt::Display for Node {
             Self::Provider(address) => address.fmt(f),
             Self::Resource(address) => address.fmt(f),
             Self::Object(index) => write!(f, "object {index}"),
+            Self::Expand(address) => write!(f, "{address} (expand)"),
+            Self::Change(index) => write!(f, "change {index}"),
             Self::Gate { resource, .. } => write!(f, "{resource} (dependents destroyed)"),
         }
     }
@@ -249,19 +256,23 @@ impl Builder<'_> {
 
     /// `node` waits for a provider configuration.
     fn provider(&mut self, node: NodeId, address: &ProviderConfigAddress) {
-        let provider = Node::Provider(address.clone());
-        let known = self.graph.id(&provider);
-        let id = self.graph.add(provider);
+        let id = self.provider_node(address);
         self.depend(node, id);
-        if known.is_some() {
-            return;
+    }
+
+    fn provider_node(&mut self, address: &ProviderConfigAddress) -> NodeId {
+        let provider = Node::Provider(address.clone());
+        if let Some(id) = self.graph.id(&provider) {
+            return id;
         }
+        let id = self.graph.add(provider);
         self.depend_on(id, Node::Module(address.module.clone()));
         if let Some(config) = provider_block(self.configuration, address) {
             for reference in references(&config.body, None) {
                 self.reference(id, &address.module, &reference);
             }
         }
+        id
     }
 
     fn depend(&mut self, node: NodeId, dependency: NodeId) {
@@ -318,6 +329,18 @@ impl Builder<'_> {
             self.depend(node, done);
         }
     }
+}
+
+/// Adds the node of a provider configuration, with what its block refers to.
+pub fn add_provider(
+    graph: &mut NodeGraph,
+    configuration: &Configuration,
+    address: &ProviderConfigAddress,
+) -> NodeId {
+    let mut builder = Builder { graph: std::mem::take(graph), configuration };
+    let id = builder.provider_node(address);
+    *graph = builder.graph;
+    id
 }
 
 /// The address of a resource in a module.

@@ -5,6 +5,7 @@
 //! Pure functions over values and schemas; nothing here calls a provider.
 
 pub mod compatible;
+pub mod ephemeral;
 pub mod plan_valid;
 pub mod proposed;
 pub mod sensitive;

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use wardian_plugin::{
-    InstanceAddressError, PrivateBytes, ProviderConfigAddress, ResourceInstanceAddress, ResourceMode, Schema,
+    InstanceAddressError, ModuleInstance, PrivateBytes, ProviderConfigAddress, ResourceInstanceAddress,
+    ResourceMode, Schema,
 };
 use wardian_state::State;
 use wardian_value::{Marks, Path, Str, Value};
@@ -59,11 +60,20 @@ impl Target {
     /// Whether an instance is meant.
     pub fn includes(&self, address: &ResourceInstanceAddress) -> bool {
         match self {
-            Self::Module(module) => address.module().is_within(module),
+            Self::Module(module) => lies_in(address.module(), module),
             Self::Resource(resource) => address.config() == *resource,
             Self::Instance(instance) => address == instance,
         }
     }
+}
+
+/// Whether a module instance is the target or below it. A step without a key means
+/// all instances of that call.
+fn lies_in(module: &ModuleInstance, target: &ModuleInstance) -> bool {
+    module.steps().len() >= target.steps().len()
+        && module.steps().iter().zip(target.steps()).all(|(step, wanted)| {
+            step.name == wanted.name && (wanted.key.is_none() || step.key == wanted.key)
+        })
 }
 
 impl fmt::Display for Target {

@@ -68,10 +68,17 @@ pub async fn plan(
     let orphans = orphans(run, &state);
     for (index, orphan) in orphans.iter().enumerate() {
         let node = graph.add(Node::Object(index));
-        let provider = graph.add(Node::Provider(orphan.provider.clone()));
+        let provider = nodes::add_provider(&mut graph, &run.configuration, &orphan.provider);
         graph.graph.depend(node, provider);
     }
-    let included = targets::included(&graph, &options.targets, |index| &orphans[index].address);
+    let included = match options.mode {
+        Mode::Destroy => targets::included_in_destruction(&graph, &options.targets, &state, |index| {
+            &orphans[index].address
+        }),
+        Mode::Normal | Mode::RefreshOnly => {
+            targets::included(&graph, &options.targets, |index| &orphans[index].address)
+        }
+    };
     let mut walker = PlanWalk {
         replans: Replans::new(&run.configuration, &graph),
         by_config: state_by_config(&state),
@@ -224,7 +231,7 @@ impl Walker for PlanWalk<'_> {
                 let expanded = self.evaluator.expand_module(path);
                 self.visited(expanded)
             }
-            Node::ModuleDone(_) | Node::Gate { .. } => Visit::Done,
+            Node::ModuleDone(_) | Node::Gate { .. } | Node::Expand(_) | Node::Change(_) => Visit::Done,
             Node::Variable(path, name) => {
                 let evaluated = self.evaluator.evaluate_variable(path, name);
                 self.visited_with_warnings(evaluated)

@@ -1,10 +1,13 @@
 //! What a run is limited to by `-target`.
 
+use std::collections::{HashMap, HashSet};
+
 use wardian_plugin::{AbsoluteResourceAddress, ResourceAddress, ResourceInstanceAddress};
+use wardian_state::State;
 
 use crate::graph::NodeId;
 use crate::nodes::{Node, NodeGraph};
-use crate::plan::Target;
+use crate::plan::{Action, Mode, Plan, Target};
 
 /// The nodes and instances that a run looks at.
 #[derive(Debug)]
@@ -53,6 +56,54 @@ pub fn included<'a>(
     Included { nodes: Some(nodes), targets: targets.to_vec(), needed }
 }
 
+/// What is included in a destruction: the targets and all that was made from them,
+/// with what is needed to destroy those.
+pub fn included_in_destruction<'a>(
+    graph: &NodeGraph,
+    targets: &[Target],
+    state: &State,
+    object: impl Fn(usize) -> &'a AbsoluteResourceAddress,
+) -> Included {
+    if targets.is_empty() {
+        return Included { nodes: None, targets: Vec::new(), needed: Vec::new() };
+    }
+    let mut made_from: HashMap<&ResourceAddress, HashSet<ResourceAddress>> = HashMap::new();
+    let mut open: Vec<ResourceAddress> = Vec::new();
+    for (address, _, instance) in state.instances() {
+        for object in instance.current.iter().chain(instance.deposed.values()) {
+            for dependency in object.dependencies.iter() {
+                made_from.entry(dependency).or_default().insert(address.config());
+            }
+        }
+        if targets.iter().any(|target| target.includes(&address)) {
+            open.push(address.config());
+        }
+    }
+    let targeted: HashSet<ResourceAddress> = open.iter().cloned().collect();
+    let mut affected = targeted.clone();
+    while let Some(resource) = open.pop() {
+        for dependent in made_from.get(&resource).into_iter().flatten() {
+            if affected.insert(dependent.clone()) {
+                open.push(dependent.clone());
+            }
+        }
+    }
+    let roots = graph.iter().filter(|(_, node)| match node {
+        Node::Resource(address) => affected.contains(address),
+        Node::Object(index) => affected.contains(&object(*index).config()),
+        _ => false,
+    });
+    let mut nodes = graph.graph.closure(roots.map(|(id, _)| id));
+    for (id, node) in graph.iter() {
+        // An output goes with any of the objects that it is about.
+        if matches!(node, Node::Output(path, _) if path.is_root()) {
+            nodes[id.index()] = graph.resources_behind(id).iter().any(|resource| affected.contains(resource));
+        }
+    }
+    let needed = affected.into_iter().filter(|address| !targeted.contains(address)).collect();
+    Included { nodes: Some(nodes), targets: targets.to_vec(), needed }
+}
+
 /// Whether a target names the resource, an instance of it, or something around it.
 fn may_include(target: &Target, address: &ResourceAddress) -> bool {
     match target {
@@ -63,6 +114,27 @@ fn may_include(target: &Target, address: &ResourceAddress) -> bool {
 }
 
 impl Included {
+    /// What a plan was limited to, in the graph of its configuration. Nodes that an
+    /// apply adds are for changes of the plan, and always looked at.
+    pub fn of_plan(graph: &NodeGraph, plan: &Plan) -> Self {
+        if plan.mode != Mode::Normal || plan.targets.is_empty() {
+            return Self { nodes: None, targets: Vec::new(), needed: Vec::new() };
+        }
+        let changed: HashSet<ResourceAddress> =
+            plan.changes.iter().map(|change| change.address.config()).collect();
+        let roots = graph.iter().filter(|(_, node)| match node {
+            Node::Resource(address) => {
+                changed.contains(address) || plan.targets.iter().any(|t| may_include(t, address))
+            }
+            Node::Output(path, name) => {
+                path.is_root() && plan.outputs.get(name).is_some_and(|o| o.action != Action::NoOp)
+            }
+            _ => false,
+        });
+        let nodes = graph.graph.closure(roots.map(|(id, _)| id));
+        Self { nodes: Some(nodes), targets: plan.targets.clone(), needed: Vec::new() }
+    }
+
     /// Whether nothing is left out.
     pub fn is_everything(&self) -> bool {
         self.nodes.is_none()
@@ -70,7 +142,7 @@ impl Included {
 
     /// Whether a node is looked at.
     pub fn node(&self, id: NodeId) -> bool {
-        self.nodes.as_ref().is_none_or(|nodes| nodes[id.index()])
+        self.nodes.as_ref().is_none_or(|nodes| nodes.get(id.index()) != Some(&false))
     }
 
     /// Whether an instance of a resource that is looked at is.

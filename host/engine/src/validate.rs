@@ -64,7 +64,8 @@ pub async fn validate(run: &Run, schemas: &Schemas) -> Diagnostics {
                 };
                 diagnostics.extend(validate_resource(&evaluator, &module, resource).await);
             }
-            Node::ModuleDone(_) | Node::Object(_) | Node::Gate { .. } => {}
+            Node::ModuleDone(_) | Node::Object(_) | Node::Gate { .. } | Node::Expand(_) | Node::Change(_) => {
+            }
         }
     }
     diagnostics

@@ -230,7 +230,8 @@ impl ResourceValues {
 
     /// The value of one instance.
     pub fn instance(&self, key: &InstanceKey) -> Option<&Value> {
-        self.instances.get(key)
+        // One that is about to be destroyed is none of the configuration's.
+        self.instances.get(key).filter(|_| self.repetition.contains(key))
     }
 
     /// The resource as a value: an object, a tuple of objects by `count`, an

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wardian_lang::Diagnostics;
 use wardian_plugin::{ApplyRequest, ApplyResponse, PrivateBytes};
 use wardian_state::{Object, ObjectStatus};
-use wardian_value::{Value, View};
+use wardian_value::{PathMarks, Value, View};
 
 use super::data::marked;
 use super::plan::{IgnoreChanges, ask, ignore};
@@ -177,7 +177,8 @@ async fn final_plan(
     let approved = input.change.after.unmark_deep();
     let private = if input.stored.is_some() { stored_private(input) } else { PrivateBytes::default() };
     let steered = ignore(subject, &input.ignore_changes, prior, &config);
-    let planned = ask(subject, prior, &steered, private, diagnostics).await?;
+    let marked = marks(input);
+    let planned = ask(subject, prior, &steered, &marked, private, diagnostics).await?;
     let violations = completion_violations(&subject.schema.block, &approved, &planned.object);
     if violations.is_empty() {
         return Some((planned.object, planned.private));
@@ -186,8 +187,17 @@ async fn final_plan(
         "Provider produced inconsistent final plan",
         "planned differently, once all values were known, than it did before, for",
         &violations,
+        &marked,
     ));
     None
+}
+
+/// Where values must not be shown.
+fn marks(input: &ApplyInput) -> PathMarks {
+    let mut marks = input.config.mark_paths();
+    marks.extend(input.change.after.mark_paths());
+    marks.extend(input.change.before.mark_paths());
+    marks
 }
 
 fn finish(
@@ -231,6 +241,7 @@ fn finish(
                 "Provider produced inconsistent result after apply",
                 "produced an unexpected new value for",
                 &violations,
+                &marks(input),
             ));
         }
     }

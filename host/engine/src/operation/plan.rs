@@ -7,7 +7,7 @@ use wardian_plugin::{
     ClientCapabilities, ConfigKind, PlanRequest, PlanResponse, PrivateBytes, ValidateConfigRequest,
 };
 use wardian_state::Object;
-use wardian_value::{Path, PathStep, Value};
+use wardian_value::{Path, PathMarks, PathStep, Value};
 
 use super::data::marked;
 use super::refresh::refresh;
@@ -94,13 +94,16 @@ pub async fn plan(subject: &Subject, input: PlanInput) -> Result<PlanOutcome, Di
 /// An object that is left as it is may still be made from other things than when it
 /// was stored.
 fn keep_replan(object: Arc<Object>, replan: &Replan) -> Arc<Object> {
-    if object.dependencies == replan.dependencies
-        && object.create_before_destroy == replan.create_before_destroy
-    {
+    // What it was made from once still counts when it is destroyed.
+    let mut dependencies: Vec<_> =
+        object.dependencies.iter().chain(replan.dependencies.iter()).cloned().collect();
+    dependencies.sort_unstable();
+    dependencies.dedup();
+    if *object.dependencies == *dependencies && object.create_before_destroy == replan.create_before_destroy {
         return object;
     }
     Arc::new(Object {
-        dependencies: Arc::clone(&replan.dependencies),
+        dependencies: dependencies.into(),
         create_before_destroy: replan.create_before_destroy,
         ..Object::clone(&object)
     })
@@ -125,12 +128,14 @@ async fn plan_change(
         return None;
     }
 
+    let mut marks = input.config.mark_paths();
+    marks.extend(current.mark_paths());
     let tainted = object.is_some_and(Object::is_tainted);
     let before = current.unmark_deep();
     let prior = if tainted { subject.null() } else { before.clone() };
     let private = object.filter(|_| !tainted).map(|o| Arc::clone(&o.private)).unwrap_or_default();
     let steered = ignore(subject, &input.ignore_changes, &prior, &config);
-    let first = ask(subject, &prior, &steered, private, diagnostics).await?;
+    let first = ask(subject, &prior, &steered, &marks, private, diagnostics).await?;
     let required_replace = filter_required_replace(subject, &first, &prior, diagnostics)?;
 
     let changed = first.object != prior;
@@ -151,7 +156,7 @@ async fn plan_change(
 
     // The new object of a replacement is planned as one that was never there.
     let planned = if action.is_replace() && !tainted {
-        ask(subject, &subject.null(), &config, first.private.clone(), diagnostics).await?
+        ask(subject, &subject.null(), &config, &marks, first.private.clone(), diagnostics).await?
     } else {
         first
     };
@@ -192,6 +197,7 @@ pub async fn ask(
     subject: &Subject,
     prior: &Value,
     config: &Value,
+    marked: &PathMarks,
     private: PrivateBytes,
     diagnostics: &mut Diagnostics,
 ) -> Option<Planned> {
@@ -233,6 +239,7 @@ pub async fn ask(
             "Provider produced invalid plan",
             "planned an invalid value for",
             &violations,
+            marked,
         ));
         return None;
     }

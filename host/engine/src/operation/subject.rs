@@ -11,7 +11,7 @@ use wardian_plugin::{
     Schema, UpgradeStateRequest,
 };
 use wardian_state::{Attributes, Object, ObjectStatus};
-use wardian_value::{Marks, Path, Type, Value};
+use wardian_value::{Marks, Path, PathMarks, Type, Value};
 
 use crate::events::{Event, Events};
 use crate::object::plan_valid::Violation;
@@ -77,11 +77,23 @@ impl Subject {
     }
 
     /// One error that lists how an answer breaks the protocol's rules.
-    pub fn violations(&self, summary: &str, opening: &str, violations: &[Violation]) -> Diagnostic {
+    ///
+    /// Values were compared without their marks: what is said of a place that is
+    /// marked in `marked`, or that holds or lies in one, is said without values.
+    pub fn violations(
+        &self,
+        summary: &str,
+        opening: &str,
+        violations: &[Violation],
+        marked: &PathMarks,
+    ) -> Diagnostic {
+        let is_secret = |path: &Path| marked.iter().any(|(m, _)| m.starts_with(path) || path.starts_with(m));
         let mut problem = format!("{opening} {}:", self.address);
         for (path, violation) in violations {
             let place = path.to_string();
             let place = if place.is_empty() { "the object as a whole".to_owned() } else { place };
+            let violation =
+                if is_secret(path) { "a sensitive value is not as it must be" } else { violation };
             // A string that cannot be written to is no string of ours.
             let _ = write!(problem, "\n  - {place}: {violation}");
         }

@@ -31,7 +31,7 @@ impl PlanWalk<'_> {
             return Visit::Failed;
         }
         if self.options.mode == Mode::Destroy {
-            return Visit::Operations(self.visit_for_destroy(address));
+            return Visit::Operations(self.visit_for_destroy(address, &provider));
         }
         let mut pending = Vec::new();
         let modules = self.evaluator.values.module_instances(&address.module).to_vec();
@@ -70,12 +70,12 @@ impl PlanWalk<'_> {
             for (key, instance) in stored.instances {
                 let instance_address = address.instance(key.clone());
                 for (deposed, object) in instance.deposed {
-                    if self.included.instance(&instance_address) {
+                    if self.options.mode == Mode::Normal && self.included.instance(&instance_address) {
                         pending.push(Pending::Destroy {
                             address: instance_address.clone(),
                             deposed: Some(deposed),
                             object,
-                            provider: stored.provider.clone(),
+                            provider: provider.clone(),
                             reason: None,
                         });
                     }
@@ -88,12 +88,7 @@ impl PlanWalk<'_> {
                         self.state.remove_instance(&instance_address);
                         continue;
                     }
-                    pending.push(self.orphaned_instance(
-                        instance_address,
-                        object,
-                        &repetition,
-                        &stored.provider,
-                    ));
+                    pending.push(self.orphaned_instance(instance_address, object, &repetition, provider));
                 }
             }
         }
@@ -177,7 +172,8 @@ impl PlanWalk<'_> {
                 continue;
             }
             let provider = provider.clone();
-            for (deposed, object) in instance.deposed {
+            let deposed = instance.deposed.into_iter().filter(|_| self.options.mode != Mode::RefreshOnly);
+            for (deposed, object) in deposed {
                 pending.push(Pending::Destroy {
                     address: address.clone(),
                     deposed: Some(deposed),
@@ -198,13 +194,16 @@ impl PlanWalk<'_> {
     }
 
     /// In a destroy plan all values come from the state.
-    fn visit_for_destroy(&mut self, address: &ResourceAddress) -> Vec<Pending> {
+    fn visit_for_destroy(
+        &mut self,
+        address: &ResourceAddress,
+        provider: &ProviderConfigAddress,
+    ) -> Vec<Pending> {
         let mut pending = Vec::new();
         for stored in self.by_config.get(address).cloned().unwrap_or_default() {
             set_from_state(&mut self.evaluator, &self.state, &stored);
-            let provider = self.state.resource(&stored).map(|r| r.provider.clone());
-            if let (Some(provider), ResourceMode::Managed) = (provider, stored.mode) {
-                pending.extend(self.destroy_all(&stored, &provider, |_| None));
+            if stored.mode == ResourceMode::Managed {
+                pending.extend(self.destroy_all(&stored, provider, |_| None));
             }
         }
         pending

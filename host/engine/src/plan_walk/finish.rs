@@ -149,7 +149,9 @@ impl PlanWalk<'_> {
             None => {
                 self.state.set_current(address, &subject.provider_config, outcome.refreshed);
                 self.note_drift(subject, &outcome.stored, &outcome.current);
-                if keep || self.options.mode == Mode::Destroy {
+                // An object that is gone is unknown to those that refer to it: the next
+                // plan makes it anew.
+                if (keep || self.options.mode == Mode::Destroy) && !outcome.current.is_null() {
                     self.set_value(address, outcome.current);
                 }
             }

@@ -1,9 +1,10 @@
 //! Starting operations: evaluates what they work with.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use wardian_config::{Resource, decode_body};
-use wardian_lang::{Diagnostic, Reference, Subject as Named};
+use wardian_lang::{Diagnostic, Diagnostics, Reference, Resolved, Scope, Span, Subject as Named};
 use wardian_plugin::{
     InstanceKey, ModuleInstance, ModulePath, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress,
 };
@@ -12,17 +13,19 @@ use wardian_value::{PathStep, Str, Value};
 
 use super::{Outcome, PlanWalk};
 use crate::conditions;
-use crate::located::resource_of;
+use crate::located::{in_resource, resource_of};
+use crate::object::ephemeral::stored_ephemeral_paths;
 use crate::operation::Subject;
 use crate::operation::data;
 use crate::operation::plan::{IgnoreChanges, PlanInput, plan as plan_instance, plan_destroy};
 use crate::plan::{Action, ActionReason};
 use crate::providers::configure;
 use crate::scheduler::Start;
-use crate::values::RepetitionData;
+use crate::scope::ModuleScope;
+use crate::values::{RepetitionData, instance_key};
 use wardian_config::resource_mode;
 
-impl PlanWalk<'_> {
+impl<'a> PlanWalk<'a> {
     pub(super) fn start_configure(&mut self, address: ProviderConfigAddress) -> Start<Outcome> {
         let config = match self.evaluator.provider_config(&address) {
             Ok(config) => config.unmark_deep(),
@@ -75,7 +78,7 @@ impl PlanWalk<'_> {
         &mut self,
         address: ResourceInstanceAddress,
         repetition: &RepetitionData,
-    ) -> Option<(&'_ Resource, Subject, Value)> {
+    ) -> Option<(&'a Resource, Subject, Value)> {
         let run = self.run;
         let resource = resource_of(&run.configuration, &address)?;
         let provider = run.configuration.provider_for(&address.module().path(), resource);
@@ -92,11 +95,18 @@ impl PlanWalk<'_> {
         if !found.has_errors() {
             let (value, decoded) = decode_body(&resource.body, &subject.schema.block, &scope);
             found.extend(decoded);
+            found.extend(stored_ephemeral_paths(&subject.schema.block, &value).into_iter().map(|path| {
+                Diagnostic::error(
+                    "Invalid use of ephemeral value",
+                    "An ephemeral value must not be stored, and this argument is.",
+                )
+                .for_attribute(path)
+            }));
             config = Some(value);
         }
         let failed = found.has_errors();
-        self.diagnostics
-            .extend(found.in_block(&resource.context()).for_address(&subject.address.to_string()));
+        let found = found.for_address(&subject.address.to_string());
+        self.diagnostics.extend(in_resource(&run.configuration, &subject.address, found));
         if failed { None } else { config.map(|config| (resource, subject, config)) }
     }
 
@@ -110,15 +120,10 @@ impl PlanWalk<'_> {
             return Start::Failed;
         };
         let ignore_changes = IgnoreChanges::from(&resource.lifecycle.ignore_changes);
-        let triggers: Vec<Reference> = resource
-            .lifecycle
-            .replace_triggered_by
-            .iter()
-            .flat_map(|expression| expression.references().iter().cloned())
-            .collect();
+        let triggers = self.triggers(resource, subject.address.module(), &repetition);
         let force_replace = if self.options.replace.contains(&subject.address) {
             Some(ActionReason::ReplaceByRequest)
-        } else if triggers.iter().any(|t| self.is_triggered(subject.address.module(), t)) {
+        } else if triggers.iter().any(|trigger| self.is_triggered(subject.address.module(), trigger)) {
             Some(ActionReason::ReplaceByTriggers)
         } else {
             None
@@ -137,23 +142,47 @@ impl PlanWalk<'_> {
         })
     }
 
-    /// Whether what `replace_triggered_by` names is changed or replaced.
-    fn is_triggered(&self, module: &ModuleInstance, reference: &Reference) -> bool {
-        let Named::Resource { mode, kind, name } = &reference.subject else { return false };
-        let target = ResourceAddress::new(module.path(), resource_mode(*mode), kind.clone(), name.clone());
-        let (key, rest) = match reference.remaining.split_first() {
-            Some((PathStep::Index(index), rest)) => (Some(InstanceKey::Int(*index)), rest),
-            Some((PathStep::Key(key), rest)) => (Some(InstanceKey::String(key.clone())), rest),
-            _ => (None, reference.remaining.as_slice()),
-        };
-        let path = wardian_value::Path::from(rest.to_vec());
-        self.changes_of.get(&target).into_iter().flatten().any(|index| {
+    /// What `replace_triggered_by` names for one instance, with indexes such as
+    /// `each.key` evaluated.
+    fn triggers(
+        &self,
+        resource: &Resource,
+        module: &ModuleInstance,
+        repetition: &RepetitionData,
+    ) -> Vec<Trigger> {
+        let mut triggers = Vec::new();
+        for expression in &resource.lifecycle.replace_triggered_by {
+            let scope = IndexScope {
+                inner: self.evaluator.scope(module, repetition.clone()),
+                index: RefCell::new(None),
+            };
+            // Only the index is wanted: what is behind it need not be there.
+            let _ = expression.evaluate(&scope);
+            let index = scope.index.take();
+            triggers.extend(expression.references().iter().filter_map(|reference| {
+                let Named::Resource { mode, kind, name } = &reference.subject else { return None };
+                let resource =
+                    ResourceAddress::new(module.path(), resource_mode(*mode), kind.clone(), name.clone());
+                let (key, rest) = match reference.remaining.split_first() {
+                    Some((PathStep::Index(_) | PathStep::Key(_), rest)) => (index.clone(), rest),
+                    _ => (index.clone(), reference.remaining.as_slice()),
+                };
+                Some(Trigger { resource, key, path: rest.to_vec().into() })
+            }));
+        }
+        triggers
+    }
+
+    /// Whether what a trigger names is changed or replaced.
+    fn is_triggered(&self, module: &ModuleInstance, trigger: &Trigger) -> bool {
+        self.changes_of.get(&trigger.resource).into_iter().flatten().any(|index| {
             let change = &self.changes[*index];
             let meant = change.address.module() == module
-                && key.as_ref().is_none_or(|key| change.address.key == *key);
+                && trigger.key.as_ref().is_none_or(|key| change.address.key == *key);
             meant
                 && (change.action == Action::Update || change.action.is_replace())
-                && (path.is_root() || path.apply(&change.before) != path.apply(&change.after))
+                && (trigger.path.is_root()
+                    || trigger.path.apply(&change.before) != trigger.path.apply(&change.after))
         })
     }
 
@@ -166,9 +195,13 @@ impl PlanWalk<'_> {
             return Start::Failed;
         };
         let depends_on = resource.depends_on.clone();
+        let lifecycle = &resource.lifecycle;
+        let has_conditions = !lifecycle.preconditions.is_empty() || !lifecycle.postconditions.is_empty();
         let reason = if !config.is_wholly_known() {
             Some(ActionReason::ReadBecauseConfigUnknown)
-        } else if self.has_pending(subject.address.module(), &depends_on) {
+        } else if self.has_pending(subject.address.module(), &depends_on)
+            || has_conditions && self.has_pending_behind(&subject.address.config())
+        {
             Some(ActionReason::ReadBecauseDependencyPending)
         } else {
             None
@@ -202,6 +235,19 @@ impl PlanWalk<'_> {
             path = caller;
         }
         false
+    }
+
+    /// Whether anything that a resource refers to, directly or not, is still to
+    /// change: its conditions may be about that.
+    fn has_pending_behind(&mut self, address: &ResourceAddress) -> bool {
+        let dependencies = self.replans.of(address).dependencies;
+        dependencies.iter().any(|dependency| {
+            self.changes_of
+                .get(dependency)
+                .into_iter()
+                .flatten()
+                .any(|index| self.changes[*index].is_effective())
+        })
     }
 
     fn is_pending(&self, module: &ModulePath, reference: &Reference) -> bool {
@@ -248,5 +294,29 @@ impl PlanWalk<'_> {
                 Box::new(plan_destroy(&subject, &object, read, deposed.as_ref(), reason, supported).await);
             Outcome::Destroyed { subject, deposed, keep, result }
         })
+    }
+}
+
+/// What `replace_triggered_by` names.
+struct Trigger {
+    resource: ResourceAddress,
+    /// One instance; `None` for any.
+    key: Option<InstanceKey>,
+    /// What of it.
+    path: wardian_value::Path,
+}
+
+/// Remembers the index with which a resource is looked up.
+struct IndexScope<'a> {
+    inner: ModuleScope<'a>,
+    index: RefCell<Option<InstanceKey>>,
+}
+
+impl Scope for IndexScope<'_> {
+    fn resolve(&self, subject: &Named, index: Option<&Value>, span: &Span) -> Result<Resolved, Diagnostics> {
+        if matches!(subject, Named::Resource { .. }) {
+            *self.index.borrow_mut() = index.and_then(instance_key);
+        }
+        self.inner.resolve(subject, index, span)
     }
 }

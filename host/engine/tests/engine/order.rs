@@ -96,3 +96,63 @@ fn a_dependent_goes_before_what_it_was_made_from_changes() {
     fixture.apply("resource \"memory_thing\" \"a\" {\n name = \"a\"\n size = 1\n}");
     assert_eq!(calls(&fixture), ["destroy b-a", "update a"]);
 }
+
+#[test]
+fn each_instance_is_replaced_in_a_chain_of_its_own() {
+    let mut fixture = Fixture::new();
+    let with = |fixed: &str, mischief: &str| {
+        format!(
+            "resource \"memory_thing\" \"a\" {{\n count = 3\n name = \"a${{count.index}}\"\n fixed = \"{fixed}\"\n \
+             mischief = count.index == 1 ? \"{mischief}\" : null\n}}"
+        )
+    };
+    fixture.apply(&with("1", "refuse to go"));
+    fixture.world.forget_calls();
+    fixture.apply_errors(&with("2", "refuse to go"));
+    let calls = calls(&fixture);
+    for expected in ["create a0", "create a2"] {
+        assert!(calls.contains(&expected.to_owned()), "{calls:?}");
+    }
+    assert!(!calls.contains(&"create a1".to_owned()), "{calls:?}");
+    assert_eq!(fixture.state.instances().count(), 3);
+}
+
+#[test]
+fn one_that_cannot_be_created_first_keeps_no_other_from_being_cleared_up() {
+    let mut fixture = Fixture::new();
+    let with = |fixed: &str, mischief: &str| {
+        format!(
+            "resource \"memory_thing\" \"a\" {{\n count = 3\n name = \"a${{count.index}}\"\n fixed = \"{fixed}\"\n \
+             mischief = count.index == 1 ? \"{mischief}\" : null\n {CREATE_FIRST}\n}}"
+        )
+    };
+    fixture.apply(&with("1", ""));
+    fixture.apply_errors(&with("2", "fail"));
+    assert!(fixture.state.instances().all(|(_, _, i)| i.current.is_some() && i.deposed.is_empty()));
+}
+
+#[test]
+fn what_an_object_was_made_from_counts_though_the_configuration_forgot_it() {
+    let mut fixture = Fixture::new();
+    fixture.apply(&pair("1", "1", ""));
+    fixture.world.forget_calls();
+    fixture.apply("resource \"memory_thing\" \"b\" {\n name = \"b\"\n label = \"new\"\n fixed = \"2\"\n}");
+    let calls = calls(&fixture);
+    let at = |call: &str| calls.iter().position(|c| c == call);
+    assert!(at("destroy b") < at("destroy a") && at("destroy a").is_some(), "{calls:?}");
+}
+
+#[test]
+fn a_dependent_learns_of_a_created_first_instance_before_it_goes() {
+    let mut fixture = Fixture::new();
+    let with = |count: usize| {
+        format!(
+            "resource \"memory_thing\" \"a\" {{\n count = {count}\n name = \"a${{count.index}}\"\n {CREATE_FIRST}\n}}\n\
+             resource \"memory_thing\" \"b\" {{\n name = \"b\"\n label = join(\",\", memory_thing.a[*].name)\n}}"
+        )
+    };
+    fixture.apply(&with(2));
+    fixture.world.forget_calls();
+    fixture.apply(&with(1));
+    assert_eq!(calls(&fixture), ["update b", "destroy a1"]);
+}

@@ -462,3 +462,163 @@ fn a_thousand_references_by_index_are_planned_in_linear_time() {
     // Far above what it takes, far below what it took if each built the whole.
     assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
 }
+
+#[test]
+fn a_targeted_destruction_takes_what_was_made_from_the_target_and_nothing_else() {
+    let mut fixture = Fixture::new();
+    let configuration = r#"
+        resource "memory_thing" "a" { name = "a" }
+        resource "memory_thing" "b" { name = "b-${memory_thing.a.name}" }
+        resource "memory_thing" "c" { name = "c-${memory_thing.b.name}" }
+        resource "memory_thing" "other" { name = "other" }
+        output "other" { value = memory_thing.other.id }
+        output "c"     { value = memory_thing.c.id }
+        output "const" { value = true }
+    "#;
+    fixture.apply(configuration);
+    let options = PlanOptions {
+        mode: Mode::Destroy,
+        targets: vec!["memory_thing.b".parse().unwrap()],
+        ..PlanOptions::default()
+    };
+    let (plan, _) = fixture.plan_with(configuration, &[], &options);
+    let found: Vec<String> = actions(&plan.unwrap()).into_iter().map(|(address, _)| address).collect();
+    assert_eq!(found, ["memory_thing.b", "memory_thing.c"]);
+    let (applied, _) = fixture.apply_with(configuration, &[], &options);
+    assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
+    assert_eq!(addresses(&fixture.state), ["memory_thing.a", "memory_thing.other"]);
+    let outputs: Vec<String> = fixture.state.outputs.keys().map(ToString::to_string).collect();
+    assert_eq!(outputs, ["const", "other"]);
+}
+
+#[test]
+fn an_apply_of_a_targeted_plan_looks_at_nothing_else() {
+    let mut fixture = Fixture::new();
+    let configuration = r#"
+        resource "memory_thing" "n" { name = "n" }
+        resource "memory_thing" "c" {
+          count = length(memory_thing.n.id)
+          name  = "c"
+        }
+        resource "memory_thing" "t" { name = "t" }
+    "#;
+    let options = PlanOptions { targets: vec!["memory_thing.t".parse().unwrap()], ..PlanOptions::default() };
+    let (applied, _) = fixture.apply_with(configuration, &[], &options);
+    assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
+    assert_eq!(addresses(&fixture.state), ["memory_thing.t"]);
+}
+
+#[test]
+fn a_module_without_keys_targets_all_its_instances() {
+    let fixture = Fixture::new();
+    let root = "module \"m\" {\n source = \"./m\"\n count = 2\n}";
+    let module = "resource \"memory_thing\" \"t\" { name = \"t\" }";
+    let options = PlanOptions { targets: vec!["module.m".parse().unwrap()], ..PlanOptions::default() };
+    let (plan, diagnostics) = fixture.plan_with(root, &[("m", module)], &options);
+    assert!(!diagnostics.has_errors(), "{diagnostics}");
+    assert_eq!(actions(&plan.unwrap()).len(), 2);
+}
+
+#[test]
+fn an_instance_that_goes_cannot_be_referred_to_any_more() {
+    let mut fixture = Fixture::new();
+    let with = |count: usize| {
+        format!(
+            "resource \"memory_thing\" \"a\" {{\n count = {count}\n name = \"a\"\n}}\n\
+             resource \"memory_thing\" \"b\" {{ name = try(memory_thing.a[1].id, \"none\") }}\n\
+             output \"x\" {{ value = try(memory_thing.a[1].id, \"none\") }}"
+        )
+    };
+    fixture.apply(&with(2));
+    fixture.apply(&with(1));
+    assert_eq!(fixture.state.outputs["x"].value, Value::string("none"));
+}
+
+#[test]
+fn replace_triggered_by_an_instance_follows_that_one_alone() {
+    let mut fixture = Fixture::new();
+    let with = |size: &str| {
+        format!(
+            "resource \"memory_thing\" \"a\" {{\n count = 3\n name = \"a\"\n size = {size}\n}}\n\
+             resource \"memory_thing\" \"b\" {{\n count = 3\n name = \"b\"\n lifecycle {{\n \
+             replace_triggered_by = [memory_thing.a[count.index].size]\n }}\n}}"
+        )
+    };
+    fixture.apply(&with("1"));
+    let plan = fixture.plan(&with("count.index == 1 ? 2 : 1"));
+    let replaced: Vec<String> =
+        plan.changes.iter().filter(|c| c.action.is_replace()).map(|c| c.address.to_string()).collect();
+    assert_eq!(replaced, ["memory_thing.b[1]"]);
+}
+
+#[test]
+fn conditions_of_unchanged_objects_are_checked_when_all_is_known() {
+    let mut fixture = Fixture::new();
+    fixture.apply("resource \"memory_thing\" \"b\" { name = \"b\" }");
+    let errors = fixture.apply_errors(
+        r#"
+        resource "memory_thing" "n" { name = "n" }
+        resource "memory_thing" "b" {
+          name = "b"
+          lifecycle {
+            precondition {
+              condition     = memory_thing.n.id == "never"
+              error_message = "It is another."
+            }
+          }
+        }
+        "#,
+    );
+    assert!(errors.contains("It is another."), "{errors}");
+}
+
+#[test]
+fn a_refresh_only_plan_survives_what_is_gone() {
+    let mut fixture = Fixture::new();
+    let configuration = r#"
+        resource "memory_thing" "a" { name = "a" }
+        output "name" { value = memory_thing.a.name }
+    "#;
+    fixture.apply(configuration);
+    fixture.world.gone.lock().unwrap().push("a".into());
+    let options = PlanOptions { mode: Mode::RefreshOnly, ..PlanOptions::default() };
+    let (applied, _) = fixture.apply_with(configuration, &[], &options);
+    assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
+    assert_eq!(addresses(&fixture.state), [] as [String; 0]);
+    assert!(fixture.state.outputs.contains_key("name"));
+}
+
+#[test]
+fn an_object_goes_with_the_provider_configuration_that_there_is() {
+    let mut fixture = Fixture::new();
+    fixture.apply(
+        r#"
+        provider "memory" { alias = "x" }
+        resource "memory_thing" "a" {
+          count    = 2
+          provider = memory.x
+          name     = "a"
+        }
+        "#,
+    );
+    let plan = fixture.plan("resource \"memory_thing\" \"a\" {\n count = 1\n name = \"a\"\n}");
+    assert_eq!(actions(&plan), [("memory_thing.a[1]".to_owned(), Action::Delete)]);
+}
+
+#[test]
+fn ephemeral_values_are_stored_nowhere() {
+    let fixture = Fixture::new();
+    let variable = "variable \"e\" {\n ephemeral = true\n default = \"hunter2\"\n}\n";
+    let cases = [
+        ("output \"x\" { value = var.e }", "Ephemeral value not allowed"),
+        ("resource \"memory_thing\" \"a\" { name = var.e }", "Invalid use of ephemeral value"),
+        (
+            "resource \"memory_thing\" \"a\" {\n count = length(var.e)\n name = \"a\"\n}",
+            "Invalid count argument",
+        ),
+    ];
+    for (text, expected) in cases {
+        let errors = fixture.plan_errors(&format!("{variable}{text}"));
+        assert!(errors.contains(expected), "{text}: {errors}");
+    }
+}

@@ -50,3 +50,11 @@ fn all_is_known_after_an_apply() {
     let errors = Fixture::new().apply_errors(&thing("apply nothing"));
     assert_says(&errors, &["Provider returned invalid result object after apply"]);
 }
+
+#[test]
+fn what_is_sensitive_is_not_shown_in_a_complaint() {
+    let errors = Fixture::new().plan_errors(
+        "resource \"memory_thing\" \"a\" {\n name = sensitive(\"hunter2\")\n mischief = \"plan another name\"\n}",
+    );
+    assert!(errors.contains(".name") && !errors.contains("hunter2"), "{errors}");
+}

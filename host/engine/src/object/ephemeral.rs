@@ -1,0 +1,22 @@
+//! Ephemeral values may go into write-only attributes and nowhere else: everything
+//! else of an object is stored.
+
+use wardian_plugin::Block;
+use wardian_value::{Path, PathStep, Value};
+
+/// The places of ephemeral values that would be stored.
+pub fn stored_ephemeral_paths(block: &Block, config: &Value) -> Vec<Path> {
+    if !config.inside_marks().is_ephemeral() {
+        return Vec::new();
+    }
+    let is_write_only = |path: &Path| match path.steps().first() {
+        Some(PathStep::Attribute(name)) => block.attributes.get(name).is_some_and(|a| a.write_only),
+        _ => false,
+    };
+    config
+        .mark_paths()
+        .into_iter()
+        .filter(|(path, marks)| marks.is_ephemeral() && !is_write_only(path))
+        .map(|(path, _)| path)
+        .collect()
+}
