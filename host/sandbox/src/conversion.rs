@@ -19,6 +19,11 @@ use crate::output::printable;
 /// What a timestamp of the protocol can be, in seconds since 1970.
 const YEARS_1_TO_9999: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
+/// How many diagnostics of one answer are kept.
+const MOST_DIAGNOSTICS: usize = 100;
+/// Bytes of all their summaries, of all their details, and of all their paths.
+const MOST_DIAGNOSTIC_TEXT: usize = 64 << 10;
+
 /// A value of a type, as bytes.
 pub(crate) fn encode(what: &str, value: &Value, ty: &Type) -> Result<Vec<u8>, Failure> {
     msgpack::encode(value, ty)
@@ -71,19 +76,91 @@ pub(crate) fn decode_result(
     decode(what, bytes, ty).map(Some)
 }
 
+/// What a component has to say, as far as a person can be expected to read it.
+/// Errors come before warnings where there is room for some only.
 pub(crate) fn diagnostics(answered: Vec<wit::Diagnostic>) -> PluginDiagnostics {
-    answered
-        .into_iter()
-        .map(|diagnostic| PluginDiagnostic {
+    let count = answered.len();
+    let mut room = DiagnosticRoom {
+        count: MOST_DIAGNOSTICS,
+        summaries: MOST_DIAGNOSTIC_TEXT,
+        details: MOST_DIAGNOSTIC_TEXT,
+        paths: MOST_DIAGNOSTIC_TEXT,
+    };
+    let mut kept: Vec<(usize, PluginDiagnostic)> = Vec::with_capacity(count.min(MOST_DIAGNOSTICS));
+    let (errors, warnings): (Vec<_>, Vec<_>) =
+        answered.into_iter().enumerate().partition(|(_, d)| matches!(d.severity, wit::Severity::Error));
+    for (position, diagnostic) in errors.into_iter().chain(warnings) {
+        let Some(diagnostic) = room.take(diagnostic) else { break };
+        kept.push((position, diagnostic));
+    }
+    kept.sort_by_key(|(position, _)| *position);
+    let mut kept: PluginDiagnostics = kept.into_iter().map(|(_, diagnostic)| diagnostic).collect();
+    let left_out = count - kept.len();
+    if left_out > 0 {
+        kept.push(PluginDiagnostic {
+            severity: Severity::Warning,
+            summary: "Plugin said too much".into(),
+            detail: format!("Of its {count} errors and warnings {left_out} are not shown."),
+            attribute: None,
+        });
+    }
+    kept
+}
+
+/// What is left for diagnostics.
+struct DiagnosticRoom {
+    count: usize,
+    summaries: usize,
+    details: usize,
+    paths: usize,
+}
+
+impl DiagnosticRoom {
+    /// `None` where there is no room at all.
+    fn take(&mut self, diagnostic: wit::Diagnostic) -> Option<PluginDiagnostic> {
+        if self.count == 0 || self.summaries == 0 {
+            return None;
+        }
+        self.count -= 1;
+        Some(PluginDiagnostic {
             severity: match diagnostic.severity {
                 wit::Severity::Error => Severity::Error,
                 wit::Severity::Warning => Severity::Warning,
             },
-            summary: printable(&diagnostic.summary),
-            detail: printable(&diagnostic.detail),
-            attribute: diagnostic.attribute.map(path),
+            summary: beginning(&diagnostic.summary, &mut self.summaries),
+            detail: beginning(&diagnostic.detail, &mut self.details),
+            attribute: diagnostic.attribute.map(|steps| path(first_steps(steps, &mut self.paths))),
         })
-        .collect()
+    }
+}
+
+/// As much of a text as there is room for.
+fn beginning(text: &str, room: &mut usize) -> String {
+    let (begin, rest) = text.split_at(text.floor_char_boundary(*room));
+    // What is left may be less than a character.
+    *room = if rest.is_empty() { *room - begin.len() } else { 0 };
+    let mut shown = printable(begin);
+    if !rest.is_empty() {
+        shown.push('\u{2026}');
+    }
+    shown
+}
+
+/// As many steps of a path as there is room for.
+fn first_steps(mut steps: Vec<wit::PathStep>, room: &mut usize) -> Vec<wit::PathStep> {
+    let fits = |step: &wit::PathStep| {
+        let text = match step {
+            wit::PathStep::AttributeName(text) | wit::PathStep::ElementKeyString(text) => text.len(),
+            wit::PathStep::ElementKeyInt(_) => 0,
+        };
+        // A step is something even if its name is empty.
+        let left = room.checked_sub(text + 8);
+        *room = left.unwrap_or(0);
+        left.is_some()
+    };
+    let count = steps.iter().map(fits).take_while(|fits| *fits).count();
+    steps.truncate(count);
+    steps
 }
 
 /// A path, as far as its steps can lead anywhere.
@@ -154,6 +231,50 @@ mod tests {
             wit::PathStep::AttributeName("b".into()),
         ];
         assert_eq!(path(steps), Path::root().attribute("a"));
+    }
+
+    fn diagnostic(severity: wit::Severity, summary: &str, detail: &str) -> wit::Diagnostic {
+        wit::Diagnostic { severity, summary: summary.into(), detail: detail.into(), attribute: None }
+    }
+
+    #[test]
+    fn few_diagnostics_stay_as_they_are() {
+        let said = diagnostics(vec![
+            diagnostic(wit::Severity::Warning, "first", "a\u{1b}"),
+            diagnostic(wit::Severity::Error, "second", ""),
+        ]);
+        let shown: Vec<_> = said.iter().map(|d| (d.is_error(), &*d.summary, &*d.detail)).collect();
+        assert_eq!(shown, [(false, "first", "a\u{fffd}"), (true, "second", "")]);
+    }
+
+    #[test]
+    fn of_many_diagnostics_the_errors_are_kept_and_the_rest_is_counted() {
+        let mut many = vec![diagnostic(wit::Severity::Warning, "warning", ""); 5_000];
+        many.push(diagnostic(wit::Severity::Error, "error", ""));
+        let said = diagnostics(many);
+        assert_eq!(said.len(), MOST_DIAGNOSTICS + 1);
+        assert_eq!(said.iter().filter(|d| d.is_error()).count(), 1);
+        let last = &said[MOST_DIAGNOSTICS];
+        assert!(last.detail.contains("5001") && last.detail.contains("4901"), "{last:?}");
+    }
+
+    #[test]
+    fn text_and_paths_of_diagnostics_are_cut() {
+        let long = "\u{e4}".repeat(MOST_DIAGNOSTIC_TEXT);
+        let step = wit::PathStep::ElementKeyInt(0);
+        let one = wit::Diagnostic {
+            attribute: Some(vec![step; MOST_DIAGNOSTIC_TEXT]),
+            ..diagnostic(wit::Severity::Error, "short", &long)
+        };
+        let last = diagnostic(wit::Severity::Error, &long, &long);
+        let said = diagnostics(vec![one.clone(), one.clone(), last, one]);
+        assert_eq!(said.len(), 4, "three and what is said about the fourth");
+        let total = |of: fn(&PluginDiagnostic) -> usize| said.iter().map(of).sum::<usize>();
+        assert!(total(|d| d.summary.len()) < MOST_DIAGNOSTIC_TEXT + 100);
+        assert!(total(|d| d.detail.len()) < MOST_DIAGNOSTIC_TEXT + 100);
+        let steps = |d: &PluginDiagnostic| d.attribute.as_ref().map_or(0, |path| path.steps().len());
+        assert!(total(steps) <= MOST_DIAGNOSTIC_TEXT / 8);
+        assert!(said[0].detail.ends_with('\u{2026}'));
     }
 
     #[test]

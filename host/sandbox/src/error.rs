@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::output::printable;
+
 /// Why bytes did not become a [`crate::LoadedPlugin`].
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -115,10 +117,25 @@ pub enum GrantError {
         /// Why.
         source: std::io::Error,
     },
+    /// What can be written through one directory cannot be kept from being written
+    /// by granting it once more for reading.
+    #[error(
+        "{plugin} cannot be given {} for reading only: it is in {}, which is granted for writing",
+        read_only.display(),
+        writable.display()
+    )]
+    Contained {
+        /// The plugin.
+        plugin: String,
+        /// The directory that is granted for reading.
+        read_only: PathBuf,
+        /// The same or one around it, which is granted for writing.
+        writable: PathBuf,
+    },
 }
 
-/// All causes of an error in one line, the outermost first. Causes that only
-/// repeat what stands before them are left out.
+/// All causes of an error, the outermost first. Causes that only repeat what
+/// stands before them are left out. They can quote the component.
 pub(crate) fn chain(error: &wasmtime::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
@@ -132,5 +149,5 @@ pub(crate) fn chain(error: &wasmtime::Error) -> String {
         }
         text.push_str(cause);
     }
-    text
+    printable(&text)
 }

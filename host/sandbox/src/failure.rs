@@ -189,7 +189,7 @@ fn causes_without(backtrace: &WasmBacktrace, error: &wasmtime::Error) -> String 
         }
         text.push_str(cause);
     }
-    text
+    crate::output::printable(&text)
 }
 
 fn seconds(limit: Duration) -> String {

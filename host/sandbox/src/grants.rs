@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 /// randomness.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
-    /// Directories, each under the name that the guest knows it by.
+    /// Directories, each under the name that the guest knows it by. Rights belong to
+    /// the opened directory, not to a path: one for reading only cannot be at or
+    /// below one for writing.
     pub directories: Vec<DirectoryGrant>,
     /// The guest's name of the directory that it works in: its `initial-cwd` and
     /// its variable `PWD`. By itself this gives access to nothing.

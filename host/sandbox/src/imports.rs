@@ -13,6 +13,7 @@ use wasmtime::component::Component;
 
 use crate::capability;
 use crate::error::{LoadError, SurplusImport};
+use crate::output::printable;
 
 /// The interface that makes a component a provider.
 pub(crate) const PROVIDER: InterfaceName<'static> =
@@ -76,7 +77,8 @@ fn check_exports(plugin: &str, exports: Vec<String>) -> Result<(), LoadError> {
     if exports.iter().any(is_provider) {
         return Ok(());
     }
-    Err(LoadError::Exports { plugin: plugin.to_owned(), missing: PROVIDER.to_string(), found: exports })
+    let found = exports.iter().map(|name| printable(name)).collect();
+    Err(LoadError::Exports { plugin: plugin.to_owned(), missing: PROVIDER.to_string(), found })
 }
 
 fn surplus(import: &str) -> Option<SurplusImport> {
@@ -88,7 +90,7 @@ fn surplus(import: &str) -> Option<SurplusImport> {
         Some(name) => remedy(&name),
         None => "it is no interface that this host knows".to_owned(),
     };
-    Some(SurplusImport { name: import.to_owned(), remedy })
+    Some(SurplusImport { name: printable(import), remedy })
 }
 
 fn remedy(wanted: &InterfaceName<'_>) -> String {
@@ -153,5 +155,15 @@ mod tests {
         let error = check_exports("acme/x", Vec::new()).unwrap_err();
         assert!(error.to_string().ends_with("@0.1, and nothing else"), "{error}");
         assert!(check_exports("acme/x", vec!["wardian:plugin/provider@0.1.4".into()]).is_ok());
+    }
+
+    #[test]
+    fn names_out_of_a_component_are_shown_without_what_steers_a_terminal() {
+        let name = "acme:\u{1b}[2J/\u{202e}x";
+        let shown = "acme:\u{fffd}[2J/\\u{202e}x";
+        assert_eq!(surplus(name).map(|surplus| surplus.name).as_deref(), Some(shown));
+        let error = check_exports("acme/x", vec![name.into()]).unwrap_err();
+        assert!(error.to_string().contains(shown), "{error}");
+        assert_eq!(crate::error::chain(&wasmtime::Error::msg(name)), shown);
     }
 }

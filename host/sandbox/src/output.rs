@@ -4,8 +4,10 @@
 //! call that it belongs to. The end of standard error is kept besides: it is
 //! where a guest that gives up says why. Text is bounded per call and shown
 //! without control characters, so that a guest can neither fill a log nor steer
-//! a terminal.
+//! a terminal; and a line is one line, so that it cannot look like somebody
+//! else's.
 
+use std::fmt::Write as _;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -84,11 +86,19 @@ impl Output {
         (!words.is_empty()).then_some(words)
     }
 
-    pub(crate) fn log(&self, severity: Severity, module: &str, message: &str) {
+    /// It is paid for before it is put together.
+    pub(crate) fn log(&self, severity: Severity, module: &str, message: String, fields: &[(String, String)]) {
+        let lengths = fields.iter().map(|(name, value)| name.len() + value.len() + " =\"\"".len());
         let mut spoken = self.lock();
-        if spoken.afford(message.len() + module.len()) {
-            spoken.say(severity, module, message);
+        if !spoken.afford(module.len() + message.len() + lengths.sum::<usize>()) {
+            return;
         }
+        let mut text = message;
+        for (name, value) in fields {
+            // Writing into a string cannot fail.
+            let _ = write!(text, " {name}={value:?}");
+        }
+        spoken.say(severity, module, &text);
     }
 
     pub(crate) fn stream(&self, stream: Stream) -> impl StdoutStream + use<> {
@@ -162,6 +172,7 @@ impl Spoken {
     }
 
     fn say(&self, severity: Severity, module: &str, message: &str) {
+        let (module, message) = (in_one_line(module), in_one_line(message));
         macro_rules! event {
             ($level:expr) => {
                 tracing::event!(
@@ -171,8 +182,7 @@ impl Spoken {
                     call = self.call.call,
                     resource = self.call.resource(),
                     module,
-                    "{}",
-                    printable(message)
+                    "{message}"
                 )
             };
         }
@@ -202,10 +212,50 @@ pub(crate) fn is_heard(severity: Severity) -> bool {
     }
 }
 
-/// Text without control characters, but for line ends and tabs.
+/// Text without control characters, but for line ends and tabs; and with what
+/// would be invisible, or turn its neighbours around, written as its number.
 pub(crate) fn printable(text: &str) -> String {
-    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
-    text.chars().map(|c| if harmless(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            _ if c.is_control() => shown.push(char::REPLACEMENT_CHARACTER),
+            _ if is_format(c) => shown.extend(c.escape_unicode()),
+            _ => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// [`printable`], with line ends as `\n`.
+fn in_one_line(text: &str) -> String {
+    printable(text).replace('\n', "\\n")
+}
+
+/// Unicode's general category Cf, and the separators of lines and paragraphs.
+fn is_format(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{600}'..='\u{605}'
+            | '\u{61c}'
+            | '\u{6dd}'
+            | '\u{70f}'
+            | '\u{890}'..='\u{891}'
+            | '\u{8e2}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{110bd}'
+            | '\u{110cd}'
+            | '\u{13430}'..='\u{1343f}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
 }
 
 /// Standard output or error of an instance.
@@ -296,6 +346,33 @@ mod tests {
         hear(&output, "panicked at ");
         hear(&output, "lib.rs:1\n\u{1b}[31mred\n");
         assert_eq!(output.last_words().as_deref(), Some("panicked at lib.rs:1\n\u{fffd}[31mred"));
+    }
+
+    #[test]
+    fn fields_are_paid_for_by_their_raw_lengths() {
+        let fields = [("name".to_owned(), "\n".repeat(80))];
+        let log = |budget, fields: &[_]| {
+            let output = output(budget);
+            output.log(Severity::Warn, "m", "message".into(), fields);
+            output.lock().left
+        };
+        assert_eq!(log(100, &[]), 92);
+        assert_eq!(log(100, &fields), 4);
+        assert_eq!(log(95, &fields), 0, "it is dropped with all that comes after");
+    }
+
+    #[test]
+    fn what_deceives_the_eye_is_written_as_its_number() {
+        assert_eq!(printable("a\u{202e}b\u{200b}\u{feff}"), "a\\u{202e}b\\u{200b}\\u{feff}");
+        assert_eq!(printable("\u{2066}\u{ad}\u{e0041}"), "\\u{2066}\\u{ad}\\u{e0041}");
+        let plain = "Gr\u{fc}\u{df}e \u{4f60}\u{597d} \u{5e9}\u{5dc}\u{5d5}\u{5dd}\n\tnext";
+        assert_eq!(printable(plain), plain);
+        assert_eq!(printable("\u{1b}[2J\r"), "\u{fffd}[2J\u{fffd}");
+    }
+
+    #[test]
+    fn a_log_line_stays_one_line() {
+        assert_eq!(in_one_line("done\nERROR forged\u{2028}"), "done\\nERROR forged\\u{2028}");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! WIT has no recursive types: blocks and nested objects lie in flat lists and
 //! refer to each other by index. An index must lead forward, so that no cycle can
 //! be written; and since an entry may be referred to more than once, what a short
-//! list stands for can still be exponentially large. So sizes are counted as they
-//! unfold, and bounded.
+//! list stands for can still be exponentially large. So elements and text are
+//! counted as they unfold, and all schemas of a provider share one [`Budget`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,11 +21,15 @@ use crate::bindings::wardian::plugin::types as wit_types;
 use crate::failure::Failure;
 use crate::output::printable;
 
-/// Attributes and blocks of one schema, unfolded. The largest of the AWS
-/// provider has some tens of thousands.
-const LARGEST_SCHEMA: usize = 1 << 20;
+/// Attributes and blocks of all schemas together, unfolded. The AWS provider has
+/// some hundreds of thousands.
+const MOST_ELEMENTS: usize = 1 << 21;
+/// Bytes of all their names, types and descriptions together, unfolded.
+const MOST_TEXT: usize = 128 << 20;
 /// Blocks and objects inside each other.
 const DEEPEST_SCHEMA: usize = 64;
+/// Characters of a name that a message shows.
+const SHOWN_NAME: usize = 200;
 
 /// A provider's schema with what is derived from it once.
 pub(crate) struct DecodedSchema {
@@ -39,6 +43,7 @@ pub(crate) fn provider_schema(
     identities: Vec<(String, wit::IdentitySchema)>,
 ) -> Result<DecodedSchema, String> {
     let capabilities = answer.server_capabilities;
+    let budget = &mut Budget::whole();
     let schema = ProviderSchema {
         capabilities: ServerCapabilities {
             plan_destroy: capabilities.plan_destroy,
@@ -46,18 +51,18 @@ pub(crate) fn provider_schema(
             move_resource_state: capabilities.move_resource_state,
             generate_resource_config: capabilities.generate_resource_config,
         },
-        provider: schema("the provider's configuration", answer.provider)?,
+        provider: schema("the provider's configuration", answer.provider, budget)?,
         provider_meta: answer
             .provider_meta
-            .map(|meta| schema("the provider's metadata", meta))
+            .map(|meta| schema("the provider's metadata", meta, budget))
             .transpose()?,
-        resources: schemas("resource", answer.resources)?,
-        data_sources: schemas("data source", answer.data_sources)?,
-        ephemeral_resources: schemas("ephemeral resource", answer.ephemeral_resources)?,
-        list_resources: schemas("list resource", answer.list_resources)?,
-        actions: schemas("action", answer.actions)?,
-        functions: by_name("function", answer.functions, function)?,
-        identities: by_name("identity of resource", identities, identity)?,
+        resources: schemas("resource", answer.resources, budget)?,
+        data_sources: schemas("data source", answer.data_sources, budget)?,
+        ephemeral_resources: schemas("ephemeral resource", answer.ephemeral_resources, budget)?,
+        list_resources: schemas("list resource", answer.list_resources, budget)?,
+        actions: schemas("action", answer.actions, budget)?,
+        functions: by_name("function", answer.functions, budget, function)?,
+        identities: by_name("identity of resource", identities, budget, identity)?,
     };
     let identity_types = schema.identities.iter().map(|(name, s)| (name.clone(), s.implied_type())).collect();
     Ok(DecodedSchema { schema: Arc::new(schema), identity_types })
@@ -66,19 +71,22 @@ pub(crate) fn provider_schema(
 fn schemas(
     kind: &str,
     named: Vec<(String, wit_types::Schema)>,
+    budget: &mut Budget,
 ) -> Result<BTreeMap<Str, Arc<Schema>>, String> {
-    by_name(kind, named, |place, answer| schema(place, answer).map(Arc::new))
+    by_name(kind, named, budget, |place, answer, budget| schema(place, answer, budget).map(Arc::new))
 }
 
 fn by_name<A, B>(
     kind: &str,
     named: Vec<(String, A)>,
-    decode: impl Fn(&str, A) -> Result<B, String>,
+    budget: &mut Budget,
+    decode: impl Fn(&str, A, &mut Budget) -> Result<B, String>,
 ) -> Result<BTreeMap<Str, B>, String> {
     let mut decoded = BTreeMap::new();
     for (name, answer) in named {
-        let place = format!("{kind} {:?}", printable(&name));
-        let value = decode(&place, answer)?;
+        let place = format!("{kind} {:?}", shown(&name));
+        budget.spend(&place, Extent::of(name.len()))?;
+        let value = decode(&place, answer, budget)?;
         insert(&place, "", &mut decoded, name, value)?;
     }
     Ok(decoded)
@@ -91,7 +99,7 @@ fn insert<T>(
     name: String,
     value: T,
 ) -> Result<(), String> {
-    let shown = printable(&name);
+    let shown = shown(&name);
     if name.is_empty() {
         return Err(format!("{place}: {kind} without a name"));
     }
@@ -102,77 +110,142 @@ fn insert<T>(
     }
 }
 
-fn schema(place: &str, answer: wit_types::Schema) -> Result<Schema, String> {
-    let objects = Objects::decode(place, answer.objects)?;
-    let root = blocks(place, answer.blocks, &objects)?;
+/// As much of a name as a message needs. Places are put together for each
+/// attribute, so a name without end would be costly.
+fn shown(name: &str) -> String {
+    let end = name.char_indices().nth(SHOWN_NAME).map_or(name.len(), |(end, _)| end);
+    printable(name.get(..end).unwrap_or_default())
+}
+
+fn schema(place: &str, answer: wit_types::Schema, budget: &mut Budget) -> Result<Schema, String> {
+    let mut objects = Objects::decode(place, answer.objects, budget)?;
+    let root = blocks(place, answer.blocks, &mut objects, budget)?;
     Ok(Schema::new(answer.version, root))
 }
 
 /// What an entry of a list stands for when it is unfolded.
 #[derive(Clone, Copy, Default)]
 struct Extent {
-    size: usize,
+    elements: usize,
+    text: usize,
     depth: usize,
 }
 
 impl Extent {
-    fn leaf(&mut self) {
-        self.size = self.size.saturating_add(1);
+    /// One element with so much text.
+    fn of(text: usize) -> Self {
+        Self { elements: 1, text, depth: 0 }
     }
 
-    fn contain(&mut self, inner: Self) {
-        self.size = self.size.saturating_add(inner.size).saturating_add(1);
-        self.depth = self.depth.max(inner.depth + 1);
+    fn add(&mut self, beside: Self) {
+        self.elements = self.elements.saturating_add(beside.elements);
+        self.text = self.text.saturating_add(beside.text);
+        self.depth = self.depth.max(beside.depth);
     }
 
-    fn check(self, place: &str) -> Result<Self, String> {
-        if self.depth > DEEPEST_SCHEMA {
+    fn contain(&mut self, place: &str, inner: Self) -> Result<(), String> {
+        if inner.depth >= DEEPEST_SCHEMA {
             return Err(format!("{place}: nested deeper than {DEEPEST_SCHEMA} levels"));
         }
-        if self.size > LARGEST_SCHEMA {
-            return Err(format!("{place}: larger than {LARGEST_SCHEMA} attributes"));
-        }
-        Ok(self)
+        self.add(Self { depth: inner.depth + 1, ..inner });
+        Ok(())
+    }
+}
+
+/// What is left for the schemas of a provider. What stands in the answer is paid
+/// for once, and again before each time that it is repeated.
+struct Budget {
+    elements: usize,
+    text: usize,
+}
+
+impl Budget {
+    fn whole() -> Self {
+        Self { elements: MOST_ELEMENTS, text: MOST_TEXT }
+    }
+
+    fn spend(&mut self, place: &str, extent: Extent) -> Result<(), String> {
+        let Some(elements) = self.elements.checked_sub(extent.elements) else {
+            return Err(format!(
+                "{place}: here the schemas become larger than {MOST_ELEMENTS} attributes and blocks"
+            ));
+        };
+        let Some(text) = self.text.checked_sub(extent.text) else {
+            return Err(format!("{place}: here the schemas become larger than {MOST_TEXT} bytes of text"));
+        };
+        *self = Self { elements, text };
+        Ok(())
     }
 }
 
 /// The nested objects of a schema. Entries lead forward only, so the last is
 /// decoded first, and each finds what it refers to.
-struct Objects(Vec<Option<(Arc<NestedObject>, Extent)>>);
+struct Objects(Vec<Option<DecodedObject>>);
+
+#[derive(Clone)]
+struct DecodedObject {
+    object: Arc<NestedObject>,
+    extent: Extent,
+    /// Something refers to it already.
+    used: bool,
+}
 
 impl Objects {
-    fn decode(place: &str, answer: Vec<wit_types::NestedObject>) -> Result<Self, String> {
+    fn decode(
+        place: &str,
+        answer: Vec<wit_types::NestedObject>,
+        budget: &mut Budget,
+    ) -> Result<Self, String> {
         let mut objects = Self(vec![None; answer.len()]);
         for (index, object) in answer.into_iter().enumerate().rev() {
             let here = format!("{place}, object {index}");
             let mut extent = Extent::default();
-            let attributes = attributes(&here, object.attributes, &objects, Some(index), &mut extent)?;
+            let attributes =
+                attributes(&here, object.attributes, &mut objects, Some(index), &mut extent, budget)?;
             let nesting = match object.nesting {
                 wit_types::ObjectNesting::Single => ObjectNesting::Single,
                 wit_types::ObjectNesting::List => ObjectNesting::List,
                 wit_types::ObjectNesting::Set => ObjectNesting::Set,
                 wit_types::ObjectNesting::Map => ObjectNesting::Map,
             };
-            let extent = extent.check(&here)?;
-            objects.0[index] = Some((Arc::new(NestedObject { attributes, nesting }), extent));
+            let object = Arc::new(NestedObject { attributes, nesting });
+            objects.0[index] = Some(DecodedObject { object, extent, used: false });
         }
         Ok(objects)
     }
 
-    /// `from` is the object that refers, where it is one.
-    fn get(&self, index: u32, from: Option<usize>) -> Result<(Arc<NestedObject>, Extent), String> {
+    /// `from` is the object that refers, where it is one. Objects are shared, but
+    /// the types that they imply are not: further uses are paid for.
+    fn get(
+        &mut self,
+        place: &str,
+        index: u32,
+        from: Option<usize>,
+        budget: &mut Budget,
+    ) -> Result<(Arc<NestedObject>, Extent), String> {
         let index = index as usize;
         if index >= self.0.len() {
-            return Err(format!("there is no object {index}"));
+            return Err(format!("{place}: there is no object {index}"));
         }
         if from.is_some_and(|from| index <= from) {
-            return Err(format!("it refers back to object {index}"));
+            return Err(format!("{place}: it refers back to object {index}"));
         }
-        self.0[index].clone().ok_or_else(|| format!("object {index} is not decoded"))
+        let Some(found) = &mut self.0[index] else {
+            return Err(format!("{place}: object {index} is not decoded"));
+        };
+        if std::mem::replace(&mut found.used, true) {
+            budget.spend(place, found.extent)?;
+        }
+        Ok((Arc::clone(&found.object), found.extent))
     }
 }
 
-fn blocks(place: &str, answer: Vec<wit_types::Block>, objects: &Objects) -> Result<Block, String> {
+fn blocks(
+    place: &str,
+    answer: Vec<wit_types::Block>,
+    objects: &mut Objects,
+    budget: &mut Budget,
+) -> Result<Block, String> {
     let count = answer.len();
     let mut uses = vec![0_usize; count];
     for inner in answer.iter().flat_map(|block| &block.block_types) {
@@ -183,11 +256,13 @@ fn blocks(place: &str, answer: Vec<wit_types::Block>, objects: &Objects) -> Resu
     let mut decoded: Vec<Option<(Block, Extent)>> = (0..count).map(|_| None).collect();
     for (index, block) in answer.into_iter().enumerate().rev() {
         let here = format!("{place}, block {index}");
-        let mut extent = Extent::default();
-        let attributes = attributes(&here, block.attributes, objects, None, &mut extent)?;
+        let names: usize = block.block_types.iter().map(|inner| inner.type_name.len()).sum();
+        let mut extent = Extent::of(names + remarks(&block.description, &block.deprecation));
+        budget.spend(&here, extent)?;
+        let attributes = attributes(&here, block.attributes, objects, None, &mut extent, budget)?;
         let mut block_types = BTreeMap::new();
         for inner in block.block_types {
-            let name = printable(&inner.type_name);
+            let name = shown(&inner.type_name);
             let at = inner.block as usize;
             if at >= count {
                 return Err(format!("{here}, nested block {name:?}: there is no block {at}"));
@@ -202,13 +277,17 @@ fn blocks(place: &str, answer: Vec<wit_types::Block>, objects: &Objects) -> Resu
                 ));
             }
             uses[at] -= 1;
+            if let Some((_, inner_extent)) = &decoded[at] {
+                extent.contain(&here, *inner_extent)?;
+                if uses[at] > 0 {
+                    budget.spend(&here, *inner_extent)?;
+                }
+            }
             // The last use takes the block, so that a tree is never copied.
             let found = if uses[at] == 0 { decoded[at].take() } else { decoded[at].clone() };
-            let Some((content, inner_extent)) = found else {
+            let Some((content, _)) = found else {
                 return Err(format!("{here}, nested block {name:?}: block {at} is not decoded"));
             };
-            extent.contain(inner_extent);
-            extent.check(&here)?;
             let nested = NestedBlock {
                 block: content,
                 nesting: block_nesting(inner.nesting),
@@ -226,7 +305,7 @@ fn blocks(place: &str, answer: Vec<wit_types::Block>, objects: &Objects) -> Resu
             description: description(block.description),
             deprecation: deprecation(block.deprecation),
         };
-        decoded[index] = Some((block, extent.check(&here)?));
+        decoded[index] = Some((block, extent));
     }
     match decoded.into_iter().next().flatten() {
         Some((root, _)) => Ok(root),
@@ -247,26 +326,30 @@ fn block_nesting(nesting: wit_types::BlockNesting) -> BlockNesting {
 fn attributes(
     place: &str,
     answer: Vec<wit_types::Attribute>,
-    objects: &Objects,
+    objects: &mut Objects,
     from: Option<usize>,
     extent: &mut Extent,
+    budget: &mut Budget,
 ) -> Result<BTreeMap<Str, Attribute>, String> {
     let mut decoded = BTreeMap::new();
     for attribute in answer {
-        let here = format!("{place}, attribute {:?}", printable(&attribute.name));
+        let here = format!("{place}, attribute {:?}", shown(&attribute.name));
+        let type_text = match &attribute.type_ {
+            wit_types::AttributeType::Value(json) => json.len(),
+            wit_types::AttributeType::Nested(_) => 0,
+        };
+        let remarks = remarks(&attribute.description, &attribute.deprecation);
+        let own = Extent::of(attribute.name.len() + type_text + remarks);
+        budget.spend(&here, own)?;
+        extent.add(own);
         let ty = match attribute.type_ {
-            wit_types::AttributeType::Value(json) => {
-                extent.leaf();
-                AttributeType::Value(type_of_json(&here, &json)?)
-            }
+            wit_types::AttributeType::Value(json) => AttributeType::Value(type_of_json(&here, &json)?),
             wit_types::AttributeType::Nested(index) => {
-                let (object, inner) =
-                    objects.get(index, from).map_err(|problem| format!("{here}: {problem}"))?;
-                extent.contain(inner);
+                let (object, inner) = objects.get(&here, index, from, budget)?;
+                extent.contain(&here, inner)?;
                 AttributeType::Nested(object)
             }
         };
-        extent.check(&here)?;
         let setting = Setting::from_flags(attribute.required, attribute.optional, attribute.computed)
             .ok_or_else(|| format!("{here}: required, optional and computed contradict each other"))?;
         let value = Attribute {
@@ -286,6 +369,15 @@ fn type_of_json(place: &str, json: &str) -> Result<Type, String> {
     Type::from_json(json).map_err(|error| format!("{place}: {error}"))
 }
 
+/// Bytes of what is said about an element.
+fn remarks(description: &wit_types::Description, deprecation: &wit_types::Deprecation) -> usize {
+    let deprecation = match deprecation {
+        wit_types::Deprecation::Message(message) => message.len(),
+        wit_types::Deprecation::None | wit_types::Deprecation::Deprecated => 0,
+    };
+    description.text.len() + deprecation
+}
+
 fn description(answer: wit_types::Description) -> Description {
     Description { text: answer.text, markdown: matches!(answer.kind, wit_types::StringKind::Markdown) }
 }
@@ -298,7 +390,13 @@ fn deprecation(answer: wit_types::Deprecation) -> Deprecation {
     }
 }
 
-fn function(place: &str, answer: wit::Function) -> Result<Function, String> {
+fn function(place: &str, answer: wit::Function, budget: &mut Budget) -> Result<Function, String> {
+    let remarks = remarks(&answer.description, &answer.deprecation);
+    budget.spend(place, Extent::of(answer.return_type.len() + answer.summary.len() + remarks))?;
+    for parameter in answer.parameters.iter().chain(&answer.variadic_parameter) {
+        let text = parameter.name.len() + parameter.type_.len() + parameter.description.text.len();
+        budget.spend(place, Extent::of(text))?;
+    }
     Ok(Function {
         parameters: answer
             .parameters
@@ -317,20 +415,25 @@ fn function(place: &str, answer: wit::Function) -> Result<Function, String> {
 }
 
 fn parameter(place: &str, answer: wit::Parameter) -> Result<Parameter, String> {
-    let name = printable(&answer.name);
     Ok(Parameter {
-        ty: type_of_json(&format!("{place}, parameter {name:?}"), &answer.type_)?,
-        name,
+        ty: type_of_json(&format!("{place}, parameter {:?}", shown(&answer.name)), &answer.type_)?,
+        name: printable(&answer.name),
         allow_null: answer.allow_null_value,
         allow_unknown: answer.allow_unknown_values,
         description: description(answer.description),
     })
 }
 
-fn identity(place: &str, answer: wit::IdentitySchema) -> Result<Arc<IdentitySchema>, String> {
+fn identity(
+    place: &str,
+    answer: wit::IdentitySchema,
+    budget: &mut Budget,
+) -> Result<Arc<IdentitySchema>, String> {
     let mut attributes = BTreeMap::new();
     for attribute in answer.attributes {
-        let here = format!("{place}, attribute {:?}", printable(&attribute.name));
+        let here = format!("{place}, attribute {:?}", shown(&attribute.name));
+        let text = attribute.name.len() + attribute.type_.len() + attribute.description.len();
+        budget.spend(&here, Extent::of(text))?;
         let ty = type_of_json(&here, &attribute.type_)?;
         let primitives = match &ty {
             Type::List(element) => element.is_primitive(),
@@ -392,4 +495,120 @@ fn implied<'a>(schemas: &'a BTreeMap<Str, Arc<Schema>>, name: &Str, kind: &str) 
 
 fn unknown(kind: &str, name: &Str) -> Failure {
     Failure::BadRequest(format!("the plugin has no {kind} {:?}", name.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(length: usize) -> wit_types::Description {
+        wit_types::Description { text: "x".repeat(length), kind: wit_types::StringKind::Plain }
+    }
+
+    fn attribute(name: &str, type_: wit_types::AttributeType, length: usize) -> wit_types::Attribute {
+        wit_types::Attribute {
+            name: name.into(),
+            type_,
+            description: text(length),
+            required: false,
+            optional: true,
+            computed: false,
+            sensitive: false,
+            write_only: false,
+            deprecation: wit_types::Deprecation::None,
+        }
+    }
+
+    fn string(length: usize) -> wit_types::Attribute {
+        attribute("a", wit_types::AttributeType::Value("\"string\"".into()), length)
+    }
+
+    fn block(
+        attributes: Vec<wit_types::Attribute>,
+        inner: &[(&str, u32)],
+        description: wit_types::Description,
+    ) -> wit_types::Block {
+        let nested = |&(name, block): &(&str, u32)| wit_types::NestedBlock {
+            type_name: name.into(),
+            block,
+            nesting: wit_types::BlockNesting::List,
+            min_items: 0,
+            max_items: 0,
+        };
+        let block_types = inner.iter().map(nested).collect();
+        wit_types::Block { attributes, block_types, description, deprecation: wit_types::Deprecation::None }
+    }
+
+    fn decode(
+        blocks: Vec<wit_types::Block>,
+        objects: Vec<wit_types::NestedObject>,
+    ) -> Result<Schema, String> {
+        schema("it", wit_types::Schema { version: 0, blocks, objects }, &mut Budget::whole())
+    }
+
+    /// Each block has the next one twice; the last has the text.
+    fn doubling_blocks(levels: u32, length: usize) -> Vec<wit_types::Block> {
+        let twice = |next| block(Vec::new(), &[("b", next), ("c", next)], text(0));
+        let mut blocks: Vec<_> = (1..=levels).map(twice).collect();
+        blocks.push(block(Vec::new(), &[], text(length)));
+        blocks
+    }
+
+    #[test]
+    fn text_counts_each_time_that_it_unfolds() {
+        assert!(decode(doubling_blocks(6, 1 << 20), Vec::new()).is_ok());
+        let error = decode(doubling_blocks(7, 1 << 20), Vec::new()).unwrap_err();
+        assert!(error.contains("bytes of text"), "{error}");
+        let error = decode(doubling_blocks(63, 0), Vec::new()).unwrap_err();
+        assert!(error.contains("attributes and blocks"), "{error}");
+
+        let nested = |name: &str, next| attribute(name, wit_types::AttributeType::Nested(next), 0);
+        let object =
+            |attributes| wit_types::NestedObject { attributes, nesting: wit_types::ObjectNesting::Single };
+        let mut objects: Vec<_> =
+            (1..10).map(|next| object(vec![nested("b", next), nested("c", next)])).collect();
+        objects.push(object(vec![string(1 << 20)]));
+        let error = decode(vec![block(vec![nested("b", 0)], &[], text(0))], objects).unwrap_err();
+        assert!(error.contains("bytes of text"), "{error}");
+    }
+
+    /// Nothing that the root reaches is large.
+    #[test]
+    fn copies_that_are_not_used_count_as_well() {
+        let mut blocks = vec![block(Vec::new(), &[], text(0))];
+        blocks.extend((0..200).map(|_| block(Vec::new(), &[("b", 201)], text(0))));
+        blocks.push(block(vec![string(1 << 20)], &[], text(0)));
+        assert!(decode(blocks, Vec::new()).unwrap_err().contains("bytes of text"));
+    }
+
+    #[test]
+    fn all_schemas_share_one_budget() {
+        let mut budget = Budget::whole();
+        let half =
+            || wit_types::Schema { version: 0, blocks: doubling_blocks(6, 1 << 20), objects: Vec::new() };
+        assert!(schema("one", half(), &mut budget).is_ok());
+        let error = schema("two", half(), &mut budget).err().unwrap_or_default();
+        assert!(error.starts_with("two, block"), "{error}");
+    }
+
+    #[test]
+    fn schemas_of_a_large_provider_leave_most_of_the_budget() {
+        let mut budget = Budget::whole();
+        for _ in 0..2_000 {
+            let names: Vec<String> = (0..40).map(|index| format!("attribute_{index}")).collect();
+            let of = |name: &String| {
+                attribute(name, wit_types::AttributeType::Value("[\"list\",\"string\"]".into()), 60)
+            };
+            let blocks = vec![block(names.iter().map(of).collect(), &[], text(100))];
+            let one = wit_types::Schema { version: 0, blocks, objects: Vec::new() };
+            assert!(schema("it", one, &mut budget).is_ok());
+        }
+        assert!(budget.elements > MOST_ELEMENTS / 2 && budget.text > MOST_TEXT / 2);
+    }
+
+    #[test]
+    fn of_a_long_name_a_message_shows_the_beginning() {
+        assert_eq!(shown(&"\u{e4}".repeat(1_000)).chars().count(), SHOWN_NAME);
+        assert_eq!(shown("a"), "a");
+    }
 }

@@ -69,8 +69,8 @@ pub(crate) struct WritableDirectories(Vec<GrantedDirectory>);
 
 struct GrantedDirectory {
     guest: String,
-    /// None where it is for reading only. It still decides about the paths in it:
-    /// a directory around it must not lend them its own rights.
+    /// None where it is for reading only. Its name still leads to it, and to no
+    /// other directory.
     writable: Option<Arc<Dir>>,
 }
 
@@ -91,9 +91,10 @@ struct Place {
 }
 
 impl WritableDirectories {
-    /// Where a guest's path leads, and whether something may get the mode there. As
-    /// in a guest's C library the longest name of a directory decides, and the last
-    /// of two that are alike.
+    /// Where a guest's path leads, and whether something may get the mode there.
+    /// Names are looked up as a guest's C library does it: the longest that fits,
+    /// and the last of two that are alike. That finds a directory and protects
+    /// none: whoever may write in one may write in all that is below it.
     fn place(&self, path: &str, mode: u32) -> Result<Place, ModeError> {
         if mode & !ALL_MODES != 0 {
             return Err(ModeError::Denied(format!("the mode {mode:#o} is beyond {ALL_MODES:#o}")));
@@ -275,14 +276,16 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_name_decides() {
-        let root = tempfile::tempdir().unwrap();
-        let grant = |guest: &str, access| {
-            let grant = DirectoryGrant { host: root.path().to_path_buf(), guest: guest.into(), access };
+    fn the_longest_name_that_fits_leads_to_its_directory() {
+        let (read, written) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let grant = |host: &tempfile::TempDir, guest: &str, access| {
+            let grant = DirectoryGrant { host: host.path().to_path_buf(), guest: guest.into(), access };
             GrantedDirectory::open(&grant).unwrap()
         };
-        let directories =
-            WritableDirectories(vec![grant("/work/a", Access::Read), grant("/work", Access::ReadWrite)]);
+        let directories = WritableDirectories(vec![
+            grant(&read, "/work/a", Access::Read),
+            grant(&written, "/work", Access::ReadWrite),
+        ]);
         assert!(matches!(directories.place("/work/b", 0o600), Ok(place) if place.path == "b"));
         for path in ["/work/a/b", "/elsewhere", "relative", ""] {
             assert!(matches!(directories.place(path, 0o600), Err(ModeError::Denied(_))), "{path}");

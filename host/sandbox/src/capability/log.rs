@@ -5,8 +5,6 @@
 //! whether anybody listens. A call's lines share a budget with its standard
 //! output; what goes beyond is dropped, which is said once.
 
-use std::fmt::Write as _;
-
 use wasmtime::component::{HasSelf, Linker};
 
 use super::{Capability, NewInstance};
@@ -48,12 +46,10 @@ impl log::Host for GuestState {
         message: String,
         fields: Vec<(String, String)>,
     ) -> wasmtime::Result<()> {
-        let mut text = message;
-        for (name, value) in fields {
-            // Writing into a string cannot fail.
-            let _ = write!(text, " {name}={value:?}");
+        let severity = severity(level);
+        if is_heard(severity) {
+            self.output().log(severity, &module, message, &fields);
         }
-        self.output().log(severity(level), &module, &text);
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wardian_plugin::{ClientCapabilities, Provider, ReadDataSourceRequest};
-use wardian_sandbox::{Access, DirectoryGrant, Grants};
+use wardian_sandbox::{Access, DirectoryGrant, GrantError, Grants};
 
 use crate::guest::{assert_well, load, object, probe, provider, short};
 
@@ -180,24 +180,35 @@ async fn a_directory_for_reading_does_not_change() {
     assert_eq!(fs::read_dir(place.granted()).unwrap().count(), 1);
 }
 
-/// A directory for reading within one for writing stays what it is.
-#[tokio::test]
-async fn the_directory_with_the_longest_name_decides() {
+/// What is opened for writing reaches all that is below it, by whatever name.
+#[test]
+fn a_directory_for_reading_in_one_for_writing_is_not_granted() {
     let place = Place::new();
     let inner = place.granted().join("inner");
     fs::create_dir(&inner).unwrap();
-    let grant = |host: &Path, access| DirectoryGrant {
-        host: host.to_path_buf(),
-        guest: host.to_str().unwrap().to_owned(),
-        access,
+    symlink(&inner, place.path("link")).unwrap();
+    let plugin = load(short());
+    let granted = |writable: &Path, read_only: &Path| {
+        let grant = |host: &Path, access| DirectoryGrant {
+            host: host.to_path_buf(),
+            guest: host.to_str().unwrap().to_owned(),
+            access,
+        };
+        let directories = vec![grant(read_only, Access::Read), grant(writable, Access::ReadWrite)];
+        plugin.provider(Grants { directories, ..Grants::nothing() }).map(|_| ())
     };
-    let directories = vec![grant(&place.granted(), Access::ReadWrite), grant(&inner, Access::Read)];
-    let provider = load(short()).provider(Grants { directories, ..Grants::nothing() }).unwrap();
-    let path = |name: &str| place.granted().join(name).display().to_string();
-    let answer = probe(&*provider, &format!("create:600|{}", path("inner/file"))).await;
-    assert!(answer.contains("for reading only"), "{answer}");
-    assert_eq!(probe(&*provider, &format!("create:600|{}", path("file"))).await, "done");
-    assert_eq!(fs::read_dir(inner).unwrap().count(), 0);
+    let outer = place.granted();
+    for read_only in [inner.clone(), outer.clone(), place.path("link"), place.path("around/../granted/inner")]
+    {
+        let refusal = granted(&outer, &read_only);
+        let Err(GrantError::Contained { read_only: named, .. }) = refusal else {
+            panic!("{}: {refusal:?}", read_only.display())
+        };
+        assert_eq!(named, read_only.canonicalize().unwrap());
+    }
+    for (writable, read_only) in [(&inner, &outer), (&outer, &place.path("around"))] {
+        assert!(granted(writable, read_only).is_ok(), "{}", read_only.display());
+    }
 }
 
 /// It is loaded all the same: nothing is granted to a component that is asked for
