@@ -267,11 +267,11 @@ mod tests {
     fn absolute_paths_need_an_absolute_name() {
         check(".", "/etc/hosts", None);
         check("", "/etc/hosts", None);
-        check("/work", "work/file", None);
-        check("/work/project/", "/work//project/./file", Some("file"));
-        check("/work/project", "/work/project/../file", Some("../file"));
-        check("/work/project", "/work/projects/file", None);
-        check("/work/project", "/work", None);
+        check("/srv", "work/file", None);
+        check("/srv/project/", "/srv//project/./file", Some("file"));
+        check("/srv/project", "/srv/project/../file", Some("../file"));
+        check("/srv/project", "/srv/projects/file", None);
+        check("/srv/project", "/srv", None);
         check("/", "/anything", Some("anything"));
     }
 
@@ -283,15 +283,15 @@ mod tests {
             GrantedDirectory::open(&grant).unwrap()
         };
         let directories = WritableDirectories(vec![
-            grant(&read, "/work/a", Access::Read),
-            grant(&written, "/work", Access::ReadWrite),
+            grant(&read, "/srv/a", Access::Read),
+            grant(&written, "/srv", Access::ReadWrite),
         ]);
-        assert!(matches!(directories.place("/work/b", 0o600), Ok(place) if place.path == "b"));
-        for path in ["/work/a/b", "/elsewhere", "relative", ""] {
+        assert!(matches!(directories.place("/srv/b", 0o600), Ok(place) if place.path == "b"));
+        for path in ["/srv/a/b", "/elsewhere", "relative", ""] {
             assert!(matches!(directories.place(path, 0o600), Err(ModeError::Denied(_))), "{path}");
         }
-        assert!(matches!(directories.place("/work/b", 0o4700), Err(ModeError::Denied(_))));
-        let endless = "/work".to_owned() + &"/a".repeat(LONGEST_PATH);
+        assert!(matches!(directories.place("/srv/b", 0o4700), Err(ModeError::Denied(_))));
+        let endless = "/srv".to_owned() + &"/a".repeat(LONGEST_PATH);
         assert!(matches!(directories.place(&endless, 0o600), Err(ModeError::Failed(_))));
     }
 }
