@@ -50,16 +50,16 @@ mod tests {
         }
         check("modules/a", "./modules/a/file", true);
         check("modules/a", "modules/ab", false);
-        check("/work", "work/file", false);
+        check("/srv", "srv/file", false);
     }
 
     #[test]
     fn absolute_paths_need_an_absolute_grant() {
         check(".", "/etc/hosts", false);
         check("", "/etc/hosts", false);
-        check("/work/project", "/work/project/file", true);
-        check("/work/project/", "/work//project/./file", true);
-        check("/work/project", "/work/projects/file", false);
+        check("/srv/project", "/srv/project/file", true);
+        check("/srv/project/", "/srv//project/./file", true);
+        check("/srv/project", "/srv/projects/file", false);
         check("/", "/anything", true);
     }
 }
