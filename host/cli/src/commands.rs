@@ -61,5 +61,19 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
         },
         Command::Version(_) => (false, false),
     };
-    ShellOptions { no_color, compact_warnings }
+    let data_only = match command {
+        Command::Init(_)
+        | Command::Plan(_)
+        | Command::Apply(_)
+        | Command::Destroy(_)
+        | Command::Refresh(_) => false,
+        Command::Validate(one) => one.json,
+        Command::Console(_)
+        | Command::Output(_)
+        | Command::Providers(_)
+        | Command::Show(_)
+        | Command::State(_)
+        | Command::Version(_) => true,
+    };
+    ShellOptions { no_color, compact_warnings, data_only }
 }

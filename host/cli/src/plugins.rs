@@ -180,13 +180,18 @@ pub(crate) fn native_is_not_available(address: &ProviderAddress) -> String {
     )
 }
 
+/// Why a provider that Terraform itself has cannot be used.
+pub(crate) fn built_in_is_not_available(address: &ProviderAddress) -> String {
+    format!("The provider {address} is part of Terraform and is not available here yet.")
+}
+
 fn native(address: &ProviderAddress) -> PluginDiagnostics {
     vec![PluginDiagnostic::error("Native plugin", native_is_not_available(address))]
 }
 
 fn unavailable(address: &ProviderAddress) -> PluginDiagnostics {
     let detail = if address.is_built_in() {
-        format!("The provider {address} is part of Terraform and is not available here yet.")
+        built_in_is_not_available(address)
     } else {
         format!("The provider {} is not installed. Run `wardian init`.", address.for_display())
     };

@@ -251,7 +251,8 @@ pub(crate) fn requirements(configuration: &Configuration, state: Option<&State>)
     requirements
 }
 
-fn providers_of(state: &State) -> BTreeSet<ProviderAddress> {
+/// The providers of what is in a state.
+pub(crate) fn providers_of(state: &State) -> BTreeSet<ProviderAddress> {
     state.resources().map(|(_, resource)| resource.provider.provider.clone()).collect()
 }
 

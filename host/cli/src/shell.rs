@@ -1,9 +1,10 @@
 //! All output and all questions go through here.
 //!
-//! What a command was asked for goes to standard output, and warnings with it;
-//! errors go to standard error. Colour is for terminals only and never carries a
-//! meaning that the text does not. A reader that went away ends no command: an
-//! apply whose output nobody reads any more still has a state to save.
+//! What a command was asked for goes to standard output, and warnings with it
+//! unless programs may read that output; errors go to standard error. Colour is
+//! for terminals only and never carries a meaning that the text does not. A reader
+//! that went away ends no command: an apply whose output nobody reads any more
+//! still has a state to save.
 
 mod style;
 
@@ -32,6 +33,8 @@ pub(crate) struct ShellOptions {
     pub(crate) no_color: bool,
     /// `-compact-warnings`.
     pub(crate) compact_warnings: bool,
+    /// Standard output is for what the command was asked for and nothing else.
+    pub(crate) data_only: bool,
 }
 
 /// Standard output, standard error and standard input.
@@ -40,6 +43,8 @@ pub(crate) struct Shell {
     out: Stream,
     errors: Stream,
     compact_warnings: bool,
+    /// Warnings go to standard error.
+    data_only: bool,
     /// There is somebody who can answer.
     asks: bool,
     /// One line of several at a time.
@@ -64,6 +69,7 @@ impl Shell {
             out: Stream::new(colorful && out.is_terminal(), width(columns(&out))),
             errors: Stream::new(colorful && errors.is_terminal(), width(columns(&errors))),
             compact_warnings: options.compact_warnings,
+            data_only: options.data_only,
             asks: io::stdin().is_terminal(),
             writing: Mutex::new(()),
         }
@@ -81,8 +87,7 @@ impl Shell {
 
     /// Writes text as it is to standard output.
     pub(crate) fn print(&self, text: &str) {
-        let _turn = self.turn();
-        self.out.write(&mut io::stdout().lock(), text);
+        self.write(true, text);
     }
 
     /// Writes a line to standard output.
@@ -92,8 +97,7 @@ impl Shell {
 
     /// Writes a line to standard error.
     pub(crate) fn note(&self, line: impl fmt::Display) {
-        let _turn = self.turn();
-        self.errors.write(&mut io::stderr().lock(), &format!("{line}\n"));
+        self.write(false, &format!("{line}\n"));
     }
 
     /// Shows errors and warnings, each where it belongs.
@@ -108,18 +112,16 @@ impl Shell {
     }
 
     fn diagnostic(&self, diagnostic: &Diagnostic) {
-        let stream = if diagnostic.is_error() { &self.errors } else { &self.out };
+        let is_out = diagnostic.severity == Severity::Warning && !self.data_only;
+        let stream = if is_out { &self.out } else { &self.errors };
         let style: &dyn Style = if stream.color { &style::Terminal } else { &NoStyle };
         let text = diagnostic.to_text(stream.width, style);
-        let _turn = self.turn();
-        match diagnostic.severity {
-            Severity::Error => stream.write(&mut io::stderr().lock(), &text),
-            Severity::Warning => stream.write(&mut io::stdout().lock(), &text),
-        }
+        self.write(is_out, &text);
     }
 
     fn compactly(&self, warnings: &Diagnostics) {
-        let heading = self.paint(Paint::Warning, "Warnings:");
+        let stream = if self.data_only { &self.errors } else { &self.out };
+        let heading = Painted::new("Warnings:", Paint::Warning, stream.color);
         let mut text = format!("{heading}\n\n");
         for warning in warnings {
             let place = warning.subject.as_ref().map_or(String::new(), |span| {
@@ -128,7 +130,17 @@ impl Shell {
             let _ = writeln!(text, "- {}{place}", warning.summary);
         }
         text.push_str("\nWithout -compact-warnings they are shown in full.\n");
-        self.print(&text);
+        self.write(!self.data_only, &text);
+    }
+
+    /// To standard output, or else to standard error.
+    fn write(&self, is_out: bool, text: &str) {
+        let _turn = self.turn();
+        if is_out {
+            self.out.write(&mut io::stdout().lock(), text);
+        } else {
+            self.errors.write(&mut io::stderr().lock(), text);
+        }
     }
 
     /// Shows why a command did not do its work, and returns how it ends.
@@ -208,10 +220,8 @@ fn consolidated(diagnostics: &Diagnostics) -> Vec<Diagnostic> {
     let mut warned: HashMap<&str, usize> = HashMap::new();
     for diagnostic in diagnostics {
         let next = shown.len();
-        let first = match diagnostic.is_error() {
-            true => next,
-            false => *warned.entry(&diagnostic.summary).or_insert(next),
-        };
+        let first =
+            if diagnostic.is_error() { next } else { *warned.entry(&diagnostic.summary).or_insert(next) };
         match shown.get_mut(first) {
             Some((_, more)) => *more += 1,
             None => shown.push((diagnostic.clone(), 0)),

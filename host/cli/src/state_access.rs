@@ -1,6 +1,7 @@
 //! The state of a session: which file it is, its lock, and what an interrupted
 //! run left.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,6 +99,9 @@ pub(crate) async fn open(
         Some(path) if path.as_os_str() == "-" => BackupRule::Off,
         Some(path) => BackupRule::At(path.clone()),
     };
+    if lock.lock || purpose != LockedFor::Plan {
+        make_directory_of(&path)?;
+    }
     let mut file = StateFile::open(path, options(backup, read_from));
     if lock.lock {
         acquire(session, &mut file, lock.lock_timeout, purpose, stop).await?;
@@ -105,6 +109,17 @@ pub(crate) async fn open(
     file.read()?;
     warn_of_recovery(session, &file);
     Ok(file)
+}
+
+/// The directory of a state that is about to be locked or written.
+fn make_directory_of(path: &Path) -> Outcome<()> {
+    let Some(directory) = path.parent() else { return Ok(()) };
+    fs::create_dir_all(directory).map_err(|error| {
+        Failure::error(
+            "Directory of the state cannot be made",
+            format!("The state belongs in {}, which cannot be made: {error}.", directory.display()),
+        )
+    })
 }
 
 /// Tries at once, and then with growing pauses until the time is up. Waiting can
@@ -186,14 +201,26 @@ fn warn_of_recovery(session: &Session, file: &StateFile) {
     } else {
         ""
     };
-    let what =
-        if recovery.folded { "They are in the state now." } else { "They are shown as part of the state." };
-    let detail = format!(
-        "An earlier run ended before it could save the state. Its journal {} had {} changes. {what}{whole}",
-        recovery.journal.display(),
-        recovery.changes
-    );
-    session.shell.diagnostics(&Diagnostic::warning("Interrupted run recovered", detail).into());
+    let (journal, changes) = (recovery.journal.display(), recovery.changes);
+    let (summary, detail) = if recovery.folded {
+        (
+            "Interrupted run recovered",
+            format!(
+                "An earlier run ended before it could save the state. Its journal {journal} had {changes} changes. They \
+                 are in the state now."
+            ),
+        )
+    } else {
+        // Without the lock nobody knows which of the two it is.
+        (
+            "State not saved yet",
+            format!(
+                "The journal {journal} has {changes} changes that are not in the state file: a run is in progress, or one \
+                 ended before it could save the state. They are shown as part of the state."
+            ),
+        )
+    };
+    session.shell.diagnostics(&Diagnostic::warning(summary, detail + whole).into());
 }
 
 #[cfg(unix)]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use wardian_config::{Module, Variable, VariableInputs, VariableSource, VariableText, root_variables};
 use wardian_engine::StopSignal;
-use wardian_lang::{Body, SourceFile, parse_body};
+use wardian_lang::{Body, Diagnostic, EmptyScope, SourceFile, parse_body, parse_expression};
 use wardian_value::{Str, Value};
 
 use crate::arguments::{VariableArgument, VariableArguments};
@@ -51,6 +51,7 @@ pub(crate) async fn collect(
             let text = interrupt::unless_stopped(stop, ask(variable, shell))
                 .await
                 .ok_or_else(Failure::interrupted)??;
+            check_answer(variable, &text)?;
             let name = variable.name.to_string();
             inputs.arguments.push(VariableSource::Text(VariableText { name, text }));
         }
@@ -145,6 +146,29 @@ fn names_in(file: &Arc<SourceFile>) -> Vec<String> {
     body.map(names).unwrap_or_default()
 }
 
+/// Whether an answer suits its variable: what is wrong is said of the answer, not of
+/// an option that nobody gave.
+fn check_answer(variable: &Variable, text: &str) -> Outcome<()> {
+    let unsuitable = |reason: &str| {
+        Diagnostic::error(
+            "Invalid value for input variable",
+            format!("The answer that was typed does not suit var.{}: {reason}.", variable.name),
+        )
+        .at(variable.span.clone())
+    };
+    let value = if variable.takes_text {
+        Value::string(text)
+    } else {
+        let file = SourceFile::new(format!("<answer for var.{}>", variable.name), text);
+        parse_expression(&file)?.evaluate(&EmptyScope)?
+    };
+    let value = variable.constraint.apply(&value).map_err(|reason| unsuitable(&reason))?;
+    if value.is_null() && !variable.nullable {
+        return Err(unsuitable("it may not be null (nullable = false)").into());
+    }
+    Ok(())
+}
+
 async fn ask(variable: &Variable, shell: &Shell) -> Outcome<String> {
     let mut question = format!("{}\n", shell.paint(Paint::Bold, &format!("var.{}", variable.name)));
     for line in variable.description.iter().flat_map(|text| text.trim().lines()) {
@@ -160,4 +184,31 @@ async fn ask(variable: &Variable, shell: &Shell) -> Outcome<String> {
             format!("The input ended before var.{} had a value. Give one with -var.", variable.name),
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use wardian_config::MemoryFiles;
+
+    use super::*;
+
+    #[test]
+    fn a_wrong_answer_is_not_blamed_on_an_option() {
+        let text = "variable \"n\" {\n  type = number\n}\nvariable \"l\" {\n  type = list(number)\n}\n";
+        let files = MemoryFiles::new([("main.tf", text)]);
+        let configuration = wardian_config::load_root_from(&files, Path::new(".")).unwrap();
+        let variables = &configuration.root().module.variables;
+        let problem = |name: &str, answer: &str| match check_answer(&variables[name], answer) {
+            Ok(()) => String::new(),
+            Err(Failure::Diagnostics(problems)) => format!("{problems:?}"),
+            Err(Failure::Usage(usage)) => format!("{usage:?}"),
+        };
+        assert_eq!(problem("n", "5"), "");
+        assert_eq!(problem("l", "[5]"), "");
+        for (name, answer) in [("n", "five"), ("l", "[\"five\"]")] {
+            let told = problem(name, answer);
+            assert!(told.contains("The answer that was typed") && !told.contains("-var"), "{told}");
+        }
+        assert!(problem("l", "[").contains("<answer for var.l>"));
+    }
 }

@@ -274,7 +274,14 @@ pub fn is_function(name: &str) -> bool {
     find(name).is_some()
 }
 
+/// Functions of Terraform that are not here yet. `type` is one of its console only.
+const LATER: [&str; 5] = ["base64gzip", "bcrypt", "rsadecrypt", "type", "yamldecode"];
+
 pub(crate) fn unknown(name: &str, span: Span) -> Diagnostic {
+    if LATER.contains(&name) {
+        let detail = format!("The function \"{name}\" is not available yet.");
+        return Diagnostic::error("Function not available yet", detail).at(span);
+    }
     let mut detail = format!("There is no function named \"{name}\".");
     if let Some(close) = crate::closest(name, function_names()) {
         detail = format!("{detail} Did you mean \"{close}\"?");

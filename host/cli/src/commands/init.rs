@@ -18,8 +18,8 @@ use wardian_state::State;
 
 use crate::arguments::InitArguments;
 use crate::failure::{Failure, Outcome, Status, sentence};
-use crate::plugins::native_is_not_available;
-use crate::session::{Session, requirements};
+use crate::plugins::{built_in_is_not_available, native_is_not_available};
+use crate::session::{Session, providers_of, requirements};
 use crate::shell::Paint;
 use crate::state_access;
 
@@ -42,7 +42,6 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
     }
     shell.say(shell.paint(Paint::Bold, "Initializing provider plugins..."));
     let selection = choose(session, &configuration, &look.state, arguments)?;
-    tell_built_in(session, &configuration);
     refuse_native(&selection)?;
     for (address, chosen) in &selection.chosen {
         install(chosen, &session.data_directory(), &Platform::current())
@@ -52,6 +51,7 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
     tell_notices(session, &selection.notices);
     save_lock(session, &selection)?;
     compile(session, &configuration, &look.state, &selection).await?;
+    refuse_unplannable(&configuration, &look.state)?;
     shell
         .say(format_args!("\n{}", shell.paint(Paint::Success, "Wardian has been successfully initialized!")));
     if !session.environment.in_automation() {
@@ -123,10 +123,16 @@ fn tell_modules(session: &Session, configuration: &Configuration) {
     }
 }
 
-fn tell_built_in(session: &Session, configuration: &Configuration) {
-    for address in configuration.provider_requirements().into_keys().filter(ProviderAddress::is_built_in) {
-        session.shell.say(format_args!("- {address} is built in"));
+/// What every plan would refuse is said now. The plugins are there nevertheless: other
+/// commands work with them.
+fn refuse_unplannable(configuration: &Configuration, state: &State) -> Outcome<()> {
+    let mut diagnostics = wardian_engine::unsupported(configuration);
+    let mut addresses = providers_of(state);
+    addresses.extend(configuration.provider_requirements().into_keys());
+    for address in addresses.iter().filter(|address| address.is_built_in()) {
+        diagnostics.error("Built-in provider", built_in_is_not_available(address));
     }
+    Ok(diagnostics.into_result(())?)
 }
 
 fn tell_notices(session: &Session, notices: &[Notice]) {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use wardian_engine::Target;
+use wardian_plugin::ResourceInstanceAddress;
 use wardian_state::{Attributes, Instance};
 
 use crate::arguments::StateListArguments;
@@ -15,7 +16,7 @@ use crate::state_access::{self, Look};
 pub(crate) fn run(session: &Session, arguments: &StateListArguments) -> Outcome {
     let look = existing_state(session, arguments.state.as_deref())?;
     for target in &arguments.addresses {
-        if !look.state.instances().any(|(address, _, _)| target.includes(&address)) {
+        if !look.state.instances().any(|(address, _, _)| names(target, &address)) {
             return Err(Failure::error(
                 "Not in the state",
                 format!(
@@ -26,7 +27,7 @@ pub(crate) fn run(session: &Session, arguments: &StateListArguments) -> Outcome 
         }
     }
     let is_wanted = |targets: &[Target], address: &_| {
-        targets.is_empty() || targets.iter().any(|target| target.includes(address))
+        targets.is_empty() || targets.iter().any(|target| names(target, address))
     };
     let mut text = String::new();
     for (address, _, instance) in look.state.instances() {
@@ -37,6 +38,15 @@ pub(crate) fn run(session: &Session, arguments: &StateListArguments) -> Outcome 
     }
     session.shell.print(&text);
     Ok(Status::Success)
+}
+
+/// Whether an instance is meant. An address without a key at its end means all
+/// instances of the resource in that module instance.
+fn names(target: &Target, address: &ResourceInstanceAddress) -> bool {
+    match target {
+        Target::Instance(wanted) if wanted.key.is_none() => address.resource == wanted.resource,
+        _ => target.includes(address),
+    }
 }
 
 /// The state, which has to be there.

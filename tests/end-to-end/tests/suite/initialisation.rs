@@ -88,3 +88,14 @@ fn the_data_directory_can_be_elsewhere() {
     project.run_with("plan", "", &[("TF_DATA_DIR", "elsewhere")]).success();
     assert!(!project.has(".terraform"));
 }
+
+#[test]
+fn what_no_plan_takes_is_refused_after_the_plugins_are_there() {
+    let moved = "moved {\n  from = null_resource.b\n  to   = null_resource.a\n}\n";
+    let project = Project::new(&[("main.tf", NULL), ("moved.tf", moved)]);
+    assert_seen!("init_unsupported", project.run("init").ended_with(1));
+    assert!(project.has(".terraform.lock.hcl"));
+    project.run("console").success();
+    let project = Project::new(&[("main.tf", "resource \"terraform_data\" \"a\" {}\n")]);
+    assert_seen!("init_built_in", project.run("init").ended_with(1));
+}

@@ -70,8 +70,24 @@ fn a_kill_loses_nothing_that_was_done() {
     apply.wait_for("time_sleep.slow: Creating...");
     apply.kill();
     let seen = project.run("state list").success();
-    assert!(seen.out.contains("random_id.first"), "{}", seen.text());
+    assert_eq!(seen.out, "random_id.first\n", "{}", seen.text());
+    assert!(seen.errors.contains("State not saved yet"), "{}", seen.text());
+    let seen = project.run("destroy -auto-approve").success();
     assert!(seen.out.contains("Interrupted run recovered"), "{}", seen.text());
-    project.run("destroy -auto-approve").success();
     assert!(resources(&project).is_empty());
+}
+
+#[test]
+fn a_run_in_progress_is_not_called_ended() {
+    let project = project(300);
+    project.run("init").success();
+    let mut apply = project.start("apply -auto-approve");
+    apply.wait_for("time_sleep.slow: Creating...");
+    for line in ["output -json", "state pull", "state list", "providers", "show", "show -json", "console"] {
+        let seen = project.run(line).success();
+        assert!(!seen.out.contains("Warning"), "{}", seen.text());
+        assert!(seen.errors.contains("a run is in"), "{}", seen.text());
+        assert!(!seen.errors.contains("Interrupted run recovered"), "{}", seen.text());
+    }
+    apply.kill();
 }

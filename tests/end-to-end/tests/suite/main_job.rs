@@ -194,6 +194,15 @@ fn the_console_shows_values() {
 }
 
 #[test]
+fn functions_of_later_are_known_by_name() {
+    let project = Project::new(&[("main.tf", "")]);
+    for name in ["yamldecode", "bcrypt", "base64gzip", "rsadecrypt", "type"] {
+        let seen = project.run_with("console", &format!("{name}(\"x\")\n"), &[]).ended_with(1);
+        assert!(seen.errors.contains("is not available yet"), "{}", seen.text());
+    }
+}
+
+#[test]
 fn variables_come_from_everywhere_and_the_last_one_counts() {
     let project = Project::new(&[(
         "main.tf",

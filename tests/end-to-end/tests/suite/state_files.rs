@@ -97,3 +97,44 @@ fn a_reader_that_went_away_ends_nothing() {
     assert!(child.wait().unwrap().success());
     assert_eq!(project.state()["outputs"]["a"]["value"], 1);
 }
+
+#[test]
+fn the_directory_of_a_state_is_made() {
+    let backend = "terraform {\n  backend \"local\" {\n    path = \"x/y.tfstate\"\n  }\n}\n";
+    let project = Project::new(&[("main.tf", MAIN), ("backend.tf", backend)]);
+    project.run("plan -lock=false").success();
+    assert!(!project.has("x"), "nothing was to be written");
+    project.run("apply -auto-approve").success();
+    assert!(project.has("x/y.tfstate"));
+    project.run("apply -auto-approve -state=new/a/s.tfstate").success();
+    assert!(project.has("new/a/s.tfstate"));
+    project.run("apply -auto-approve -lock=false -state-out=out/s.tfstate -var a=2").success();
+    assert!(project.has("out/s.tfstate"));
+    project.write("file", "");
+    let seen = project.run("apply -auto-approve -state=file/s.tfstate").ended_with(1);
+    assert!(!seen.errors.is_empty(), "{}", seen.text());
+}
+
+#[test]
+fn warnings_are_not_among_data() {
+    let project = Project::new(&[("main.tf", "variable \"a\" {\n  default = 1\n}\n")]);
+    let seen = project.run("output").success();
+    assert_eq!(seen.out, "");
+    assert!(seen.errors.contains("No outputs found"), "{}", seen.text());
+}
+
+#[test]
+fn an_address_without_keys_lists_all_instances() {
+    let project = Project::new(&[
+        ("main.tf", "module \"c\" {\n  source = \"./c\"\n  count  = 2\n}\n"),
+        ("c/main.tf", "resource \"null_resource\" \"a\" {\n  count = 2\n}\n"),
+    ]);
+    project.run("init").success();
+    project.run("apply -auto-approve").success();
+    let listed = |address: &str| project.run(&format!("state list {address}")).success().out.lines().count();
+    assert_eq!(listed("module.c"), 4);
+    assert_eq!(listed("module.c[1]"), 2);
+    assert_eq!(listed("module.c.null_resource.a"), 4);
+    assert_eq!(listed("module.c[0].null_resource.a"), 2);
+    assert_eq!(listed("module.c[0].null_resource.a[1]"), 1);
+}
