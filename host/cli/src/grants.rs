@@ -36,14 +36,14 @@ mod tests {
     use super::*;
 
     fn grants(address: &str) -> Grants {
-        of(&ProviderAddress::parse(address).unwrap(), &Origin::Embedded, Path::new("/work"))
+        of(&ProviderAddress::parse(address).unwrap(), &Origin::Embedded, Path::new("/srv"))
     }
 
     #[test]
     fn a_name_alone_is_granted_nothing() {
         let address = ProviderAddress::parse("hashicorp/local").unwrap();
         let installed = Origin::Installed("terraform-provider-local.wasm".into());
-        assert_eq!(of(&address, &installed, Path::new("/work")), Grants::nothing());
+        assert_eq!(of(&address, &installed, Path::new("/srv")), Grants::nothing());
     }
 
     #[test]
