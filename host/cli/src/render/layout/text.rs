@@ -181,18 +181,26 @@ fn heredoc_line(page: &mut Page, effect: Effect, line: &str, indent: usize, cont
     page.push("\n");
 }
 
-/// A line with what cannot be seen escaped, but for tabs: what a provider answers
-/// must not move a terminal's cursor over the plan that is being read.
+/// A line with what cannot be seen escaped, but for tabs and the end of a line of
+/// Windows: what a provider answers must not move a terminal's cursor over the plan
+/// that is being read.
 pub(in crate::render) fn harmless(line: &str) -> Cow<'_, str> {
-    if line.chars().all(|character| character == '\t' || is_visible(character)) {
+    let (text, end) = line.strip_suffix('\r').map_or((line, ""), |text| (text, "\r"));
+    // The standard library escapes quotes and backslashes as well, which can be seen.
+    let is_harmless = |c: char| matches!(c, '\t' | '"' | '\'' | '\\') || is_visible(c);
+    if text.chars().all(is_harmless) {
         return Cow::Borrowed(line);
     }
-    let escaped = line.chars().map(|character| match character {
-        '\t' => character.to_string(),
-        _ if is_visible(character) => character.to_string(),
-        _ => character.escape_debug().to_string(),
-    });
-    Cow::Owned(escaped.collect())
+    let mut escaped = String::with_capacity(line.len());
+    for character in text.chars() {
+        if is_harmless(character) {
+            escaped.push(character);
+        } else {
+            escaped.extend(character.escape_debug());
+        }
+    }
+    escaped.push_str(end);
+    Cow::Owned(escaped)
 }
 
 fn json_string(
@@ -292,8 +300,8 @@ mod tests {
 
     #[test]
     fn a_line_of_many_moves_no_cursor() {
-        assert_eq!(harmless("a\tb\u{e9}"), "a\tb\u{e9}");
-        assert_eq!(harmless("\u{1b}[2Jgone\r\u{202e}"), "\\u{1b}[2Jgone\\r\\u{202e}");
+        assert_eq!(harmless("a\tb\u{e9} \"q\" \\\r"), "a\tb\u{e9} \"q\" \\\r");
+        assert_eq!(harmless("\u{1b}[2Jgone\r\u{202e}\r"), "\\u{1b}[2Jgone\\r\\u{202e}\r");
     }
 
     #[test]
