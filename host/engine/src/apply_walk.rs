@@ -32,7 +32,6 @@ use crate::run::{Applied, Run, StateSink, stopped};
 use crate::scheduler::{Operation, Start, Visit, Walked, Walker, walk};
 use crate::stop::StopSignal;
 use crate::stored::{decode_stored, set_from_state};
-use crate::values::RepetitionData;
 use crate::{apply_order, conditions, targets};
 
 /// Applies. See [`Run::apply`].
@@ -310,7 +309,7 @@ impl ApplyWalk<'_> {
         for index in self.changes_of.get(address).cloned().unwrap_or_default() {
             let change = &plan.changes[index];
             if change.action == Action::NoOp && plan.mode == Mode::Normal {
-                self.set_value(&change.address, change.after.clone());
+                self.evaluator.values.set_instance(&change.address, change.after.clone());
                 holds &= self.conditions_hold(resource, &change.address, &change.after);
             }
         }
@@ -328,13 +327,7 @@ impl ApplyWalk<'_> {
         if resource.lifecycle.preconditions.is_empty() && resource.lifecycle.postconditions.is_empty() {
             return true;
         }
-        let repetition = self
-            .evaluator
-            .values
-            .module(address.module())
-            .and_then(|m| m.resource(address.mode(), address.type_name(), address.name()))
-            .map(|values| values.repetition().data(&address.key))
-            .unwrap_or_default();
+        let repetition = self.evaluator.values.repetition_data(address);
         let scope = self.evaluator.scope(address.module(), repetition);
         let found = conditions::check(
             &resource.lifecycle.preconditions,
@@ -369,19 +362,9 @@ impl ApplyWalk<'_> {
         };
         for (key, instance) in &resource.instances {
             if let Some(value) = instance.current.as_deref().and_then(|o| decode_stored(o, &schema)) {
-                self.set_value(&address.instance(key.clone()), value);
+                self.evaluator.values.set_instance(&address.instance(key.clone()), value);
             }
         }
-    }
-
-    fn set_value(&mut self, address: &ResourceInstanceAddress, value: Value) {
-        self.evaluator.values.module_mut(address.module()).set_instance(
-            address.mode(),
-            address.type_name(),
-            address.name(),
-            address.key.clone(),
-            value,
-        );
     }
 
     fn start_configure(&mut self, address: ProviderConfigAddress) -> Start<Outcome> {
@@ -415,13 +398,7 @@ impl ApplyWalk<'_> {
         let run = self.run;
         let address = &subject.address;
         let resource = resource_of(&run.configuration, address)?;
-        let repetition: RepetitionData = self
-            .evaluator
-            .values
-            .module(address.module())
-            .and_then(|m| m.resource(address.mode(), address.type_name(), address.name()))
-            .map(|values| values.repetition().data(&address.key))
-            .unwrap_or_default();
+        let repetition = self.evaluator.values.repetition_data(address);
         let scope = self.evaluator.scope(address.module(), repetition);
         let mut found = conditions::check(
             &resource.lifecycle.preconditions,
@@ -519,7 +496,7 @@ impl ApplyWalk<'_> {
             Action::Update => self.applied.counts.change += 1,
             _ => self.applied.counts.add += 1,
         }
-        self.set_value(address, outcome.value.clone());
+        self.evaluator.values.set_instance(address, outcome.value.clone());
         let holds = match resource_of(&self.run.configuration, address) {
             Some(resource) => check_postconditions(
                 &mut self.applied.diagnostics,
@@ -566,7 +543,7 @@ impl ApplyWalk<'_> {
         self.applied.diagnostics.extend(in_resource(&self.run.configuration, address, found));
         let object = Object { schema_version: 0, ..object };
         let stored = self.store(address, &subject.provider_config, Instance::of(object));
-        self.set_value(address, value);
+        self.evaluator.values.set_instance(address, value);
         stored
     }
 

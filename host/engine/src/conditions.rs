@@ -72,12 +72,7 @@ pub fn check_postconditions(
     if resource.lifecycle.postconditions.is_empty() {
         return true;
     }
-    let repetition = evaluator
-        .values
-        .module(address.module())
-        .and_then(|m| m.resource(address.mode(), address.type_name(), address.name()))
-        .map(|r| r.repetition().data(&address.key))
-        .unwrap_or_default();
+    let repetition = evaluator.values.repetition_data(address);
     let scope = evaluator.scope(address.module(), repetition).with_self(value);
     let found = check(&resource.lifecycle.postconditions, &scope, "Resource postcondition failed", None);
     let failed = found.has_errors();

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
-use wardian_plugin::{InstanceKey, ModuleInstance, ModulePath, ResourceMode};
+use wardian_plugin::{InstanceKey, ModuleInstance, ModulePath, ResourceInstanceAddress, ResourceMode};
 use wardian_value::{Marks, Str, Type, Value};
 
 /// How many instances there are of a resource or a module, and by what.
@@ -141,6 +141,25 @@ impl Values {
     /// What has been evaluated in a module instance, to be added to.
     pub fn module_mut(&mut self, instance: &ModuleInstance) -> &mut ModuleValues {
         self.modules.entry(instance.clone()).or_default()
+    }
+
+    /// The value of a resource instance is now known, or another one than before.
+    pub fn set_instance(&mut self, address: &ResourceInstanceAddress, value: Value) {
+        self.module_mut(address.module()).set_instance(
+            address.mode(),
+            address.type_name(),
+            address.name(),
+            address.key.clone(),
+            value,
+        );
+    }
+
+    /// What `count` and `each` stand for in a resource instance.
+    pub fn repetition_data(&self, address: &ResourceInstanceAddress) -> RepetitionData {
+        self.module(address.module())
+            .and_then(|m| m.resource(address.mode(), address.type_name(), address.name()))
+            .map(|values| values.repetition().data(&address.key))
+            .unwrap_or_default()
     }
 
     /// The object of all outputs of one module instance, or with all its

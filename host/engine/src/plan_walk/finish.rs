@@ -30,23 +30,13 @@ impl PlanWalk<'_> {
         change.previous_address = self.moved.get(address).cloned();
         let destroys = change.action.is_replace();
         self.push_change(change);
-        self.set_value(address, after.clone());
+        self.evaluator.values.set_instance(address, after.clone());
         let Some(resource) = resource_of(&self.run.configuration, address) else { return true };
         if destroys && resource.lifecycle.prevent_destroy {
             self.diagnostics.push(prevented(address, resource));
             return false;
         }
         check_postconditions(&mut self.diagnostics, &self.evaluator, resource, address, after)
-    }
-
-    fn set_value(&mut self, address: &ResourceInstanceAddress, value: Value) {
-        self.evaluator.values.module_mut(address.module()).set_instance(
-            address.mode(),
-            address.type_name(),
-            address.name(),
-            address.key.clone(),
-            value,
-        );
     }
 
     fn push_change(&mut self, change: ResourceChange) {
@@ -91,7 +81,7 @@ impl PlanWalk<'_> {
             }
             Err(found) => return self.failed(address, found),
         }
-        self.set_value(address, value.clone());
+        self.evaluator.values.set_instance(address, value.clone());
         match resource_of(&self.run.configuration, address) {
             Some(resource) => {
                 check_postconditions(&mut self.diagnostics, &self.evaluator, resource, address, value)
@@ -115,7 +105,7 @@ impl PlanWalk<'_> {
         }
         let unmarked = placeholder(&subject.schema.block, &config.unmark_deep());
         let after = data::marked(subject, config, &unmarked);
-        self.set_value(address, after.clone());
+        self.evaluator.values.set_instance(address, after.clone());
         self.push_change(ResourceChange {
             address: address.clone(),
             previous_address: None,
@@ -152,7 +142,7 @@ impl PlanWalk<'_> {
                 // An object that is gone is unknown to those that refer to it: the next
                 // plan makes it anew.
                 if (keep || self.options.mode == Mode::Destroy) && !outcome.current.is_null() {
-                    self.set_value(address, outcome.current);
+                    self.evaluator.values.set_instance(address, outcome.current);
                 }
             }
         }
