@@ -2,6 +2,8 @@
 
 mod error;
 mod parse;
+#[allow(dead_code, reason = "the parser and the formatter that are built on it follow")]
+mod scan;
 mod tolerant;
 
 use std::sync::Arc;

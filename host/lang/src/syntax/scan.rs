@@ -1,0 +1,420 @@
+//! Text to tokens.
+//!
+//! The boundaries are those of the language's native syntax, so that what works on
+//! tokens (the parser, the formatter) sees what every other reader of the language
+//! sees.
+//!
+//! - [`scan`] is total: what the language does not know becomes [`TokenKind::Invalid`].
+//!   The last token is always [`TokenKind::End`], which is empty.
+//! - It loses nothing: tokens are in order and do not overlap; between two of them
+//!   there are only spaces and tabs, before the first also a byte order mark.
+//! - It is linear in the text, and needs memory for the tokens and for one small entry
+//!   per template, interpolation and heredoc that is open.
+//!
+//! # Newlines and comments
+//!
+//! A [`TokenKind::Newline`] is `\n` or `\r\n`. A [`TokenKind::LineComment`] takes the end
+//! of its line into itself (unless the file ends first): no newline token follows it.
+//!
+//! # Templates
+//!
+//! `"a${b}\n"` is [`TokenKind::OpenQuote`], [`TokenKind::QuotedLiteral`] (`a`),
+//! [`TokenKind::OpenInterpolation`] (`${` or `${~`), the tokens of an expression,
+//! [`TokenKind::CloseSequence`] (`}` or `~}`), [`TokenKind::QuotedLiteral`] (`\n`, escapes
+//! as written) and [`TokenKind::CloseQuote`]. Literals next to each other are one text.
+//! A line break inside quotes is an error that the scanner does not judge:
+//! [`TokenKind::QuotedNewline`] covers all line breaks in a row, and the template goes on.
+//!
+//! A heredoc is [`TokenKind::OpenHeredoc`] (`<<EOT` or `<<-EOT` with the end of the line),
+//! one or more [`TokenKind::TemplateLiteral`] for each of its lines, and
+//! [`TokenKind::CloseHeredoc`], which is the line of the marker with the spaces on both
+//! sides but without the line's end; that follows as [`TokenKind::Newline`]. Without an end
+//! of line there, a marker is text.
+//!
+//! Inside interpolations and directives (`%{ ... }`) everything is as outside.
+//!
+//! ```text
+//! template    -> OpenQuote piece* CloseQuote
+//! heredoc     -> OpenHeredoc piece* CloseHeredoc
+//! piece       -> literal | (OpenInterpolation | OpenDirective) token* CloseSequence
+//! ```
+
+mod template;
+
+use self::template::Template;
+
+/// A stretch of text that means something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) kind: TokenKind,
+    /// The first byte in the file.
+    pub(crate) start: usize,
+    /// The byte after the last.
+    pub(crate) end: usize,
+}
+
+/// What a token is. Where no text is given, its text differs from token to token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokenKind {
+    /// A letter or `_`, then letters, digits, `_` and `-`. Keywords are identifiers.
+    Identifier,
+    /// Begins and ends with a digit. Inside there may be more than one point (`1.2.3`,
+    /// which is no number but two legacy indexes) and exponents.
+    Number,
+    Newline,
+    /// `#` or `//` to the end of the line, that included.
+    LineComment,
+    /// `/* */`.
+    BlockComment,
+
+    /// `{`
+    OpenBrace,
+    /// `}`
+    CloseBrace,
+    /// `[`
+    OpenBracket,
+    /// `]`
+    CloseBracket,
+    /// `(`
+    OpenParenthesis,
+    /// `)`
+    CloseParenthesis,
+
+    /// `"` at the start of a template.
+    OpenQuote,
+    /// `"` at its end.
+    CloseQuote,
+    /// Text between quotes, with its escapes.
+    QuotedLiteral,
+    /// Line breaks between quotes.
+    QuotedNewline,
+    /// `<<EOT` or `<<-EOT` and the end of the line.
+    OpenHeredoc,
+    /// The marker with the spaces around it.
+    CloseHeredoc,
+    /// Text in a heredoc or in a template without quotes; no escapes but `$${` and `%%{`.
+    TemplateLiteral,
+    /// `${` or `${~`
+    OpenInterpolation,
+    /// `%{` or `%{~`
+    OpenDirective,
+    /// `}` or `~}` of an interpolation or directive; also a `~}` that closes none.
+    CloseSequence,
+
+    /// `=`
+    Assign,
+    /// `=>`
+    Arrow,
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+    /// `&&`
+    And,
+    /// `||`
+    Or,
+    /// `!`
+    Not,
+    /// `+`
+    Plus,
+    /// `-`
+    Minus,
+    /// `*`
+    Star,
+    /// `/`
+    Slash,
+    /// `%`
+    Percent,
+    /// `?`
+    Question,
+    /// `:`
+    Colon,
+    /// `::`
+    DoubleColon,
+    /// `.`
+    Dot,
+    /// `...`
+    Ellipsis,
+    /// `,`
+    Comma,
+
+    /// `&`, no operator here.
+    Ampersand,
+    /// `|`, no operator here.
+    Pipe,
+    /// `^`, no operator here.
+    Caret,
+    /// `~`, no operator here.
+    Tilde,
+    /// `'`, no quote here.
+    Apostrophe,
+    /// `` ` ``, no quote here.
+    Backtick,
+    /// `;`, no separator here.
+    Semicolon,
+    /// What has no place in the language: mostly one character.
+    Invalid,
+    /// The end of the text; empty.
+    End,
+}
+
+/// What the text is as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// A body or an expression.
+    Normal,
+    /// A template without quotes around it.
+    Template,
+}
+
+/// The tokens of `text` from byte `start` to byte `end`, which must lie between
+/// characters; otherwise there is only the end.
+pub(crate) fn scan(text: &str, start: usize, end: usize, mode: Start) -> Vec<Token> {
+    let Some(part) = text.get(..end).filter(|part| part.is_char_boundary(start)) else {
+        return vec![Token { kind: TokenKind::End, start: end, end }];
+    };
+    let mark = if start == 0 && part.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut scanner = Scanner {
+        text: part,
+        bytes: part.as_bytes(),
+        at: start + mark,
+        tokens: Vec::with_capacity((end - start) / 4 + 1),
+        open: Vec::new(),
+        unclosed_comment: false,
+    };
+    scanner.run(mode);
+    scanner.tokens
+}
+
+impl Token {
+    /// What stands there.
+    pub(crate) fn text<'a>(&self, text: &'a str) -> &'a str {
+        text.get(self.start..self.end).unwrap_or("")
+    }
+}
+
+/// What the scanner is inside of.
+#[derive(Clone, Copy, Debug)]
+enum Open {
+    Template(Template),
+    /// An interpolation or directive, with as many braces open in it.
+    Sequence {
+        braces: usize,
+    },
+}
+
+struct Scanner<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    tokens: Vec<Token>,
+    open: Vec<Open>,
+    /// There is no `*/` behind this point.
+    unclosed_comment: bool,
+}
+
+impl Scanner<'_> {
+    fn run(&mut self, mode: Start) {
+        if mode == Start::Template {
+            self.open.push(Open::Template(Template::Bare));
+        }
+        while self.at < self.bytes.len() {
+            match self.open.last() {
+                Some(Open::Template(template)) => self.template_token(*template),
+                _ => self.normal_token(),
+            }
+        }
+        self.push(TokenKind::End, 0);
+    }
+
+    fn push(&mut self, kind: TokenKind, length: usize) {
+        let end = self.at + length;
+        self.tokens.push(Token { kind, start: self.at, end });
+        self.at = end;
+    }
+
+    fn byte(&self, ahead: usize) -> Option<u8> {
+        self.bytes.get(self.at + ahead).copied()
+    }
+
+    fn follows(&self, text: &str) -> bool {
+        self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(text.as_bytes()))
+    }
+
+    fn normal_token(&mut self) {
+        use TokenKind as T;
+        let Some(byte) = self.byte(0) else { return };
+        let next = self.byte(1);
+        let (kind, length) = match byte {
+            b' ' | b'\t' => {
+                self.at += 1;
+                return;
+            }
+            b'\n' => (T::Newline, 1),
+            b'\r' if next == Some(b'\n') => (T::Newline, 2),
+            b'0'..=b'9' => (T::Number, self.number_length()),
+            b'#' => (T::LineComment, self.line_length()),
+            b'/' if next == Some(b'/') => (T::LineComment, self.line_length()),
+            b'/' if next == Some(b'*') => match self.block_comment_length() {
+                Some(length) => (T::BlockComment, length),
+                None => (T::Slash, 1),
+            },
+            b'{' => return self.open_brace(),
+            b'}' => return self.close_brace(),
+            b'"' => {
+                self.push(T::OpenQuote, 1);
+                self.open.push(Open::Template(Template::Quoted));
+                return;
+            }
+            b'<' if next == Some(b'<') && self.heredoc() => return,
+            b'~' if next == Some(b'}') => return self.close_sequence(2),
+            b'[' => (T::OpenBracket, 1),
+            b']' => (T::CloseBracket, 1),
+            b'(' => (T::OpenParenthesis, 1),
+            b')' => (T::CloseParenthesis, 1),
+            b'=' => match next {
+                Some(b'=') => (T::Equal, 2),
+                Some(b'>') => (T::Arrow, 2),
+                _ => (T::Assign, 1),
+            },
+            b'!' if next == Some(b'=') => (T::NotEqual, 2),
+            b'!' => (T::Not, 1),
+            b'<' if next == Some(b'=') => (T::LessOrEqual, 2),
+            b'<' => (T::Less, 1),
+            b'>' if next == Some(b'=') => (T::GreaterOrEqual, 2),
+            b'>' => (T::Greater, 1),
+            b'&' if next == Some(b'&') => (T::And, 2),
+            b'&' => (T::Ampersand, 1),
+            b'|' if next == Some(b'|') => (T::Or, 2),
+            b'|' => (T::Pipe, 1),
+            b':' if next == Some(b':') => (T::DoubleColon, 2),
+            b':' => (T::Colon, 1),
+            b'.' if self.follows("...") => (T::Ellipsis, 3),
+            b'.' => (T::Dot, 1),
+            b',' => (T::Comma, 1),
+            b'+' => (T::Plus, 1),
+            b'-' => (T::Minus, 1),
+            b'*' => (T::Star, 1),
+            b'/' => (T::Slash, 1),
+            b'%' => (T::Percent, 1),
+            b'?' => (T::Question, 1),
+            b'^' => (T::Caret, 1),
+            b'~' => (T::Tilde, 1),
+            b'\'' => (T::Apostrophe, 1),
+            b'`' => (T::Backtick, 1),
+            b';' => (T::Semicolon, 1),
+            _ => match self.identifier_length(self.at) {
+                0 => (T::Invalid, self.character_length()),
+                length => (T::Identifier, length),
+            },
+        };
+        self.push(kind, length);
+    }
+
+    /// Digits, points and exponents, up to the last digit.
+    fn number_length(&self) -> usize {
+        let mut length = 0;
+        let mut ahead = 0;
+        while let Some(byte) = self.byte(ahead) {
+            match byte {
+                b'0'..=b'9' => {
+                    ahead += 1;
+                    length = ahead;
+                }
+                b'.' => ahead += 1,
+                b'e' | b'E' => {
+                    let sign = usize::from(matches!(self.byte(ahead + 1), Some(b'+' | b'-')));
+                    if !self.byte(ahead + 1 + sign).is_some_and(|byte| byte.is_ascii_digit()) {
+                        break;
+                    }
+                    ahead += 2 + sign;
+                    length = ahead;
+                }
+                _ => break,
+            }
+        }
+        length
+    }
+
+    /// To the end of the line, that included.
+    fn line_length(&self) -> usize {
+        let rest = &self.bytes[self.at..];
+        rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |newline| newline + 1)
+    }
+
+    fn block_comment_length(&mut self) -> Option<usize> {
+        if self.unclosed_comment {
+            return None;
+        }
+        let length = self.text.get(self.at + 2..).and_then(|rest| rest.find("*/"));
+        self.unclosed_comment = length.is_none();
+        length.map(|length| length + 4)
+    }
+
+    fn character_length(&self) -> usize {
+        self.text.get(self.at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
+    }
+
+    /// 0 where none starts at that byte.
+    fn identifier_length(&self, at: usize) -> usize {
+        let mut length = 0;
+        while let Some(byte) = self.bytes.get(at + length) {
+            let first = length == 0;
+            length += match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'_' => 1,
+                b'0'..=b'9' | b'-' if !first => 1,
+                0..=0x7f => break,
+                _ => match self.text.get(at + length..).and_then(|rest| rest.chars().next()) {
+                    Some(character) if first && unicode_ident::is_xid_start(character) => {
+                        character.len_utf8()
+                    }
+                    Some(character) if !first && unicode_ident::is_xid_continue(character) => {
+                        character.len_utf8()
+                    }
+                    _ => break,
+                },
+            };
+        }
+        length
+    }
+
+    fn open_brace(&mut self) {
+        if let Some(Open::Sequence { braces }) = self.open.last_mut() {
+            *braces += 1;
+        }
+        self.push(TokenKind::OpenBrace, 1);
+    }
+
+    fn close_brace(&mut self) {
+        match self.open.last_mut() {
+            Some(Open::Sequence { braces: 0 }) => self.close_sequence(1),
+            Some(Open::Sequence { braces }) => {
+                *braces -= 1;
+                self.push(TokenKind::CloseBrace, 1);
+            }
+            _ => self.push(TokenKind::CloseBrace, 1),
+        }
+    }
+
+    fn close_sequence(&mut self, length: usize) {
+        match self.open.last_mut() {
+            Some(Open::Sequence { braces: 0 }) => {
+                self.open.pop();
+            }
+            Some(Open::Sequence { braces }) => *braces -= 1,
+            _ => {}
+        }
+        self.push(TokenKind::CloseSequence, length);
+    }
+}
+
+#[cfg(test)]
+mod tests;
