@@ -13,6 +13,7 @@ mod control;
 mod conversion;
 mod date;
 mod delimited;
+mod description;
 mod encoding;
 mod file;
 mod format;
@@ -24,6 +25,7 @@ mod members;
 mod numeric;
 mod pattern;
 mod sets;
+mod signature;
 mod string;
 mod yaml;
 
@@ -33,6 +35,10 @@ use std::sync::OnceLock;
 use wardian_value::{Type, Value};
 
 use crate::{Diagnostic, Diagnostics, Scope, Span};
+
+pub use signature::{
+    FunctionOrigin, FunctionSignature, NullArgument, ParameterSignature, function_signatures,
+};
 
 /// A function with its signature.
 #[derive(Debug)]

@@ -25,7 +25,10 @@ mod syntax;
 pub use constraint::{Defaults, TypeConstraint};
 pub use diagnostic::{Diagnostic, Diagnostics, NoStyle, Severity, Style, Tone, ValueNote};
 pub use expression::{Call, Expression};
-pub use functions::{function_names, is_function};
+pub use functions::{
+    FunctionOrigin, FunctionSignature, NullArgument, ParameterSignature, function_names, function_signatures,
+    is_function,
+};
 pub use reference::{Reference, ResourceMode, Subject, Traversal, TraversalStep};
 pub use scope::{EmptyScope, Resolved, Scope};
 pub use source::{Position, SourceFile, Span};

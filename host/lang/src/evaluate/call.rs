@@ -166,13 +166,7 @@ impl Evaluation<'_> {
             }
         }
         if dynamic {
-            let ty = match function.result {
-                crate::functions::ResultType::Of(_) | crate::functions::ResultType::SameAs(_) => {
-                    Type::Dynamic
-                }
-                fixed => fixed.ty(&arguments).unwrap_or(Type::Dynamic),
-            };
-            return Ok(unknown_result(ty).with_marks(marks));
+            return Ok(Value::unknown(Type::Dynamic).with_marks(marks));
         }
         if unknown {
             let ty = match function.result.ty(&arguments) {

@@ -22,7 +22,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("coalesce", &[], ResultType::Of(coalesce_type), Body::Pure(coalesce))
         .variadic(any("vals").null().unknown().dynamic()),
     Function::new("contains", &[any("list"), any("value")], ResultType::Bool, Body::Pure(contains)),
-    Function::new("length", &[any("value").everything()], ResultType::Number, Body::Pure(length)),
+    Function::new(
+        "length",
+        &[any("value").unknown().dynamic().marked()],
+        ResultType::Number,
+        Body::Pure(length),
+    ),
 ];
 
 fn alltrue(arguments: &[Value]) -> Outcome {
@@ -104,9 +109,6 @@ fn contains(arguments: &[Value]) -> Outcome {
 /// Marks of elements do not make their number a secret.
 fn length(arguments: &[Value]) -> Outcome {
     let value = &arguments[0];
-    if value.is_null() {
-        return Err(Failure::argument(0, "it must not be null"));
-    }
     let length = match (value.view(), value.ty()) {
         (View::String(text), _) => Some(text.graphemes(true).count()),
         (View::List(items) | View::Tuple(items), _) => Some(items.len()),

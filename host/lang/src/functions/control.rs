@@ -3,11 +3,11 @@
 use wardian_value::{Type, Value, convert};
 
 use super::{Body, Failure, Function, Lazy, Outcome, ResultType};
-use super::{any, file, string, text};
+use super::{any, file, string, text, unknown_result};
 use crate::{Diagnostics, Resolved, Scope, SourceFile, Span, Subject, parse_template};
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("can", &[any("expression")], ResultType::Bool, Body::Lazy(Lazy::Can)),
+    Function::new("can", &[any("expression").dynamic()], ResultType::Bool, Body::Lazy(Lazy::Can)),
     Function::new("try", &[], ResultType::Dynamic, Body::Lazy(Lazy::Try)).variadic(any("expressions")),
     Function::new(
         "templatefile",
@@ -17,7 +17,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
     Function::new(
         "templatestring",
-        &[string("template"), any("vars")],
+        &[string("template"), any("vars").dynamic()],
         ResultType::String,
         Body::Scoped(templatestring),
     ),
@@ -102,6 +102,9 @@ fn templatefile(arguments: &[Value], scope: &dyn Scope) -> Outcome {
 }
 
 fn templatestring(arguments: &[Value], scope: &dyn Scope) -> Outcome {
+    if !arguments[1].is_known() {
+        return Ok(unknown_result(Type::String));
+    }
     let value = render("<templatestring argument>", text(arguments, 0), &arguments[1], scope)?;
     convert::convert(&value, &Type::String)
         .map_err(|error| Failure::argument(0, format!("the result is not a string: {error}")))

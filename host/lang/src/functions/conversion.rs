@@ -9,10 +9,25 @@ const VALUE: &[Parameter] = &[any("value").everything()];
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("tobool", V, ResultType::Bool, Body::Pure(|a| to(a, &Type::Bool))),
-    Function::new("tolist", V, ResultType::Dynamic, Body::Pure(|a| to(a, &Type::list(Type::Dynamic)))),
-    Function::new("tomap", V, ResultType::Dynamic, Body::Pure(|a| to(a, &Type::map(Type::Dynamic)))),
+    Function::new(
+        "tolist",
+        V,
+        ResultType::Of(|_| Ok(Type::list(Type::Dynamic))),
+        Body::Pure(|a| to(a, &Type::list(Type::Dynamic))),
+    ),
+    Function::new(
+        "tomap",
+        V,
+        ResultType::Of(|_| Ok(Type::map(Type::Dynamic))),
+        Body::Pure(|a| to(a, &Type::map(Type::Dynamic))),
+    ),
     Function::new("tonumber", V, ResultType::Number, Body::Pure(|a| to(a, &Type::Number))),
-    Function::new("toset", V, ResultType::Dynamic, Body::Pure(|a| to(a, &Type::set(Type::Dynamic)))),
+    Function::new(
+        "toset",
+        V,
+        ResultType::Of(|_| Ok(Type::set(Type::Dynamic))),
+        Body::Pure(|a| to(a, &Type::set(Type::Dynamic))),
+    ),
     Function::new("tostring", V, ResultType::String, Body::Pure(|a| to(a, &Type::String))),
     Function::new("ephemeralasnull", VALUE, ResultType::SameAs(0), Body::Pure(ephemeralasnull)),
     Function::new("issensitive", VALUE, ResultType::Bool, Body::Pure(issensitive)),
