@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use wardian_config::{Module, Variable, VariableInputs, VariableSource, VariableText, root_variables};
 use wardian_engine::StopSignal;
-use wardian_lang::{Body, Diagnostic, EmptyScope, SourceFile, parse_body, parse_expression};
+use wardian_lang::{Diagnostic, EmptyScope, SourceFile, parse_body, parse_expression};
 use wardian_value::{Str, Value};
 
 use crate::arguments::{VariableArgument, VariableArguments};
@@ -141,9 +141,8 @@ fn names_in(file: &Arc<SourceFile>) -> Vec<String> {
             serde_json::from_str(file.text()).ok();
         return object.map(|object| object.into_iter().map(|(name, _)| name).collect()).unwrap_or_default();
     }
-    let body = parse_body(file);
-    let names = |body: Body| body.attributes.iter().map(|attribute| attribute.name.to_string()).collect();
-    body.map(names).unwrap_or_default()
+    let (body, _) = parse_body(file);
+    body.attributes.iter().map(|attribute| attribute.name.to_string()).collect()
 }
 
 /// Whether an answer suits its variable: what is wrong is said of the answer, not of

@@ -14,7 +14,7 @@ use hcl_edit::{Ident, Span as _};
 use wardian_value::{Number, Str, Type, Value};
 
 use crate::functions;
-use crate::node::{Call, For, Item, Key, Kind, Node, Operator, Target};
+use crate::node::{Arm, Call, For, Item, Key, Kind, Link, Node, Operator, Target};
 use crate::syntax::{syntax_error, tolerant};
 use crate::{Diagnostic, Diagnostics, Expression, SourceFile, Span};
 
@@ -57,14 +57,24 @@ fn trivia(text: &str) -> usize {
     text.len() - rest.len()
 }
 
-/// Compiles a whole file as a template.
-pub(crate) fn template_file(file: &Arc<SourceFile>) -> Result<Expression, Diagnostics> {
-    let parsed = tolerant(file.text(), hcl_edit::parser::parse_template);
-    let template = parsed.map_err(|error| Diagnostics::from(syntax_error(file, 0, &error)))?;
-    let mut compiler = Compiler::new(file, 0);
-    compiler.plain_names = true;
+/// What bare names in an expression stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// Variables, resources and the like.
+    #[allow(dead_code, reason = "strings of the JSON syntax, which follows")]
+    References,
+    /// Variables of a template: [`crate::Subject::Name`].
+    Plain,
+}
+
+/// Compiles the text of a span as a template without quotes or escapes.
+pub(crate) fn template_at(span: &Span, names: Names) -> Result<Expression, Diagnostics> {
+    let parsed = tolerant(span.text(), hcl_edit::parser::parse_template);
+    let template = parsed.map_err(|error| Diagnostics::from(syntax_error(&span.file, span.start, &error)))?;
+    let mut compiler = Compiler::new(&span.file, span.start);
+    compiler.plain_names = names == Names::Plain;
     let kind = compiler.template(&template, template::Literals::Template);
-    compiler.finish(Node { kind, start: 0, end: file.text().len() })
+    compiler.finish(Node { kind, start: span.start, end: span.end })
 }
 
 /// A bare name as an expression of its own.
@@ -151,9 +161,11 @@ impl<'a> Compiler<'a> {
             Syntax::Variable(name) => return self.name(name, &[], place),
             Syntax::Traversal(traversal) => return self.traversal(traversal, place),
             Syntax::Conditional(conditional) => Kind::Conditional {
-                condition: self.shared(&conditional.cond_expr),
-                if_true: self.shared(&conditional.true_expr),
-                if_false: self.shared(&conditional.false_expr),
+                arms: vec![Arm {
+                    condition: self.shared(&conditional.cond_expr),
+                    if_true: self.shared(&conditional.true_expr),
+                }],
+                otherwise: self.shared(&conditional.false_expr),
             },
             Syntax::UnaryOp(operation) => {
                 let operand = self.shared(&operation.expr);
@@ -162,10 +174,12 @@ impl<'a> Compiler<'a> {
                     UnaryOperator::Not => Kind::Not(operand),
                 }
             }
-            Syntax::BinaryOp(operation) => Kind::Binary {
-                operator: operator(*operation.operator.value()),
-                left: self.shared(&operation.lhs_expr),
-                right: self.shared(&operation.rhs_expr),
+            Syntax::BinaryOp(operation) => Kind::Chain {
+                first: self.shared(&operation.lhs_expr),
+                rest: vec![Link {
+                    operator: operator(*operation.operator.value()),
+                    right: self.shared(&operation.rhs_expr),
+                }],
             },
             Syntax::FuncCall(call) => self.call(call),
             Syntax::ForExpr(each) => self.for_expression(each),

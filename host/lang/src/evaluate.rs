@@ -66,12 +66,10 @@ impl Evaluation<'_> {
             Kind::Parenthesis(inner) | Kind::Interpolation(inner) => self.node(inner),
             Kind::Tuple(items) => Ok(Value::tuple(self.all(items)?)),
             Kind::Object(items) => self.object(items),
-            Kind::Negate(operand) => self.negate(operand, node),
-            Kind::Not(operand) => self.not(operand, node),
-            Kind::Binary { operator, left, right, .. } => self.binary(*operator, left, right, node),
-            Kind::Conditional { condition, if_true, if_false } => {
-                self.conditional(condition, if_true, if_false, node)
-            }
+            Kind::Negate(operand) => self.negate(operand),
+            Kind::Not(operand) => self.not(operand),
+            Kind::Chain { first, rest } => self.chain(first, rest, node),
+            Kind::Conditional { arms, otherwise } => self.conditional(arms, otherwise, node),
             Kind::Call(call) => self.call(call, node),
             Kind::For(each) => self.for_expression(each, node),
             Kind::Template(parts) => self.template(parts, node),

@@ -47,15 +47,16 @@ pub(crate) enum Kind {
     Object(Vec<Item>),
     Negate(Arc<Node>),
     Not(Arc<Node>),
-    Binary {
-        operator: Operator,
-        left: Arc<Node>,
-        right: Arc<Node>,
+    /// `a + b - c`: operators of one precedence, from left to right. Flat, so that
+    /// its length is no depth.
+    Chain {
+        first: Arc<Node>,
+        rest: Vec<Link>,
     },
+    /// `a ? b : c ? d : e`: flat, as above.
     Conditional {
-        condition: Arc<Node>,
-        if_true: Arc<Node>,
-        if_false: Arc<Node>,
+        arms: Vec<Arm>,
+        otherwise: Arc<Node>,
     },
     Call(Box<Call>),
     For(Box<For>),
@@ -91,6 +92,20 @@ pub(crate) enum StepKind {
     /// A constant index: `[0]`, `["key"]` or the legacy `.0`.
     Key(Value),
     Index(Arc<Node>),
+}
+
+/// An operator with its right operand; the left one is all that stands before.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) operator: Operator,
+    pub(crate) right: Arc<Node>,
+}
+
+/// `condition ? if_true :`
+#[derive(Debug)]
+pub(crate) struct Arm {
+    pub(crate) condition: Arc<Node>,
+    pub(crate) if_true: Arc<Node>,
 }
 
 #[derive(Debug)]
@@ -196,14 +211,16 @@ impl Node {
                     item.value.walk(visit);
                 }
             }
-            Kind::Binary { left, right, .. } => {
-                left.walk(visit);
-                right.walk(visit);
+            Kind::Chain { first, rest } => {
+                first.walk(visit);
+                rest.iter().for_each(|link| link.right.walk(visit));
             }
-            Kind::Conditional { condition, if_true, if_false } => {
-                condition.walk(visit);
-                if_true.walk(visit);
-                if_false.walk(visit);
+            Kind::Conditional { arms, otherwise } => {
+                for arm in arms {
+                    arm.condition.walk(visit);
+                    arm.if_true.walk(visit);
+                }
+                otherwise.walk(visit);
             }
             Kind::Call(call) => call.arguments.iter().for_each(|argument| argument.walk(visit)),
             Kind::For(each) => {

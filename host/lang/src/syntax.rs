@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use wardian_value::Str;
 
+use crate::compile::Names;
 use crate::{Diagnostics, Expression, SourceFile, Span, compile};
 
 pub(crate) use error::syntax_error;
@@ -95,12 +96,9 @@ impl Block {
 }
 
 /// Reads a file of blocks and attributes; also `.tfvars`, whose attributes are
-/// constants.
-///
-/// # Errors
-///
-/// Syntax errors.
-pub fn parse_body(file: &Arc<SourceFile>) -> Result<Body, Diagnostics> {
+/// constants. Where there are syntax errors, the body is what could be made out
+/// besides: good enough to find more errors in, not to be used for anything else.
+pub fn parse_body(file: &Arc<SourceFile>) -> (Body, Diagnostics) {
     parse::body(file)
 }
 
@@ -120,5 +118,5 @@ pub fn parse_expression(file: &Arc<SourceFile>) -> Result<Expression, Diagnostic
 ///
 /// Syntax errors.
 pub fn parse_template(file: &Arc<SourceFile>) -> Result<Expression, Diagnostics> {
-    compile::template_file(file)
+    compile::template_at(&file.span(), Names::Plain)
 }

@@ -15,9 +15,7 @@ fn exercise(text: &str) {
             let _ = problem.to_json();
         }
     };
-    if let Err(problems) = parse_body(&file) {
-        show(&problems);
-    }
+    show(&parse_body(&file).1);
     for expression in [parse_expression(&file), parse_template(&file)] {
         match expression {
             Ok(expression) => {

@@ -2,17 +2,26 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use wardian_lang::{EmptyScope, NoStyle, SourceFile, parse_body, parse_expression};
+use std::sync::Arc;
+
+use wardian_lang::{Body, EmptyScope, NoStyle, SourceFile, parse_body, parse_expression};
 
 fn problems(text: &str) -> String {
-    match parse_body(&SourceFile::new("main.tf", text)) {
-        Ok(_) => "(none)".to_owned(),
-        Err(found) => found.iter().map(|problem| problem.to_text(80, &NoStyle)).collect(),
+    let (_, found) = parse_body(&SourceFile::new("main.tf", text));
+    if found.is_empty() {
+        return "(none)".to_owned();
     }
+    found.iter().map(|problem| problem.to_text(80, &NoStyle)).collect()
+}
+
+fn body(file: &Arc<SourceFile>) -> Body {
+    let (body, found) = parse_body(file);
+    assert!(found.is_empty(), "{found}");
+    body
 }
 
 fn first_place(text: &str) -> (usize, String) {
-    let found = parse_body(&SourceFile::new("main.tf", text)).unwrap_err();
+    let (_, found) = parse_body(&SourceFile::new("main.tf", text));
     let first = found.iter().next().unwrap().clone();
     (first.subject.unwrap().start_position().line, first.summary)
 }
@@ -20,7 +29,7 @@ fn first_place(text: &str) -> (usize, String) {
 #[test]
 fn bodies_have_spans() {
     let text = "# c\nresource \"a\" b { # {\n  x = 1\n  y {\n  }\n}\nz = [\n  1,\n]\n";
-    let body = parse_body(&SourceFile::new("main.tf", text)).unwrap();
+    let body = body(&SourceFile::new("main.tf", text));
     let block = &body.blocks[0];
     assert_eq!(block.label_texts(), ["a", "b"]);
     assert_eq!(block.header_span.text(), "resource \"a\" b");
@@ -35,7 +44,7 @@ fn bodies_have_spans() {
 fn heredocs_are_those_of_terraform() {
     // Recorded by evaluating the same file in `terraform console`.
     let text = include_str!("data/heredocs.tf");
-    let body = parse_body(&SourceFile::new("heredocs.tf", text)).unwrap();
+    let body = body(&SourceFile::new("heredocs.tf", text));
     let expected: serde_json::Value = serde_json::from_str(include_str!("data/heredocs.json")).unwrap();
     for attribute in &body.blocks[0].body.attributes {
         let value = attribute.expression.evaluate(&EmptyScope).unwrap();
@@ -45,7 +54,7 @@ fn heredocs_are_those_of_terraform() {
 
 #[test]
 fn marks_and_line_endings_of_windows_are_accepted() {
-    let body = parse_body(&SourceFile::new("main.tf", "\u{feff}a = 1\r\nb {\r\n  c = 2\r\n}\r\n")).unwrap();
+    let body = body(&SourceFile::new("main.tf", "\u{feff}a = 1\r\nb {\r\n  c = 2\r\n}\r\n"));
     assert_eq!(body.attributes[0].name_span.start, 3);
     assert_eq!(body.blocks[0].body.attributes[0].span.text(), "c = 2");
 }

@@ -97,7 +97,9 @@ fn scope() -> Variables {
 }
 
 fn body(text: &str) -> Body {
-    parse_body(&SourceFile::new("main.tf", text)).unwrap_or_else(|problems| panic!("{problems}"))
+    let (body, problems) = parse_body(&SourceFile::new("main.tf", text));
+    assert!(problems.is_empty(), "{problems}");
+    body
 }
 
 fn decoded(text: &str) -> (Value, String) {

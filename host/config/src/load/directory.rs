@@ -62,9 +62,9 @@ pub(super) fn read(
             continue;
         };
         module.files.push(Arc::clone(&file));
-        if let Some(body) = problems.collect(parse_body(&file)) {
-            module.add_file(&body, problems);
-        }
+        let (body, found) = parse_body(&file);
+        problems.extend(found);
+        module.add_file(&body, problems);
     }
     Some(module)
 }

@@ -80,9 +80,11 @@ fn from_file(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, Given>, problems:
         from_json(file, given, problems);
         return;
     }
-    let Some(body) = problems.collect(parse_body(file)) else {
+    let (body, found) = parse_body(file);
+    if found.has_errors() {
+        problems.extend(found);
         return;
-    };
+    }
     for block in &body.blocks {
         let (summary, detail) = if &*block.kind == "variable" {
             let name = block.labels.first().map_or("name", |label| &*label.text);

@@ -4,51 +4,91 @@ use wardian_value::{Bound, Marks, Refinement, Type, Value, convert};
 
 use super::operators::bounds;
 use super::{Evaluated, Evaluation};
-use crate::Diagnostics;
-use crate::node::Node;
+use crate::node::{Arm, Node};
+use crate::{Diagnostic, Diagnostics};
 
 impl Evaluation<'_> {
-    /// Both sides are evaluated, as the result has the type that both convert to;
-    /// but only the errors of the chosen side count.
-    pub(super) fn conditional(
+    /// `a ? b : c ? d : e`, from the last arm to the first: what stands behind a
+    /// colon is a value of its own.
+    ///
+    /// Both sides of an arm are evaluated, as the result has the type that both
+    /// convert to; but only the errors of the chosen side count.
+    pub(super) fn conditional(&mut self, arms: &[Arm], otherwise: &Node, node: &Node) -> Evaluated {
+        let outer = std::mem::replace(&mut self.tentative, true);
+        // One for each arm and for what stands behind it, from the last.
+        let mut outcomes = Vec::with_capacity(arms.len() + 1);
+        let mut result = self.node(otherwise);
+        for arm in arms.iter().rev() {
+            let if_true = self.node(&arm.if_true);
+            let next = self.choose(arm, &if_true, &result, node);
+            outcomes.push(std::mem::replace(&mut result, next));
+        }
+        self.tentative = outer;
+        if result.is_err() && !self.tentative {
+            return self.explain(arms, otherwise, node, outcomes);
+        }
+        result
+    }
+
+    /// The error of a conditional, told in full.
+    fn explain(
         &mut self,
-        condition: &Node,
-        if_true: &Node,
-        if_false: &Node,
+        arms: &[Arm],
+        otherwise: &Node,
         node: &Node,
+        mut outcomes: Vec<Evaluated>,
     ) -> Evaluated {
-        let on_true = self.attempt(if_true);
-        let on_false = self.attempt(if_false);
-        let failed = || Value::unknown(Type::Dynamic);
-        let true_value = on_true.as_ref().cloned().unwrap_or_else(|_| failed());
-        let false_value = on_false.as_ref().cloned().unwrap_or_else(|_| failed());
-        let Some(ty) = result_type(&true_value, &false_value) else {
+        for arm in arms {
+            let Some(if_false) = outcomes.pop() else { break };
+            let if_true = self.attempt(&arm.if_true);
+            self.common_type(arm, &if_true, &if_false, node)?;
+            let (condition, _) = self.condition(&arm.condition, node)?;
+            match condition {
+                Some(true) if if_true.is_err() => return self.node(&arm.if_true),
+                Some(false) if if_false.is_err() => {}
+                _ => return self.choose(arm, &if_true, &if_false, node),
+            }
+        }
+        self.node(otherwise)
+    }
+
+    fn common_type(
+        &mut self,
+        arm: &Arm,
+        if_true: &Evaluated,
+        if_false: &Evaluated,
+        node: &Node,
+    ) -> Result<Type, Diagnostic> {
+        let (if_true, if_false) = (value_or_unknown(if_true), value_or_unknown(if_false));
+        result_type(&if_true, &if_false).ok_or_else(|| {
             let detail = format!(
                 "The two results must have types that one type covers, but one is {} and the \
                  other is {}.",
-                true_value.ty(),
-                false_value.ty(),
+                if_true.ty(),
+                if_false.ty(),
             );
-            return Err(self.problem("Inconsistent conditional result types", &detail, node).into());
-        };
-        let (condition, marks) = self.condition(condition, node)?;
+            let place = (arm.condition.start, node.end);
+            self.problem_at("Inconsistent conditional result types", &detail, place, node)
+        })
+    }
+
+    fn choose(&mut self, arm: &Arm, if_true: &Evaluated, if_false: &Evaluated, node: &Node) -> Evaluated {
+        let ty = self.common_type(arm, if_true, if_false, node)?;
+        let (condition, marks) = self.condition(&arm.condition, node)?;
+        let (true_value, false_value) = (value_or_unknown(if_true), value_or_unknown(if_false));
         // The result tells something of both sides, whichever is chosen.
         let marks = marks | true_value.marks() | false_value.marks();
         let Some(condition) = condition else {
             return Ok(undecided(&true_value, &false_value, ty).with_marks(marks));
         };
-        let (chosen, written) = if condition { (on_true, if_true) } else { (on_false, if_false) };
-        let chosen = match chosen {
-            Err(_) if !self.tentative => self.node(written)?,
-            decided => decided?,
-        };
+        let chosen = if condition { if_true } else { if_false }.clone()?;
         let chosen = if ty == Type::Dynamic || *chosen.ty() == ty {
             chosen
         } else {
             convert::convert(&chosen, &ty).map_err(|error| {
                 let detail = format!("The chosen result cannot be {ty}: {error}.");
-                let summary = "Inconsistent conditional result types";
-                Diagnostics::from(self.problem(summary, &detail, node))
+                let place = (arm.condition.start, node.end);
+                self.problem_at("Inconsistent conditional result types", &detail, place, node)
             })?
         };
         Ok(chosen.with_marks(marks))
@@ -75,6 +115,10 @@ impl Evaluation<'_> {
             }
         }
     }
+}
+
+fn value_or_unknown(result: &Evaluated) -> Value {
+    result.as_ref().map_or_else(|_| Value::unknown(Type::Dynamic), Clone::clone)
 }
 
 fn result_type(a: &Value, b: &Value) -> Option<Type> {

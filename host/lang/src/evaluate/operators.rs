@@ -7,11 +7,11 @@ use wardian_value::{Bound, Number, NumberError, Refinement, Type, Value, View, c
 use super::steps::marks_of;
 use super::{Evaluated, Evaluation};
 use crate::Diagnostics;
-use crate::node::{Node, Operator};
+use crate::node::{Link, Node, Operator};
 
 impl Evaluation<'_> {
-    pub(super) fn negate(&mut self, operand: &Node, node: &Node) -> Evaluated {
-        let value = self.operand(operand, &Type::Number, "", "-", node)?;
+    pub(super) fn negate(&mut self, operand: &Node) -> Evaluated {
+        let value = self.operand(operand, &Type::Number, "-")?;
         let marks = value.inside_marks();
         let result = match value.view() {
             View::Number(number) => Value::number(number.neg()),
@@ -20,8 +20,8 @@ impl Evaluation<'_> {
         Ok(result.with_marks(marks))
     }
 
-    pub(super) fn not(&mut self, operand: &Node, node: &Node) -> Evaluated {
-        let value = self.operand(operand, &Type::Bool, "", "!", node)?;
+    pub(super) fn not(&mut self, operand: &Node) -> Evaluated {
+        let value = self.operand(operand, &Type::Bool, "!")?;
         let marks = value.inside_marks();
         let result = match value.as_bool() {
             Some(truth) => Value::bool(!truth),
@@ -30,13 +30,32 @@ impl Evaluation<'_> {
         Ok(result.with_marks(marks))
     }
 
-    pub(super) fn binary(&mut self, operator: Operator, left: &Node, right: &Node, node: &Node) -> Evaluated {
+    /// Operators of one precedence, from left to right.
+    pub(super) fn chain(&mut self, first: &Node, rest: &[Link], node: &Node) -> Evaluated {
+        let mut left = self.node(first);
+        let mut left_end = first.end;
+        for link in rest {
+            let right = self.node(&link.right);
+            let operation = Operation {
+                operator: link.operator,
+                left: (first.start, left_end),
+                right: (link.right.start, link.right.end),
+                node,
+                right_node: &link.right,
+            };
+            left = self.binary(&operation, left, right);
+            left_end = link.right.end;
+        }
+        left
+    }
+
+    /// The errors of both operands are reported.
+    fn binary(&mut self, operation: &Operation<'_>, left: Evaluated, right: Evaluated) -> Evaluated {
+        let operator = operation.operator;
         match operator {
             Operator::Equal | Operator::NotEqual => {
                 let mut problems = Diagnostics::new();
-                let left = self.node(left);
                 let left = problems.collect(left);
-                let right = self.node(right);
                 let right = problems.collect(right);
                 let (Some(left), Some(right)) = (left, right) else { return Err(problems) };
                 let equal = left.equals(&right);
@@ -48,7 +67,7 @@ impl Evaluation<'_> {
                 })
             }
             Operator::And | Operator::Or => {
-                let (left, right) = self.operands(operator, left, right, &Type::Bool, node)?;
+                let (left, right) = self.operands(operation, left, right, &Type::Bool)?;
                 let marks = marks_of(&left, &right);
                 let result = match (left.as_bool(), right.as_bool()) {
                     (Some(left), Some(right)) if operator == Operator::And => Value::bool(left && right),
@@ -58,13 +77,14 @@ impl Evaluation<'_> {
                 Ok(result.with_marks(marks))
             }
             _ => {
-                let (left, right) = self.operands(operator, left, right, &Type::Number, node)?;
+                let (left, right) = self.operands(operation, left, right, &Type::Number)?;
                 let marks = marks_of(&left, &right);
                 let result = match (left.view(), right.view()) {
                     (View::Number(left), View::Number(right)) => {
                         numeric(operator, left, right).map_err(|error| {
                             let detail = format!("\"{}\": {error}.", operator.symbol());
-                            self.problem("Operation failed", &detail, node)
+                            let place = (operation.left.0, operation.right.1);
+                            self.problem_at("Operation failed", &detail, place, operation.node)
                         })?
                     }
                     _ if is_comparison(operator) => match compare_bounds(&left, &right) {
@@ -81,17 +101,18 @@ impl Evaluation<'_> {
     /// Both operands, converted; errors of both are reported.
     fn operands(
         &mut self,
-        operator: Operator,
-        left: &Node,
-        right: &Node,
+        operation: &Operation<'_>,
+        left: Evaluated,
+        right: Evaluated,
         ty: &Type,
-        node: &Node,
     ) -> Result<(Value, Value), Diagnostics> {
         let mut problems = Diagnostics::new();
-        let symbol = operator.symbol();
-        let left = self.operand(left, ty, "left ", symbol, node);
+        let symbol = operation.operator.symbol();
+        let side = Side { name: "left ", symbol, place: operation.left, node: operation.node };
+        let left = left.and_then(|value| self.converted(value, ty, &side));
         let left = problems.collect(left);
-        let right = self.operand(right, ty, "right ", symbol, node);
+        let side = Side { name: "right ", symbol, place: operation.right, node: operation.right_node };
+        let right = right.and_then(|value| self.converted(value, ty, &side));
         let right = problems.collect(right);
         match (left, right) {
             (Some(left), Some(right)) => Ok((left, right)),
@@ -99,27 +120,50 @@ impl Evaluation<'_> {
         }
     }
 
-    /// One operand, converted; messages call it the `side`operand of `symbol`.
-    fn operand(&mut self, operand: &Node, ty: &Type, side: &str, symbol: &str, node: &Node) -> Evaluated {
+    /// The one operand of a unary operator, converted.
+    fn operand(&mut self, operand: &Node, ty: &Type, symbol: &str) -> Evaluated {
         let value = self.node(operand)?;
+        let place = (operand.start, operand.end);
+        self.converted(value, ty, &Side { name: "", symbol, place, node: operand })
+    }
+
+    fn converted(&mut self, value: Value, ty: &Type, side: &Side<'_>) -> Evaluated {
         if value.ty() == ty && value.is_known() && !value.is_null() {
             return Ok(value);
         }
+        let Side { name, symbol, place, node } = side;
         let value = match convert::convert(&value, ty) {
             Ok(value) => value,
             Err(error) => {
-                let detail = format!("This cannot be the {side}operand of \"{symbol}\": {error}.");
-                let place = (operand.start, operand.end);
-                return Err(self.problem_at("Invalid operand", &detail, place, node).into());
+                let detail = format!("This cannot be the {name}operand of \"{symbol}\": {error}.");
+                return Err(self.problem_at("Invalid operand", &detail, *place, node).into());
             }
         };
         if value.is_null() {
-            let detail = format!("This is null, which cannot be the {side}operand of \"{symbol}\".");
-            let place = (operand.start, operand.end);
-            return Err(self.problem_at("Operation failed", &detail, place, node).into());
+            let detail = format!("This is null, which cannot be the {name}operand of \"{symbol}\".");
+            return Err(self.problem_at("Operation failed", &detail, *place, node).into());
         }
         Ok(value)
     }
+}
+
+/// A binary operator with the places of its operands.
+struct Operation<'a> {
+    operator: Operator,
+    left: (usize, usize),
+    right: (usize, usize),
+    /// The chain that it is a part of, for the values that messages show.
+    node: &'a Node,
+    right_node: &'a Node,
+}
+
+/// Which operand of what, for messages.
+struct Side<'a> {
+    /// `left `, `right ` or nothing.
+    name: &'static str,
+    symbol: &'a str,
+    place: (usize, usize),
+    node: &'a Node,
 }
 
 /// Never null, as operators refuse nulls.

@@ -13,12 +13,14 @@ use super::tolerant::tolerant;
 use crate::compile::Compiler;
 use crate::{Attribute, Block, Body, Diagnostic, Diagnostics, Label, SourceFile, Span};
 
-pub(super) fn body(file: &Arc<SourceFile>) -> Result<Body, Diagnostics> {
-    let syntax =
-        tolerant(file.text(), hcl_edit::parser::parse_body).map_err(|error| syntax_error(file, 0, &error))?;
+pub(super) fn body(file: &Arc<SourceFile>) -> (Body, Diagnostics) {
+    let syntax = match tolerant(file.text(), hcl_edit::parser::parse_body) {
+        Ok(syntax) => syntax,
+        Err(error) => return (Body::empty(file.span()), syntax_error(file, 0, &error).into()),
+    };
     let mut reader = Reader { file, problems: Diagnostics::new() };
     let body = reader.body(&syntax, file.span());
-    reader.problems.into_result(body)
+    (body, reader.problems)
 }
 
 struct Reader<'a> {
