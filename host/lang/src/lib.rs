@@ -14,6 +14,7 @@ mod constraint;
 mod diagnostic;
 mod evaluate;
 mod expression;
+mod format;
 mod functions;
 mod node;
 mod reference;
@@ -25,6 +26,7 @@ mod syntax;
 pub use constraint::{Defaults, TypeConstraint};
 pub use diagnostic::{Diagnostic, Diagnostics, NoStyle, Severity, Style, Tone, ValueNote};
 pub use expression::{Call, Expression};
+pub use format::format_text;
 pub use functions::{
     FunctionOrigin, FunctionSignature, NullArgument, ParameterSignature, function_names, function_signatures,
     is_function,

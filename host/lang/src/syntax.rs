@@ -3,7 +3,7 @@
 mod error;
 mod parse;
 #[allow(dead_code, reason = "the parser and the formatter that are built on it follow")]
-mod scan;
+pub(crate) mod scan;
 mod tolerant;
 
 use std::sync::Arc;

@@ -1,0 +1,180 @@
+//! Lines, their indentation, and what is aligned between them.
+
+use std::ops::Range;
+
+use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::spacing::is_spaced;
+use super::{Piece, bracket_change};
+use crate::syntax::scan::TokenKind;
+
+const INDENTATION: usize = 2;
+
+/// The canonical combining class of viramas.
+const VIRAMA: u8 = 9;
+
+/// A line as three cells, of which the last two may be empty. A heredoc or a
+/// `/* */` of several lines is a part of one line.
+struct Line {
+    start: usize,
+    /// Where the equals sign stands, if what follows it on the line is balanced.
+    assignment: usize,
+    /// Where the comment stands that ends the line, if it has anything else.
+    comment: usize,
+    end: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Cell {
+    Assignment,
+    Comment,
+}
+
+/// Sets the spaces before each piece.
+pub(super) fn arrange(pieces: &mut [Piece<'_>]) {
+    let lines = lines(pieces);
+    indent(pieces, &lines);
+    for line in &lines {
+        space(&mut pieces[line.start..line.assignment]);
+        space(&mut pieces[line.assignment..line.comment]);
+    }
+    // Comments second: equals signs that move take them along.
+    align(pieces, &lines, Cell::Assignment);
+    align(pieces, &lines, Cell::Comment);
+}
+
+impl Line {
+    fn new(pieces: &[Piece<'_>], start: usize, end: usize) -> Self {
+        let ends_in_comment = end - start > 1
+            && matches!(pieces[end - 1].kind, TokenKind::LineComment | TokenKind::BlockComment);
+        let comment = if ends_in_comment { end - 1 } else { end };
+        let assignment = (start + 1..comment)
+            .find(|at| pieces[*at].kind == TokenKind::Assign)
+            .filter(|at| brackets(&pieces[*at..comment]) == 0)
+            .unwrap_or(comment);
+        Self { start, assignment, comment, end }
+    }
+
+    fn cell(&self, cell: Cell) -> Range<usize> {
+        match cell {
+            Cell::Assignment => self.assignment..self.comment,
+            Cell::Comment => self.comment..self.end,
+        }
+    }
+
+    /// How many more brackets it opens than it closes.
+    fn brackets(&self, pieces: &[Piece<'_>]) -> isize {
+        // What stands inside a heredoc that begins on this line is not counted;
+        // but it is where the heredoc is all that is assigned.
+        let heredoc = (self.start..self.assignment).find(|at| pieces[*at].kind == TokenKind::OpenHeredoc);
+        brackets(&pieces[self.start..heredoc.unwrap_or(self.assignment)])
+            + brackets(&pieces[self.assignment..self.comment])
+    }
+}
+
+fn brackets(pieces: &[Piece<'_>]) -> isize {
+    pieces.iter().map(|piece| bracket_change(piece.kind)).sum()
+}
+
+/// Without the end of the file, which keeps the spaces before it.
+fn lines(pieces: &[Piece<'_>]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut start = 0;
+    for (at, piece) in pieces.iter().enumerate() {
+        let end = match piece.kind {
+            TokenKind::Newline => at + 1,
+            TokenKind::LineComment if piece.text.ends_with('\n') => at + 1,
+            TokenKind::End => at,
+            _ => continue,
+        };
+        if start < end {
+            lines.push(Line::new(pieces, start, end));
+        }
+        start = end;
+    }
+    lines
+}
+
+/// Each line that leaves brackets open indents by one step, however many they are;
+/// the step is taken back on the line where all of them are closed.
+fn indent(pieces: &mut [Piece<'_>], lines: &[Line]) {
+    let mut steps: Vec<usize> = Vec::new();
+    for line in lines {
+        if pieces[line.start].kind == TokenKind::Newline {
+            pieces[line.start].spaces = 0;
+            continue;
+        }
+        let brackets = line.brackets(pieces);
+        if brackets < 0 {
+            close(&mut steps, brackets.unsigned_abs());
+        }
+        pieces[line.start].spaces = INDENTATION * steps.len();
+        if brackets > 0 {
+            steps.push(brackets.unsigned_abs());
+        }
+    }
+}
+
+fn close(steps: &mut Vec<usize>, mut brackets: usize) {
+    while let Some(open) = steps.last_mut() {
+        if brackets < *open {
+            *open -= brackets;
+            return;
+        }
+        brackets -= *open;
+        steps.pop();
+        if brackets == 0 {
+            return;
+        }
+    }
+}
+
+fn space(cell: &mut [Piece<'_>]) {
+    let mut before = None;
+    for at in 1..cell.len() {
+        let (left, right) = (&cell[at - 1], &cell[at]);
+        let spaces = usize::from(is_spaced(before, left, right));
+        before = Some(left.kind);
+        cell[at].spaces = spaces;
+    }
+}
+
+/// Lets the cells of neighbouring lines start in one column.
+fn align(pieces: &mut [Piece<'_>], lines: &[Line], cell: Cell) {
+    for group in lines.chunk_by(|above, below| above.cell(cell).is_empty() == below.cell(cell).is_empty()) {
+        if group.first().is_none_or(|line| line.cell(cell).is_empty()) {
+            continue;
+        }
+        let widths: Vec<usize> =
+            group.iter().map(|line| width(&pieces[line.start..line.cell(cell).start])).collect();
+        let widest = widths.iter().copied().max().unwrap_or(0);
+        for (line, width) in group.iter().zip(widths) {
+            pieces[line.cell(cell).start].spaces = widest - width + 1;
+        }
+    }
+}
+
+fn width(pieces: &[Piece<'_>]) -> usize {
+    pieces.iter().map(|piece| piece.spaces + columns(&piece.text)).sum()
+}
+
+/// In what people take for characters, wide ones counting as one.
+fn columns(text: &str) -> usize {
+    if text.is_ascii() && !text.contains('\r') {
+        text.len()
+    } else {
+        text.graphemes(true).map(characters).sum()
+    }
+}
+
+/// In how many characters a grapheme cluster is counted: one, but for consonants of
+/// Indic scripts that a virama joins. Unicode 15.1 made these one cluster; the
+/// canonical layout counts as it was before.
+fn characters(cluster: &str) -> usize {
+    let Some(virama) = cluster.find(|character| canonical_combining_class(character) == VIRAMA) else {
+        return 1;
+    };
+    let is_letter = |character: &char| character.is_alphabetic() && !is_combining_mark(*character);
+    1 + cluster[virama..].chars().filter(is_letter).count()
+}

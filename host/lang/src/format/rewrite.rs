@@ -1,0 +1,247 @@
+//! What is written in another way than it was, apart from spaces.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::{Piece, bracket_change, labels};
+use crate::syntax::scan::{Token, TokenKind};
+
+/// What is to be written for the tokens of a file without syntax errors.
+pub(super) fn pieces<'a>(text: &'a str, tokens: &'a [Token]) -> Vec<Piece<'a>> {
+    let mut rewriter =
+        Rewriter { text, tokens, at: 0, pieces: Vec::with_capacity(tokens.len()), bodies: Vec::new() };
+    while rewriter.at < tokens.len() {
+        rewriter.item();
+    }
+    rewriter.pieces
+}
+
+/// A block that is open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Body {
+    /// A `variable` block of the file itself.
+    Variable,
+    Other,
+}
+
+struct Rewriter<'a> {
+    text: &'a str,
+    tokens: &'a [Token],
+    /// The token that comes next.
+    at: usize,
+    pieces: Vec<Piece<'a>>,
+    bodies: Vec<Body>,
+}
+
+impl<'a> Rewriter<'a> {
+    /// The next attribute, the header or the closing brace of a block, a comment or
+    /// a line break.
+    fn item(&mut self) {
+        match self.kind(self.at) {
+            Some(TokenKind::Identifier) => {
+                let mut behind = self.tokens[self.at + 1..].iter().map(|token| token.kind);
+                if behind.find(|kind| !is_comment(*kind)) == Some(TokenKind::Assign) {
+                    self.attribute();
+                } else {
+                    self.block_header();
+                }
+            }
+            kind => {
+                if kind == Some(TokenKind::CloseBrace) {
+                    self.bodies.pop();
+                }
+                self.keep_to(self.at + 1);
+            }
+        }
+    }
+
+    fn attribute(&mut self) {
+        let is_type =
+            self.bodies.as_slice() == [Body::Variable] && self.tokens[self.at].text(self.text) == "type";
+        while self.kind(self.at).is_some_and(|kind| kind != TokenKind::Assign) {
+            self.keep_to(self.at + 1);
+        }
+        self.keep_to(self.at + 1);
+        while self.kind(self.at).is_some_and(is_comment) {
+            self.keep_to(self.at + 1);
+        }
+        let mut expression = self.at..self.argument_end();
+        while !expression.is_empty() && self.kind(expression.end - 1).is_some_and(is_comment) {
+            expression.end -= 1;
+        }
+        if is_type { self.type_constraint(expression) } else { self.value(expression) }
+    }
+
+    /// Where the argument that begins here ends: at a line break, a line comment or
+    /// a closing brace outside all brackets.
+    fn argument_end(&self) -> usize {
+        let mut open = 0;
+        let mut at = self.at;
+        while let Some(kind) = self.kind(at) {
+            let ends = matches!(
+                kind,
+                TokenKind::Newline | TokenKind::LineComment | TokenKind::CloseBrace | TokenKind::End
+            );
+            if open == 0 && ends {
+                break;
+            }
+            open += bracket_change(kind);
+            at += 1;
+        }
+        at
+    }
+
+    fn block_header(&mut self) {
+        let is_variable = self.bodies.is_empty() && self.tokens[self.at].text(self.text) == "variable";
+        self.bodies.push(if is_variable { Body::Variable } else { Body::Other });
+        self.keep_to(self.at + 1);
+        let mut at = self.at;
+        while let Some(kind) = self.kind(at) {
+            match kind {
+                TokenKind::Identifier => {
+                    self.label(at + 1, Cow::Borrowed(self.tokens[at].text(self.text)));
+                    at = self.at;
+                }
+                TokenKind::OpenQuote => {
+                    let end = (at + 1..self.tokens.len())
+                        .find(|at| self.kind(*at) == Some(TokenKind::CloseQuote))
+                        .unwrap_or(at);
+                    let literal =
+                        self.text.get(self.tokens[at].end..self.tokens[end].start).unwrap_or_default();
+                    match labels::decode(literal) {
+                        Some(label) => self.label(end + 1, label),
+                        None => self.at = end + 1,
+                    }
+                    at = self.at;
+                }
+                kind if is_comment(kind) => at += 1,
+                _ => break,
+            }
+        }
+        // Comments behind the last label, and the brace.
+        self.keep_to(at + 1);
+    }
+
+    /// Writes a label in place of everything before the token `end`.
+    fn label(&mut self, end: usize, label: Cow<'a, str>) {
+        self.make(TokenKind::OpenQuote, "\"");
+        self.make(TokenKind::QuotedLiteral, labels::encode(label));
+        self.make(TokenKind::CloseQuote, "\"");
+        self.at = end;
+    }
+
+    /// `"${x}"` becomes `x`, in parentheses where it has line breaks that would end
+    /// the argument.
+    fn value(&mut self, expression: Range<usize>) {
+        let end = expression.end;
+        let Some(mut inner) = self.sole_interpolation(expression) else { return self.keep_to(end) };
+        while !inner.is_empty() && self.kind(inner.start) == Some(TokenKind::Newline) {
+            inner.start += 1;
+        }
+        while !inner.is_empty() && self.kind(inner.end - 1) == Some(TokenKind::Newline) {
+            inner.end -= 1;
+        }
+        let has_parentheses = self.kind(inner.start) == Some(TokenKind::OpenParenthesis)
+            && self.kind(inner.end - 1) == Some(TokenKind::CloseParenthesis);
+        let has_line_breaks = inner.clone().any(|at| self.kind(at) == Some(TokenKind::Newline));
+        let needs_parentheses = has_line_breaks && !has_parentheses;
+        if needs_parentheses {
+            self.make(TokenKind::OpenParenthesis, "(");
+        }
+        self.at = inner.start;
+        self.keep_to(inner.end);
+        if needs_parentheses {
+            self.make(TokenKind::CloseParenthesis, ")");
+        }
+        self.at = end;
+    }
+
+    /// What stands inside of a template that is one interpolation and nothing else.
+    /// An interpolation inside of a heredoc hides that it is.
+    fn sole_interpolation(&self, expression: Range<usize>) -> Option<Range<usize>> {
+        let [open, interpolation, .., sequence, close] = self.tokens.get(expression.clone())? else {
+            return None;
+        };
+        let inner = expression.start + 2..expression.end - 2;
+        let is_interpolation = open.kind == TokenKind::OpenQuote
+            && interpolation.kind == TokenKind::OpenInterpolation
+            && sequence.kind == TokenKind::CloseSequence
+            && close.kind == TokenKind::CloseQuote;
+        if inner.is_empty() || !is_interpolation {
+            return None;
+        }
+        let mut quotes = 0_usize;
+        for at in inner.clone() {
+            match self.kind(at)? {
+                TokenKind::OpenQuote => quotes += 1,
+                TokenKind::CloseQuote => quotes = quotes.checked_sub(1)?,
+                TokenKind::OpenInterpolation | TokenKind::OpenDirective | TokenKind::CloseSequence
+                    if quotes == 0 =>
+                {
+                    return None;
+                }
+                _ => {}
+            }
+        }
+        Some(inner)
+    }
+
+    /// What was written as `"string"`, `"list"` and `"map"` when types were strings,
+    /// and `list`, `map` and `set` without the type of their elements.
+    fn type_constraint(&mut self, expression: Range<usize>) {
+        let tokens = self.tokens.get(expression.clone()).unwrap_or_default();
+        let (name, element) = match tokens {
+            [open, literal, close]
+                if open.kind == TokenKind::OpenQuote
+                    && literal.kind == TokenKind::QuotedLiteral
+                    && close.kind == TokenKind::CloseQuote =>
+            {
+                match literal.text(self.text) {
+                    "string" => ("string", None),
+                    "list" => ("list", Some("string")),
+                    "map" => ("map", Some("string")),
+                    _ => return self.keep_to(expression.end),
+                }
+            }
+            [name] if name.kind == TokenKind::Identifier => match name.text(self.text) {
+                name @ ("list" | "map" | "set") => (name, Some("any")),
+                _ => return self.keep_to(expression.end),
+            },
+            _ => return self.keep_to(expression.end),
+        };
+        self.make(TokenKind::Identifier, name);
+        if let Some(element) = element {
+            self.make(TokenKind::OpenParenthesis, "(");
+            self.make(TokenKind::Identifier, element);
+            self.make(TokenKind::CloseParenthesis, ")");
+        }
+        self.at = expression.end;
+    }
+
+    fn kind(&self, at: usize) -> Option<TokenKind> {
+        self.tokens.get(at).map(|token| token.kind)
+    }
+
+    /// Takes the tokens up to the one at `end` as they are.
+    fn keep_to(&mut self, end: usize) {
+        let end = end.min(self.tokens.len());
+        while self.at < end {
+            let token = self.tokens[self.at];
+            let before = self.at.checked_sub(1).map_or(0, |at| self.tokens[at].end);
+            self.pieces.push(Piece {
+                kind: token.kind,
+                text: Cow::Borrowed(token.text(self.text)),
+                spaces: token.start - before,
+            });
+            self.at += 1;
+        }
+    }
+
+    fn make(&mut self, kind: TokenKind, text: impl Into<Cow<'a, str>>) {
+        self.pieces.push(Piece { kind, text: text.into(), spaces: 0 });
+    }
+}
+
+fn is_comment(kind: TokenKind) -> bool {
+    matches!(kind, TokenKind::BlockComment | TokenKind::LineComment)
+}

@@ -1,0 +1,62 @@
+//! Which neighbours on a line have a space between them.
+
+use super::{Piece, bracket_change};
+use crate::syntax::scan::TokenKind as T;
+
+/// Whether a space stands between `left` and `right`; `before` is what stands on
+/// the left of `left` in the same cell.
+pub(super) fn is_spaced(before: Option<T>, left: &Piece<'_>, right: &Piece<'_>) -> bool {
+    match (left.kind, right.kind) {
+        (_, T::Newline | T::Dot | T::Comma | T::Ellipsis)
+        | (T::Dot, _)
+        | (T::Identifier, T::OpenParenthesis | T::DoubleColon)
+        | (T::DoubleColon, T::Identifier) => false,
+        (T::Comma, _) => true,
+        // What is inside a template is text, to the last space.
+        (T::QuotedLiteral | T::TemplateLiteral | T::OpenQuote | T::OpenHeredoc, _)
+        | (_, T::QuotedLiteral | T::TemplateLiteral | T::CloseQuote | T::CloseHeredoc) => false,
+        // `for x in [a]` indexes no `in`.
+        (T::Identifier, _) if left.text == "in" && before == Some(T::Identifier) => true,
+        (T::Identifier | T::Number, T::OpenBracket) => false,
+        (closing, T::OpenBracket) if bracket_change(closing) < 0 => false,
+        (T::Not, _) => false,
+        (T::Minus, _) => before.is_some_and(ends_operand),
+        (T::OpenBrace, T::CloseBrace) => false,
+        (T::OpenBrace, _) | (_, T::CloseBrace) => true,
+        // `${ {a = b} }`: three braces in a row are hard to read.
+        (T::OpenInterpolation | T::OpenDirective, T::OpenBrace) | (T::CloseBrace, T::CloseSequence) => true,
+        (T::CloseSequence, T::OpenInterpolation | T::OpenDirective) => false,
+        (opening, _) if bracket_change(opening) > 0 => false,
+        (_, closing) if bracket_change(closing) < 0 => false,
+        _ => true,
+    }
+}
+
+/// Whether a minus behind it subtracts. Told from one token alone, it is a guess:
+/// a minus behind a keyword or an arrow is taken for a subtraction.
+fn ends_operand(kind: T) -> bool {
+    !matches!(
+        kind,
+        T::OpenParenthesis
+            | T::OpenBrace
+            | T::OpenBracket
+            | T::Assign
+            | T::Colon
+            | T::Comma
+            | T::Question
+            | T::Plus
+            | T::Minus
+            | T::Star
+            | T::Slash
+            | T::Percent
+            | T::Equal
+            | T::NotEqual
+            | T::Greater
+            | T::GreaterOrEqual
+            | T::Less
+            | T::LessOrEqual
+            | T::And
+            | T::Or
+            | T::Not
+    )
+}

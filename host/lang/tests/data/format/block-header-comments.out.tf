@@ -1,0 +1,8 @@
+resource "a" "b" /* third */ {
+}
+locals /* kept */ {
+}
+/* before */ output "x" { # behind
+}
+output "y" { /* inside */
+}

@@ -1,0 +1,4 @@
+﻿resource a b {
+ x="${c}"
+}
+variable x { type=list }

@@ -1,0 +1,9 @@
+block {
+  a = f(<<EOT
+${a
+    + b
+  }
+EOT
+, 2)
+b = 2
+}

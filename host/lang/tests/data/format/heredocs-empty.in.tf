@@ -1,0 +1,7 @@
+a=<<EOT
+EOT
+b=<<-EOT
+   EOT
+c=<<EOT
+
+EOT

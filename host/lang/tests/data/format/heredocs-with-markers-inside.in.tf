@@ -1,0 +1,10 @@
+a=<<EOT
+not EOT
+EOT EOT
+  EOT  
+b=1
+c=<<A
+<<B
+B
+A
+d=2

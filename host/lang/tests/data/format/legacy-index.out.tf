@@ -1,0 +1,9 @@
+a = b.0
+c = b.0.c
+d = b.*.c
+e = b.*.c.0
+f = b.c.d
+g = b.c
+h = b.c
+i = f().x
+j = [1].0

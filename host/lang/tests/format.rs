@@ -1,0 +1,173 @@
+//! The canonical layout, compared with what `terraform fmt` writes.
+//!
+//! In `tests/data/format`, `NAME.in.EXTENSION` is formatted to
+//! `NAME.out.EXTENSION`, and `NAME.refused.EXTENSION` has a syntax error. To record
+//! the results again with the `terraform` on PATH:
+//!
+//! ```text
+//! WARDIAN_RECORD=1 cargo test -p wardian-lang --test format
+//! ```
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use wardian_lang::{SourceFile, format_text};
+
+fn files(marker: &str) -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/format");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.file_name().unwrap().to_str().unwrap().contains(marker))
+        .collect();
+    files.sort();
+    files
+}
+
+fn expected_path(input: &Path) -> PathBuf {
+    input.with_file_name(input.file_name().unwrap().to_str().unwrap().replace(".in.", ".out."))
+}
+
+fn read(path: &Path) -> String {
+    String::from_utf8(std::fs::read(path).unwrap()).unwrap()
+}
+
+fn formatted(text: &str) -> Result<String, String> {
+    format_text(&SourceFile::new("main.tf", text)).map_err(|problems| problems.to_string())
+}
+
+/// What Terraform makes of a file; none where it refuses. The file is formatted in
+/// place: on standard output a last line without an end would get one.
+fn recorded(input: &Path) -> Option<Vec<u8>> {
+    let name = input.file_name().unwrap().to_str().unwrap();
+    let copy = std::env::temp_dir().join(format!("{}-{name}", std::process::id()));
+    std::fs::copy(input, &copy).unwrap();
+    let output = Command::new("terraform").args(["fmt", "-list=false"]).arg(&copy).output().unwrap();
+    let text = std::fs::read(&copy).unwrap();
+    std::fs::remove_file(&copy).unwrap();
+    output.status.success().then_some(text)
+}
+
+fn records() -> bool {
+    std::env::var_os("WARDIAN_RECORD").is_some()
+}
+
+#[test]
+fn files_are_formatted_as_terraform_does() {
+    let inputs = files(".in.");
+    assert!(inputs.len() >= 80, "{} inputs", inputs.len());
+    let mut wrong = Vec::new();
+    for input in inputs {
+        let text = read(&input);
+        if records() {
+            let output = recorded(&input).unwrap_or_else(|| panic!("{} is refused", input.display()));
+            std::fs::write(expected_path(&input), output).unwrap();
+        }
+        let expected = read(&expected_path(&input));
+        match formatted(&text) {
+            Ok(found) if found == expected => {}
+            found => wrong.push(format!("{}\n{found:#?}\nin place of\n{expected:#?}", input.display())),
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn syntax_errors_refuse() {
+    let inputs = files(".refused.");
+    assert!(inputs.len() >= 10, "{} inputs", inputs.len());
+    for input in inputs {
+        let text = read(&input);
+        assert!(!records() || recorded(&input).is_none(), "Terraform takes {}", input.display());
+        let found = formatted(&text);
+        assert!(found.is_err(), "{}: {found:?}", input.display());
+    }
+}
+
+/// What a layout keeps.
+fn without_space(text: &str) -> String {
+    text.chars().filter(|character| !character.is_whitespace() && *character != '\u{feff}').collect()
+}
+
+#[test]
+fn only_what_is_said_to_be_rewritten_is() {
+    let rewrites = ["block-header", "unwrapped", "variable-types", "whole-file", "top-level", "test-file"];
+    let rewrites_more = ["blocks-one-line", "windows-line-ends", "byte-order-mark"];
+    for input in files(".in.") {
+        let name = input.file_name().unwrap().to_str().unwrap();
+        if rewrites.iter().chain(&rewrites_more).any(|start| name.starts_with(start)) {
+            continue;
+        }
+        let text = read(&input);
+        assert_eq!(without_space(&formatted(&text).unwrap()), without_space(&text), "{name}");
+    }
+}
+
+fn numbered(count: usize, line: impl Fn(usize) -> String) -> String {
+    (0..count).map(line).collect::<Vec<_>>().concat()
+}
+
+#[test]
+fn alignment_out_of_all_proportion_is_refused() {
+    let long = format!("{}=1\n", "x".repeat(600_000));
+    let short = numbered(2_000, |number| format!("a{number}=1\n"));
+    let problem = formatted(&format!("{short}{long}")).unwrap_err();
+    assert!(problem.contains("File cannot be formatted"), "{problem}");
+    assert!(formatted(&format!("{short}\n{long}")).is_ok());
+}
+
+#[test]
+fn time_is_linear() {
+    let kinds: [(&str, String); 6] = [
+        ("attributes", numbered(60_000, |number| format!("name_{number}=\"v\"# c\n\n"))),
+        ("blocks", "a x {\nb=[\n1,\n]\n}\n".repeat(60_000)),
+        ("one line", format!("a=[{}]\n", "1 , ".repeat(250_000))),
+        ("one string", format!("a=\"{}\"\n", "${b}x".repeat(200_000))),
+        ("one heredoc", format!("a=<<EOT\n{}EOT\n", "line ${ b }\n".repeat(80_000))),
+        ("comments", "/* */\n".repeat(160_000)),
+    ];
+    for (name, text) in kinds {
+        let start = Instant::now();
+        let found = formatted(&text).unwrap_or_else(|problem| panic!("{name}: {problem}"));
+        assert!(start.elapsed() < Duration::from_secs(20), "{name} took {:?}", start.elapsed());
+        assert!(!found.is_empty());
+    }
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_text_never_panics(text in "\\PC*") {
+        let _ = formatted(&text);
+    }
+
+    #[test]
+    fn pieces_of_configurations_never_panic(
+        pieces in proptest::collection::vec(
+            prop::sample::select(vec![
+                "a", "variable", "type", "=", "\"", "${", "%{", "}", "{", "[", "]", "(", ")", "<<E\n", "E\n", "\n",
+                "\r\n", "#", "/*", "*/", "1", ".", ",", ":", "?", "-", "!", "\\", "$", "é", "\u{feff}", " ", "\t",
+                "\"list\"", "\"${x}\"", "a {\n", "}\n", "a = 1\n",
+            ]),
+            0..40,
+        )
+    ) {
+        let _ = formatted(&pieces.concat());
+    }
+
+    #[test]
+    fn any_spacing_gives_the_same_layout(gaps in proptest::collection::vec(0..4_usize, 13)) {
+        let tokens = ["a", "\"b\"", "{\n", "c", "=", "[", "1", ",", "d", "-", "2", "]", "\n}\n"];
+        let mut text = String::new();
+        for (token, gap) in tokens.iter().zip(&gaps) {
+            text.push_str(token);
+            text.push_str(if token.ends_with('\n') { "" } else { &"  \t "[..*gap] });
+        }
+        prop_assume!(gaps[8] > 0);
+        let found = formatted(&text).unwrap();
+        prop_assert_eq!(found, "a \"b\" {\n  c = [1, d - 2]\n}\n");
+    }
+}
