@@ -51,7 +51,7 @@ const LONGEST_RESULT: usize = 1 << 28;
 ///
 /// Syntax errors; a result that would be out of all proportion.
 pub fn format_text(file: &Arc<SourceFile>) -> Result<String, Diagnostics> {
-    parse_body(file)?;
+    parse_body(file).1.into_result(())?;
     let text = file.text();
     let tokens = scan(text, 0, text.len(), Start::Normal);
     let mut pieces = rewrite::pieces(text, &tokens);
