@@ -17,9 +17,13 @@
 //!
 //! What looks odd here is odd there too, and kept, since a file that one of both
 //! programs accepts as formatted must be so for the other: comments between a
-//! block's kind and its last label are dropped, and so is a label with a `$` or
-//! `%` in it; a second pass may find more to do; a file that has nothing but
-//! spaces in its last line keeps these.
+//! block's kind and its last label are dropped; a second pass may find more to do; a
+//! file that has nothing but spaces in its last line keeps these.
+//!
+//! One thing is not done: to break a file. Where `terraform fmt` loses a part of the
+//! code (a label with a `$` or `%`, the index in `a[true]` and `a[null]`) or unwraps
+//! an expression so that it ends too early (`"${a # b` before more lines), the text is
+//! kept, or is put in parentheses.
 
 mod labels;
 mod layout;

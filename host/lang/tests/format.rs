@@ -107,6 +107,23 @@ fn only_what_is_said_to_be_rewritten_is() {
     }
 }
 
+/// `terraform fmt` makes files of these that are broken, or mean something else.
+#[test]
+fn nothing_is_broken() {
+    for (text, expected) in [
+        ("a \"b$c\" \"100%\" {\n}\n", "a \"b$c\" \"100%\" {\n}\n"),
+        ("a \"$${b}\"   c {}\n", "a \"$${b}\" \"c\" {}\n"),
+        ("a=b[true]\nc=b[ null ]\n", "a = b[true]\nc = b[null]\n"),
+        ("a=\"${b # c\n+ d}\"\n", "a = (b # c\n+ d)\n"),
+        ("a=\"${\n# b\nc}\"\n", "a = ( # b\nc)\n"),
+        ("a=\"${(b)\n+(c)}\"\n", "a = ((b)\n+ (c))\n"),
+    ] {
+        let found = formatted(text).unwrap();
+        assert_eq!(found, expected);
+        assert!(formatted(&found).is_ok(), "{found}");
+    }
+}
+
 fn numbered(count: usize, line: impl Fn(usize) -> String) -> String {
     (0..count).map(line).collect::<Vec<_>>().concat()
 }

@@ -7,15 +7,15 @@ use std::sync::LazyLock;
 use regex::Regex;
 use wardian_value::Str;
 
-/// The label for which `literal` stands between quotes; none where it holds a `$` or
-/// `%` beside other text: the canonical form drops such a label.
-pub(super) fn decode(literal: &str) -> Option<Cow<'_, str>> {
-    match literal {
-        "$" | "%" => return Some(Cow::Borrowed(literal)),
-        "$${" | "%%{" => return Some(Cow::Borrowed(&literal[1..])),
-        _ if literal.contains(['$', '%']) => return None,
-        _ if !literal.contains('\\') => return Some(Cow::Borrowed(literal)),
-        _ => {}
+/// What stands between quotes for a quoted label, given what stood there. Where that
+/// has a `$` or `%` it is kept as it is.
+pub(super) fn requote(literal: &str) -> Cow<'_, str> {
+    if literal.contains(['$', '%']) { Cow::Borrowed(literal) } else { quote(decode(literal)) }
+}
+
+fn decode(literal: &str) -> Cow<'_, str> {
+    if !literal.contains('\\') {
+        return Cow::Borrowed(literal);
     }
     let mut label = String::with_capacity(literal.len());
     let mut rest = literal.chars();
@@ -33,7 +33,7 @@ pub(super) fn decode(literal: &str) -> Option<Cow<'_, str>> {
             other => label.extend(other),
         }
     }
-    Some(Cow::Owned(label))
+    Cow::Owned(label)
 }
 
 fn code_point(rest: &mut std::str::Chars<'_>, digits: usize) -> Option<char> {
@@ -44,7 +44,7 @@ fn code_point(rest: &mut std::str::Chars<'_>, digits: usize) -> Option<char> {
 }
 
 /// What stands between quotes for `label`.
-pub(super) fn encode(label: Cow<'_, str>) -> Cow<'_, str> {
+pub(super) fn quote(label: Cow<'_, str>) -> Cow<'_, str> {
     if label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b' ')) {
         return label;
     }

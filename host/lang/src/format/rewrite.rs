@@ -99,7 +99,7 @@ impl<'a> Rewriter<'a> {
         while let Some(kind) = self.kind(at) {
             match kind {
                 TokenKind::Identifier => {
-                    self.label(at + 1, Cow::Borrowed(self.tokens[at].text(self.text)));
+                    self.label(at + 1, labels::quote(Cow::Borrowed(self.tokens[at].text(self.text))));
                     at = self.at;
                 }
                 TokenKind::OpenQuote => {
@@ -108,10 +108,7 @@ impl<'a> Rewriter<'a> {
                         .unwrap_or(at);
                     let literal =
                         self.text.get(self.tokens[at].end..self.tokens[end].start).unwrap_or_default();
-                    match labels::decode(literal) {
-                        Some(label) => self.label(end + 1, label),
-                        None => self.at = end + 1,
-                    }
+                    self.label(end + 1, labels::requote(literal));
                     at = self.at;
                 }
                 kind if is_comment(kind) => at += 1,
@@ -123,9 +120,9 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Writes a label in place of everything before the token `end`.
-    fn label(&mut self, end: usize, label: Cow<'a, str>) {
+    fn label(&mut self, end: usize, literal: Cow<'a, str>) {
         self.make(TokenKind::OpenQuote, "\"");
-        self.make(TokenKind::QuotedLiteral, labels::encode(label));
+        self.make(TokenKind::QuotedLiteral, literal);
         self.make(TokenKind::CloseQuote, "\"");
         self.at = end;
     }
@@ -141,10 +138,7 @@ impl<'a> Rewriter<'a> {
         while !inner.is_empty() && self.kind(inner.end - 1) == Some(TokenKind::Newline) {
             inner.end -= 1;
         }
-        let has_parentheses = self.kind(inner.start) == Some(TokenKind::OpenParenthesis)
-            && self.kind(inner.end - 1) == Some(TokenKind::CloseParenthesis);
-        let has_line_breaks = inner.clone().any(|at| self.kind(at) == Some(TokenKind::Newline));
-        let needs_parentheses = has_line_breaks && !has_parentheses;
+        let needs_parentheses = self.needs_parentheses(inner.clone());
         if needs_parentheses {
             self.make(TokenKind::OpenParenthesis, "(");
         }
@@ -154,6 +148,27 @@ impl<'a> Rewriter<'a> {
             self.make(TokenKind::CloseParenthesis, ")");
         }
         self.at = end;
+    }
+
+    /// Whether an expression from inside an interpolation has line breaks. Those inside
+    /// its own parentheses do no harm, as far as a look at its ends can tell; where that
+    /// is deceptive, or a comment ends the line, a look at each bracket tells.
+    fn needs_parentheses(&self, inner: Range<usize>) -> bool {
+        let Some(tokens) = self.tokens.get(inner) else { return false };
+        let has_parentheses = matches!(
+            tokens,
+            [first, .., last]
+                if first.kind == TokenKind::OpenParenthesis && last.kind == TokenKind::CloseParenthesis
+        );
+        if !has_parentheses && tokens.iter().any(|token| token.kind == TokenKind::Newline) {
+            return true;
+        }
+        let last = tokens.iter().rposition(|token| !is_comment(token.kind)).unwrap_or(0);
+        let mut open = 0;
+        tokens.iter().take(last).any(|token| {
+            open += bracket_change(token.kind);
+            open == 0 && matches!(token.kind, TokenKind::Newline | TokenKind::LineComment)
+        })
     }
 
     /// What stands inside of a template that is one interpolation and nothing else.
