@@ -1,5 +1,6 @@
 //! The language: configuration text becomes syntax with spans, expressions that
 //! are compiled once and evaluated many times, and diagnostics that show where.
+//! [`format_text`] lays files out in the canonical way.
 //!
 //! Nothing here does I/O: text comes in as [`SourceFile`]s, and functions that
 //! read files or clocks ask the [`Scope`] that the caller provides. Nothing here
