@@ -1,9 +1,10 @@
 //! What a body may hold: arguments and blocks by name, and what to say of
 //! others.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use wardian_lang::{Attribute, Block, Body, Diagnostic, Diagnostics, EmptyScope, Expression, Span, closest};
+use wardian_lang::{Attribute, Block, Body, Diagnostic, Diagnostics, Expected, Expression, Span, closest};
 use wardian_value::View;
 
 /// What a block may hold.
@@ -18,23 +19,38 @@ pub(crate) struct Shape {
     pub(crate) blocks: &'static [&'static str],
 }
 
-/// What a body holds of its shape.
+/// What a body holds of its shape: parts of it, or, where JSON had to be read
+/// first, what was made of them.
 pub(crate) struct Content<'a> {
-    attributes: BTreeMap<&'a str, &'a Attribute>,
+    attributes: BTreeMap<&'static str, Cow<'a, Attribute>>,
     /// In the order of the text.
-    pub(crate) blocks: Vec<&'a Block>,
+    pub(crate) blocks: Vec<Cow<'a, Block>>,
+}
+
+/// How many labels the language's own blocks have. A type of block has the same
+/// everywhere.
+pub(crate) fn label_count(kind: &str) -> usize {
+    match kind {
+        "resource" | "data" | "ephemeral" => 2,
+        "variable" | "output" | "module" | "provider" | "check" | "provisioner" | "backend"
+        | "provider_meta" | "dynamic" => 1,
+        _ => 0,
+    }
 }
 
 impl Shape {
     /// Sorts a body; everything that does not belong is a problem.
     pub(crate) fn read<'a>(&self, body: &'a Body, problems: &mut Diagnostics) -> Content<'a> {
         let (content, rest) = self.split(body, problems);
-        for attribute in &rest.attributes {
-            problems.push(self.unsupported_argument(attribute));
+        for layer in rest.layers() {
+            for attribute in &layer.attributes {
+                problems.push(self.unsupported_argument(attribute));
+            }
+            for block in &layer.blocks {
+                problems.push(self.unsupported_block(block));
+            }
         }
-        for block in &rest.blocks {
-            problems.push(self.unsupported_block(block));
-        }
+        refuse_unread(&rest, self.noun, || self.arguments().chain(self.blocks.iter().copied()), problems);
         content
     }
 
@@ -42,19 +58,30 @@ impl Shape {
     /// more.
     pub(crate) fn split<'a>(&self, body: &'a Body, problems: &mut Diagnostics) -> (Content<'a>, Body) {
         let mut content = Content { attributes: BTreeMap::new(), blocks: Vec::new() };
-        let mut rest = Body::empty(body.span.clone());
-        for attribute in &body.attributes {
-            if self.arguments().any(|name| name == &*attribute.name) {
-                content.attributes.insert(&attribute.name, attribute);
+        let (attributes, blocks, mut rest) = match body.interpreted(&|name| self.expects(name), problems) {
+            Cow::Borrowed(body) => (
+                body.attributes.iter().map(Cow::Borrowed).collect::<Vec<_>>(),
+                body.blocks.iter().map(Cow::Borrowed).collect::<Vec<_>>(),
+                Body::empty(body.span.clone()),
+            ),
+            Cow::Owned(mut body) => (
+                std::mem::take(&mut body.attributes).into_iter().map(Cow::Owned).collect(),
+                std::mem::take(&mut body.blocks).into_iter().map(Cow::Owned).collect(),
+                body,
+            ),
+        };
+        for attribute in attributes {
+            if let Some(name) = self.arguments().find(|name| *name == &*attribute.name) {
+                content.attributes.insert(name, attribute);
             } else {
-                rest.attributes.push(attribute.clone());
+                rest.attributes.push(attribute.into_owned());
             }
         }
-        for block in &body.blocks {
+        for block in blocks {
             if self.blocks.contains(&&*block.kind) {
                 content.blocks.push(block);
             } else {
-                rest.blocks.push(block.clone());
+                rest.blocks.push(block.into_owned());
             }
         }
         for name in self.required {
@@ -67,6 +94,17 @@ impl Shape {
 
     fn arguments(&self) -> impl Iterator<Item = &'static str> {
         self.required.iter().chain(self.optional).copied()
+    }
+
+    /// What a property in JSON is by this shape.
+    pub(crate) fn expects(&self, name: &str) -> Option<Expected> {
+        if self.arguments().any(|argument| argument == name) {
+            Some(Expected::Argument)
+        } else if self.blocks.contains(&name) {
+            Some(Expected::Block { labels: label_count(name) })
+        } else {
+            None
+        }
     }
 
     fn unsupported_argument(&self, attribute: &Attribute) -> Diagnostic {
@@ -112,6 +150,20 @@ pub(crate) fn unsupported_block<'a>(
     Diagnostic::error("Unsupported block type", detail).at(block.kind_span.clone())
 }
 
+/// Properties in JSON that nobody knows.
+pub(crate) fn refuse_unread<'a, N: Iterator<Item = &'a str>>(
+    body: &Body,
+    noun: &str,
+    known: impl Fn() -> N,
+    problems: &mut Diagnostics,
+) {
+    for (name, span) in body.unread() {
+        let advice = did_you_mean(&name, known());
+        let detail = format!("{} has no argument and no blocks named \"{name}\".{advice}", capitalised(noun));
+        problems.push(Diagnostic::error("Extraneous JSON object property", detail).at(span));
+    }
+}
+
 /// An argument that must be there.
 pub(crate) fn missing_argument(name: &str, body: &Body) -> Diagnostic {
     Diagnostic::error("Missing required argument", format!("The argument \"{name}\" must be set here."))
@@ -133,9 +185,9 @@ fn capitalised(noun: &str) -> String {
     }
 }
 
-impl<'a> Content<'a> {
-    pub(crate) fn attribute(&self, name: &str) -> Option<&'a Attribute> {
-        self.attributes.get(name).copied()
+impl Content<'_> {
+    pub(crate) fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.get(name).map(|attribute| &**attribute)
     }
 
     /// The expression of an argument, checked as far as that goes without values.
@@ -148,7 +200,7 @@ impl<'a> Content<'a> {
     /// A constant text.
     pub(crate) fn text(&self, name: &str, problems: &mut Diagnostics) -> Option<(String, Span)> {
         let expression = &self.attribute(name)?.expression;
-        let value = problems.collect(expression.evaluate(&EmptyScope))?;
+        let value = problems.collect(expression.evaluate_constant())?;
         if let View::String(text) = value.view() {
             return Some((text.to_string(), expression.span().clone()));
         }
@@ -156,10 +208,16 @@ impl<'a> Content<'a> {
         None
     }
 
+    /// A constant text that may be null, which is the same as not there.
+    pub(crate) fn nullable_text(&self, name: &str, problems: &mut Diagnostics) -> Option<(String, Span)> {
+        let value = self.attribute(name)?.expression.evaluate_constant();
+        if value.is_ok_and(|value| value.is_null()) { None } else { self.text(name, problems) }
+    }
+
     /// A constant truth value.
     pub(crate) fn flag(&self, name: &str, problems: &mut Diagnostics) -> Option<bool> {
         let expression = &self.attribute(name)?.expression;
-        let value = problems.collect(expression.evaluate(&EmptyScope))?;
+        let value = problems.collect(expression.evaluate_constant())?;
         match value.view() {
             View::Bool(flag) => return Some(flag),
             View::String(text) if &**text == "true" => return Some(true),
@@ -172,9 +230,9 @@ impl<'a> Content<'a> {
     }
 
     /// The only block of a type; more than one is a problem.
-    pub(crate) fn only_block(&self, kind: &str, problems: &mut Diagnostics) -> Option<&'a Block> {
-        let mut found = self.blocks.iter().filter(|block| &*block.kind == kind);
-        let first = *found.next()?;
+    pub(crate) fn only_block(&self, kind: &str, problems: &mut Diagnostics) -> Option<&Block> {
+        let mut found = self.blocks.iter().map(|block| &**block).filter(|block| &*block.kind == kind);
+        let first = found.next()?;
         for block in found {
             let detail =
                 format!("There can be one {kind} block here; the first is at {}.", first.header_span);

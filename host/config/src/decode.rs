@@ -17,13 +17,14 @@ mod locate;
 mod nested;
 mod reference;
 
-use wardian_lang::{Attribute as Argument, Body, Diagnostic, Diagnostics, Scope};
-use wardian_plugin::{Attribute, AttributeType, Block, NestedObject, ObjectNesting};
+use wardian_lang::{Attribute as Argument, Body, Diagnostic, Diagnostics, Expected, Scope};
+use wardian_plugin::{Attribute, AttributeType, Block, BlockNesting, NestedObject, ObjectNesting};
 use wardian_value::convert::convert;
 use wardian_value::{ObjectType, Str, Type, Value};
 
-use crate::content::{missing_argument, unsupported_argument, unsupported_block};
+use crate::content::{missing_argument, refuse_unread, unsupported_argument, unsupported_block};
 
+pub(crate) use dynamic_parts::expected as dynamic_parts_expected;
 pub use locate::span_of;
 pub use reference::references;
 
@@ -36,7 +37,21 @@ pub fn decode_body(body: &Body, schema: &Block, scope: &dyn Scope) -> (Value, Di
     (value, problems)
 }
 
+/// What a property in JSON is by a schema. What may be both an argument and blocks
+/// is an argument.
+pub(crate) fn expected_by_schema(schema: &Block, name: &str) -> Option<Expected> {
+    if schema.attributes.contains_key(name) {
+        return Some(Expected::Argument);
+    }
+    match schema.block_types.get(name) {
+        Some(nested) => Some(Expected::Block { labels: usize::from(nested.nesting == BlockNesting::Map) }),
+        None if name == "dynamic" => Some(Expected::Block { labels: 1 }),
+        None => None,
+    }
+}
+
 fn decode(body: &Body, schema: &Block, scope: &dyn Scope, problems: &mut Diagnostics) -> Value {
+    let body = &*body.interpreted(&|name| expected_by_schema(schema, name), problems);
     let mut parts: Vec<(Str, Value)> = Vec::with_capacity(schema.attributes.len() + schema.block_types.len());
     for (name, attribute) in &schema.attributes {
         parts.push((name.clone(), decode_attribute(name, attribute, body, scope, problems)));
@@ -111,12 +126,13 @@ fn nested_type(object: &NestedObject) -> Type {
 fn refuse_unknown(body: &Body, schema: &Block, problems: &mut Diagnostics) {
     let attributes = || schema.attributes.keys().map(|name| &**name);
     let blocks = || schema.block_types.keys().map(|name| &**name);
-    for argument in &body.attributes {
+    refuse_unread(body, "this block", || attributes().chain(blocks()), problems);
+    for argument in body.layers().flat_map(|layer| &layer.attributes) {
         if !schema.attributes.contains_key(&*argument.name) {
             problems.push(unsupported_argument(argument, "this block", attributes(), blocks()));
         }
     }
-    for block in &body.blocks {
+    for block in body.layers().flat_map(|layer| &layer.blocks) {
         let known = |name: &str| {
             schema.block_types.contains_key(name)
                 || schema

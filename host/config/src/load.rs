@@ -5,6 +5,7 @@
 //! it is called.
 
 mod directory;
+mod overrides;
 mod source;
 
 use std::collections::BTreeMap;

@@ -4,44 +4,55 @@ use wardian_lang::{Body, Diagnostics, Expression};
 use wardian_plugin::Block;
 use wardian_value::Str;
 
+use crate::decode::{dynamic_parts_expected, expected_by_schema};
+
 /// Hands over every expression in a body and in the blocks inside, each with the
 /// iterators of the `dynamic` blocks around it. Where the schema is known, a block
 /// that it calls `dynamic` is an ordinary one.
-pub(crate) fn each_expression<'a>(
-    body: &'a Body,
+pub(crate) fn each_expression(
+    body: &Body,
     schema: Option<&Block>,
-    found: &mut dyn FnMut(&'a Expression, &[Str]),
+    found: &mut dyn FnMut(&Expression, &[Str]),
 ) {
     in_body(body, schema, &mut Vec::new(), found);
 }
 
-fn in_body<'a>(
-    body: &'a Body,
+fn in_body(
+    body: &Body,
     schema: Option<&Block>,
     iterators: &mut Vec<Str>,
-    found: &mut dyn FnMut(&'a Expression, &[Str]),
+    found: &mut dyn FnMut(&Expression, &[Str]),
 ) {
-    for attribute in &body.attributes {
-        found(&attribute.expression, iterators);
-    }
-    for block in &body.blocks {
-        let ordinary = schema.is_some_and(|schema| schema.block_types.contains_key("dynamic"));
-        match block.labels.first() {
-            Some(label) if &*block.kind == "dynamic" && !ordinary => {
-                in_dynamic(&block.body, &label.text, schema, iterators, found);
+    // What is wrong with the body is told by whoever decodes it.
+    let mut problems = Diagnostics::new();
+    let body = match schema {
+        Some(schema) => body.interpreted(&|name| expected_by_schema(schema, name), &mut problems),
+        None => body.guessed(),
+    };
+    for layer in body.layers() {
+        for attribute in &layer.attributes {
+            found(&attribute.expression, iterators);
+        }
+        for block in &layer.blocks {
+            let ordinary = schema.is_some_and(|schema| schema.block_types.contains_key("dynamic"));
+            match block.labels.first() {
+                Some(label) if &*block.kind == "dynamic" && !ordinary => {
+                    in_dynamic(&block.body, &label.text, schema, iterators, found);
+                }
+                _ => in_body(&block.body, inner(schema, &block.kind), iterators, found),
             }
-            _ => in_body(&block.body, inner(schema, &block.kind), iterators, found),
         }
     }
 }
 
-fn in_dynamic<'a>(
-    body: &'a Body,
+fn in_dynamic(
+    body: &Body,
     name: &Str,
     schema: Option<&Block>,
     iterators: &mut Vec<Str>,
-    found: &mut dyn FnMut(&'a Expression, &[Str]),
+    found: &mut dyn FnMut(&Expression, &[Str]),
 ) {
+    let body = body.interpreted(&dynamic_parts_expected, &mut Diagnostics::new()).into_owned();
     let mut iterator = name.clone();
     for attribute in &body.attributes {
         match &*attribute.name {

@@ -21,7 +21,16 @@ use crate::{Diagnostic, Diagnostics, Expression, SourceFile, Span};
 /// Compiles the expression that is the text of a span. White space and comments
 /// may stand around it.
 pub(crate) fn expression_at(span: &Span) -> Result<Expression, Diagnostics> {
-    let text = span.text();
+    expression_in(&span.file, span.start, span.end)
+}
+
+/// [`expression_at`] for a part of a file that may be an excerpt.
+pub(crate) fn expression_in(
+    file: &Arc<SourceFile>,
+    from: usize,
+    to: usize,
+) -> Result<Expression, Diagnostics> {
+    let text = file.text().get(from..to).unwrap_or("");
     let start = trivia(text);
     let text = text[start..].trim_end();
     let parse = |text: &str| tolerant(text, hcl_edit::parser::parse_expr);
@@ -35,9 +44,9 @@ pub(crate) fn expression_at(span: &Span) -> Result<Expression, Diagnostics> {
             _ => Err(error),
         }
     });
-    let offset = span.start + start;
-    let syntax = parsed.map_err(|error| Diagnostics::from(syntax_error(&span.file, offset, &error)))?;
-    Compiler::new(&span.file, offset).expression(&syntax)
+    let offset = from + start;
+    let syntax = parsed.map_err(|error| Diagnostics::from(syntax_error(file, offset, &error)))?;
+    Compiler::new(file, offset).expression(&syntax)
 }
 
 /// How much of the start of a text is white space and comments.
@@ -75,6 +84,16 @@ pub(crate) fn template_at(span: &Span, names: Names) -> Result<Expression, Diagn
     compiler.plain_names = names == Names::Plain;
     let kind = compiler.template(&template, template::Literals::Template);
     compiler.finish(Node { kind, start: span.start, end: span.end })
+}
+
+/// Compiles a part of a file, which may be an excerpt, as a template whose names
+/// are references as in any expression.
+pub(crate) fn template_in(file: &Arc<SourceFile>, from: usize, to: usize) -> Result<Expression, Diagnostics> {
+    let parsed = tolerant(file.text().get(from..to).unwrap_or(""), hcl_edit::parser::parse_template);
+    let template = parsed.map_err(|error| Diagnostics::from(syntax_error(file, from, &error)))?;
+    let mut compiler = Compiler::new(file, from);
+    let kind = compiler.template(&template, template::Literals::Template);
+    compiler.finish(Node { kind, start: from, end: to })
 }
 
 /// A bare name as an expression of its own.

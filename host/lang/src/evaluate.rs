@@ -73,6 +73,13 @@ impl Evaluation<'_> {
             Kind::Call(call) => self.call(call, node),
             Kind::For(each) => self.for_expression(each, node),
             Kind::Template(parts) => self.template(parts, node),
+            Kind::Embedded(inner) => {
+                let tentative = self.tentative;
+                let mut evaluation =
+                    Evaluation { scope: self.scope, file: inner.file(), slots: Vec::new(), tentative };
+                evaluation.node(inner.node())
+            }
+            Kind::Broken(problems) => Err(problems.clone()),
         }
     }
 

@@ -6,19 +6,49 @@ use std::sync::{Arc, OnceLock};
 use wardian_value::{Str, Value};
 
 use crate::node::{Key, Kind, Node, Target};
+use crate::syntax::json::{self, Json};
 use crate::{Diagnostics, EmptyScope, Reference, Scope, SourceFile, Span, Traversal, compile, evaluate};
 
 /// A compiled expression. Cheap to clone.
 #[derive(Clone)]
-pub struct Expression(Arc<Inner>);
+pub struct Expression(Form);
 
-struct Inner {
+#[derive(Clone)]
+enum Form {
+    Native(Arc<Compiled>),
+    /// Compiled when first asked for, and kept with the value.
+    Json {
+        value: Arc<Json>,
+        span: Span,
+    },
+}
+
+pub(crate) struct Compiled {
     file: Arc<SourceFile>,
     node: Arc<Node>,
     span: Span,
     references: OnceLock<Vec<Reference>>,
     /// The value of an expression without references, made when first asked for.
     constant: OnceLock<Option<Value>>,
+}
+
+impl Compiled {
+    pub(crate) fn new(file: &Arc<SourceFile>, node: Arc<Node>) -> Arc<Self> {
+        let span = Span::new(file, node.start, node.end);
+        Arc::new(Self {
+            file: Arc::clone(file),
+            node,
+            span,
+            references: OnceLock::new(),
+            constant: OnceLock::new(),
+        })
+    }
+}
+
+impl fmt::Debug for Compiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.span.text())
+    }
 }
 
 /// A function call as it is written.
@@ -36,14 +66,26 @@ pub struct Call {
 
 impl Expression {
     pub(crate) fn new(file: &Arc<SourceFile>, node: Arc<Node>) -> Self {
-        let span = Span::new(file, node.start, node.end);
-        Self(Arc::new(Inner {
-            file: Arc::clone(file),
-            node,
-            span,
-            references: OnceLock::new(),
-            constant: OnceLock::new(),
-        }))
+        Self(Form::Native(Compiled::new(file, node)))
+    }
+
+    /// What a value in JSON means as an expression.
+    pub(crate) fn of_json(value: &Arc<Json>, span: Span) -> Self {
+        Self(Form::Json { value: Arc::clone(value), span })
+    }
+
+    fn compiled(&self) -> &Arc<Compiled> {
+        match &self.0 {
+            Form::Native(compiled) => compiled,
+            Form::Json { value, span } => json::compiled(value, &span.file),
+        }
+    }
+
+    fn json(&self) -> Option<(&Arc<Json>, &Arc<SourceFile>)> {
+        match &self.0 {
+            Form::Native(_) => None,
+            Form::Json { value, span } => Some((value, &span.file)),
+        }
     }
 
     /// An expression that stands for a value that is known already.
@@ -53,20 +95,23 @@ impl Expression {
     }
 
     pub(crate) fn node(&self) -> &Node {
-        &self.0.node
+        &self.compiled().node
     }
 
     pub(crate) fn file(&self) -> &Arc<SourceFile> {
-        &self.0.file
+        &self.compiled().file
     }
 
     fn inner(&self, node: &Arc<Node>) -> Self {
-        Self::new(&self.0.file, Arc::clone(node))
+        Self::new(self.file(), Arc::clone(node))
     }
 
     /// Where it is.
     pub fn span(&self) -> &Span {
-        &self.0.span
+        match &self.0 {
+            Form::Native(compiled) => &compiled.span,
+            Form::Json { span, .. } => span,
+        }
     }
 
     /// The value.
@@ -75,20 +120,34 @@ impl Expression {
     ///
     /// All that went wrong, each with its place.
     pub fn evaluate(&self, scope: &dyn Scope) -> Result<Value, Diagnostics> {
-        if let Some(Some(value)) = self.0.constant.get() {
+        let compiled = self.compiled();
+        if let Some(Some(value)) = compiled.constant.get() {
             return Ok(value.clone());
         }
         let value = evaluate::evaluate(self, scope)?;
-        if self.0.constant.get().is_none() {
-            let _ = self.0.constant.set(self.is_constant().then(|| value.clone()));
+        if compiled.constant.get().is_none() {
+            let _ = compiled.constant.set(self.is_constant().then(|| value.clone()));
         }
         Ok(value)
+    }
+
+    /// The value of an argument that must be constant. Texts in JSON are no
+    /// templates here: they are what they are.
+    ///
+    /// # Errors
+    ///
+    /// Also where anything is referred to.
+    pub fn evaluate_constant(&self) -> Result<Value, Diagnostics> {
+        match self.json() {
+            Some((value, file)) => json::constant(value, file),
+            None => self.evaluate(&EmptyScope),
+        }
     }
 
     /// Everything that it refers to, in the order of the text. Variables of its
     /// own `for` expressions are not references.
     pub fn references(&self) -> &[Reference] {
-        self.0.references.get_or_init(|| self.find_references(&[]))
+        self.compiled().references.get_or_init(|| self.find_references(&[]))
     }
 
     /// [`Expression::references`] where some names hide what they would refer to
@@ -99,13 +158,12 @@ impl Expression {
 
     fn find_references(&self, locals: &[Str]) -> Vec<Reference> {
         let mut found = Vec::new();
-        self.0.node.walk(&mut |node| {
-            if let Kind::Name(name) = &node.kind
-                && let Ok(reference) = &name.reference
-                && !locals.contains(&name.traversal.root)
-            {
-                found.push(reference.clone());
+        self.node().walk(&mut |node| match &node.kind {
+            Kind::Name(name) if !locals.contains(&name.traversal.root) => {
+                found.extend(name.reference.iter().cloned());
             }
+            Kind::Embedded(inner) => found.extend(inner.find_references(locals)),
+            _ => {}
         });
         found
     }
@@ -121,7 +179,9 @@ impl Expression {
     /// otherwise.
     pub fn check_besides(&self, locals: &[Str]) -> Diagnostics {
         let mut problems = Diagnostics::default();
-        self.0.node.walk(&mut |node| match &node.kind {
+        self.node().walk(&mut |node| match &node.kind {
+            Kind::Embedded(inner) => problems.extend(inner.check_besides(locals)),
+            Kind::Broken(found) => problems.extend(found.iter().cloned()),
             Kind::Name(name) if locals.contains(&name.traversal.root) => {}
             Kind::Name(name) => {
                 if let Err(diagnostic) = &name.reference {
@@ -129,14 +189,14 @@ impl Expression {
                 }
             }
             Kind::Call(call) => {
-                if let Some(diagnostic) = evaluate::check_call(&self.0.file, node, call) {
+                if let Some(diagnostic) = evaluate::check_call(self.file(), node, call) {
                     problems.push(diagnostic);
                 }
             }
             Kind::Object(items) => {
                 for item in items {
                     if let Key::Ambiguous(key) = &item.key {
-                        problems.push(evaluate::ambiguous_key(&self.0.file, key));
+                        problems.push(evaluate::ambiguous_key(self.file(), key));
                     }
                 }
             }
@@ -148,21 +208,24 @@ impl Expression {
     /// The provider functions that it calls: provider's local name and function.
     pub fn provider_functions(&self) -> Vec<(Str, Str, Span)> {
         let mut found = Vec::new();
-        self.0.node.walk(&mut |node| {
-            if let Kind::Call(call) = &node.kind
-                && let Target::Provider { provider, function } = &call.target
-            {
-                let span = Span::new(&self.0.file, call.name_span.0, call.name_span.1);
-                found.push((provider.clone(), function.clone(), span));
+        self.node().walk(&mut |node| match &node.kind {
+            Kind::Call(call) => {
+                if let Target::Provider { provider, function } = &call.target {
+                    let span = Span::new(self.file(), call.name_span.0, call.name_span.1);
+                    found.push((provider.clone(), function.clone(), span));
+                }
             }
+            Kind::Embedded(inner) => found.extend(inner.provider_functions()),
+            _ => {}
         });
         found
     }
 
     fn is_constant(&self) -> bool {
         let mut constant = true;
-        self.0.node.walk(&mut |node| match &node.kind {
+        self.node().walk(&mut |node| match &node.kind {
             Kind::Name(_) => constant = false,
+            Kind::Embedded(inner) => constant &= inner.is_constant(),
             Kind::Call(call) => match call.target {
                 Target::BuiltIn(function) => constant &= function.is_pure(),
                 _ => constant = false,
@@ -177,37 +240,67 @@ impl Expression {
         self.is_constant().then(|| self.evaluate(&EmptyScope).ok()).flatten()
     }
 
-    /// The name, where the expression is one bare identifier.
+    /// The name, where the expression is one bare identifier; in JSON, a text
+    /// that is one.
     pub fn as_keyword(&self) -> Option<&str> {
-        match &self.0.node.kind {
-            Kind::Name(name) if name.traversal.steps.is_empty() && name.traversal.span == self.0.span => {
+        if let Some((value, _)) = self.json() {
+            return json::keyword(value);
+        }
+        match &self.node().kind {
+            Kind::Name(name) if name.traversal.steps.is_empty() && name.traversal.span == *self.span() => {
                 Some(&name.traversal.root)
             }
             _ => None,
         }
     }
 
-    /// The text, where the expression is a quoted string without interpolations.
+    /// The text, where the expression is a quoted string without interpolations;
+    /// in JSON, any text as it stands.
     pub fn as_quoted(&self) -> Option<&str> {
-        match &self.0.node.kind {
+        if let Some((value, _)) = self.json() {
+            return json::quoted(value);
+        }
+        match &self.node().kind {
             Kind::Quoted(value) => value.as_str(),
             _ => None,
         }
     }
 
+    /// Whether the expression is a quoted string of the native syntax. Where names
+    /// are wanted, that is the form of old; in JSON there is no other.
+    pub fn is_native_quoted(&self) -> bool {
+        self.json().is_none() && matches!(self.node().kind, Kind::Quoted(_) | Kind::Template(_))
+    }
+
+    /// The expression that a text in JSON holds, where the text cannot be meant as
+    /// a template; any other as it is.
+    ///
+    /// # Errors
+    ///
+    /// Syntax errors in the text.
+    pub fn unquoted(&self) -> Result<Self, Diagnostics> {
+        match self.json() {
+            Some((value, file)) => json::embedded(value, file).unwrap_or_else(|| Ok(self.clone())),
+            None => Ok(self.clone()),
+        }
+    }
+
     /// Names and constant indexes in a row, bare or in the quoted form of old.
     pub fn as_traversal(&self) -> Option<Traversal> {
-        match &self.0.node.kind {
-            Kind::Name(name) if name.traversal.span == self.0.span => Some(name.traversal.clone()),
+        if let Some((value, file)) = self.json() {
+            return json::traversal(value, file);
+        }
+        match &self.node().kind {
+            Kind::Name(name) if name.traversal.span == *self.span() => Some(name.traversal.clone()),
             Kind::Quoted(value) => {
                 let text = value.as_str()?;
                 // Without escapes the text starts right behind the quote, so that
                 // its places are the file's.
-                let start = self.0.span.start + 1;
-                if self.0.file.text().get(start..start + text.len()) != Some(text) {
+                let start = self.span().start + 1;
+                if self.file().text().get(start..start + text.len()) != Some(text) {
                     return None;
                 }
-                let span = Span::new(&self.0.file, start, start + text.len());
+                let span = Span::new(self.file(), start, start + text.len());
                 compile::expression_at(&span).ok().and_then(|inner| match &inner.node().kind {
                     Kind::Name(name) if name.traversal.span == *inner.span() => Some(name.traversal.clone()),
                     _ => None,
@@ -219,10 +312,13 @@ impl Expression {
 
     /// The parts, where the expression is a function call.
     pub fn as_call(&self) -> Option<Call> {
-        match &self.0.node.kind {
+        if let Some((value, file)) = self.json() {
+            return json::call(value, file);
+        }
+        match &self.node().kind {
             Kind::Call(call) => Some(Call {
                 name: call.name.clone(),
-                name_span: Span::new(&self.0.file, call.name_span.0, call.name_span.1),
+                name_span: Span::new(self.file(), call.name_span.0, call.name_span.1),
                 arguments: call.arguments.iter().map(|argument| self.inner(argument)).collect(),
                 expands: call.expands,
             }),
@@ -232,7 +328,10 @@ impl Expression {
 
     /// The items, where the expression is written as `[a, b]`.
     pub fn as_tuple_items(&self) -> Option<Vec<Self>> {
-        match &self.0.node.kind {
+        if let Some((value, file)) = self.json() {
+            return json::items(value, file);
+        }
+        match &self.node().kind {
             Kind::Tuple(items) => Some(items.iter().map(|item| self.inner(item)).collect()),
             _ => None,
         }
@@ -241,7 +340,10 @@ impl Expression {
     /// Keys and values, where the expression is written as `{ a = b }`. A key
     /// that is a bare name answers [`Expression::as_keyword`].
     pub fn as_object_items(&self) -> Option<Vec<(Self, Self)>> {
-        match &self.0.node.kind {
+        if let Some((value, file)) = self.json() {
+            return json::members(value, file);
+        }
+        match &self.node().kind {
             Kind::Object(items) => Some(
                 items
                     .iter()
@@ -249,8 +351,8 @@ impl Expression {
                         let key = match &item.key {
                             Key::Expression(node) | Key::Ambiguous(node) => self.inner(node),
                             Key::Name { name, start, end } => {
-                                let span = Span::new(&self.0.file, *start, *end);
-                                Self::new(&self.0.file, compile::bare_name(name, &span))
+                                let span = Span::new(self.file(), *start, *end);
+                                Self::new(&span.file, compile::bare_name(name, &span))
                             }
                         };
                         (key, self.inner(&item.value))
@@ -265,6 +367,6 @@ impl Expression {
 /// The text as written.
 impl fmt::Debug for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.span.text())
+        f.write_str(self.span().text())
     }
 }

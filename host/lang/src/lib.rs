@@ -36,4 +36,6 @@ pub use reference::{Reference, ResourceMode, Subject, Traversal, TraversalStep};
 pub use scope::{EmptyScope, Resolved, Scope};
 pub use source::{Position, SourceFile, Span};
 pub use suggestion::closest;
-pub use syntax::{Attribute, Block, Body, Label, parse_body, parse_expression, parse_template};
+pub use syntax::{
+    Attribute, Block, Body, Expected, Label, parse_body, parse_expression, parse_json_body, parse_template,
+};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wardian_value::{Str, Value};
 
 use crate::functions::Function;
-use crate::{Diagnostic, Reference, Traversal};
+use crate::{Diagnostic, Diagnostics, Expression, Reference, Traversal};
 
 /// One operation with its operands.
 #[derive(Debug)]
@@ -63,6 +63,11 @@ pub(crate) enum Kind {
     Template(Vec<Part>),
     /// A template that is one interpolation: its value keeps its type.
     Interpolation(Arc<Node>),
+    /// An expression in another form of the file's text. Nothing around it gives
+    /// it variables.
+    Embedded(Expression),
+    /// What could not be compiled: an error for whoever wants its value.
+    Broken(Diagnostics),
 }
 
 /// A reference and what follows it.
@@ -184,11 +189,13 @@ pub(crate) enum Operator {
 }
 
 impl Node {
-    /// Calls `visit` for this node and every node below it.
+    /// Calls `visit` for this node and every node below it, but for what is
+    /// embedded.
     pub(crate) fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
         visit(self);
         match &self.kind {
-            Kind::Constant(_) | Kind::Quoted(_) | Kind::Slot { .. } => {}
+            Kind::Constant(_) | Kind::Quoted(_) | Kind::Slot { .. } | Kind::Embedded(_) | Kind::Broken(_) => {
+            }
             Kind::Name(name) => walk_steps(&name.steps, visit),
             Kind::Traverse { source, steps } => {
                 source.walk(visit);

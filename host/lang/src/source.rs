@@ -11,6 +11,26 @@ pub struct SourceFile {
     text: Arc<str>,
     /// The byte at which each line starts; the first is 0.
     line_starts: Vec<usize>,
+    /// Where the text is from, if it is an excerpt.
+    origin: Option<Origin>,
+}
+
+/// The file that an excerpt is from.
+struct Origin {
+    file: Arc<SourceFile>,
+    /// A byte of the excerpt and, beside it, the byte of the file: from there on
+    /// they run in parallel.
+    offsets: Vec<(usize, usize)>,
+}
+
+impl Origin {
+    fn byte(&self, byte: usize) -> usize {
+        let behind = self.offsets.partition_point(|(here, _)| *here <= byte);
+        match behind.checked_sub(1).and_then(|index| self.offsets.get(index)) {
+            Some((here, there)) => there + (byte - here),
+            None => byte,
+        }
+    }
 }
 
 /// A place between two characters.
@@ -40,7 +60,20 @@ impl SourceFile {
     pub fn new(name: impl Into<String>, text: impl Into<Arc<str>>) -> Arc<Self> {
         let text = text.into();
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Arc::new(Self { name: name.into(), text, line_starts })
+        Arc::new(Self { name: name.into(), text, line_starts, origin: None })
+    }
+
+    /// Text that stands in a file in another form, with escapes in it: compiled as
+    /// it is meant, and every [`Span`] of it is one of that file. `offsets` are
+    /// bytes of the text, each with its byte of the file; between them both run
+    /// in parallel.
+    pub(crate) fn excerpt(
+        of: &Arc<Self>,
+        text: impl Into<Arc<str>>,
+        offsets: Vec<(usize, usize)>,
+    ) -> Arc<Self> {
+        let origin = Some(Origin { file: Arc::clone(of), offsets });
+        Arc::new(Self { name: of.name.clone(), text: text.into(), line_starts: vec![0], origin })
     }
 
     /// The name as shown.
@@ -99,9 +132,12 @@ impl fmt::Debug for SourceFile {
 }
 
 impl Span {
-    /// A stretch of `file`.
+    /// A stretch of `file`; of the file that it is from, if it is an excerpt.
     pub fn new(file: &Arc<SourceFile>, start: usize, end: usize) -> Self {
-        Self { file: Arc::clone(file), start, end: end.max(start) }
+        match &file.origin {
+            None => Self { file: Arc::clone(file), start, end: end.max(start) },
+            Some(origin) => Self::new(&origin.file, origin.byte(start), origin.byte(end)),
+        }
     }
 
     /// Where it starts.

@@ -1,6 +1,7 @@
 //! Bodies, blocks and attributes: the structure of a file.
 
 mod error;
+pub(crate) mod json;
 mod parse;
 #[allow(dead_code, reason = "the parser and the formatter that are built on it follow")]
 pub(crate) mod scan;
@@ -13,10 +14,16 @@ use wardian_value::Str;
 use crate::compile::Names;
 use crate::{Diagnostics, Expression, SourceFile, Span, compile};
 
+pub use json::{Expected, parse_json_body};
+
 pub(crate) use error::syntax_error;
 pub(crate) use tolerant::tolerant;
 
 /// What stands in a file or between the braces of a block.
+///
+/// JSON does not say which of its properties are attributes and which are blocks.
+/// Whoever reads a body says so first, with [`Body::interpreted`] or
+/// [`Body::with_attributes_only`]; until then they are neither.
 #[derive(Clone, Debug)]
 pub struct Body {
     /// `name = expression`, in the order of the text; names are unique.
@@ -25,6 +32,12 @@ pub struct Body {
     pub blocks: Vec<Block>,
     /// All of it; for a block the text between the braces.
     pub span: Span,
+    /// Properties that nobody has asked for yet.
+    json: Vec<json::Pending>,
+    /// What lies on top, and cannot be merged before readers say what they expect.
+    overrides: Vec<Self>,
+    /// The place where something is missing, if it is not behind the body.
+    end: Option<Span>,
 }
 
 /// `name = expression`.
@@ -69,7 +82,14 @@ pub struct Label {
 impl Body {
     /// A body with nothing in it.
     pub fn empty(span: Span) -> Self {
-        Self { attributes: Vec::new(), blocks: Vec::new(), span }
+        Self {
+            attributes: Vec::new(),
+            blocks: Vec::new(),
+            span,
+            json: Vec::new(),
+            overrides: Vec::new(),
+            end: None,
+        }
     }
 
     /// The attribute of that name.
@@ -84,7 +104,7 @@ impl Body {
 
     /// The place behind the last thing inside: where something is missing.
     pub fn missing_item_span(&self) -> Span {
-        self.span.after()
+        self.end.clone().unwrap_or_else(|| self.span.after())
     }
 }
 

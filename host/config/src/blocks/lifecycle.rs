@@ -135,6 +135,7 @@ fn triggers(attribute: &Attribute, problems: &mut Diagnostics) -> Vec<Expression
         problems.push(Diagnostic::error("Invalid expression", detail).at(expression.span().clone()));
         return Vec::new();
     };
+    let items: Vec<Expression> = items.iter().filter_map(|item| problems.collect(item.unquoted())).collect();
     for item in &items {
         problems.extend(item.check());
         let is_reference = item

@@ -20,11 +20,12 @@ pub struct Local {
 impl Local {
     pub(crate) fn read_all(block: &Block, problems: &mut Diagnostics) -> Vec<Self> {
         labels(block, [], problems);
-        for inner in &block.body.blocks {
+        let body = block.body.with_attributes_only(problems);
+        for inner in &body.blocks {
             problems.push(unsupported_block(inner, "a locals block", [].into_iter(), [].into_iter()));
         }
         let mut locals = Vec::new();
-        for attribute in &block.body.attributes {
+        for attribute in &body.attributes {
             check_identifier(&attribute.name, &attribute.name_span, "local value", problems);
             problems.extend(attribute.expression.check());
             locals.push(Self {

@@ -50,6 +50,7 @@ impl ModuleCall {
         let [label] = labels(block, ["name"], problems)?;
         check_name(label, "module instance", problems);
         let (content, rest) = SHAPE.split(&block.body, problems);
+        let rest = rest.with_attributes_only(problems).into_owned();
         for inner in &rest.blocks {
             problems.push(unsupported_block(
                 inner,
@@ -63,7 +64,7 @@ impl ModuleCall {
             problems.extend(attribute.expression.check());
             inputs.insert(attribute.name.clone(), attribute);
         }
-        let version = content.text("version", problems).and_then(|(text, span)| {
+        let version = content.nullable_text("version", problems).and_then(|(text, span)| {
             let constraints = constraints(&text, Dialect::Module, &span, problems)?;
             Some((constraints, span))
         });

@@ -116,12 +116,12 @@ impl Import {
             .attribute("provider")
             .and_then(|attribute| provider_reference(&attribute.expression, problems));
         Some(Self {
-            to: content.attribute("to")?.expression.clone(),
+            to: problems.collect(content.attribute("to")?.expression.unquoted())?,
             id,
             identity,
             for_each,
             provider,
-            body: block.body.clone(),
+            body: block.body.interpreted(&|name| SHAPE.expects(name), &mut Diagnostics::new()).into_owned(),
             span: block.header_span.clone(),
         })
     }
@@ -129,7 +129,7 @@ impl Import {
 
 fn address(content: &Content<'_>, name: &str, problems: &mut Diagnostics) -> Option<Traversal> {
     let expression = &content.attribute(name)?.expression;
-    let traversal = expression.as_traversal().filter(|_| expression.as_quoted().is_none());
+    let traversal = expression.as_traversal().filter(|_| !expression.is_native_quoted());
     if traversal.is_none() {
         let detail = "The address of a resource or a module is needed here, without quotes.";
         problems.push(Diagnostic::error("Invalid expression", detail).at(expression.span().clone()));

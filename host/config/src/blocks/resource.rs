@@ -222,6 +222,7 @@ pub(super) fn take_escaped(
             }
         }
         body.blocks.extend(escaped.body.blocks.iter().cloned());
+        body.take_uninterpreted(&escaped.body);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `terraform` blocks.
 
-use wardian_lang::{Attribute, Block, Body, Diagnostic, Diagnostics, EmptyScope, Expression, Span};
+use wardian_lang::{Attribute, Block, Body, Diagnostic, Diagnostics, Expression, Span};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::version::{Constraints, Dialect};
 use wardian_value::Str;
@@ -61,10 +61,11 @@ impl Settings {
         };
         labels(block, [], problems);
         let content = SHAPE.read(&block.body, problems);
-        let required_version = content.text("required_version", problems).and_then(|(text, span)| {
-            let constraints = constraints(&text, Dialect::Tool, &span, problems)?;
-            Some(RequiredVersion { constraints, span })
-        });
+        let required_version =
+            content.nullable_text("required_version", problems).and_then(|(text, span)| {
+                let constraints = constraints(&text, Dialect::Tool, &span, problems)?;
+                Some(RequiredVersion { constraints, span })
+            });
         let mut settings = Self { required_version, ..Self::default() };
         if let Some(attribute) = content.attribute("experiments") {
             let none = attribute.expression.as_tuple_items().is_some_and(|items| items.is_empty());
@@ -84,7 +85,7 @@ impl Settings {
                 Diagnostic::error("Invalid language edition", detail).at(attribute.expression.span().clone()),
             );
         }
-        for inner in content.blocks {
+        for inner in &content.blocks {
             match &*inner.kind {
                 "backend" => settings.backends.extend(Backend::read(inner, problems)),
                 "required_providers" => {
@@ -126,12 +127,13 @@ impl Backend {
 
 fn required_providers(block: &Block, problems: &mut Diagnostics) -> Vec<(Str, RequiredProvider)> {
     labels(block, [], problems);
-    for inner in &block.body.blocks {
+    let body = block.body.with_attributes_only(problems);
+    for inner in &body.blocks {
         let noun = "a required_providers block";
         problems.push(unsupported_block(inner, noun, [].into_iter(), [].into_iter()));
     }
     let mut entries = Vec::new();
-    for attribute in &block.body.attributes {
+    for attribute in &body.attributes {
         if !check_identifier(&attribute.name, &attribute.name_span, "provider local", problems) {
             continue;
         }
@@ -240,7 +242,7 @@ fn aliases(local_name: &str, value: &Expression, problems: &mut Diagnostics) -> 
 }
 
 fn constant_text(value: &Expression, problems: &mut Diagnostics) -> Option<String> {
-    let evaluated = problems.collect(value.evaluate(&EmptyScope))?;
+    let evaluated = problems.collect(value.evaluate_constant())?;
     let text = evaluated.as_str().map(str::to_owned);
     if text.is_none() {
         problems.push(invalid_entry("A constant text in quotes is needed here.", value.span()));

@@ -1,8 +1,6 @@
 //! `variable` blocks.
 
-use wardian_lang::{
-    Block, Diagnostic, Diagnostics, EmptyScope, Expression, Label, Span, Subject, TypeConstraint,
-};
+use wardian_lang::{Block, Diagnostic, Diagnostics, Expression, Label, Span, Subject, TypeConstraint};
 use wardian_value::{Str, Type, Value};
 
 use super::Condition;
@@ -119,7 +117,7 @@ fn default(
     let problem = |detail: String| {
         Diagnostic::error("Invalid default value for variable", detail).at(expression.span().clone())
     };
-    let Some(value) = problems.collect(expression.evaluate(&EmptyScope)) else {
+    let Some(value) = problems.collect(expression.evaluate_constant()) else {
         return Some(Value::unknown(constraint.ty.clone()));
     };
     let value = match constraint.apply(&value) {

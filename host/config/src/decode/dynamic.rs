@@ -1,5 +1,7 @@
 //! `dynamic` blocks: as many blocks as a value has elements.
 
+use std::borrow::Cow;
+
 use wardian_lang::{Block as Written, Body, Diagnostic, Diagnostics, Resolved, Scope, Span, Subject};
 use wardian_plugin::Block;
 use wardian_value::{Marks, Str, Type, Value, View};
@@ -10,9 +12,9 @@ use crate::content::labels;
 /// Blocks, as they are written or as a `dynamic` block makes them.
 pub(super) enum Found<'a> {
     /// One block.
-    Block { content: &'a Body, labels: Vec<Str>, iteration: Option<Iteration<'a>>, span: Span },
+    Block { content: Cow<'a, Body>, labels: Vec<Str>, iteration: Option<Iteration<'a>>, span: Span },
     /// As many as will be known later.
-    Uncounted { content: &'a Body, iteration: Iteration<'a>, marks: Marks },
+    Uncounted { content: Cow<'a, Body>, iteration: Iteration<'a>, marks: Marks },
     /// How many blocks there are bears marks, also where there are none.
     Marks(Marks),
 }
@@ -47,7 +49,7 @@ pub(super) fn blocks_of<'a>(
                 continue;
             };
             let span = block.header_span.clone();
-            found.push(Found::Block { content: &block.body, labels, iteration: None, span });
+            found.push(Found::Block { content: Cow::Borrowed(&block.body), labels, iteration: None, span });
         } else if label_is(block, name) && labels(block, ["block type"], problems).is_some() {
             expand(block, label_count, scope, &mut found, problems);
         }
@@ -80,7 +82,11 @@ fn expand<'a>(
         return;
     };
     let marks = value.marks();
-    let body = &parts.content.body;
+    let span = parts.content.header_span.clone();
+    let body = match parts.content {
+        Cow::Borrowed(content) => Cow::Borrowed(&content.body),
+        Cow::Owned(content) => Cow::Owned(content.body),
+    };
     if !value.is_known() {
         let unknown = Value::unknown(Type::Dynamic);
         let iteration = Iteration::new(scope, parts.iterator, unknown.clone(), unknown);
@@ -119,8 +125,8 @@ fn expand<'a>(
         let labels: Option<Vec<Str>> =
             parts.labels.iter().map(|label| dynamic_label(label, &iteration, problems)).collect();
         if let Some(labels) = labels {
-            let span = parts.content.header_span.clone();
-            found.push(Found::Block { content: body, labels, iteration: Some(iteration), span });
+            let (content, span) = (body.clone(), span.clone());
+            found.push(Found::Block { content, labels, iteration: Some(iteration), span });
         }
     }
 }

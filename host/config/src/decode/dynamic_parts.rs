@@ -1,45 +1,58 @@
 //! The parts of a `dynamic` block.
 
-use wardian_lang::{Attribute, Block as Written, Diagnostic, Diagnostics, Expression, Scope};
+use std::borrow::Cow;
+
+use wardian_lang::{Attribute, Block as Written, Diagnostic, Diagnostics, Expected, Expression, Scope};
 use wardian_value::{Str, Type};
 
 use super::evaluate;
-use crate::content::{missing_argument, unsupported_argument, unsupported_block};
+use crate::content::{missing_argument, refuse_unread, unsupported_argument, unsupported_block};
+
+const ARGUMENTS: [&str; 3] = ["for_each", "iterator", "labels"];
+
+/// What a property in JSON is inside a `dynamic` block.
+pub(crate) fn expected(name: &str) -> Option<Expected> {
+    match name {
+        "content" => Some(Expected::Block { labels: 0 }),
+        _ => ARGUMENTS.contains(&name).then_some(Expected::Argument),
+    }
+}
 
 /// The content of a `dynamic` block and its own arguments.
 pub(super) struct DynamicParts<'a> {
-    pub(super) for_each: &'a Attribute,
+    pub(super) for_each: Attribute,
     pub(super) iterator: Str,
     pub(super) labels: Vec<Expression>,
-    pub(super) content: &'a Written,
+    pub(super) content: Cow<'a, Written>,
 }
 
 impl<'a> DynamicParts<'a> {
     /// Takes a `dynamic` block apart.
     pub(super) fn of(block: &'a Written, problems: &mut Diagnostics) -> Option<Self> {
         let name = &block.labels.first()?.text;
-        let for_each = block.body.attribute("for_each");
+        let body = block.body.interpreted(&expected, problems);
+        refuse_unread(&body, "a dynamic block", || ARGUMENTS.into_iter().chain(["content"]), problems);
+        let for_each = body.attribute("for_each").cloned();
         if for_each.is_none() {
             problems.push(missing_argument("for_each", &block.body));
         }
-        let known = ["for_each", "iterator", "labels"];
-        for argument in block.body.attributes.iter().filter(|argument| !known.contains(&&*argument.name)) {
+        for argument in body.attributes.iter().filter(|argument| !ARGUMENTS.contains(&&*argument.name)) {
             problems.push(unsupported_argument(
                 argument,
                 "a dynamic block",
-                known.into_iter(),
+                ARGUMENTS.into_iter(),
                 ["content"].into_iter(),
             ));
         }
-        for other in block.body.blocks.iter().filter(|inner| &*inner.kind != "content") {
+        for other in body.blocks.iter().filter(|inner| &*inner.kind != "content") {
             problems.push(unsupported_block(
                 other,
                 "a dynamic block",
                 ["content"].into_iter(),
-                known.into_iter(),
+                ARGUMENTS.into_iter(),
             ));
         }
-        let iterator = match block.body.attribute("iterator") {
+        let iterator = match body.attribute("iterator") {
             None => name.clone(),
             Some(argument) => match argument.expression.as_keyword() {
                 Some(keyword) => Str::new(keyword),
@@ -53,7 +66,7 @@ impl<'a> DynamicParts<'a> {
                 }
             },
         };
-        let labels = match block.body.attribute("labels") {
+        let labels = match body.attribute("labels") {
             None => Vec::new(),
             Some(argument) => argument.expression.as_tuple_items().unwrap_or_else(|| {
                 let detail = "The labels of a dynamic block are a list in brackets.";
@@ -63,7 +76,12 @@ impl<'a> DynamicParts<'a> {
                 Vec::new()
             }),
         };
-        let mut contents = block.body.blocks.iter().filter(|inner| &*inner.kind == "content");
+        let mut contents: Vec<Cow<'a, Written>> = match body {
+            Cow::Borrowed(body) => body.blocks.iter().map(Cow::Borrowed).collect(),
+            Cow::Owned(body) => body.blocks.into_iter().map(Cow::Owned).collect(),
+        };
+        contents.retain(|inner| &*inner.kind == "content");
+        let mut contents = contents.into_iter();
         let content = contents.next();
         if content.is_none() {
             let detail = "A dynamic block needs a content block that says what each block holds.";

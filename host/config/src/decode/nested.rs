@@ -41,13 +41,13 @@ pub(super) fn decode(
             Found::Marks(marks) => blocks.marks |= marks,
             Found::Uncounted { content, iteration, marks } => {
                 // What can be found wrong in it is found now.
-                decode_content(content, &nested.block, &iteration, problems);
+                decode_content(&content, &nested.block, &iteration, problems);
                 blocks.uncounted = true;
                 blocks.marks |= marks;
             }
             Found::Block { content, labels, iteration, span } => {
                 let scope = iteration.as_ref().map_or(scope, |iteration| iteration as &dyn Scope);
-                let value = decode_content(content, &nested.block, scope, problems);
+                let value = decode_content(&content, &nested.block, scope, problems);
                 blocks.elements.push(Element { key: labels.into_iter().next(), value, span });
             }
         }

@@ -1,17 +1,21 @@
 //! From the files of one directory to a module.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_lang::{Block, Body, Diagnostic, Diagnostics, SourceFile, Span, parse_body};
+use wardian_lang::{
+    Block, Body, Diagnostic, Diagnostics, Expected, SourceFile, Span, parse_body, parse_json_body,
+};
 use wardian_value::Str;
 
+use super::overrides::{Originals, is_override};
 use crate::blocks::{
     Check, Import, Local, ModuleCall, Moved, Output, ProviderConfig, Removed, Resource, Settings, Variable,
 };
-use crate::content::{did_you_mean, unsupported_argument};
+use crate::content::{did_you_mean, label_count, refuse_unread, unsupported_argument};
 use crate::files::Files;
 use crate::module::Module;
 use crate::names::{block_kind, duplicate};
@@ -52,19 +56,25 @@ pub(super) fn read(
     names.retain(|name| is_configuration(name));
     names.sort();
     let mut module = Module { directory: directory.to_owned(), ..Module::default() };
-    for name in names {
+    let (overrides, ordinary): (Vec<String>, Vec<String>) =
+        names.into_iter().partition(|name| is_override(name));
+    let mut originals = (!overrides.is_empty()).then(Originals::default);
+    for name in ordinary.into_iter().chain(overrides) {
         let path = directory.join(&name);
-        if let Some(refused) = not_supported_yet(&name, &path) {
-            problems.push(refused);
-            continue;
-        }
         let Some(file) = read_text(files, &path, problems) else {
             continue;
         };
         module.files.push(Arc::clone(&file));
-        let (body, found) = parse_body(&file);
+        let (body, found) = if is_json(&name) { parse_json_body(&file) } else { parse_body(&file) };
         problems.extend(found);
-        module.add_file(&body, problems);
+        match &mut originals {
+            Some(originals) if is_override(&name) => originals.override_with(&mut module, &body, problems),
+            Some(originals) => {
+                module.add_file(&body, problems);
+                originals.add_file(&body);
+            }
+            None => module.add_file(&body, problems),
+        }
     }
     Some(module)
 }
@@ -81,22 +91,8 @@ fn extension(name: &str) -> Option<&str> {
     Path::new(name).extension()?.to_str()
 }
 
-/// Files that mean something, but not to this version.
-fn not_supported_yet(name: &str, path: &Path) -> Option<Diagnostic> {
-    let stem = name.strip_suffix(".json").unwrap_or(name);
-    let stem = stem.strip_suffix(".tf").unwrap_or(stem);
-    let kind = if stem == "override" || stem.ends_with("_override") {
-        "Override files"
-    } else if extension(name) == Some("json") {
-        "Configuration files in JSON"
-    } else {
-        return None;
-    };
-    let detail = format!(
-        "{kind} cannot be read yet, and leaving {} out would change what the configuration means.",
-        path.display()
-    );
-    Some(Diagnostic::error("Unsupported configuration file", detail))
+fn is_json(name: &str) -> bool {
+    extension(name) == Some("json")
 }
 
 fn unreadable_directory(directory: &Path, call: Option<&ModuleCall>, error: &io::Error) -> Diagnostic {
@@ -149,22 +145,32 @@ pub(crate) fn text_of(name: &str, bytes: Vec<u8>) -> Result<Arc<SourceFile>, Dia
             )));
         }
     };
-    // Some editors put a mark of the byte order in front.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    Ok(SourceFile::new(name, text))
+    // Some editors put a mark of the byte order in front. In JSON that is an error.
+    let marked = if is_json(name) { None } else { text.strip_prefix('\u{feff}') };
+    Ok(SourceFile::new(name, marked.unwrap_or(&text)))
+}
+
+/// A file's body with its blocks; what is no block is a problem.
+pub(super) fn file_body<'a>(body: &'a Body, problems: &mut Diagnostics) -> Cow<'a, Body> {
+    let expected = |name: &str| BLOCKS.contains(&name).then(|| Expected::Block { labels: label_count(name) });
+    let body = body.interpreted(&expected, problems);
+    refuse_unread(&body, "a configuration file", || BLOCKS.into_iter(), problems);
+    for attribute in &body.attributes {
+        problems.push(unsupported_argument(
+            attribute,
+            "a configuration file",
+            [].into_iter(),
+            BLOCKS.into_iter(),
+        ));
+    }
+    body
 }
 
 impl Module {
     fn add_file(&mut self, body: &Body, problems: &mut Diagnostics) {
-        let mut all: Vec<Diagnostic> = Vec::new();
-        for attribute in &body.attributes {
-            all.push(unsupported_argument(
-                attribute,
-                "a configuration file",
-                [].into_iter(),
-                BLOCKS.into_iter(),
-            ));
-        }
+        let mut found = Diagnostics::new();
+        let body = file_body(body, &mut found);
+        let mut all: Vec<Diagnostic> = found.into_iter().collect();
         for block in &body.blocks {
             let mut found = Diagnostics::new();
             self.add_block(block, &mut found);
@@ -176,7 +182,7 @@ impl Module {
         problems.extend(all);
     }
 
-    fn add_block(&mut self, block: &Block, problems: &mut Diagnostics) {
+    pub(super) fn add_block(&mut self, block: &Block, problems: &mut Diagnostics) {
         match &*block.kind {
             "variable" => {
                 if let Some(variable) = Variable::read(block, problems) {
@@ -363,7 +369,7 @@ fn add<K: Ord, V>(
 }
 
 /// How diagnostics call a block: `resource "a" "b"`.
-fn title(block: &Block) -> String {
+pub(super) fn title(block: &Block) -> String {
     let labels: Vec<&Str> = block.labels.iter().map(|label| &label.text).collect();
     labels.iter().fold(block.kind.to_string(), |title, label| format!("{title} \"{label}\""))
 }

@@ -1,0 +1,107 @@
+//! The JSON syntax: the same language, written as JSON.
+//!
+//! JSON does not tell an argument from a block: that is for whoever reads a body
+//! to say. So a file becomes a tree of values ([`parse`]), a [`crate::Body`] that
+//! holds a part of that tree, and, once a reader has stated what it expects
+//! ([`crate::Expected`]), attributes and blocks as in the native syntax
+//! ([`body`]). Values become expressions when they are first asked for
+//! ([`expression`]), and are compiled once however often a body is read.
+//!
+//! A text is a template, except where an argument must be constant: there it is
+//! taken as it stands.
+
+mod body;
+mod expression;
+mod parse;
+mod scan;
+mod text;
+
+use std::sync::{Arc, OnceLock};
+
+use wardian_value::{Number, Str};
+
+use crate::expression::Compiled;
+use crate::{Body, Diagnostic, Diagnostics, SourceFile, Span};
+
+pub use body::Expected;
+pub(crate) use body::Pending;
+pub(crate) use expression::{call, compiled, constant, embedded, items, keyword, members, quoted, traversal};
+
+/// A value and where it stands.
+#[derive(Debug)]
+pub(crate) struct Json {
+    kind: Kind,
+    start: usize,
+    end: usize,
+    /// Whether a member called `dynamic` is somewhere inside.
+    holds_dynamic: bool,
+    compiled: OnceLock<Arc<Compiled>>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Null,
+    Bool(bool),
+    Number(Number),
+    Text(Str),
+    Array(Vec<Arc<Json>>),
+    Object(Vec<Member>),
+    /// What could not be read; the problem was told.
+    Invalid,
+}
+
+#[derive(Debug)]
+struct Member {
+    /// A [`Kind::Text`].
+    name: Arc<Json>,
+    value: Arc<Json>,
+}
+
+impl Member {
+    fn name(&self) -> &Str {
+        static NONE: OnceLock<Str> = OnceLock::new();
+        match &self.name.kind {
+            Kind::Text(name) => name,
+            _ => NONE.get_or_init(|| Str::new("")),
+        }
+    }
+}
+
+impl Json {
+    fn new(kind: Kind, (start, end): (usize, usize)) -> Self {
+        let holds_dynamic = match &kind {
+            Kind::Array(items) => items.iter().any(|item| item.holds_dynamic),
+            Kind::Object(members) => {
+                members.iter().any(|member| &**member.name() == "dynamic" || member.value.holds_dynamic)
+            }
+            _ => false,
+        };
+        Self { kind, start, end, holds_dynamic, compiled: OnceLock::new() }
+    }
+
+    fn span(&self, file: &Arc<SourceFile>) -> Span {
+        Span::new(file, self.start, self.end)
+    }
+
+    /// Where it begins: the bracket, or all of what has none.
+    fn start_span(&self, file: &Arc<SourceFile>) -> Span {
+        match self.kind {
+            Kind::Array(_) | Kind::Object(_) => Span::new(file, self.start, self.start + 1),
+            _ => self.span(file),
+        }
+    }
+}
+
+/// Reads a file of blocks and attributes in JSON. What can be read is answered
+/// beside what is wrong.
+pub fn parse_json_body(file: &Arc<SourceFile>) -> (Body, Diagnostics) {
+    let (value, mut problems) = parse::file(file);
+    let rooted = matches!(value.kind, Kind::Object(_) | Kind::Array(_));
+    if !rooted {
+        let detail = "A configuration in JSON is an object, or an array of objects: its first character \
+                      is \"{\" or \"[\".";
+        problems.push(Diagnostic::error("Root value must be object", detail).at(value.start_span(file)));
+    }
+    let body = if rooted { Body::of_json(file, &Arc::new(value)) } else { Body::empty(file.span()) };
+    (body, problems)
+}
