@@ -90,7 +90,7 @@ impl Expression {
 
     /// An expression that stands for a value that is known already.
     pub fn constant(value: Value, span: &Span) -> Self {
-        let node = Node { kind: Kind::Constant(value), start: span.start, end: span.end };
+        let node = Node::new(Kind::Constant(value), span.start, span.end);
         Self::new(&span.file, Arc::new(node))
     }
 

@@ -17,6 +17,9 @@ pub(crate) struct Node {
     pub(crate) kind: Kind,
     pub(crate) start: usize,
     pub(crate) end: usize,
+    /// How many nodes stand inside each other, this one included. The parser admits
+    /// no more than a stack bears.
+    pub(crate) height: u32,
 }
 
 #[derive(Debug)]
@@ -189,86 +192,116 @@ pub(crate) enum Operator {
 }
 
 impl Node {
+    pub(crate) fn new(kind: Kind, start: usize, end: usize) -> Self {
+        let mut below = 0;
+        kind.children(&mut |child| below = below.max(child.height));
+        match &kind {
+            Kind::Template(parts) => below += levels(parts),
+            Kind::Embedded(inner) => below = inner.node().height,
+            _ => {}
+        }
+        Self { kind, start, end, height: below + 1 }
+    }
+
     /// Calls `visit` for this node and every node below it, but for what is
     /// embedded.
     pub(crate) fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
         visit(self);
-        match &self.kind {
-            Kind::Constant(_) | Kind::Quoted(_) | Kind::Slot { .. } | Kind::Embedded(_) | Kind::Broken(_) => {
+        self.kind.children(&mut |child| child.walk(visit));
+    }
+}
+
+impl Kind {
+    /// Calls `visit` for each node right below.
+    fn children<'a>(&'a self, visit: &mut dyn FnMut(&'a Node)) {
+        match self {
+            Self::Constant(_) | Self::Quoted(_) | Self::Slot { .. } | Self::Embedded(_) | Self::Broken(_) => {
             }
-            Kind::Name(name) => walk_steps(&name.steps, visit),
-            Kind::Traverse { source, steps } => {
-                source.walk(visit);
-                walk_steps(steps, visit);
+            Self::Name(name) => indexes(&name.steps, visit),
+            Self::Traverse { source, steps } => {
+                visit(source);
+                indexes(steps, visit);
             }
-            Kind::Splat { source, each, .. } => {
-                source.walk(visit);
-                each.walk(visit);
+            Self::Splat { source, each, .. } => {
+                visit(source);
+                visit(each);
             }
-            Kind::Parenthesis(inner)
-            | Kind::Negate(inner)
-            | Kind::Not(inner)
-            | Kind::Interpolation(inner) => inner.walk(visit),
-            Kind::Tuple(items) => items.iter().for_each(|item| item.walk(visit)),
-            Kind::Object(items) => {
+            Self::Parenthesis(inner)
+            | Self::Negate(inner)
+            | Self::Not(inner)
+            | Self::Interpolation(inner) => visit(inner),
+            Self::Tuple(items) => items.iter().for_each(|item| visit(item)),
+            Self::Object(items) => {
                 for item in items {
                     if let Key::Expression(key) = &item.key {
-                        key.walk(visit);
+                        visit(key);
                     }
-                    item.value.walk(visit);
+                    visit(&item.value);
                 }
             }
-            Kind::Chain { first, rest } => {
-                first.walk(visit);
-                rest.iter().for_each(|link| link.right.walk(visit));
+            Self::Chain { first, rest } => {
+                visit(first);
+                for link in rest {
+                    visit(&link.right);
+                }
             }
-            Kind::Conditional { arms, otherwise } => {
+            Self::Conditional { arms, otherwise } => {
                 for arm in arms {
-                    arm.condition.walk(visit);
-                    arm.if_true.walk(visit);
+                    visit(&arm.condition);
+                    visit(&arm.if_true);
                 }
-                otherwise.walk(visit);
+                visit(otherwise);
             }
-            Kind::Call(call) => call.arguments.iter().for_each(|argument| argument.walk(visit)),
-            Kind::For(each) => {
-                each.collection.walk(visit);
+            Self::Call(call) => call.arguments.iter().for_each(|argument| visit(argument)),
+            Self::For(each) => {
+                visit(&each.collection);
                 if let Some(key) = &each.key {
-                    key.walk(visit);
+                    visit(key);
                 }
-                each.value.walk(visit);
+                visit(&each.value);
                 if let Some(condition) = &each.condition {
-                    condition.walk(visit);
+                    visit(condition);
                 }
             }
-            Kind::Template(parts) => walk_parts(parts, visit),
+            Self::Template(parts) => of_parts(parts, visit),
         }
     }
 }
 
-fn walk_steps<'a>(steps: &'a [Step], visit: &mut dyn FnMut(&'a Node)) {
+fn indexes<'a>(steps: &'a [Step], visit: &mut dyn FnMut(&'a Node)) {
     for step in steps {
         if let StepKind::Index(index) = &step.kind {
-            index.walk(visit);
+            visit(index);
         }
     }
 }
 
-fn walk_parts<'a>(parts: &'a [Part], visit: &mut dyn FnMut(&'a Node)) {
+fn of_parts<'a>(parts: &'a [Part], visit: &mut dyn FnMut(&'a Node)) {
     for part in parts {
         match part {
             Part::Literal(_) => {}
-            Part::Interpolation(inner) => inner.walk(visit),
+            Part::Interpolation(inner) => visit(inner),
             Part::If { condition, then, otherwise } => {
-                condition.walk(visit);
-                walk_parts(then, visit);
-                walk_parts(otherwise, visit);
+                visit(condition);
+                of_parts(then, visit);
+                of_parts(otherwise, visit);
             }
             Part::For { collection, body, .. } => {
-                collection.walk(visit);
-                walk_parts(body, visit);
+                visit(collection);
+                of_parts(body, visit);
             }
         }
     }
+}
+
+/// How many directives stand inside each other.
+fn levels(parts: &[Part]) -> u32 {
+    let inside = |part: &Part| match part {
+        Part::Literal(_) | Part::Interpolation(_) => 0,
+        Part::If { then, otherwise, .. } => 1 + levels(then).max(levels(otherwise)),
+        Part::For { body, .. } => 1 + levels(body),
+    };
+    parts.iter().map(inside).max().unwrap_or(0)
 }
 
 impl Operator {

@@ -1,11 +1,8 @@
 //! Bodies, blocks and attributes: the structure of a file.
 
-mod error;
 pub(crate) mod json;
 mod parse;
-#[allow(dead_code, reason = "the parser and the formatter that are built on it follow")]
 pub(crate) mod scan;
-mod tolerant;
 
 use std::sync::Arc;
 
@@ -16,8 +13,7 @@ use crate::{Diagnostics, Expression, SourceFile, Span, compile};
 
 pub use json::{Expected, parse_json_body};
 
-pub(crate) use error::syntax_error;
-pub(crate) use tolerant::tolerant;
+pub(crate) use parse::{expression, template};
 
 /// What stands in a file or between the braces of a block.
 ///
@@ -138,5 +134,5 @@ pub fn parse_expression(file: &Arc<SourceFile>) -> Result<Expression, Diagnostic
 ///
 /// Syntax errors.
 pub fn parse_template(file: &Arc<SourceFile>) -> Result<Expression, Diagnostics> {
-    compile::template_at(&file.span(), Names::Plain)
+    compile::template_in(file, 0, file.text().len(), Names::Plain)
 }

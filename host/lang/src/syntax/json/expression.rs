@@ -29,7 +29,7 @@ fn node(value: &Json, file: &Arc<SourceFile>) -> Node {
         Kind::Object(members) => NodeKind::Object(object(members, file)),
         Kind::Invalid => NodeKind::Constant(Value::unknown(Type::Dynamic)),
     };
-    Node { kind, start: value.start, end: value.end }
+    Node::new(kind, value.start, value.end)
 }
 
 /// Names of members may be templates; each is there once.
@@ -38,11 +38,10 @@ fn object(members: &[Member], file: &Arc<SourceFile>) -> Vec<Item> {
     let item = |member| {
         let value = match first_of_name(&mut known, member) {
             None => node(&member.value, file),
-            Some(first) => Node {
-                kind: NodeKind::Broken(defined_twice(first, member, file).into()),
-                start: member.name.start,
-                end: member.name.end,
-            },
+            Some(first) => {
+                let problem = defined_twice(first, member, file);
+                Node::new(NodeKind::Broken(problem.into()), member.name.start, member.name.end)
+            }
         };
         Item { key: Key::Expression(Arc::new(node(&member.name, file))), value: Arc::new(value) }
     };
@@ -74,7 +73,7 @@ fn template(value: &Json, file: &Arc<SourceFile>) -> Result<Expression, Diagnost
     let Some((file, from, to)) = source(value, file) else {
         return Ok(Expression::constant(Value::unknown(Type::Dynamic), &value.span(file)));
     };
-    compile::template_in(&file, from, to)
+    compile::template_in(&file, from, to, compile::Names::References)
 }
 
 /// The text without quotes and escapes, as something to compile.

@@ -1,0 +1,340 @@
+//! Bodies: attributes and blocks.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use wardian_value::Str;
+
+use super::{Parser, Place};
+use crate::syntax::scan::{Token, TokenKind};
+use crate::{Attribute, Block, Body, Expression, Label, Span};
+
+const ITEM_REQUIRED: &str = "Argument or block definition required";
+
+enum Item {
+    Attribute(Attribute),
+    Block(Block),
+}
+
+impl Parser<'_> {
+    /// Reads up to `end` and over it.
+    pub(super) fn body(&mut self, end: TokenKind) -> Body {
+        let opening = self.previous();
+        let is_file = end == TokenKind::End;
+        let start = if is_file { 0 } else { opening.end };
+        let mut body = Body::empty(self.span((start, start)));
+        let mut names: BTreeMap<Str, Span> = BTreeMap::new();
+        let inner_end = loop {
+            let next = self.peek();
+            if next.kind == end {
+                self.read();
+                break next.start;
+            }
+            match next.kind {
+                TokenKind::Newline => {
+                    self.read();
+                }
+                TokenKind::Identifier => match self.item() {
+                    Some(Item::Attribute(attribute)) => match names.get(&attribute.name) {
+                        Some(first) => {
+                            let detail = format!(
+                                "The argument \"{}\" has a value already, given at {first}. Keep one of them.",
+                                attribute.name
+                            );
+                            let place = (attribute.name_span.start, attribute.name_span.end);
+                            self.problem("Attribute redefined", &detail, place);
+                        }
+                        None => {
+                            names.insert(attribute.name.clone(), attribute.name_span.clone());
+                            body.attributes.push(attribute);
+                        }
+                    },
+                    Some(Item::Block(block)) => body.blocks.push(block),
+                    None => {}
+                },
+                _ => {
+                    self.refuse_item(opening);
+                    self.recover(end);
+                    break self.previous().start;
+                }
+            }
+        };
+        body.span = if is_file { self.file.span() } else { self.span((start, inner_end)) };
+        body
+    }
+
+    /// Refuses what begins no item. `opening` is the brace of the block.
+    fn refuse_item(&mut self, opening: Token) {
+        let bad = self.read();
+        let (summary, detail, place) = match bad.kind {
+            TokenKind::OpenQuote => {
+                ("Invalid argument name", "An argument's name has no quotes around it.", bad.place())
+            }
+            TokenKind::End => (
+                "Unclosed configuration block",
+                "The file ends, but the block that begins here has no closing brace. One may be missing \
+                 elsewhere in the file, too.",
+                opening.place(),
+            ),
+            _ => (
+                ITEM_REQUIRED,
+                "Only an argument, as in name = value, or a block can begin here.",
+                bad.place(),
+            ),
+        };
+        self.problem_unless_recovering(summary, detail, place);
+    }
+
+    fn item(&mut self) -> Option<Item> {
+        let name = self.read();
+        match self.peek().kind {
+            TokenKind::Assign => Some(Item::Attribute(self.attribute(name, Line::OfItsOwn))),
+            TokenKind::OpenQuote | TokenKind::OpenBrace | TokenKind::Identifier => {
+                Some(Item::Block(self.block(name)))
+            }
+            _ => {
+                self.refuse_lone_name(name);
+                None
+            }
+        }
+    }
+
+    fn refuse_lone_name(&mut self, name: Token) {
+        self.recover_behind_item();
+        let detail = format!(
+            "What is \"{0}\"? An argument goes on with \"=\" and a value; a block goes on with labels and \"{{\".",
+            self.text_of(name)
+        );
+        self.problem(ITEM_REQUIRED, &detail, name.place());
+    }
+
+    fn attribute(&mut self, name: Token, line: Line) -> Attribute {
+        self.read();
+        let before = self.problems.len();
+        let node = self.expression();
+        if self.went_astray(before) {
+            self.recover_behind_item();
+        } else if line == Line::OfItsOwn {
+            self.end_of_attribute();
+        }
+        let name_span = self.span(name.place());
+        let expression = Expression::new(self.file, Arc::new(node));
+        let span = name_span.to(expression.span());
+        Attribute { name: Str::new(self.text_of(name)), name_span, expression, span }
+    }
+
+    fn end_of_attribute(&mut self) {
+        let end = self.peek();
+        match end.kind {
+            TokenKind::Newline | TokenKind::End => {
+                self.read();
+            }
+            kind => {
+                let (summary, detail) = if kind == TokenKind::Comma {
+                    (
+                        "Unexpected comma after argument",
+                        "Arguments are not separated by commas. End the line here; the next argument begins \
+                         on a line of its own.",
+                    )
+                } else {
+                    (
+                        "Missing newline after argument",
+                        "The argument's value ends before this. What follows belongs on a line of its own.",
+                    )
+                };
+                self.problem_unless_recovering(summary, detail, end.place());
+                self.recover_behind_item();
+            }
+        }
+    }
+
+    fn block(&mut self, kind: Token) -> Block {
+        let mut labels = Vec::new();
+        let opening = loop {
+            let token = self.peek();
+            match token.kind {
+                TokenKind::OpenBrace => break self.read(),
+                TokenKind::OpenQuote => {
+                    let (text, place) = self.label();
+                    labels.push(Label { text: Str::new(&text), span: self.span(place) });
+                }
+                TokenKind::Identifier => {
+                    self.read();
+                    labels
+                        .push(Label { text: Str::new(self.text_of(token)), span: self.span(token.place()) });
+                }
+                _ => {
+                    self.refuse_header(token);
+                    self.recover_behind_item();
+                    let body = Body::empty(self.span(kind.place()));
+                    return self.finish_block(kind, labels, body, None);
+                }
+            }
+        };
+        let body = match self.peek().kind {
+            TokenKind::Newline | TokenKind::End | TokenKind::CloseBrace => {
+                self.nested(|parser| parser.body(TokenKind::CloseBrace))
+            }
+            _ => self.one_line_body(opening),
+        };
+        let body = body.unwrap_or_else(|| Body::empty(self.span((opening.end, opening.end))));
+        let closing = self.previous();
+        let behind = self.peek();
+        if matches!(behind.kind, TokenKind::Newline | TokenKind::End) {
+            self.read();
+        } else {
+            self.problem_unless_recovering(
+                "Missing newline after block definition",
+                "The block ends before this. What follows belongs on a line of its own.",
+                behind.place(),
+            );
+            self.recover_behind_item();
+        }
+        self.finish_block(kind, labels, body, Some(closing))
+    }
+
+    fn finish_block(&self, kind: Token, labels: Vec<Label>, body: Body, closing: Option<Token>) -> Block {
+        let kind_span = self.span(kind.place());
+        let header_span = labels.last().map_or_else(|| kind_span.clone(), |label| kind_span.to(&label.span));
+        let span = closing.map_or_else(|| header_span.clone(), |end| kind_span.to(&self.span(end.place())));
+        Block { kind: Str::new(self.text_of(kind)), kind_span, labels, body, header_span, span }
+    }
+
+    fn refuse_header(&mut self, token: Token) {
+        const SUMMARY: &str = "Invalid block definition";
+        match token.kind {
+            TokenKind::Assign => self.problem(
+                SUMMARY,
+                "A block has no \"=\" before its opening brace, and an argument has no labels before its \"=\".",
+                token.place(),
+            ),
+            TokenKind::Newline => self.problem(
+                SUMMARY,
+                "The opening brace \"{\" of a block stands on the line on which the block begins.",
+                token.place(),
+            ),
+            _ => self.problem_unless_recovering(
+                SUMMARY,
+                "Here a block goes on with a label, quoted or bare, or with its opening brace \"{\".",
+                token.place(),
+            ),
+        }
+    }
+
+    /// A body of at most one argument between braces on one line.
+    fn one_line_body(&mut self, opening: Token) -> Option<Body> {
+        let before = self.problems.len();
+        let attribute = self.lone_attribute();
+        let inner_end = self.previous().end;
+        // What is said of the line comes before what is said of its parts.
+        let of_attribute: Vec<_> = self.problems.split_off(before);
+        self.end_of_one_line_body(opening);
+        self.problems.extend(of_attribute);
+        attribute.map(|attribute| {
+            let mut body = Body::empty(self.span((opening.end, inner_end)));
+            body.attributes.push(attribute);
+            body
+        })
+    }
+
+    fn lone_attribute(&mut self) -> Option<Attribute> {
+        let name = self.read();
+        if name.kind != TokenKind::Identifier {
+            self.recover_behind_item();
+            self.problem(
+                ITEM_REQUIRED,
+                "Only an argument, as in name = value, can begin here.",
+                name.place(),
+            );
+            return None;
+        }
+        let next = self.peek();
+        match next.kind {
+            TokenKind::Assign => return Some(self.attribute(name, Line::Shared)),
+            TokenKind::OpenQuote | TokenKind::OpenBrace | TokenKind::Identifier => {
+                self.recover_behind_item();
+                let detail = format!(
+                    "A block on one line holds a single argument and no block. If \"{}\" is an argument, \"=\" \
+                     is missing behind it; if it is a block, it belongs on a line of its own.",
+                    self.text_of(name)
+                );
+                self.problem("Argument definition required", &detail, (name.start, next.end));
+            }
+            _ => self.refuse_lone_name(name),
+        }
+        None
+    }
+
+    fn end_of_one_line_body(&mut self, opening: Token) {
+        const SUMMARY: &str = "Invalid single-argument block definition";
+        let next = self.peek();
+        match next.kind {
+            TokenKind::CloseBrace => {
+                self.read();
+                return;
+            }
+            TokenKind::Comma => self.problem(
+                SUMMARY,
+                "A block on one line holds a single argument. For more of them, put each on a line of its own.",
+                next.place(),
+            ),
+            TokenKind::Newline => self.problem(
+                SUMMARY,
+                "A block whose argument stands on the line of its opening brace ends on that line, too.",
+                next.place(),
+            ),
+            TokenKind::End => self.problem_unless_recovering(
+                "Unclosed configuration block",
+                "The file ends, but the block that begins here has no closing brace.",
+                opening.place(),
+            ),
+            _ => self.problem_unless_recovering(
+                SUMMARY,
+                "Behind the single argument of a block on one line, its closing brace must follow.",
+                next.place(),
+            ),
+        }
+        self.recover(TokenKind::CloseBrace);
+    }
+
+    /// A quoted label, which is no template.
+    fn label(&mut self) -> (String, Place) {
+        const SUMMARY: &str = "Invalid string literal";
+        let opening = self.read();
+        let mut text = String::new();
+        loop {
+            let token = self.read();
+            match token.kind {
+                TokenKind::CloseQuote => return (text, (opening.start, token.end)),
+                TokenKind::QuotedLiteral => text.push_str(&self.quoted_text(token)),
+                TokenKind::OpenInterpolation | TokenKind::OpenDirective => {
+                    let sign = if token.kind == TokenKind::OpenDirective { '%' } else { '$' };
+                    let detail = format!(
+                        "This string cannot have parts that are evaluated. For \"{sign}{{\" itself, write \
+                         \"{sign}{sign}{{\"."
+                    );
+                    self.problem(SUMMARY, &detail, token.place());
+                    self.recover(TokenKind::CloseSequence);
+                }
+                TokenKind::End => {
+                    let detail = "The file ends before the closing quote of a string.";
+                    self.problem("Unterminated string literal", detail, token.place());
+                    return (text, (opening.start, token.end));
+                }
+                _ => {
+                    self.problem(SUMMARY, "This cannot stand in a quoted string.", token.place());
+                    self.recover(TokenKind::CloseQuote);
+                    return (text, (opening.start, token.end));
+                }
+            }
+        }
+    }
+}
+
+/// What an argument shares its line with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Line {
+    OfItsOwn,
+    /// The braces of its block.
+    Shared,
+}

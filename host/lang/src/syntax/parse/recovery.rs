@@ -1,0 +1,167 @@
+//! Where to go on behind what is broken, and tokens that are always wrong.
+
+use super::Parser;
+use crate::syntax::scan::{Token, TokenKind};
+
+/// How often operators on bits are refused before the point has been made.
+const MOST_BIT_OPERATORS: usize = 4;
+
+impl Parser<'_> {
+    /// Reads on to the bracket that closes the current one, and over it. Brackets of
+    /// the same kind in between are counted. Answers the closing one, or the end.
+    pub(super) fn recover(&mut self, end: TokenKind) -> Token {
+        self.recovering = true;
+        let mut open = 0_usize;
+        loop {
+            let token = self.read();
+            if token.kind == TokenKind::End {
+                return token;
+            }
+            if token.kind == end {
+                if open == 0 {
+                    return token;
+                }
+                open -= 1;
+            } else if closer(token.kind) == Some(end) {
+                open += 1;
+            }
+        }
+    }
+
+    /// Reads on to the next opening parenthesis, and over what it holds.
+    pub(super) fn recover_over_arguments(&mut self) {
+        loop {
+            match self.read().kind {
+                TokenKind::OpenParenthesis | TokenKind::End => break,
+                _ => {}
+            }
+        }
+        self.recover(TokenKind::CloseParenthesis);
+    }
+
+    /// Reads on to the end of the line; line breaks between brackets that open on the
+    /// way are none.
+    pub(super) fn recover_behind_item(&mut self) {
+        self.recovering = true;
+        let mut open: Vec<TokenKind> = Vec::new();
+        loop {
+            let token = self.read();
+            match token.kind {
+                TokenKind::End => return,
+                TokenKind::Newline if open.is_empty() => return,
+                kind => {
+                    if let Some(closer) = closer(kind) {
+                        open.push(closer);
+                    } else if is_closer(kind) {
+                        while let Some(expected) = open.pop() {
+                            if expected == kind {
+                                break;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tells of tokens that no part of the language has, before anything is parsed.
+    pub(super) fn refuse_unknown_tokens(&mut self) {
+        let mut seen = Seen::default();
+        for index in 0..self.tokens.len() {
+            if let Some(token) = self.tokens.get(index).copied()
+                && let Some((summary, detail)) = unknown_token(token.kind, self.text_of(token), &mut seen)
+            {
+                self.problem(summary, detail, token.place());
+            }
+        }
+    }
+}
+
+/// What has been refused so often that it is not refused again.
+#[derive(Default)]
+struct Seen {
+    bit_operators: usize,
+    backticks: usize,
+    apostrophes: usize,
+    semicolons: usize,
+}
+
+impl Seen {
+    /// Quotes come in pairs: the second one of the first pair is not worth a word.
+    fn of_pair(count: &mut usize) -> bool {
+        let is_first = count.is_multiple_of(2);
+        *count += usize::from(*count <= 2);
+        is_first
+    }
+}
+
+fn unknown_token(kind: TokenKind, text: &str, seen: &mut Seen) -> Option<(&'static str, &'static str)> {
+    const CHARACTER: &str = "Invalid character";
+    Some(match kind {
+        TokenKind::Ampersand | TokenKind::Pipe | TokenKind::Caret | TokenKind::Tilde => {
+            seen.bit_operators += 1;
+            if seen.bit_operators > MOST_BIT_OPERATORS {
+                return None;
+            }
+            let detail = match kind {
+                TokenKind::Ampersand => "There are no operators on bits. The logical \"and\" is \"&&\".",
+                TokenKind::Pipe => "There are no operators on bits. The logical \"or\" is \"||\".",
+                TokenKind::Tilde => "There are no operators on bits. The logical \"not\" is \"!\".",
+                _ => "There are no operators on bits.",
+            };
+            ("Unsupported operator", detail)
+        }
+        TokenKind::Backtick if Seen::of_pair(&mut seen.backticks) => {
+            (CHARACTER, "Backticks enclose nothing here. For text of several lines, use a heredoc (<<EOT).")
+        }
+        TokenKind::Apostrophe if Seen::of_pair(&mut seen.apostrophes) => {
+            (CHARACTER, "Single quotes enclose nothing here. Put double quotes around strings.")
+        }
+        TokenKind::Semicolon => {
+            seen.semicolons += 1;
+            if seen.semicolons > 1 {
+                return None;
+            }
+            (
+                CHARACTER,
+                "A semicolon separates nothing here. Put each argument and block on a line of its own, and \
+                 commas between the elements of a collection.",
+            )
+        }
+        TokenKind::QuotedNewline => (
+            "Invalid multi-line string",
+            "A quoted string ends on the line on which it starts. For text of several lines, use a heredoc \
+             (<<EOT), or write \"\\n\" for a line break.",
+        ),
+        TokenKind::Invalid if matches!(text, "\u{201c}" | "\u{201d}") => {
+            (CHARACTER, "Typographic quotes enclose nothing here. Put plain double quotes around strings.")
+        }
+        TokenKind::Invalid => (CHARACTER, "The language has no use for this character outside of strings."),
+        _ => return None,
+    })
+}
+
+/// What closes a bracket of that kind.
+fn closer(kind: TokenKind) -> Option<TokenKind> {
+    Some(match kind {
+        TokenKind::OpenBrace => TokenKind::CloseBrace,
+        TokenKind::OpenBracket => TokenKind::CloseBracket,
+        TokenKind::OpenParenthesis => TokenKind::CloseParenthesis,
+        TokenKind::OpenQuote => TokenKind::CloseQuote,
+        TokenKind::OpenHeredoc => TokenKind::CloseHeredoc,
+        TokenKind::OpenInterpolation | TokenKind::OpenDirective => TokenKind::CloseSequence,
+        _ => return None,
+    })
+}
+
+fn is_closer(kind: TokenKind) -> bool {
+    matches!(
+        kind,
+        TokenKind::CloseBrace
+            | TokenKind::CloseBracket
+            | TokenKind::CloseParenthesis
+            | TokenKind::CloseQuote
+            | TokenKind::CloseHeredoc
+            | TokenKind::CloseSequence
+    )
+}

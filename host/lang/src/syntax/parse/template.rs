@@ -1,0 +1,278 @@
+//! Templates: quoted strings, heredocs and template files.
+//!
+//! Strip markers and the indentation of `<<-` concern the text between directives
+//! wherever those are nested, one literal at a time, and in texts of several lines each
+//! line is one. So a template is first laid out flat, then trimmed, then put together.
+
+mod assemble;
+
+use unicode_segmentation::UnicodeSegmentation;
+use wardian_value::Value;
+
+use super::literal::plain_text;
+use super::{Newlines, Parser, Place};
+use crate::node::{Kind, Node};
+use crate::syntax::scan::{Token, TokenKind};
+
+/// What becomes of the space at the start of lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Indentation {
+    Kept,
+    /// What all lines have in common is taken off, as `<<-` asks for.
+    Removed,
+}
+
+/// A part of a template that is laid out flat.
+enum Piece {
+    Literal(String),
+    Interpolation(Node),
+    Directive(Directive, Place),
+}
+
+enum Directive {
+    If(Node),
+    Else,
+    EndIf,
+    For { collection: Node, slot: usize, has_key: bool },
+    EndFor,
+}
+
+/// Pieces, with what strip markers have still to do.
+#[derive(Default)]
+struct Layout {
+    pieces: Vec<Piece>,
+    /// The last sequence ended with `~}`.
+    trims_next: bool,
+    /// A sequence that begins with a strip marker may trim the last literal.
+    may_trim_last: bool,
+    /// Where the template began.
+    start: Place,
+    /// What ended it.
+    end: Place,
+}
+
+impl Parser<'_> {
+    /// Reads a template, whose opening has been read, up to `end` and over it.
+    /// Answers what it is and where it ends.
+    pub(super) fn template(&mut self, end: TokenKind, indentation: Indentation) -> (Kind, usize) {
+        let variables = self.variables.len();
+        let mut layout = self.layout(end);
+        self.leave(variables);
+        let closing = self.previous().end;
+        if indentation == Indentation::Removed {
+            layout.remove_indentation();
+        }
+        (self.assembled(layout), closing)
+    }
+
+    fn layout(&mut self, end: TokenKind) -> Layout {
+        let mut layout = Layout { start: self.peek().place(), ..Layout::default() };
+        // Directives that are open: how many variables there were before a `for`.
+        let mut open: Vec<Option<usize>> = Vec::new();
+        loop {
+            let token = self.read();
+            if token.kind == end {
+                layout.end = token.place();
+                return layout;
+            }
+            match token.kind {
+                TokenKind::QuotedLiteral => {
+                    let text = self.quoted_text(token);
+                    layout.literal(&text);
+                }
+                TokenKind::TemplateLiteral => layout.literal(&plain_text(self.text_of(token))),
+                TokenKind::OpenInterpolation => {
+                    layout.open_sequence(token);
+                    let node = self.between(Newlines::Skip, |parser| parser.interpolation(end, &mut layout));
+                    layout.pieces.push(Piece::Interpolation(node));
+                }
+                TokenKind::OpenDirective => {
+                    layout.open_sequence(token);
+                    let directive =
+                        self.between(Newlines::Skip, |parser| parser.directive(token, &mut layout));
+                    let Some((directive, place)) = directive else { continue };
+                    self.follow_scope(&directive, &mut open);
+                    layout.pieces.push(Piece::Directive(directive, place));
+                }
+                _ => {
+                    self.problem_unless_recovering(
+                        "Unterminated template string",
+                        "The end of this text was not found: a closing quote, or for a heredoc a line with \
+                         nothing but its marker.",
+                        token.place(),
+                    );
+                    layout.end = self.recover(end).place();
+                    return layout;
+                }
+            }
+        }
+    }
+
+    /// Variables of a `for` are known up to its end.
+    fn follow_scope(&mut self, directive: &Directive, open: &mut Vec<Option<usize>>) {
+        match directive {
+            Directive::If(_) => open.push(None),
+            Directive::For { slot, .. } => open.push(Some(*slot)),
+            Directive::EndIf | Directive::EndFor => {
+                if let Some(Some(slot)) = open.pop() {
+                    self.leave(slot);
+                }
+            }
+            Directive::Else => {}
+        }
+    }
+
+    /// The expression of `${ }`, whose opening has been read, and what closes it.
+    fn interpolation(&mut self, end: TokenKind, layout: &mut Layout) -> Node {
+        let node = self.expression();
+        let close = self.peek();
+        if close.kind == TokenKind::CloseSequence {
+            self.read();
+            layout.close_sequence(close);
+            return node;
+        }
+        let is_quote = matches!(close.kind, TokenKind::OpenQuote | TokenKind::CloseQuote);
+        let (summary, detail, place) = match close.kind {
+            TokenKind::End => (
+                "Unclosed template interpolation sequence",
+                "The file ends, but the \"${\" in this text has no closing brace.",
+                layout.start,
+            ),
+            _ if is_quote && end == TokenKind::CloseQuote => (
+                "Unclosed template interpolation sequence",
+                "The quoted text ends, but the \"${\" in it has no closing brace.",
+                layout.start,
+            ),
+            _ => (
+                "Extra characters after interpolation expression",
+                "The expression ends before this, where its closing brace should be. If the text is meant for \
+                 another language, such as a shell, write \"$${\" where it has \"${\".",
+                close.place(),
+            ),
+        };
+        self.problem_unless_recovering(summary, detail, place);
+        self.recover(TokenKind::CloseSequence);
+        node
+    }
+
+    /// What stands in `%{ }`, whose opening has been read; `None` where it is none.
+    fn directive(&mut self, opening: Token, layout: &mut Layout) -> Option<(Directive, Place)> {
+        let keyword = self.peek();
+        if keyword.kind != TokenKind::Identifier {
+            let detail = "Behind \"%{\" there must be \"if\", \"else\", \"endif\", \"for\" or \"endfor\".";
+            self.problem_unless_recovering("Invalid template directive", detail, keyword.place());
+            self.recover(TokenKind::CloseSequence);
+            return None;
+        }
+        self.read();
+        let name = self.text_of(keyword);
+        let directive = match name {
+            "if" => Directive::If(self.expression()),
+            "else" => Directive::Else,
+            "endif" => Directive::EndIf,
+            "endfor" => Directive::EndFor,
+            "for" => match self.variables_of_for() {
+                Ok(variables) => {
+                    let collection = self.expression();
+                    let slot = self.enter(variables.key, variables.value);
+                    Directive::For { collection, slot, has_key: variables.key.is_some() }
+                }
+                Err((place, detail)) => {
+                    self.problem_unless_recovering("Invalid 'for' directive", detail, place);
+                    self.recover(TokenKind::CloseSequence);
+                    return None;
+                }
+            },
+            _ => {
+                let mut detail = format!("There is no directive \"{name}\".");
+                if let Some(close) = crate::closest(name, ["if", "for", "else", "endif", "endfor"]) {
+                    detail = format!("{detail} Did you mean \"{close}\"?");
+                }
+                self.problem_unless_recovering("Invalid template control keyword", &detail, keyword.place());
+                self.recover(TokenKind::CloseSequence);
+                return None;
+            }
+        };
+        let close = self.peek();
+        if close.kind == TokenKind::CloseSequence {
+            self.read();
+            layout.close_sequence(close);
+        } else {
+            let summary = format!("Extra characters in {name} marker");
+            let detail = "The directive ends before this, where its closing brace should be.";
+            self.problem_unless_recovering(&summary, detail, close.place());
+            self.recover(TokenKind::CloseSequence);
+        }
+        Some((directive, (opening.start, close.end)))
+    }
+}
+
+impl Layout {
+    fn literal(&mut self, text: &str) {
+        let trims = std::mem::take(&mut self.trims_next);
+        let text = if trims { text.trim_start() } else { text };
+        self.pieces.push(Piece::Literal(text.to_owned()));
+        self.may_trim_last = true;
+    }
+
+    /// `${~` and `%{~` trim the literal before them.
+    fn open_sequence(&mut self, opening: Token) {
+        self.trims_next = false;
+        if std::mem::take(&mut self.may_trim_last)
+            && opening.end - opening.start == 3
+            && let Some(Piece::Literal(text)) = self.pieces.last_mut()
+        {
+            text.truncate(text.trim_end().len());
+        }
+    }
+
+    /// `~}` trims the literal that follows.
+    fn close_sequence(&mut self, closing: Token) {
+        self.trims_next = closing.end - closing.start == 2;
+    }
+
+    /// Removes the indentation that all lines have in common. Lines that are
+    /// blank do not count and stay as they are.
+    fn remove_indentation(&mut self) {
+        let mut common = usize::MAX;
+        let mut at_line_start = true;
+        let mut indented = Vec::new();
+        for (index, piece) in self.pieces.iter().enumerate() {
+            if at_line_start {
+                at_line_start = false;
+                let spaces = match piece {
+                    Piece::Literal(text) => {
+                        let rest = text.trim_start();
+                        if rest.is_empty() && text.ends_with('\n') {
+                            usize::MAX
+                        } else {
+                            indented.push(index);
+                            text[..text.len() - rest.len()].graphemes(true).count()
+                        }
+                    }
+                    _ => 0,
+                };
+                common = common.min(spaces);
+            }
+            if let Piece::Literal(text) = piece
+                && text.ends_with('\n')
+            {
+                at_line_start = true;
+            }
+        }
+        if common == 0 {
+            return;
+        }
+        for index in indented {
+            if let Some(Piece::Literal(text)) = self.pieces.get_mut(index) {
+                let cut = text.grapheme_indices(true).nth(common).map_or(text.len(), |(at, _)| at);
+                text.drain(..cut);
+            }
+        }
+    }
+}
+
+/// A text without interpolations.
+fn quoted(text: String) -> Kind {
+    Kind::Quoted(Value::string(text))
+}
