@@ -67,8 +67,67 @@ const WORDS: &[&str] = &[
     "})",
 ];
 
+const JSON_WORDS: &[&str] = &[
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "=",
+    "null",
+    "true",
+    "tru",
+    "1e5",
+    "-",
+    "01",
+    "\"a\"",
+    "\"\"",
+    "\"//\"",
+    "\"resource\":",
+    "\"a_b\":",
+    "\"variable\":{\"a\":",
+    "\"default\":",
+    "\"type\":",
+    "\"list(string)\"",
+    "\"locals\":",
+    "\"dynamic\":{\"x\":",
+    "\"content\":",
+    "\"for_each\":",
+    "\"iterator\":",
+    "\"lifecycle\":",
+    "\"ignore_changes\":",
+    "\"module\":",
+    "\"source\":\"./m\"",
+    "\"provider\":",
+    "\"alias\":",
+    "\"terraform\":",
+    "\"required_providers\":",
+    "\"moved\":",
+    "\"from\":",
+    "\"${var.a}\"",
+    "\"\\u00e9 ${\\\"x\\\"} %{ if true }\"",
+    "\"\\ud800\"",
+    "\"\\",
+    "\"${",
+    "'",
+    "\n",
+];
+
 fn load(text: &[u8]) {
-    let files = MemoryFiles::new([("main.tf", text.to_vec()), ("m/main.tf", text.to_vec())]);
+    for names in [
+        ["main.tf", "m/main.tf"],
+        ["main.tf.json", "m/main.tf.json"],
+        ["main.tf", "override.tf"],
+        ["main.tf.json", "override.tf.json"],
+        ["main.tf.json", "a_override.tf.json"],
+    ] {
+        load_as(text, names);
+    }
+}
+
+fn load_as(text: &[u8], names: [&str; 2]) {
+    let files = MemoryFiles::new(names.map(|name| (name, text.to_vec())));
     if let Ok(configuration) = load_root_from(&files, Path::new("")) {
         let _ = configuration.check_references();
         let _ = configuration.provider_requirements();
@@ -78,6 +137,20 @@ fn load(text: &[u8]) {
             let _ = span_of(&resource.body, &path);
         }
     }
+}
+
+#[test]
+fn deep_and_long_json() {
+    let deep = |depth: usize| {
+        format!("{{\"locals\":{{\"a\":{}1{}}}}}", "[".repeat(depth), "]".repeat(depth)).into_bytes()
+    };
+    load(&deep(100_000));
+    load(&deep(250));
+    for unit in ["{\"a\":", "[", "\"", "{", "\"${", "1,", "\\"] {
+        load(unit.repeat(100_000).as_bytes());
+    }
+    let many: Vec<String> = (0..20_000).map(|index| format!("\"a{index}\":\"${{1}}\"")).collect();
+    load(format!("{{\"locals\":{{{}}}}}", many.join(",")).as_bytes());
 }
 
 proptest! {
@@ -91,6 +164,23 @@ proptest! {
     #[test]
     fn any_words(words in prop::collection::vec(prop::sample::select(WORDS), 0..40)) {
         load(words.join(" ").as_bytes());
+    }
+
+    #[test]
+    fn any_words_of_json(words in prop::collection::vec(prop::sample::select(JSON_WORDS), 0..40)) {
+        load(words.join(" ").as_bytes());
+    }
+
+    #[test]
+    fn any_cut_of_json(cut in 0usize..600, other in 0usize..600) {
+        let text = r#"{"terraform": {"required_providers": {"a": {"source": "a/b"}}},
+  "module": {"m": {"source": "./m", "providers": {"a": "a.b"}, "x": "${1}\n${\"q\"}"}},
+  "resource": {"a_b": {"c": [{"count": 2, "lifecycle": {"ignore_changes": ["x[0].y"]},
+    "dynamic": {"d": {"for_each": "${var.q}", "content": {"e": "${d.value}"}}},
+    "provisioner": [{"local-exec": {"command": "\u0041 ${self.id}"}}]}]}},
+  "variable": {"q": {"type": "list(string)", "default": ["a", "${b}"]}}}"#;
+        let (start, end) = if cut <= other { (0, cut) } else { (other, cut) };
+        load(text.get(start..end.min(text.len())).unwrap_or(text).as_bytes());
     }
 
     #[test]

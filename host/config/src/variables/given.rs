@@ -5,8 +5,10 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_lang::{Diagnostic, Diagnostics, EmptyScope, SourceFile, Span, parse_body, parse_expression};
-use wardian_value::{Str, Value, json};
+use wardian_lang::{
+    Diagnostic, Diagnostics, EmptyScope, SourceFile, Span, parse_body, parse_expression, parse_json_body,
+};
+use wardian_value::{Str, Value};
 
 use super::{VariableInputs, VariableSource, VariableText};
 use crate::module::Module;
@@ -111,37 +113,14 @@ fn from_file(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, Given>, problems:
     }
 }
 
+/// Texts in JSON are values as they stand.
 fn from_json(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, Given>, problems: &mut Diagnostics) {
-    let invalid = |detail: String| {
-        Diagnostic::error("Invalid JSON file of values", detail).at(Span::new(&file.span().file, 0, 0))
-    };
-    let value = match json::decode_simple(file.text()) {
-        Ok(value) => value,
-        Err(error) => {
-            problems.push(invalid(format!("The file {} cannot be read: {error}.", file.name())));
-            return;
-        }
-    };
-    let Some(members) = value.as_mapping() else {
-        problems.push(invalid(format!(
-            "The file {} must hold an object whose members are the variables.",
-            file.name()
-        )));
-        return;
-    };
-    for (name, value) in members {
-        let span = key_span(file, name);
+    let (body, found) = parse_json_body(file);
+    problems.extend(found);
+    for attribute in &body.with_attributes_only(problems).attributes {
+        let value = problems.collect(attribute.expression.evaluate_constant());
+        let span = Some(attribute.expression.span().clone());
         let origin = Origin::File(file.name().to_owned());
-        given.insert(name.clone(), Given { value: Some(value.clone()), span, origin });
+        given.insert(attribute.name.clone(), Given { value, span, origin });
     }
-}
-
-/// Where a member's name is written: its first occurrence in quotes with a colon
-/// behind.
-fn key_span(file: &Arc<SourceFile>, name: &str) -> Option<Span> {
-    let quoted = serde_json::to_string(name).ok()?;
-    let (start, _) = file.text().match_indices(&quoted).find(|(at, _)| {
-        file.text().get(at + quoted.len()..).is_some_and(|rest| rest.trim_start().starts_with(':'))
-    })?;
-    Some(Span::new(file, start, start + quoted.len()))
 }

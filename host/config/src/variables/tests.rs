@@ -110,8 +110,10 @@ fn files_with_more_than_values() {
             "Variable declaration in .tfvars file",
             "Unexpected block",
             "Variables not allowed",
-            "Invalid JSON file of values",
-            "Invalid JSON file of values"
+            "Incorrect JSON value type",
+            "Missing value",
+            "Invalid object property name",
+            "Root value must be object",
         ]
     );
 }
