@@ -36,5 +36,6 @@ pub use load::{load_root, load_root_from};
 pub use module::{Module, ResourceKey};
 pub use names::resource_mode;
 pub use variables::{
-    VariableInputs, VariableSource, VariableText, automatic_files, missing_variables, root_variables,
+    VariableInputs, VariableSource, VariableText, automatic_files, given_variables, missing_variables,
+    root_variables,
 };

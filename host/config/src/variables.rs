@@ -106,6 +106,27 @@ pub fn root_variables(
     module: &Module,
     inputs: &VariableInputs,
 ) -> Result<(BTreeMap<Str, Value>, Diagnostics), Diagnostics> {
+    values(module, inputs, &|variable, problems| problems.push(missing(variable)))
+}
+
+/// As [`root_variables`], where a variable that must be given a value and has none is
+/// no error: it is left out.
+///
+/// # Errors
+///
+/// Values that cannot be read or converted.
+pub fn given_variables(
+    module: &Module,
+    inputs: &VariableInputs,
+) -> Result<(BTreeMap<Str, Value>, Diagnostics), Diagnostics> {
+    values(module, inputs, &|_, _| {})
+}
+
+fn values(
+    module: &Module,
+    inputs: &VariableInputs,
+    is_missing: &dyn Fn(&Variable, &mut Diagnostics),
+) -> Result<(BTreeMap<Str, Value>, Diagnostics), Diagnostics> {
     let mut problems = Diagnostics::new();
     let given = given::collect(module, inputs, &mut problems);
     undeclared::check(module, &given, &mut problems);
@@ -117,7 +138,7 @@ pub fn root_variables(
                     values.insert(variable.name.clone(), value);
                 }
             }
-            None if variable.is_required() => problems.push(missing(variable)),
+            None if variable.is_required() => is_missing(variable, &mut problems),
             None => {}
         }
     }

@@ -12,6 +12,7 @@ mod apply_order;
 mod apply_walk;
 mod clock;
 mod conditions;
+mod drawing;
 mod evaluator;
 mod events;
 mod files;
@@ -36,6 +37,7 @@ mod unsupported;
 mod validate;
 mod values;
 
+pub use drawing::{DrawnKind, DrawnNode, draw};
 pub use evaluator::Environment;
 pub use events::{Event, Events, Silent};
 pub use plan::{

@@ -117,6 +117,8 @@ impl std::fmt::Display for Node {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let within = |path: &ModulePath| if path.is_root() { String::new() } else { format!("{path}.") };
         match self {
+            Self::Module(path) if path.is_root() => f.write_str("root (expand)"),
+            Self::ModuleDone(path) if path.is_root() => f.write_str("root (close)"),
             Self::Module(path) => write!(f, "{path} (expand)"),
             Self::ModuleDone(path) => write!(f, "{path} (close)"),
             Self::Variable(path, name) => write!(f, "{}var.{name}", within(path)),
@@ -137,6 +139,15 @@ impl std::fmt::Display for Node {
 /// # Errors
 /// A cycle.
 pub fn build(configuration: &Configuration) -> Result<NodeGraph, Diagnostics> {
+    let graph = build_unchecked(configuration);
+    match graph.graph.order() {
+        Ok(_) => Ok(graph),
+        Err(cycle) => Err(graph.cycle_error(&cycle).into()),
+    }
+}
+
+/// The graph of a configuration, which may have cycles.
+pub fn build_unchecked(configuration: &Configuration) -> NodeGraph {
     let mut builder = Builder { graph: NodeGraph::default(), configuration };
     for node in configuration.modules() {
         builder.declare(&node.path, &node.module);
@@ -144,11 +155,7 @@ pub fn build(configuration: &Configuration) -> Result<NodeGraph, Diagnostics> {
     for node in configuration.modules() {
         builder.connect(&node.path, &node.module);
     }
-    let graph = builder.graph;
-    match graph.graph.order() {
-        Ok(_) => Ok(graph),
-        Err(cycle) => Err(graph.cycle_error(&cycle).into()),
-    }
+    builder.graph
 }
 
 struct Builder<'a> {

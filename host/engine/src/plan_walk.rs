@@ -35,7 +35,7 @@ use crate::stored::state_by_config;
 use crate::values::RepetitionData;
 use crate::{clock, targets};
 
-/// Plans. See [`Run::plan`].
+/// Plans, and hands over the values that the plan leads to. See [`Run::plan`].
 pub async fn plan(
     run: &Run,
     schemas: &Schemas,
@@ -43,7 +43,7 @@ pub async fn plan(
     mut variables: BTreeMap<Str, Value>,
     options: &PlanOptions,
     mut stop: StopSignal,
-) -> (Option<Plan>, Diagnostics) {
+) -> (Option<(Plan, Evaluator)>, Diagnostics) {
     let timestamp = clock::now();
     let mut graph = match nodes::build(&run.configuration) {
         Ok(graph) => graph,
@@ -119,7 +119,7 @@ pub async fn plan(
         timestamp,
         errored,
     };
-    (Some(plan), walker.diagnostics)
+    (Some((plan, walker.evaluator)), walker.diagnostics)
 }
 
 /// A resource in the state that the configuration does not have.

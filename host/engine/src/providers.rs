@@ -65,6 +65,11 @@ impl Schemas {
         self.providers.get(address).map(|known| &known.schema)
     }
 
+    /// The schemas of all providers, sorted by address.
+    pub fn iter(&self) -> impl Iterator<Item = (&ProviderAddress, &Arc<ProviderSchema>)> {
+        self.providers.iter().map(|(address, known)| (address, &known.schema))
+    }
+
     /// A provider that is not configured.
     pub fn unconfigured(&self, address: &ProviderAddress) -> Option<&Arc<dyn Provider>> {
         self.providers.get(address).map(|known| &known.unconfigured)

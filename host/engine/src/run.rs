@@ -107,6 +107,29 @@ impl Run {
         options: &PlanOptions,
         stop: StopSignal,
     ) -> (Option<Plan>, Diagnostics) {
+        let (planned, diagnostics) = self.plan_with_values(state, variables, options, stop).await;
+        (planned.map(|(plan, _)| plan), diagnostics)
+    }
+
+    /// A console in the root module, with the values that a plan leads to.
+    pub async fn console_of_plan(
+        &self,
+        state: State,
+        variables: BTreeMap<Str, Value>,
+        options: &PlanOptions,
+        stop: StopSignal,
+    ) -> (Option<Console>, Diagnostics) {
+        let (planned, diagnostics) = self.plan_with_values(state, variables, options, stop).await;
+        (planned.map(|(_, evaluator)| Console { evaluator }), diagnostics)
+    }
+
+    async fn plan_with_values(
+        &self,
+        state: State,
+        variables: BTreeMap<Str, Value>,
+        options: &PlanOptions,
+        stop: StopSignal,
+    ) -> (Option<(Plan, Evaluator)>, Diagnostics) {
         let problems = self.check();
         if problems.has_errors() {
             return (None, problems);

@@ -54,9 +54,14 @@ impl From<Position> for Place {
 }
 
 impl Diagnostic {
-    /// The structure that Terraform's `-json` outputs give a diagnostic.
+    /// As [`Diagnostic::document`], for those who look into it.
     pub fn to_json(&self) -> serde_json::Value {
-        let json = Json {
+        serde_json::to_value(self.document()).unwrap_or_default()
+    }
+
+    /// The structure that Terraform's `-json` outputs give a diagnostic, in its order.
+    pub fn document(&self) -> impl Serialize + '_ {
+        Json {
             severity: match self.severity {
                 Severity::Error => "error",
                 Severity::Warning => "warning",
@@ -66,8 +71,7 @@ impl Diagnostic {
             address: self.address.as_deref(),
             range: self.subject.as_ref().map(range),
             snippet: self.subject.as_ref().map(|span| self.snippet(span)),
-        };
-        serde_json::to_value(json).unwrap_or_default()
+        }
     }
 
     fn snippet<'a>(&'a self, span: &'a Span) -> Snippet<'a> {
