@@ -5,24 +5,30 @@
 //! refuses what no option means; it learns all names from the commands below.
 //! Options and commands of Terraform that are not here yet are in [`later`].
 
+mod configuration;
 mod help;
+mod inspection;
 mod later;
 mod normalise;
+mod operation;
+mod options;
 mod shell_words;
+mod values;
 mod variables;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use wardian_engine::Target;
-use wardian_plugin::ResourceInstanceAddress;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::environment::Environment;
 use crate::failure::{Status, Usage};
 
+pub(crate) use configuration::*;
+pub(crate) use inspection::*;
+pub(crate) use operation::*;
+pub(crate) use options::*;
 pub(crate) use variables::{VariableArgument, VariableArguments};
 
 /// What a person asked for.
@@ -85,6 +91,26 @@ pub(crate) enum Command {
     ///
     /// Reads expressions line by line and shows their values. Changes nothing.
     Console(ConsoleArguments),
+    /// Bring files to the standard style.
+    ///
+    /// Rewrites the files of the language in the current directory: .tf, .tfvars,
+    /// .tftest.hcl and .tfmock.hcl. Files in JSON are left alone. Exits with 2 where a
+    /// file cannot be read or understood.
+    Fmt(FmtArguments),
+    /// Record where modules are.
+    ///
+    /// Lists them in .terraform/modules, where Terraform looks for them. `wardian init`
+    /// does it too, and no other command of this program needs it.
+    Get(GetArguments),
+    /// Print the graph of dependencies.
+    ///
+    /// Without -type it holds the resources alone, each with those that it has to wait
+    /// for.
+    Graph(GraphArguments),
+    /// Tell about the program itself.
+    Metadata(MetadataArguments),
+    /// List the modules that the configuration calls.
+    Modules(ModulesArguments),
     /// Show outputs of the root module.
     Output(OutputArguments),
     /// Show which providers the configuration needs, and why.
@@ -99,322 +125,6 @@ pub(crate) enum Command {
     State(StateArguments),
     /// Show the versions of the program and of the chosen plugins.
     Version(VersionArguments),
-}
-
-/// How warnings and colours are shown.
-#[derive(Args, Clone, Copy, Debug, Default)]
-pub(crate) struct ViewArguments {
-    /// No colour.
-    #[arg(long)]
-    pub(crate) no_color: bool,
-    /// Show warnings that come without errors by their titles only.
-    #[arg(long)]
-    pub(crate) compact_warnings: bool,
-}
-
-/// Colours alone, for commands that warn about nothing.
-#[derive(Args, Clone, Copy, Debug, Default)]
-pub(crate) struct ColorArguments {
-    /// No colour.
-    #[arg(long)]
-    pub(crate) no_color: bool,
-}
-
-/// The state and its lock, for commands that lock it.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct LockArguments {
-    /// `false`: do not lock the state. Dangerous if somebody else works on it.
-    #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
-    pub(crate) lock: bool,
-    /// How long to wait for a lock that somebody else holds.
-    #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION")]
-    pub(crate) lock_timeout: Duration,
-    /// The state file to read, instead of terraform.tfstate.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) state: Option<PathBuf>,
-}
-
-/// Where a changed state goes.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct StateOutArguments {
-    /// The file to write the state to, instead of the one that is read.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) state_out: Option<PathBuf>,
-    /// Where to keep the state as it was; `-` for nowhere.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) backup: Option<PathBuf>,
-}
-
-/// How an operation is carried out.
-#[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct OperationArguments {
-    /// `false`: never ask for values of variables.
-    #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
-    pub(crate) input: bool,
-    /// The most provider operations at a time.
-    #[arg(long, default_value_t = 10, value_parser = at_least_one, value_name = "N")]
-    pub(crate) parallelism: usize,
-}
-
-/// What shapes a plan.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct PlanningArguments {
-    /// Plan to destroy every object.
-    #[arg(long)]
-    pub(crate) destroy: bool,
-    /// Only bring the state to what the real objects are.
-    #[arg(long)]
-    pub(crate) refresh_only: bool,
-    #[command(flatten)]
-    pub(crate) scope: ScopeArguments,
-}
-
-/// What a plan looks at.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct ScopeArguments {
-    /// `false`: plan from the state, without reading the real objects first.
-    #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
-    pub(crate) refresh: bool,
-    /// Replace this instance even if nothing else asks for it. Repeatable.
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) replace: Vec<ResourceInstanceAddress>,
-    /// Look only at this module, resource or instance, and what it needs.
-    /// Repeatable.
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) target: Vec<Target>,
-    #[command(flatten)]
-    pub(crate) variables: VariableArguments,
-}
-
-/// `init`.
-#[derive(Args, Debug)]
-pub(crate) struct InitArguments {
-    /// Take the newest acceptable versions, whatever the lock file says.
-    #[arg(long)]
-    pub(crate) upgrade: bool,
-    /// `readonly`: fail rather than change the lock file.
-    #[arg(long, value_name = "MODE", value_parser = ["readonly"])]
-    pub(crate) lockfile: Option<String>,
-    /// `false`: leave the backend as it is.
-    #[arg(long, alias = "cloud", action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
-    pub(crate) backend: bool,
-    /// `false`: do not fetch modules. Local ones need no fetching.
-    #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
-    pub(crate) get: bool,
-    /// `false`: never ask anything.
-    #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
-    pub(crate) input: bool,
-    /// Accepted; nothing is locked here.
-    #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL", hide = true)]
-    pub(crate) lock: bool,
-    /// Accepted; nothing is locked here.
-    #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION", hide = true)]
-    pub(crate) lock_timeout: Duration,
-    /// Accepted; there is one backend, which has nothing to configure anew.
-    #[arg(long, hide = true)]
-    pub(crate) reconfigure: bool,
-    /// Accepted: as -reconfigure.
-    #[arg(long, hide = true)]
-    pub(crate) force_copy: bool,
-    #[command(flatten)]
-    pub(crate) view: ViewArguments,
-}
-
-/// `validate`.
-#[derive(Args, Debug)]
-pub(crate) struct ValidateArguments {
-    /// Print the result as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Accepted; test files are not looked at.
-    #[arg(long, hide = true)]
-    pub(crate) no_tests: bool,
-    #[command(flatten)]
-    pub(crate) view: ViewArguments,
-}
-
-/// `plan`.
-#[derive(Args, Debug)]
-pub(crate) struct PlanArguments {
-    #[command(flatten)]
-    pub(crate) planning: PlanningArguments,
-    /// Keep the plan in this file.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) out: Option<PathBuf>,
-    /// Exit with 2 where there is something to do, and 0 where there is not.
-    #[arg(long)]
-    pub(crate) detailed_exitcode: bool,
-    #[command(flatten)]
-    pub(crate) operation: OperationArguments,
-    #[command(flatten)]
-    pub(crate) lock: LockArguments,
-    #[command(flatten)]
-    pub(crate) view: ViewArguments,
-}
-
-/// `apply`.
-#[derive(Args, Debug)]
-pub(crate) struct ApplyArguments {
-    /// A saved plan.
-    #[arg(value_name = "PLAN")]
-    pub(crate) plan: Option<PathBuf>,
-    /// Do not ask before doing it.
-    #[arg(long)]
-    pub(crate) auto_approve: bool,
-    #[command(flatten)]
-    pub(crate) planning: PlanningArguments,
-    #[command(flatten)]
-    pub(crate) operation: OperationArguments,
-    #[command(flatten)]
-    pub(crate) lock: LockArguments,
-    #[command(flatten)]
-    pub(crate) state_out: StateOutArguments,
-    #[command(flatten)]
-    pub(crate) view: ViewArguments,
-}
-
-/// `destroy`.
-#[derive(Args, Debug)]
-pub(crate) struct DestroyArguments {
-    /// Do not ask before doing it.
-    #[arg(long)]
-    pub(crate) auto_approve: bool,
-    #[command(flatten)]
-    pub(crate) scope: ScopeArguments,
-    #[command(flatten)]
-    pub(crate) operation: OperationArguments,
-    #[command(flatten)]
-    pub(crate) lock: LockArguments,
-    #[command(flatten)]
-    pub(crate) state_out: StateOutArguments,
-    #[command(flatten)]
-    pub(crate) view: ViewArguments,
-}
-
-/// `refresh`.
-#[derive(Args, Debug)]
-pub(crate) struct RefreshArguments {
-    /// Look only at this module, resource or instance, and what it needs.
-    /// Repeatable.
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) target: Vec<Target>,
-    #[command(flatten)]
-    pub(crate) variables: VariableArguments,
-    #[command(flatten)]
-    pub(crate) operation: OperationArguments,
-    #[command(flatten)]
-    pub(crate) lock: LockArguments,
-    #[command(flatten)]
-    pub(crate) state_out: StateOutArguments,
-    #[command(flatten)]
-    pub(crate) view: ViewArguments,
-}
-
-/// `console`.
-#[derive(Args, Debug)]
-pub(crate) struct ConsoleArguments {
-    /// The state file to read, instead of terraform.tfstate.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) state: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) variables: VariableArguments,
-    #[command(flatten)]
-    pub(crate) view: ViewArguments,
-}
-
-/// `output`.
-#[derive(Args, Debug)]
-pub(crate) struct OutputArguments {
-    /// Only this output.
-    #[arg(value_name = "NAME")]
-    pub(crate) name: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print the text of one output as it is, without quotes or line break.
-    #[arg(long)]
-    pub(crate) raw: bool,
-    /// The state file to read, instead of terraform.tfstate.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) state: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) view: ColorArguments,
-}
-
-/// `providers`.
-#[derive(Args, Debug)]
-pub(crate) struct ProvidersArguments {
-    #[command(flatten)]
-    pub(crate) view: ColorArguments,
-}
-
-/// `show`.
-#[derive(Args, Debug)]
-pub(crate) struct ShowArguments {
-    /// A saved plan or a state file; without it, the current state.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) view: ColorArguments,
-}
-
-/// `state`.
-#[derive(Args, Debug)]
-#[command(disable_help_flag = true, disable_help_subcommand = true, args_override_self = true)]
-pub(crate) struct StateArguments {
-    #[command(subcommand)]
-    pub(crate) command: StateCommand,
-}
-
-/// What can be done with a state.
-#[derive(Debug, Subcommand)]
-pub(crate) enum StateCommand {
-    /// List the instances in the state.
-    List(StateListArguments),
-    /// Show one instance.
-    Show(StateShowArguments),
-    /// Print the state file.
-    Pull(ColorArguments),
-}
-
-/// `state list`.
-#[derive(Args, Debug)]
-pub(crate) struct StateListArguments {
-    /// Only these modules, resources or instances.
-    #[arg(value_name = "ADDRESS")]
-    pub(crate) addresses: Vec<Target>,
-    /// Only instances whose attribute `id` is this.
-    #[arg(long, value_name = "ID")]
-    pub(crate) id: Option<String>,
-    /// The state file to read, instead of terraform.tfstate.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) state: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) view: ColorArguments,
-}
-
-/// `state show`.
-#[derive(Args, Debug)]
-pub(crate) struct StateShowArguments {
-    /// The instance.
-    #[arg(value_name = "ADDRESS")]
-    pub(crate) address: ResourceInstanceAddress,
-    /// The state file to read, instead of terraform.tfstate.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) state: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) view: ColorArguments,
-}
-
-/// `version`.
-#[derive(Args, Debug)]
-pub(crate) struct VersionArguments {
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Reads the arguments behind the program's name.
@@ -475,6 +185,18 @@ impl CommandLine {
             Command::Output(output) if output.raw && output.name.is_none() => {
                 wrong("Output name required", "-raw prints one output. Name the one that is wanted.")
             }
+            Command::Metadata(metadata) => match &metadata.command {
+                MetadataCommand::Functions(functions) if !functions.json => {
+                    wrong("Option required", "Signatures are printed as JSON only. Give the option -json.")
+                }
+                MetadataCommand::Functions(_) => Ok(()),
+            },
+            Command::Providers(providers) => match &providers.command {
+                Some(ProvidersCommand::Schema(schema)) if !schema.json => {
+                    wrong("Option required", "Schemas are printed as JSON only. Give the option -json.")
+                }
+                _ => Ok(()),
+            },
             _ => Ok(()),
         }
     }
@@ -518,41 +240,6 @@ fn usage(error: &clap::Error, command: &str) -> Usage {
 fn option_name(shown: &str) -> String {
     let name = shown.split([' ', '=']).next().unwrap_or_default();
     name.strip_prefix('-').filter(|rest| rest.starts_with('-')).unwrap_or(name).to_owned()
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) => Err("it must be at least 1".to_owned()),
-        Ok(number) => Ok(number),
-        Err(_) => Err("it must be a whole number".to_owned()),
-    }
-}
-
-/// `10s`, `1m30s`, `0`: as Go writes them.
-fn duration(text: &str) -> Result<Duration, String> {
-    const UNITS: [(&str, f64); 6] =
-        [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0)];
-    let wrong = || "it must be a duration such as 30s, 5m or 1h30m".to_owned();
-    if text == "0" {
-        return Ok(Duration::ZERO);
-    }
-    let mut rest = text;
-    let mut seconds = 0.0;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
-        let (number, behind) = rest.split_at(digits);
-        let number: f64 = number.parse().map_err(|_| wrong())?;
-        let letters = behind.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(behind.len());
-        let (unit, behind) = behind.split_at(letters);
-        let unit = match UNITS.iter().find(|(name, _)| *name == unit) {
-            Some((_, unit)) => *unit,
-            None if unit == "h" => 3600.0,
-            None => return Err(wrong()),
-        };
-        seconds += number * unit;
-        rest = behind;
-    }
-    if text.is_empty() { Err(wrong()) } else { Duration::try_from_secs_f64(seconds).map_err(|_| wrong()) }
 }
 
 #[cfg(test)]

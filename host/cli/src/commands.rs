@@ -2,7 +2,12 @@
 
 mod apply;
 mod console;
+mod fmt;
+mod get;
+mod graph;
 mod init;
+mod metadata;
+mod modules;
 mod output;
 mod plan;
 mod providers;
@@ -14,13 +19,16 @@ mod state_show;
 mod validate;
 mod version;
 
-use crate::arguments::{Command, StateCommand};
+use crate::arguments::{Command, ProvidersCommand, StateCommand};
 use crate::failure::Outcome;
 use crate::session::Session;
 use crate::shell::ShellOptions;
 
 /// Carries out a command.
 pub(crate) async fn run(session: &Session, command: Command) -> Outcome {
+    if needs_workspace(&command) {
+        session.check_workspace()?;
+    }
     match command {
         Command::Init(arguments) => init::run(session, &arguments).await,
         Command::Validate(arguments) => validate::run(session, &arguments).await,
@@ -28,8 +36,13 @@ pub(crate) async fn run(session: &Session, command: Command) -> Outcome {
         Command::Apply(arguments) => apply::run(session, &arguments).await,
         Command::Destroy(arguments) => apply::destroy(session, &arguments).await,
         Command::Console(arguments) => console::run(session, &arguments).await,
+        Command::Fmt(arguments) => Ok(fmt::run(session, &arguments)),
+        Command::Get(arguments) => get::run(session, &arguments),
+        Command::Graph(arguments) => graph::run(session, &arguments),
+        Command::Metadata(arguments) => Ok(metadata::run(session, &arguments.command)),
+        Command::Modules(arguments) => modules::run(session, &arguments),
         Command::Output(arguments) => output::run(session, &arguments),
-        Command::Providers(_) => providers::run(session),
+        Command::Providers(arguments) => providers::run(session, &arguments).await,
         Command::Refresh(arguments) => refresh::run(session, &arguments).await,
         Command::Show(arguments) => show::run(session, &arguments).await,
         Command::State(state) => match state.command {
@@ -38,6 +51,29 @@ pub(crate) async fn run(session: &Session, command: Command) -> Outcome {
             StateCommand::Pull(_) => state_pull::run(session),
         },
         Command::Version(arguments) => version::run(session, &arguments),
+    }
+}
+
+/// Whether a command looks into the state of the workspace, or names it.
+fn needs_workspace(command: &Command) -> bool {
+    match command {
+        Command::Fmt(_)
+        | Command::Get(_)
+        | Command::Metadata(_)
+        | Command::Modules(_)
+        | Command::Validate(_)
+        | Command::Version(_) => false,
+        Command::Init(_)
+        | Command::Plan(_)
+        | Command::Apply(_)
+        | Command::Destroy(_)
+        | Command::Console(_)
+        | Command::Graph(_)
+        | Command::Output(_)
+        | Command::Providers(_)
+        | Command::Refresh(_)
+        | Command::Show(_)
+        | Command::State(_) => true,
     }
 }
 
@@ -51,8 +87,16 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
         Command::Destroy(one) => (one.view.no_color, one.view.compact_warnings),
         Command::Refresh(one) => (one.view.no_color, one.view.compact_warnings),
         Command::Console(one) => (one.view.no_color, one.view.compact_warnings),
+        Command::Fmt(one) => (one.view.no_color, false),
+        Command::Get(one) => (one.view.no_color, false),
+        Command::Graph(one) => (one.view.no_color, false),
+        Command::Metadata(_) => (false, false),
+        Command::Modules(one) => (one.view.no_color, false),
         Command::Output(one) => (one.view.no_color, false),
-        Command::Providers(one) => (one.view.no_color, false),
+        Command::Providers(one) => match &one.command {
+            Some(ProvidersCommand::Schema(schema)) => (schema.view.no_color, false),
+            None => (one.view.no_color, false),
+        },
         Command::Show(one) => (one.view.no_color, false),
         Command::State(state) => match &state.command {
             StateCommand::List(one) => (one.view.no_color, false),
@@ -66,9 +110,14 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
         | Command::Plan(_)
         | Command::Apply(_)
         | Command::Destroy(_)
+        | Command::Get(_)
         | Command::Refresh(_) => false,
         Command::Validate(one) => one.json,
         Command::Console(_)
+        | Command::Fmt(_)
+        | Command::Graph(_)
+        | Command::Metadata(_)
+        | Command::Modules(_)
         | Command::Output(_)
         | Command::Providers(_)
         | Command::Show(_)

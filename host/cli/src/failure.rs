@@ -12,6 +12,10 @@ pub(crate) enum Status {
     Failed,
     /// A plan with changes, where the person wanted to be told so.
     Changes,
+    /// Files that could not be formatted, and that was said already.
+    NotFormatted,
+    /// Files that are not in the standard style.
+    Unformatted,
     /// No command was given.
     NothingAsked,
 }
@@ -22,7 +26,8 @@ impl Status {
         match self {
             Self::Success => 0,
             Self::Failed => 1,
-            Self::Changes => 2,
+            Self::Changes | Self::NotFormatted => 2,
+            Self::Unformatted => 3,
             Self::NothingAsked => 127,
         }
     }

@@ -22,6 +22,7 @@ mod failure;
 mod grants;
 mod interrupt;
 mod logging;
+mod module_manifest;
 mod operation;
 mod plugins;
 mod progress;

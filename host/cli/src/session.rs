@@ -53,14 +53,8 @@ impl Session {
     /// A session in the process's directory.
     ///
     /// # Errors
-    /// Where the environment asks for what there is not.
+    /// Where there is none.
     pub(crate) fn new(shell: Arc<Shell>, environment: Environment, started_in: PathBuf) -> Outcome<Self> {
-        if let Some(workspace) = environment.workspace().filter(|name| *name != DEFAULT_WORKSPACE) {
-            return Err(Failure::not_yet(
-                &format!("The workspace \"{workspace}\", which TF_WORKSPACE asks for,"),
-                "There is only the workspace \"default\".",
-            ));
-        }
         let directory = std::env::current_dir().map_err(|error| {
             Failure::error("No working directory", format!("The working directory cannot be found: {error}."))
         })?;
@@ -69,9 +63,31 @@ impl Session {
         Ok(Self { shell, environment, directory, started_in, catalogue, warned_of_settings })
     }
 
+    /// That the workspace is there which the environment asks for.
+    ///
+    /// # Errors
+    /// Where it is not.
+    pub(crate) fn check_workspace(&self) -> Outcome<()> {
+        match self.environment.workspace().filter(|name| *name != DEFAULT_WORKSPACE) {
+            None => Ok(()),
+            Some(workspace) => Err(Failure::not_yet(
+                &format!("The workspace \"{workspace}\", which TF_WORKSPACE asks for,"),
+                "There is only the workspace \"default\".",
+            )),
+        }
+    }
+
     /// The configuration in the directory. Warnings are shown.
     pub(crate) fn configuration(&self) -> Outcome<Arc<Configuration>> {
         self.accept(load_root(Path::new(".")))
+    }
+
+    /// The configuration in a directory, with what there is to say about it.
+    ///
+    /// # Errors
+    /// Where it cannot be read; all that is wrong then.
+    pub(crate) fn load(directory: &Path) -> Outcome<(Arc<Configuration>, Diagnostics)> {
+        Ok(checked(load_root(directory)?))
     }
 
     /// A configuration in other files, such as those of a saved plan.
@@ -80,10 +96,8 @@ impl Session {
     }
 
     fn accept(&self, loaded: Result<Configuration, Diagnostics>) -> Outcome<Arc<Configuration>> {
-        let configuration = loaded?;
-        let mut diagnostics = configuration.warnings.clone();
-        check_required_versions(&configuration, &mut diagnostics);
-        self.shell.warned(Arc::new(configuration), &diagnostics)
+        let (configuration, diagnostics) = checked(loaded?);
+        self.shell.warned(configuration, &diagnostics)
     }
 
     /// A configuration that must have files: without any, a plan would destroy
@@ -254,6 +268,13 @@ pub(crate) fn requirements(configuration: &Configuration, state: Option<&State>)
 /// The providers of what is in a state.
 pub(crate) fn providers_of(state: &State) -> BTreeSet<ProviderAddress> {
     state.resources().map(|(_, resource)| resource.provider.provider.clone()).collect()
+}
+
+/// A configuration that could be read, with what there is to say about it.
+fn checked(configuration: Configuration) -> (Arc<Configuration>, Diagnostics) {
+    let mut diagnostics = configuration.warnings.clone();
+    check_required_versions(&configuration, &mut diagnostics);
+    (Arc::new(configuration), diagnostics)
 }
 
 fn check_required_versions(configuration: &Configuration, diagnostics: &mut Diagnostics) {

@@ -9,7 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wardian_config::{Module, Variable, VariableInputs, VariableSource, VariableText, root_variables};
+use wardian_config::{
+    Module, Variable, VariableInputs, VariableSource, VariableText, given_variables, root_variables,
+};
 use wardian_engine::StopSignal;
 use wardian_lang::{Diagnostic, EmptyScope, SourceFile, parse_body, parse_expression};
 use wardian_value::{Str, Value};
@@ -57,6 +59,30 @@ pub(crate) async fn collect(
         }
     }
     let (values, warnings) = root_variables(module, &inputs)?;
+    shell.warned(values, &warnings)
+}
+
+/// The values that are given, converted to the variables' types. Others stay unknown.
+///
+/// # Errors
+/// Where a value cannot be read or converted.
+pub(crate) fn as_far_as_given(
+    module: &Module,
+    arguments: &VariableArguments,
+    environment: &Environment,
+    shell: &Shell,
+) -> Outcome<BTreeMap<Str, Value>> {
+    let inputs = VariableInputs {
+        environment: environment.root_variables(),
+        automatic_files: automatic_files(Path::new("."))?,
+        arguments: arguments.0.iter().map(argument).collect::<Outcome<_>>()?,
+    };
+    let (mut values, warnings) = given_variables(module, &inputs)?;
+    for (name, variable) in &module.variables {
+        if variable.is_required() && !values.contains_key(name) {
+            values.insert(name.clone(), Value::unknown(variable.constraint.ty.without_optional()));
+        }
+    }
     shell.warned(values, &warnings)
 }
 

@@ -2,19 +2,13 @@
 //! that people learn that rather than "no such option".
 
 /// Commands, with their parents.
-const COMMANDS: [&str; 24] = [
-    "fmt",
+const COMMANDS: [&str; 18] = [
     "force-unlock",
-    "get",
-    "graph",
     "import",
     "login",
     "logout",
-    "metadata",
-    "modules",
     "providers lock",
     "providers mirror",
-    "providers schema",
     "state mv",
     "state push",
     "state replace-provider",
@@ -30,7 +24,8 @@ const COMMANDS: [&str; 24] = [
 ];
 
 /// Options by command; whether they take a value does not matter any more.
-const OPTIONS: [(&str, &[&str]); 9] = [
+const OPTIONS: [(&str, &[&str]); 8] = [
+    ("", &["install-autocomplete", "uninstall-autocomplete"]),
     (
         "init",
         &[
@@ -44,13 +39,11 @@ const OPTIONS: [(&str, &[&str]); 9] = [
             "verify-plugins",
         ],
     ),
-    ("validate", &["test-directory"]),
+    ("graph", &["plan"]),
     ("plan", &["generate-config-out", "json", "allow-deferral"]),
     ("apply", &["json", "allow-deferral", "generate-config-out"]),
     ("destroy", &["json"]),
     ("refresh", &["json"]),
-    ("console", &["plan"]),
-    ("providers", &["test-directory"]),
     ("state show", &["json"]),
 ];
 

@@ -46,8 +46,21 @@ pub(super) fn normalise(
     given: Vec<OsString>,
     environment: &Environment,
 ) -> Result<Normalised, Usage> {
-    let mut reader = Reader { command: root, environment, queue: given.into(), done: Normalised::default() };
-    while let Some(argument) = reader.queue.pop_front() {
+    let mut reader = Reader {
+        command: root,
+        environment,
+        queue: given.into(),
+        has_further: false,
+        done: Normalised::default(),
+    };
+    loop {
+        let Some(argument) = reader.queue.pop_front() else {
+            if reader.works_alone() && !std::mem::replace(&mut reader.has_further, true) {
+                reader.arguments_of_environment()?;
+                continue;
+            }
+            break;
+        };
         if argument == "--" {
             reader.done.arguments.push(argument);
             reader.done.arguments.extend(reader.queue.drain(..));
@@ -59,7 +72,7 @@ pub(super) fn normalise(
             _ => reader.done.arguments.push(argument),
         }
     }
-    reader.done.is_complete = !reader.command.has_subcommands();
+    reader.done.is_complete = !reader.command.has_subcommands() || reader.works_alone();
     Ok(reader.done)
 }
 
@@ -68,10 +81,19 @@ struct Reader<'a> {
     command: &'a Command,
     environment: &'a Environment,
     queue: VecDeque<OsString>,
+    /// The environment's arguments are in the queue, or were.
+    has_further: bool,
     done: Normalised,
 }
 
 impl Reader<'_> {
+    /// Whether the command has subcommands and does something without one.
+    fn works_alone(&self) -> bool {
+        self.command.has_subcommands()
+            && !self.command.is_subcommand_required_set()
+            && !self.done.command.is_empty()
+    }
+
     fn path(&self) -> String {
         self.done.command.join(" ")
     }
@@ -97,7 +119,11 @@ impl Reader<'_> {
         self.command = found;
         self.done.command.push(name.to_owned());
         self.done.arguments.push(name.into());
-        if found.has_subcommands() { Ok(()) } else { self.arguments_of_environment() }
+        if found.has_subcommands() {
+            return Ok(());
+        }
+        self.has_further = true;
+        self.arguments_of_environment()
     }
 
     fn arguments_of_environment(&mut self) -> Result<(), Usage> {
@@ -173,10 +199,9 @@ impl Reader<'_> {
     fn unknown(&self, name: &str) -> Usage {
         let path = self.path();
         if later::has_option(&path, name) {
-            return self.wrong(
-                "Not available yet",
-                format!("Terraform's option -{name} of \"{path}\" is not available yet."),
-            );
+            let of = if path.is_empty() { String::new() } else { format!(" of \"{path}\"") };
+            return self
+                .wrong("Not available yet", format!("Terraform's option -{name}{of} is not available yet."));
         }
         let names = self.command.get_arguments().filter_map(Arg::get_long);
         let meant = closest(name, names).map_or(String::new(), |near| format!(" Did you mean -{near}?"));

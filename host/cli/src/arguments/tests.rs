@@ -88,6 +88,17 @@ fn variables_keep_their_order() {
 }
 
 #[test]
+fn a_command_with_subcommands_may_do_something_itself() {
+    let variables = [("TF_CLI_ARGS_providers", "-no-color")];
+    assert_eq!(normalised_with(&["providers"], &variables).unwrap(), "providers|--no-color");
+    let line = normalised_with(&["providers", "schema", "-json"], &variables).unwrap();
+    assert_eq!(line, "providers|schema|--json");
+    assert!(matches!(parsed(&["providers"]), Command::Providers(ProvidersArguments { command: None, .. })));
+    assert!(refused(&["providers", "schema"]).starts_with("Option required"));
+    assert!(refused(&["metadata", "functions"]).starts_with("Option required"));
+}
+
+#[test]
 fn the_last_of_several_counts() {
     let Command::Plan(plan) = parsed(&["plan", "-parallelism=2", "-parallelism=3", "-lock=false", "-lock"])
     else {
@@ -122,7 +133,7 @@ fn what_is_not_understood_is_refused_with_a_suggestion() {
 
 #[test]
 fn what_comes_later_is_refused_by_name() {
-    assert_eq!(refused(&["fmt"]), "Not available yet: Terraform's command \"fmt\" is not available yet.");
+    assert_eq!(refused(&["taint"]), "Not available yet: Terraform's command \"taint\" is not available yet.");
     assert!(refused(&["state", "mv", "a", "b"]).contains("\"state mv\" is not available yet"));
     assert!(refused(&["plan", "-json"]).contains("-json of \"plan\" is not available yet"));
 }

@@ -1,94 +1,148 @@
 //! `wardian console`
 
+mod continuation;
+mod lines;
+mod types;
+
 use std::io::{self, BufRead as _};
 
-use wardian_engine::Console;
-use wardian_lang::{Diagnostics, SourceFile, parse_expression};
+use wardian_engine::{Console, PlanOptions, StopSignal};
+use wardian_lang::{Diagnostic, Diagnostics, SourceFile, parse_expression};
 
 use crate::arguments::ConsoleArguments;
 use crate::failure::{Failure, Outcome, Status};
 use crate::render::value::render_value;
 use crate::session::Session;
 use crate::state_access;
-use crate::variables::{self, Asking};
+use crate::variables;
+use continuation::is_open;
+use lines::{Line, Lines};
+
+/// The file in the person's data directory that keeps what was typed.
+const HISTORY: &str = "console_history";
+
+/// The most provider operations at a time, where a plan is made.
+const PARALLELISM: usize = 10;
+
+/// The most that one expression may have.
+const MOST_BYTES: usize = 16 << 20;
 
 const HELP: &str = "\
 Type an expression and press Enter to see its value. What the configuration
 refers to can be used: var.name, local.name, random_id.a.hex, functions.
 The values of resources are those in the state.
 
-An expression goes on over several lines while a bracket is open.
-To end, type \"exit\" or press Control-D.
+type(EXPRESSION) shows the type of a value.
+
+An expression goes on over several lines while a bracket is open; an empty
+line ends it all the same. To end, type \"exit\" or press Control-D.
 ";
 
 /// Evaluates expressions, line by line.
 pub(crate) async fn run(session: &Session, arguments: &ConsoleArguments) -> Outcome {
-    let stop = wardian_engine::StopSignal::never();
+    let console = console(session, arguments).await?;
+    if session.shell.can_ask() { interactive(session, console).await } else { piped(session, &console) }
+}
+
+async fn console(session: &Session, arguments: &ConsoleArguments) -> Outcome<Console> {
     let configuration = session.configuration()?;
-    let asking = if session.shell.can_ask() { Asking::Allowed } else { Asking::Forbidden };
-    let (module, shell) = (&configuration.root().module, &session.shell);
+    let module = &configuration.root().module;
     let mut variables =
-        variables::collect(module, &arguments.variables, asking, &session.environment, shell, &stop).await?;
+        variables::as_far_as_given(module, &arguments.variables, &session.environment, &session.shell)?;
+    let look = state_access::look(session, Some(&configuration), arguments.state.as_deref())?;
+    let lock = session.lock_file()?;
+    let plugins = session.plugins(&configuration, Some(&look.state), &lock, PARALLELISM)?;
+    let run = session.run(configuration.clone(), plugins);
+    if arguments.plan {
+        let options = PlanOptions { parallelism: PARALLELISM, ..PlanOptions::default() };
+        let (console, diagnostics) =
+            run.console_of_plan((*look.state).clone(), variables, &options, StopSignal::never()).await;
+        let Some(console) = console else { return Err(Failure::Diagnostics(diagnostics)) };
+        return session.shell.warned(console, &diagnostics);
+    }
     for (name, variable) in &module.variables {
         if let (None, Some(default)) = (variables.get(name), &variable.default) {
             variables.insert(name.clone(), default.clone());
         }
     }
-    let look = state_access::look(session, Some(&configuration), arguments.state.as_deref())?;
-    let lock = session.lock_file()?;
-    let plugins = session.plugins(&configuration, Some(&look.state), &lock, 1)?;
-    let run = session.run(configuration, plugins);
-    let console = run.console((*look.state).clone(), variables).await?;
-    if shell.can_ask() { interactive(session, &console).await } else { piped(session, &console) }
+    Ok(run.console((*look.state).clone(), variables).await?)
 }
 
 /// A person types: an error is shown, and the next line is awaited.
-async fn interactive(session: &Session, console: &Console) -> Outcome {
-    let mut input = String::new();
-    loop {
-        let prompt = if input.is_empty() { "> " } else { ": " };
-        let answer = session.shell.ask(prompt).await;
-        let Some(line) = answer.map_err(|error| unreadable(&error))? else { return Ok(Status::Success) };
-        input.push_str(&line);
-        input.push('\n');
-        if is_open(&input) {
-            continue;
+async fn interactive(session: &Session, console: Console) -> Outcome {
+    let history = session.environment.private_directory().map(|directory| directory.join(HISTORY));
+    let shell = std::sync::Arc::clone(&session.shell);
+    // The editor waits for keys: not on a thread that others wait for.
+    let ended = tokio::task::spawn_blocking(move || -> Result<(), String> {
+        let mut lines = Lines::new(history).map_err(|error| error.to_string())?;
+        let mut input = String::new();
+        loop {
+            let prompt = if input.is_empty() { "> " } else { ": " };
+            match lines.next(prompt).map_err(|error| error.to_string())? {
+                Line::End => break,
+                Line::Abandoned => {
+                    input.clear();
+                    continue;
+                }
+                Line::Text(line) => {
+                    input.push_str(&line);
+                    input.push('\n');
+                }
+            }
+            if input.len() <= MOST_BYTES && is_open(&input) {
+                continue;
+            }
+            let typed = std::mem::take(&mut input);
+            if !typed.trim().is_empty() {
+                lines.remember(typed.trim());
+            }
+            match evaluate(&console, typed.trim()) {
+                Answer::Nothing => {}
+                Answer::End => break,
+                Answer::Text(text) => shell.say(text),
+                Answer::Problems(problems) => shell.diagnostics(&problems),
+            }
         }
-        match evaluate(console, input.trim()) {
-            Answer::Nothing => {}
-            Answer::End => return Ok(Status::Success),
-            Answer::Text(text) => session.shell.say(text),
-            Answer::Problems(problems) => session.shell.diagnostics(&problems),
-        }
-        input.clear();
+        lines.save();
+        Ok(())
+    });
+    match ended.await {
+        Ok(Ok(())) => Ok(Status::Success),
+        Ok(Err(problem)) => Err(unreadable(problem)),
+        Err(problem) => Err(unreadable(problem)),
     }
 }
 
-/// A script pipes: the first error ends it.
+/// A script pipes: the first error ends it, and the last answer is the output.
 fn piped(session: &Session, console: &Console) -> Outcome {
     let mut input = String::new();
-    for line in io::stdin().lock().lines() {
-        input.push_str(&line.map_err(|error| unreadable(&error))?);
-        input.push('\n');
-        if is_open(&input) {
+    let mut last = String::new();
+    let mut lines = io::stdin().lock().lines();
+    loop {
+        let line = lines.next().transpose().map_err(unreadable)?;
+        let is_end = line.is_none();
+        if let Some(line) = line {
+            input.push_str(&line);
+            input.push('\n');
+        }
+        if !is_end && input.len() <= MOST_BYTES && is_open(&input) {
             continue;
         }
-        match evaluate(console, input.trim()) {
-            Answer::Nothing => {}
+        if is_end && input.is_empty() {
+            break;
+        }
+        match evaluate(console, std::mem::take(&mut input).trim()) {
+            Answer::Nothing => last.clear(),
             Answer::End => return Ok(Status::Success),
-            Answer::Text(text) => session.shell.say(text),
+            Answer::Text(text) => last = text,
             Answer::Problems(problems) => return Err(problems.into()),
         }
-        input.clear();
-    }
-    match evaluate(console, input.trim()) {
-        Answer::Problems(problems) => Err(problems.into()),
-        Answer::Text(text) => {
-            session.shell.say(text);
-            Ok(Status::Success)
+        if is_end {
+            break;
         }
-        Answer::Nothing | Answer::End => Ok(Status::Success),
     }
+    session.shell.say(last);
+    Ok(Status::Success)
 }
 
 enum Answer {
@@ -106,48 +160,24 @@ fn evaluate(console: &Console, input: &str) -> Answer {
         _ => {}
     }
     let file = SourceFile::new("<console-input>", input);
-    match parse_expression(&file).and_then(|expression| console.evaluate(&expression)) {
-        Ok(value) => Answer::Text(render_value(&value, 0)),
-        Err(problems) => Answer::Problems(problems),
-    }
-}
-
-/// Whether a bracket is still open. Quoted texts are passed over; that a bracket
-/// in a template's text may count does no harm but to ask for one more line.
-fn is_open(input: &str) -> bool {
-    let mut depth = 0_i64;
-    let mut quoted = false;
-    let mut characters = input.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '\\' if quoted => {
-                characters.next();
-            }
-            '"' => quoted = !quoted,
-            '\n' => quoted = false,
-            '(' | '[' | '{' if !quoted => depth += 1,
-            ')' | ']' | '}' if !quoted => depth -= 1,
-            _ => {}
+    let evaluated = parse_expression(&file).and_then(|expression| {
+        let Some(call) = expression.as_call().filter(|call| matches!(&*call.name, "type" | "core::type"))
+        else {
+            return Ok(render_value(&console.evaluate(&expression)?, 0));
+        };
+        match (&call.arguments[..], call.expands) {
+            ([argument], false) => Ok(types::render_type(console.evaluate(argument)?.ty())),
+            _ => Err(Diagnostic::error(
+                "Invalid use of type function",
+                "The function \"type\" takes one argument: the value whose type is wanted.",
+            )
+            .at(call.name_span)
+            .into()),
         }
-    }
-    depth > 0
+    });
+    evaluated.map_or_else(Answer::Problems, Answer::Text)
 }
 
-fn unreadable(error: &io::Error) -> Failure {
+fn unreadable(error: impl std::fmt::Display) -> Failure {
     Failure::error("Input cannot be read", format!("{error}."))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_expression_goes_on_while_a_bracket_is_open() {
-        for open in ["{\n", "[1,\n", "f(\"a\",\n", "{ a = [\"]\",\n"] {
-            assert!(is_open(open), "{open}");
-        }
-        for closed in ["1 + 1\n", "\"(\"\n", "{ a = 1 }\n", ")\n", "\"\\\"(\"\n"] {
-            assert!(!is_open(closed), "{closed}");
-        }
-    }
 }

@@ -16,8 +16,10 @@ use wardian_plugin::address::ProviderAddress;
 use wardian_sandbox::LoadEvent;
 use wardian_state::State;
 
+use super::get;
 use crate::arguments::InitArguments;
 use crate::failure::{Failure, Outcome, Status, sentence};
+use crate::module_manifest;
 use crate::plugins::{built_in_is_not_available, native_is_not_available};
 use crate::session::{Session, providers_of, requirements};
 use crate::shell::Paint;
@@ -36,9 +38,12 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
     }
     shell.say(shell.paint(Paint::Bold, "Initializing the backend..."));
     let look = state_access::look(session, Some(&configuration), None)?;
-    if !configuration.root().module.module_calls.is_empty() {
+    if arguments.get && !configuration.root().module.module_calls.is_empty() {
         shell.say(shell.paint(Paint::Bold, "Initializing modules..."));
-        tell_modules(session, &configuration);
+        let records = module_manifest::records(&configuration);
+        let all = if arguments.upgrade { records.clone() } else { Vec::new() };
+        let new = module_manifest::save(records, &session.data_directory())?;
+        get::tell(session, if arguments.upgrade { &all } else { &new });
     }
     shell.say(shell.paint(Paint::Bold, "Initializing provider plugins..."));
     let selection = choose(session, &configuration, &look.state, arguments)?;
@@ -111,16 +116,6 @@ fn described(address: &ProviderAddress, chosen: &Chosen) -> String {
         Origin::DevelopmentOverride(path) => format!("component under development, in {}", path.display()),
     };
     format!("{} v{}, {reason} ({origin})", address.for_display(), chosen.version)
-}
-
-fn tell_modules(session: &Session, configuration: &Configuration) {
-    for node in configuration.modules().filter(|node| !node.path.is_root()) {
-        session.shell.say(format_args!(
-            "- {} in {}",
-            node.path.names().iter().map(|name| name.as_str()).collect::<Vec<_>>().join("."),
-            node.module.directory.display()
-        ));
-    }
 }
 
 /// What every plan would refuse is said now. The plugins are there nevertheless: other

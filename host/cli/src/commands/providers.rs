@@ -1,4 +1,4 @@
-//! `wardian providers`
+//! `wardian providers` and `wardian providers schema`
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,15 +9,38 @@ use wardian_plugin::ModulePath;
 use wardian_plugin::address::ProviderAddress;
 use wardian_state::State;
 
+use crate::arguments::{ProvidersArguments, ProvidersCommand};
 use crate::failure::{Outcome, Status};
+use crate::render::json::schemas_json;
 use crate::session::Session;
 use crate::state_access;
 
 /// What each module asks for itself.
 type ByModule = BTreeMap<ModulePath, BTreeMap<ProviderAddress, Constraints>>;
 
+/// `providers`, and what is below it.
+pub(crate) async fn run(session: &Session, arguments: &ProvidersArguments) -> Outcome {
+    match &arguments.command {
+        None => tree(session),
+        Some(ProvidersCommand::Schema(_)) => schemas(session).await,
+    }
+}
+
+/// Prints the schemas of all providers of the configuration and of the state.
+async fn schemas(session: &Session) -> Outcome {
+    let configuration = session.configuration()?;
+    let look = state_access::look(session, Some(&configuration), None)?;
+    let lock = session.lock_file()?;
+    let plugins = session.plugins(&configuration, Some(&look.state), &lock, 1)?;
+    let schemas = session.run(configuration, plugins).schemas(Some(&look.state)).await?;
+    let text = schemas_json(schemas.iter().map(|(address, schema)| (address.clone(), &**schema)));
+    schemas.close().await;
+    session.shell.say(text);
+    Ok(Status::Success)
+}
+
 /// Shows which providers are needed, module by module, and which the state needs.
-pub(crate) fn run(session: &Session) -> Outcome {
+fn tree(session: &Session) -> Outcome {
     let configuration = session.configuration_with_files()?;
     let look = state_access::look(session, Some(&configuration), None)?;
     let mut text = String::from("\nProviders required by configuration:\n.\n");

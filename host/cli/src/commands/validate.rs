@@ -1,32 +1,35 @@
 //! `wardian validate`
 
+use std::path::Path;
+
 use serde::Serialize;
 use wardian_lang::Diagnostics;
 
 use crate::arguments::ValidateArguments;
 use crate::failure::{Failure, Outcome, Status};
+use crate::render::json::pretty;
 use crate::session::Session;
 use crate::shell::Paint;
 
 /// `validate -json`.
 #[derive(Serialize)]
-struct Report {
+struct Report<D> {
     format_version: &'static str,
     valid: bool,
     error_count: usize,
     warning_count: usize,
-    diagnostics: Vec<serde_json::Value>,
+    diagnostics: Vec<D>,
 }
 
 /// Checks the configuration.
 pub(crate) async fn run(session: &Session, arguments: &ValidateArguments) -> Outcome {
-    let diagnostics = match check(session).await {
+    let diagnostics = match check(session, arguments.directory.as_deref().unwrap_or(Path::new("."))).await {
         Ok(diagnostics) | Err(Failure::Diagnostics(diagnostics)) => diagnostics,
         Err(other) => return Err(other),
     };
     let valid = !diagnostics.has_errors();
     if arguments.json {
-        session.shell.say(json(&diagnostics)?);
+        session.shell.say(json(&diagnostics));
     } else {
         session.shell.diagnostics(&diagnostics);
         if valid {
@@ -38,22 +41,30 @@ pub(crate) async fn run(session: &Session, arguments: &ValidateArguments) -> Out
     Ok(if valid { Status::Success } else { Status::Failed })
 }
 
-async fn check(session: &Session) -> Outcome<Diagnostics> {
-    let configuration = session.configuration()?;
-    let lock = session.lock_file()?;
-    let plugins = session.plugins(&configuration, None, &lock, 1)?;
-    Ok(session.run(configuration, plugins).validate().await)
+async fn check(session: &Session, directory: &Path) -> Outcome<Diagnostics> {
+    let (configuration, mut diagnostics) = Session::load(directory)?;
+    if diagnostics.has_errors() {
+        return Ok(diagnostics);
+    }
+    let found = async {
+        let lock = session.lock_file()?;
+        let plugins = session.plugins(&configuration, None, &lock, 1)?;
+        Outcome::Ok(session.run(configuration, plugins).validate().await)
+    };
+    match found.await {
+        Ok(found) | Err(Failure::Diagnostics(found)) => diagnostics.extend(found),
+        Err(other) => return Err(other),
+    }
+    Ok(diagnostics)
 }
 
-fn json(diagnostics: &Diagnostics) -> Outcome<String> {
+fn json(diagnostics: &Diagnostics) -> String {
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
-    let report = Report {
+    pretty(&Report {
         format_version: "1.0",
         valid: errors == 0,
         error_count: errors,
         warning_count: diagnostics.len() - errors,
-        diagnostics: diagnostics.iter().map(wardian_lang::Diagnostic::to_json).collect(),
-    };
-    serde_json::to_string_pretty(&report)
-        .map_err(|error| Failure::error("JSON cannot be written", error.to_string()))
+        diagnostics: diagnostics.iter().map(wardian_lang::Diagnostic::document).collect(),
+    })
 }

@@ -12,7 +12,10 @@ use super::state::module_tree::ModuleTree;
 
 mod checks;
 mod objects;
+mod schemas;
 mod values;
+
+pub(crate) use schemas::{functions_json, schemas_json};
 
 use checks::Check;
 use objects::Module;
@@ -52,7 +55,7 @@ pub(crate) fn outputs_json(outputs: &BTreeMap<Str, OutputValue>) -> String {
             (&**name, NamedOutput { sensitive: *sensitive, ty, value: PlainValue(value) })
         })
         .collect();
-    escaped(&serde_json::to_string_pretty(&outputs).unwrap_or_default())
+    pretty(&outputs)
 }
 
 /// `output -json NAME`: one value.
@@ -60,8 +63,14 @@ pub(crate) fn output_json(value: &Value) -> String {
     compact(&PlainValue(value))
 }
 
-fn compact(document: &impl Serialize) -> String {
+/// Any document as Go writes it: one line, without a line break at its end.
+pub(crate) fn compact(document: &impl Serialize) -> String {
     escaped(&serde_json::to_string(document).unwrap_or_default())
+}
+
+/// As [`compact`], over several lines.
+pub(crate) fn pretty(document: &impl Serialize) -> String {
+    escaped(&serde_json::to_string_pretty(document).unwrap_or_default())
 }
 
 /// With the characters escaped that Go escapes for the sake of HTML. They occur

@@ -1,0 +1,194 @@
+//! Commands that look and change nothing.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use wardian_engine::Target;
+use wardian_plugin::ResourceInstanceAddress;
+
+use super::VariableArguments;
+use super::options::{ColorArguments, ViewArguments};
+
+/// `console`.
+#[derive(Args, Debug)]
+pub(crate) struct ConsoleArguments {
+    /// Make a plan first, and evaluate against what it would lead to.
+    #[arg(long)]
+    pub(crate) plan: bool,
+    /// The state file to read, instead of terraform.tfstate.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) state: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) variables: VariableArguments,
+    #[command(flatten)]
+    pub(crate) view: ViewArguments,
+}
+
+/// `output`.
+#[derive(Args, Debug)]
+pub(crate) struct OutputArguments {
+    /// Only this output.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the text of one output as it is, without quotes or line break.
+    #[arg(long)]
+    pub(crate) raw: bool,
+    /// The state file to read, instead of terraform.tfstate.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) state: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}
+
+/// `providers`.
+#[derive(Args, Debug)]
+#[command(disable_help_flag = true, disable_help_subcommand = true, args_override_self = true)]
+pub(crate) struct ProvidersArguments {
+    /// Accepted; test files are not looked at.
+    #[arg(long, hide = true, value_name = "PATH")]
+    pub(crate) test_directory: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+    #[command(subcommand)]
+    pub(crate) command: Option<ProvidersCommand>,
+}
+
+/// What else there is about providers.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProvidersCommand {
+    /// Print the schemas of all providers of the configuration as JSON.
+    Schema(ProvidersSchemaArguments),
+}
+
+/// `providers schema`.
+#[derive(Args, Debug)]
+pub(crate) struct ProvidersSchemaArguments {
+    /// Print JSON; there is no other form.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}
+
+/// `graph`.
+#[derive(Args, Debug)]
+pub(crate) struct GraphArguments {
+    /// The whole graph that such a run walks, instead of the resources alone.
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) kind: Option<GraphKind>,
+    /// How the graph is written.
+    #[arg(long, value_name = "FORMAT", default_value = "dot")]
+    pub(crate) format: GraphFormat,
+    /// Colour the edges of a cycle, in the graph of a run.
+    #[arg(long)]
+    pub(crate) draw_cycles: bool,
+    /// Accepted; it has no effect.
+    #[arg(long, hide = true, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) module_depth: Option<i64>,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}
+
+/// The run whose graph is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum GraphKind {
+    /// A plan.
+    Plan,
+    /// A plan that only reads.
+    PlanRefreshOnly,
+    /// A plan to destroy everything.
+    PlanDestroy,
+    /// An apply.
+    Apply,
+}
+
+/// How a graph is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// For Graphviz.
+    Dot,
+    /// For Mermaid, which many web pages draw.
+    Mermaid,
+}
+
+/// `modules`.
+#[derive(Args, Debug)]
+pub(crate) struct ModulesArguments {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}
+
+/// `show`.
+#[derive(Args, Debug)]
+pub(crate) struct ShowArguments {
+    /// A saved plan or a state file; without it, the current state.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}
+
+/// `state`.
+#[derive(Args, Debug)]
+#[command(disable_help_flag = true, disable_help_subcommand = true, args_override_self = true)]
+pub(crate) struct StateArguments {
+    #[command(subcommand)]
+    pub(crate) command: StateCommand,
+}
+
+/// What can be done with a state.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StateCommand {
+    /// List the instances in the state.
+    List(StateListArguments),
+    /// Show one instance.
+    Show(StateShowArguments),
+    /// Print the state file.
+    Pull(ColorArguments),
+}
+
+/// `state list`.
+#[derive(Args, Debug)]
+pub(crate) struct StateListArguments {
+    /// Only these modules, resources or instances.
+    #[arg(value_name = "ADDRESS")]
+    pub(crate) addresses: Vec<Target>,
+    /// Only instances whose attribute `id` is this.
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// The state file to read, instead of terraform.tfstate.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) state: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}
+
+/// `state show`.
+#[derive(Args, Debug)]
+pub(crate) struct StateShowArguments {
+    /// The instance.
+    #[arg(value_name = "ADDRESS")]
+    pub(crate) address: ResourceInstanceAddress,
+    /// The state file to read, instead of terraform.tfstate.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) state: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}
+
+/// `version`.
+#[derive(Args, Debug)]
+pub(crate) struct VersionArguments {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

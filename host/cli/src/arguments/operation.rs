@@ -1,0 +1,88 @@
+//! Commands that plan, apply or refresh.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use wardian_engine::Target;
+
+use super::VariableArguments;
+use super::options::{
+    LockArguments, OperationArguments, PlanningArguments, ScopeArguments, StateOutArguments, ViewArguments,
+};
+
+/// `plan`.
+#[derive(Args, Debug)]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    pub(crate) planning: PlanningArguments,
+    /// Keep the plan in this file.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+    /// Exit with 2 where there is something to do, and 0 where there is not.
+    #[arg(long)]
+    pub(crate) detailed_exitcode: bool,
+    #[command(flatten)]
+    pub(crate) operation: OperationArguments,
+    #[command(flatten)]
+    pub(crate) lock: LockArguments,
+    #[command(flatten)]
+    pub(crate) view: ViewArguments,
+}
+
+/// `apply`.
+#[derive(Args, Debug)]
+pub(crate) struct ApplyArguments {
+    /// A saved plan.
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Do not ask before doing it.
+    #[arg(long)]
+    pub(crate) auto_approve: bool,
+    #[command(flatten)]
+    pub(crate) planning: PlanningArguments,
+    #[command(flatten)]
+    pub(crate) operation: OperationArguments,
+    #[command(flatten)]
+    pub(crate) lock: LockArguments,
+    #[command(flatten)]
+    pub(crate) state_out: StateOutArguments,
+    #[command(flatten)]
+    pub(crate) view: ViewArguments,
+}
+
+/// `destroy`.
+#[derive(Args, Debug)]
+pub(crate) struct DestroyArguments {
+    /// Do not ask before doing it.
+    #[arg(long)]
+    pub(crate) auto_approve: bool,
+    #[command(flatten)]
+    pub(crate) scope: ScopeArguments,
+    #[command(flatten)]
+    pub(crate) operation: OperationArguments,
+    #[command(flatten)]
+    pub(crate) lock: LockArguments,
+    #[command(flatten)]
+    pub(crate) state_out: StateOutArguments,
+    #[command(flatten)]
+    pub(crate) view: ViewArguments,
+}
+
+/// `refresh`.
+#[derive(Args, Debug)]
+pub(crate) struct RefreshArguments {
+    /// Look only at this module, resource or instance, and what it needs.
+    /// Repeatable.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) target: Vec<Target>,
+    #[command(flatten)]
+    pub(crate) variables: VariableArguments,
+    #[command(flatten)]
+    pub(crate) operation: OperationArguments,
+    #[command(flatten)]
+    pub(crate) lock: LockArguments,
+    #[command(flatten)]
+    pub(crate) state_out: StateOutArguments,
+    #[command(flatten)]
+    pub(crate) view: ViewArguments,
+}

@@ -1,0 +1,96 @@
+//! Options that several commands share.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use wardian_engine::Target;
+use wardian_plugin::ResourceInstanceAddress;
+
+use super::VariableArguments;
+use super::values::{at_least_one, duration};
+
+/// How warnings and colours are shown.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct ViewArguments {
+    /// No colour.
+    #[arg(long)]
+    pub(crate) no_color: bool,
+    /// Show warnings that come without errors by their titles only.
+    #[arg(long)]
+    pub(crate) compact_warnings: bool,
+}
+
+/// Colours alone, for commands that warn about nothing.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct ColorArguments {
+    /// No colour.
+    #[arg(long)]
+    pub(crate) no_color: bool,
+}
+
+/// The state and its lock, for commands that lock it.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LockArguments {
+    /// `false`: do not lock the state. Dangerous if somebody else works on it.
+    #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
+    pub(crate) lock: bool,
+    /// How long to wait for a lock that somebody else holds.
+    #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION")]
+    pub(crate) lock_timeout: Duration,
+    /// The state file to read, instead of terraform.tfstate.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) state: Option<PathBuf>,
+}
+
+/// Where a changed state goes.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct StateOutArguments {
+    /// The file to write the state to, instead of the one that is read.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) state_out: Option<PathBuf>,
+    /// Where to keep the state as it was; `-` for nowhere.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) backup: Option<PathBuf>,
+}
+
+/// How an operation is carried out.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct OperationArguments {
+    /// `false`: never ask for values of variables.
+    #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
+    pub(crate) input: bool,
+    /// The most provider operations at a time.
+    #[arg(long, default_value_t = 10, value_parser = at_least_one, value_name = "N")]
+    pub(crate) parallelism: usize,
+}
+
+/// What shapes a plan.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlanningArguments {
+    /// Plan to destroy every object.
+    #[arg(long)]
+    pub(crate) destroy: bool,
+    /// Only bring the state to what the real objects are.
+    #[arg(long)]
+    pub(crate) refresh_only: bool,
+    #[command(flatten)]
+    pub(crate) scope: ScopeArguments,
+}
+
+/// What a plan looks at.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ScopeArguments {
+    /// `false`: plan from the state, without reading the real objects first.
+    #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
+    pub(crate) refresh: bool,
+    /// Replace this instance even if nothing else asks for it. Repeatable.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) replace: Vec<ResourceInstanceAddress>,
+    /// Look only at this module, resource or instance, and what it needs.
+    /// Repeatable.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) target: Vec<Target>,
+    #[command(flatten)]
+    pub(crate) variables: VariableArguments,
+}

@@ -1,0 +1,191 @@
+//! `wardian fmt`
+
+mod difference;
+mod targets;
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use wardian_lang::{Diagnostic, Diagnostics, SourceFile, Span, format_text};
+
+use crate::arguments::FmtArguments;
+use crate::failure::Status;
+use crate::session::Session;
+use crate::shell::Shell;
+use targets::Target;
+
+/// The name of what is read from standard input.
+const STANDARD_INPUT: &str = "<stdin>";
+
+/// More than this is no configuration.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Brings files to the standard style, or tells which are not.
+pub(crate) fn run(session: &Session, arguments: &FmtArguments) -> Status {
+    let mut order = Order::new(arguments);
+    let mut problems = Diagnostics::new();
+    if arguments.targets.first().is_some_and(|first| first.as_os_str() == "-") {
+        order.list = false;
+        order.write = false;
+        match read(io::stdin().lock(), STANDARD_INPUT) {
+            Ok(text) => order.format(&session.shell, STANDARD_INPUT, None, text, &mut problems),
+            Err(problem) => problems.push(problem),
+        }
+    } else {
+        targets::find(&arguments.targets, arguments.recursive, &session.directory, &mut |target| {
+            order.file(&session.shell, target, &mut problems);
+        });
+    }
+    let failed = problems.has_errors();
+    // What is found while errors are, is not all there is.
+    if order.check && !failed && arguments.list && order.list {
+        session.shell.print(&order.found);
+    }
+    session.shell.diagnostics(&problems);
+    match (failed, order.check && !order.found.is_empty()) {
+        (true, _) => Status::NotFormatted,
+        (false, true) => Status::Unformatted,
+        (false, false) => Status::Success,
+    }
+}
+
+/// What is done with files.
+struct Order {
+    list: bool,
+    write: bool,
+    diff: bool,
+    check: bool,
+    /// With `-check`, what would be shown without it.
+    found: String,
+}
+
+impl Order {
+    fn new(arguments: &FmtArguments) -> Self {
+        Self {
+            list: arguments.list,
+            write: arguments.write && !arguments.check,
+            diff: arguments.diff,
+            check: arguments.check,
+            found: String::new(),
+        }
+    }
+
+    fn file(&mut self, shell: &Shell, target: Result<Target, Diagnostic>, problems: &mut Diagnostics) {
+        let target = match target {
+            Ok(target) => target,
+            Err(problem) => return problems.push(problem),
+        };
+        let text = fs::File::open(&target.path)
+            .map_err(|error| unreadable(&target.name, &error))
+            .and_then(|file| read(file, &target.name));
+        match text {
+            Ok(text) => self.format(shell, &target.name, Some(&target.path), text, problems),
+            Err(problem) => problems.push(problem),
+        }
+    }
+
+    fn format(
+        &mut self,
+        shell: &Shell,
+        name: &str,
+        path: Option<&Path>,
+        text: String,
+        problems: &mut Diagnostics,
+    ) {
+        let file = SourceFile::new(name, text);
+        let formatted = match format_text(&file) {
+            Ok(formatted) => formatted,
+            Err(found) => return problems.extend(found),
+        };
+        let mut shown = String::new();
+        if formatted != file.text() {
+            if self.list || self.check {
+                shown.push_str(name);
+                shown.push('\n');
+            }
+            if let (true, Some(path)) = (self.write, path)
+                && let Err(error) = replace(path, &formatted)
+            {
+                problems.error("File cannot be written", format!("{name} cannot be written: {error}."));
+            }
+            if self.diff {
+                shown.push_str(&difference::unified(name, file.text(), &formatted));
+            }
+        }
+        if !self.list && !self.write && !self.diff && !self.check {
+            // A text is shown as lines, whatever its end is.
+            shown.push_str(formatted.strip_suffix('\n').unwrap_or(&formatted));
+            shown.push('\n');
+        }
+        if self.check {
+            self.found.push_str(&shown);
+        } else {
+            shell.print(&shown);
+        }
+    }
+}
+
+fn unreadable(name: &str, error: &io::Error) -> Diagnostic {
+    Diagnostic::error(format!("Failed to read file {name}"), format!("{name} cannot be read: {error}."))
+}
+
+fn read(source: impl io::Read, name: &str) -> Result<String, Diagnostic> {
+    let mut bytes = Vec::new();
+    source.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > MOST_BYTES) {
+        let error = io::Error::other(format!("it has more than {} MB", MOST_BYTES >> 20));
+        return Err(unreadable(name, &error));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let file: Arc<SourceFile> = SourceFile::new(name, String::from_utf8_lossy(error.as_bytes()));
+        Diagnostic::error(
+            "Invalid character encoding",
+            "A byte here is no part of a character in UTF-8. Save the file in that encoding.",
+        )
+        .at(Span::new(&file, at, at + char::REPLACEMENT_CHARACTER.len_utf8()))
+    })
+}
+
+/// Puts a text in a file's place at once, so that nobody ever sees half of it. A
+/// symbolic link stays one; the permissions stay what they are.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let path = fs::canonicalize(path)?;
+    // Whoever may not write the file must not replace it either.
+    let permissions = fs::OpenOptions::new().write(true).open(&path)?.metadata()?.permissions();
+    let directory = path.parent().ok_or_else(|| io::Error::other("it is in no directory"))?;
+    let mut new = tempfile::Builder::new().prefix(".wardian-fmt").tempfile_in(directory)?;
+    new.write_all(text.as_bytes())?;
+    new.as_file().set_permissions(permissions)?;
+    new.persist(&path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text_are_told_with_their_place() {
+        let problem = read(&b"a = 1\nb = \"\xff\"\n"[..], "x.tf").unwrap_err();
+        let span = problem.subject.unwrap();
+        assert_eq!((span.start_position().line, span.start_position().column), (2, 6));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_and_links_stay() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real.tf"), folder.path().join("link.tf"));
+        fs::write(&real, "a=1").unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink("real.tf", &link).unwrap();
+        replace(&link, "a = 1").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&real).unwrap(), "a = 1");
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+}

@@ -1,0 +1,38 @@
+//! What formatting changes, as `diff -u` shows it.
+
+use std::time::Duration;
+
+use similar::TextDiff;
+
+/// After so long the rest is shown as changed, rather than searched for what is the
+/// same.
+const LONGEST_SEARCH: Duration = Duration::from_secs(5);
+
+/// The difference between two texts, with `old/` and `new/` before the name.
+pub(super) fn unified(name: &str, old: &str, new: &str) -> String {
+    TextDiff::configure()
+        .timeout(LONGEST_SEARCH)
+        .diff_lines(old, new)
+        .unified_diff()
+        .context_radius(3)
+        .header(&format!("old/{name}"), &format!("new/{name}"))
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_read_as_diff_writes_them() {
+        assert_eq!(
+            unified("x.tf", "a=1\nbb=2\n", "a  = 1\nbb = 2\n"),
+            "--- old/x.tf\n+++ new/x.tf\n@@ -1,2 +1,2 @@\n-a=1\n-bb=2\n+a  = 1\n+bb = 2\n"
+        );
+        assert_eq!(
+            unified("x.tf", "a=1", "a = 1"),
+            "--- old/x.tf\n+++ new/x.tf\n@@ -1 +1 @@\n-a=1\n\\ No newline at end of file\n+a = 1\n\
+             \\ No newline at end of file\n"
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! Graphs for Graphviz.
+
+use std::fmt::Write as _;
+
+use wardian_engine::{DrawnKind, DrawnNode};
+
+use super::resources::ResourceGraph;
+
+/// Resources, in a cluster for each module.
+pub(super) fn resources(graph: &ResourceGraph) -> String {
+    let mut text =
+        String::from("digraph G {\n  rankdir = \"RL\";\n  node [shape = rect, fontname = \"sans-serif\"];\n");
+    if graph.resources.is_empty() {
+        text.push_str(
+            "  /* There are no resources in this configuration. */\n  \
+             /* `wardian graph -type=plan` draws all there is.   */\n}\n",
+        );
+        return text;
+    }
+    let mut module = None;
+    for resource in &graph.resources {
+        let path = &resource.address.module;
+        if module != Some(path) {
+            if module.is_some_and(|module| !module.is_root()) {
+                text.push_str("  }\n");
+            }
+            module = Some(path);
+            if !path.is_root() {
+                let name = path.to_string();
+                let _ = writeln!(
+                    text,
+                    "  subgraph {} {{\n    label = {}\n    fontname = \"sans-serif\"",
+                    quoted(&format!("cluster_{name}")),
+                    quoted(&name)
+                );
+            }
+        }
+        let indent = if path.is_root() { "  " } else { "    " };
+        let (name, label) = (quoted(&resource.address.to_string()), quoted(&resource.local_name()));
+        let _ = writeln!(text, "{indent}{name} [label={label}];");
+    }
+    if module.is_some_and(|module| !module.is_root()) {
+        text.push_str("  }\n");
+    }
+    for resource in &graph.resources {
+        let from = quoted(&resource.address.to_string());
+        for target in resource.dependencies.iter().filter_map(|place| graph.resources.get(*place)) {
+            let _ = writeln!(text, "  {from} -> {};", quoted(&target.address.to_string()));
+        }
+    }
+    text.push_str("}\n");
+    text
+}
+
+/// All that a run walks.
+pub(super) fn whole(nodes: &[DrawnNode], draw_cycles: bool) -> String {
+    let mut text =
+        String::from("digraph {\n\tcompound = \"true\"\n\tnewrank = \"true\"\n\tsubgraph \"root\" {\n");
+    let name = |node: &DrawnNode| quoted(&format!("[root] {}", node.name));
+    for node in nodes {
+        let shape = match node.kind {
+            DrawnKind::Resource(_) => "box",
+            DrawnKind::Provider(_) => "diamond",
+            DrawnKind::RootVariable(_) => "note",
+            DrawnKind::Step => "plain",
+        };
+        let _ = writeln!(text, "\t\t{} [label = {}, shape = \"{shape}\"]", name(node), quoted(&node.name));
+    }
+    for node in nodes {
+        for target in node.dependencies.iter().filter_map(|place| nodes.get(*place)) {
+            let is_red = draw_cycles && node.is_in_cycle && target.is_in_cycle;
+            let attributes = if is_red { " [color = \"red\", penwidth = \"2.0\"]" } else { "" };
+            let _ = writeln!(text, "\t\t{} -> {}{attributes}", name(node), name(target));
+        }
+    }
+    text.push_str("\t}\n}\n");
+    text
+}
+
+/// A text in quotes.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}

@@ -1,0 +1,71 @@
+//! Graphs for Mermaid.
+
+use std::fmt::Write as _;
+
+use wardian_engine::{DrawnKind, DrawnNode};
+
+use super::resources::ResourceGraph;
+
+/// Resources, in a box for each module.
+pub(super) fn resources(graph: &ResourceGraph) -> String {
+    let mut text = String::from("flowchart RL\n");
+    let mut module = None;
+    for (place, resource) in graph.resources.iter().enumerate() {
+        let path = &resource.address.module;
+        if module != Some(path) {
+            if module.is_some_and(|module| !module.is_root()) {
+                text.push_str("  end\n");
+            }
+            module = Some(path);
+            if !path.is_root() {
+                let _ = writeln!(text, "  subgraph m{place}[{}]", label(&path.to_string()));
+            }
+        }
+        let indent = if path.is_root() { "  " } else { "    " };
+        let _ = writeln!(text, "{indent}n{place}[{}]", label(&resource.local_name()));
+    }
+    if module.is_some_and(|module| !module.is_root()) {
+        text.push_str("  end\n");
+    }
+    for (place, resource) in graph.resources.iter().enumerate() {
+        for target in &resource.dependencies {
+            let _ = writeln!(text, "  n{place} --> n{target}");
+        }
+    }
+    text
+}
+
+/// All that a run walks.
+pub(super) fn whole(nodes: &[DrawnNode]) -> String {
+    let mut text = String::from("flowchart RL\n");
+    for (place, node) in nodes.iter().enumerate() {
+        let (before, after) = match node.kind {
+            DrawnKind::Resource(_) => ("[", "]"),
+            DrawnKind::Provider(_) => ("{{", "}}"),
+            DrawnKind::RootVariable(_) => (">", "]"),
+            DrawnKind::Step => ("(", ")"),
+        };
+        let _ = writeln!(text, "  n{place}{before}{}{after}", label(&node.name));
+    }
+    for (place, node) in nodes.iter().enumerate() {
+        for target in &node.dependencies {
+            let _ = writeln!(text, "  n{place} --> n{target}");
+        }
+    }
+    text
+}
+
+/// A text in quotes, in which Mermaid knows entities and no escapes.
+fn label(text: &str) -> String {
+    format!("\"{}\"", text.replace('#', "#35;").replace('"', "#quot;"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_in_labels_are_entities() {
+        assert_eq!(label("provider[\"a#b\"]"), "\"provider[#quot;a#35;b#quot;]\"");
+    }
+}

@@ -1,0 +1,178 @@
+//! The resources of a graph, each with those that it waits for and that no other of
+//! them waits for already.
+
+use std::collections::HashMap;
+
+use wardian_engine::{DrawnKind, DrawnNode};
+use wardian_plugin::{ResourceAddress, ResourceMode};
+use wardian_state::State;
+
+/// Resources in the order in which they are shown.
+pub(super) struct ResourceGraph {
+    pub(super) resources: Vec<DrawnResource>,
+}
+
+/// A resource and the places of those that it waits for, sorted.
+pub(super) struct DrawnResource {
+    pub(super) address: ResourceAddress,
+    pub(super) dependencies: Vec<usize>,
+}
+
+impl DrawnResource {
+    /// The address in its module.
+    pub(super) fn local_name(&self) -> String {
+        let mode = match self.address.mode {
+            ResourceMode::Managed => "",
+            ResourceMode::Data => "data.",
+            ResourceMode::Ephemeral => "ephemeral.",
+        };
+        format!("{mode}{}.{}", self.address.type_name, self.address.name)
+    }
+}
+
+impl ResourceGraph {
+    /// The resources of a configuration, and those that only the state has. Cost:
+    /// for each resource, all that it waits for.
+    pub(super) fn new(nodes: &[DrawnNode], state: &State) -> Self {
+        let mut found: HashMap<ResourceAddress, Vec<ResourceAddress>> = HashMap::new();
+        let mut walk = Walk::new(nodes.len());
+        for (index, node) in nodes.iter().enumerate() {
+            if let DrawnKind::Resource(address) = &node.kind {
+                found.insert(address.clone(), walk.nearest(nodes, index));
+            }
+        }
+        for (address, _) in state.resources() {
+            // Where a data source is gone, nothing is left to be done.
+            let address = address.config();
+            if address.mode == ResourceMode::Managed {
+                found.entry(address).or_default();
+            }
+        }
+        let mut addresses: Vec<ResourceAddress> = found.keys().cloned().collect();
+        addresses.sort_by_cached_key(order);
+        let places: HashMap<&ResourceAddress, usize> =
+            addresses.iter().enumerate().map(|(place, address)| (address, place)).collect();
+        let direct: Vec<Vec<usize>> = addresses
+            .iter()
+            .map(|address| {
+                let mut direct: Vec<usize> = found
+                    .get(address)
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|dependency| places.get(dependency).copied())
+                    .filter(|place| places.get(address) != Some(place))
+                    .collect();
+                direct.sort_unstable();
+                direct.dedup();
+                direct
+            })
+            .collect();
+        let reduced = reduce(&direct);
+        drop(places);
+        let resources = addresses
+            .into_iter()
+            .zip(reduced)
+            .map(|(address, dependencies)| DrawnResource { address, dependencies })
+            .collect();
+        Self { resources }
+    }
+}
+
+/// By module, then data sources, then by type and name.
+fn order(address: &ResourceAddress) -> (String, u8, String, String) {
+    let module = if address.module.is_root() { String::new() } else { address.module.to_string() };
+    let mode = match address.mode {
+        ResourceMode::Data => 0,
+        ResourceMode::Managed => 1,
+        ResourceMode::Ephemeral => 2,
+    };
+    (module, mode, address.type_name.to_string(), address.name.to_string())
+}
+
+/// A walk through a graph that is begun again and again.
+struct Walk {
+    seen_in: Vec<usize>,
+    round: usize,
+    open: Vec<usize>,
+}
+
+impl Walk {
+    fn new(size: usize) -> Self {
+        Self { seen_in: vec![0; size], round: 0, open: Vec::new() }
+    }
+
+    fn begin(&mut self) {
+        self.round += 1;
+        self.open.clear();
+    }
+
+    /// Whether a node comes for the first time in this round.
+    fn meets(&mut self, node: usize) -> bool {
+        self.seen_in.get_mut(node).is_some_and(|seen| std::mem::replace(seen, self.round) != self.round)
+    }
+
+    /// The resources that are reached from a node through what is none.
+    fn nearest(&mut self, nodes: &[DrawnNode], from: usize) -> Vec<ResourceAddress> {
+        self.begin();
+        let mut found = Vec::new();
+        self.open.push(from);
+        while let Some(index) = self.open.pop() {
+            let Some(node) = nodes.get(index) else { continue };
+            for dependency in &node.dependencies {
+                if !self.meets(*dependency) {
+                    continue;
+                }
+                match nodes.get(*dependency).map(|node| &node.kind) {
+                    Some(DrawnKind::Resource(address)) => found.push(address.clone()),
+                    _ => self.open.push(*dependency),
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Each node's dependencies without those that another of them waits for. Sorted lists
+/// stay sorted.
+fn reduce(direct: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut walk = Walk::new(direct.len());
+    let below = |node: usize| direct.get(node).map_or(&[][..], Vec::as_slice);
+    direct
+        .iter()
+        .map(|dependencies| {
+            if dependencies.len() < 2 {
+                return dependencies.clone();
+            }
+            walk.begin();
+            for dependency in dependencies {
+                walk.open.extend_from_slice(below(*dependency));
+            }
+            while let Some(node) = walk.open.pop() {
+                if walk.meets(node) {
+                    walk.open.extend_from_slice(below(node));
+                }
+            }
+            let round = walk.round;
+            dependencies.iter().copied().filter(|node| walk.seen_in.get(*node) != Some(&round)).collect()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_dependency_waits_for_is_left_out() {
+        let direct = vec![vec![1, 2, 3], vec![2], vec![], vec![]];
+        assert_eq!(reduce(&direct), [vec![1, 3], vec![2], vec![], vec![]]);
+    }
+
+    #[test]
+    fn a_long_chain_ends() {
+        let direct: Vec<Vec<usize>> =
+            (0..2000).map(|node| if node < 2 { vec![] } else { vec![node - 2, node - 1] }).collect();
+        let reduced = reduce(&direct);
+        assert!(reduced.iter().skip(3).all(|dependencies| dependencies.len() == 1));
+    }
+}
