@@ -8,10 +8,12 @@
 mod filters;
 mod program;
 mod project;
+mod recorded;
 mod terraform;
 
 pub use program::{Running, binary, test_guest};
 pub use project::{Project, Seen};
+pub use recorded::assert_recorded;
 pub use terraform::{Terraform, terraform};
 
 /// Compares what was seen with a stored snapshot of that name.

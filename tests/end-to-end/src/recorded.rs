@@ -1,0 +1,158 @@
+//! What Terraform answered to command lines, and whether `wardian` answers the same.
+//!
+//! The cases of a command and Terraform's answers are in one JSON file. With
+//! `WARDIAN_RECORD=1`, and `terraform` on PATH, the answers are recorded again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Project;
+
+/// The environment variable that asks for recording.
+const RECORD: &str = "WARDIAN_RECORD";
+
+/// One command line in a folder of its own.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct Case {
+    /// The folder's files.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    files: BTreeMap<String, String>,
+    /// Commands that come before, whatever they answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    before: Vec<String>,
+    /// The command, its arguments parted by spaces.
+    line: String,
+    /// What it reads.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    input: String,
+    /// What came of it.
+    #[serde(default)]
+    answer: Answer,
+}
+
+/// What a person sees on standard output, and finds afterwards.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+struct Answer {
+    code: i32,
+    out: String,
+    /// Files that were changed or made.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    changed: BTreeMap<String, String>,
+}
+
+/// Compares the answers to all cases in a file below `tests/recorded`, each after
+/// `shape` has taken away what is not meant to be the same.
+///
+/// # Panics
+/// Where one is not the same; or, when recording, where that fails.
+pub fn assert_recorded(name: &str, shape: impl Fn(String) -> String) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded").join(format!("{name}.json"));
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    let cases: Result<Vec<Case>, _> = serde_json::from_str(&text);
+    assert!(cases.is_ok(), "{}: {cases:?}", path.display());
+    let mut cases = cases.unwrap_or_default();
+    assert!(!cases.is_empty(), "{} has no cases", path.display());
+    if std::env::var_os(RECORD).is_some() {
+        for case in &mut cases {
+            case.answer = case.asked_of("terraform");
+        }
+        let text = serde_json::to_string_pretty(&cases).unwrap_or_default();
+        let written = fs::write(&path, text + "\n");
+        assert!(written.is_ok(), "{}: {written:?}", path.display());
+    }
+    let mut wrong = Vec::new();
+    for case in &cases {
+        let mut seen = case.asked_of_wardian();
+        let mut expected = case.answer.clone();
+        seen.out = shape(seen.out);
+        expected.out = shape(expected.out);
+        if seen != expected {
+            wrong.push(format!(
+                "wardian {}\n{}\nexpected: {expected:#?}\nseen: {seen:#?}",
+                case.line, case.input
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), cases.len(), wrong.join("\n\n"));
+}
+
+impl Case {
+    fn project(&self) -> Project {
+        let project = Project::new(&[]);
+        for (path, text) in &self.files {
+            project.write(path, text);
+        }
+        project
+    }
+
+    fn asked_of_wardian(&self) -> Answer {
+        let project = self.project();
+        for line in &self.before {
+            project.run(line);
+        }
+        let seen = project.run_with(&self.line, &self.input, &[]);
+        Answer { code: seen.code.unwrap_or(-1), out: seen.out, changed: self.changed(&project) }
+    }
+
+    /// # Panics
+    /// Where the program cannot be run.
+    fn asked_of(&self, program: &str) -> Answer {
+        let project = self.project();
+        let mut answer = Answer::default();
+        for line in self.before.iter().chain([&self.line]) {
+            let mut command = Command::new(program);
+            for (name, _) in std::env::vars_os() {
+                if name.to_string_lossy().starts_with("TF_") {
+                    command.env_remove(name);
+                }
+            }
+            let child = command
+                .args(line.split_whitespace())
+                .current_dir(project.path(""))
+                .env("CHECKPOINT_DISABLE", "1")
+                .env("HOME", project.path("home"))
+                .env("NO_COLOR", "1")
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn();
+            #[expect(clippy::expect_used, reason = "there is nothing to record without it")]
+            let mut child = child.expect("the program starts");
+            if let Some(mut stdin) = child.stdin.take() {
+                // A command that reads nothing may be over already.
+                let _ = stdin.write_all(self.input.as_bytes());
+            }
+            #[expect(clippy::expect_used, reason = "there is nothing to record without it")]
+            let output = child.wait_with_output().expect("the program ends");
+            answer.code = output.status.code().unwrap_or(-1);
+            answer.out = project.filtered(&String::from_utf8_lossy(&output.stdout));
+        }
+        answer.changed = self.changed(&project);
+        answer
+    }
+
+    fn changed(&self, project: &Project) -> BTreeMap<String, String> {
+        let mut found = BTreeMap::new();
+        files_below(&project.path(""), "", &mut found);
+        found.retain(|path, text| self.files.get(path) != Some(text));
+        found
+    }
+}
+
+/// The text of every file below a folder, but for those of the home directory.
+fn files_below(folder: &Path, prefix: &str, found: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && name != "home" {
+            files_below(&entry.path(), &format!("{name}/"), found);
+        } else if !is_folder {
+            found.insert(name, fs::read_to_string(entry.path()).unwrap_or_default());
+        }
+    }
+}

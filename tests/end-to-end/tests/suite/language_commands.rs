@@ -1,0 +1,113 @@
+//! Commands about the configuration alone, as a person sees them: what goes wrong, and
+//! what is our own.
+
+use serde_json::Value;
+use wardian_end_to_end::{Project, assert_seen};
+
+const MODULES: [(&str, &str); 2] = [
+    (
+        "main.tf",
+        "resource \"null_resource\" \"a\" {}\nmodule \"m\" {\n  source = \"./m\"\n  i      = null_resource.a.id\n}\n",
+    ),
+    ("m/main.tf", "variable \"i\" {}\nresource \"null_resource\" \"b\" {\n  triggers = { i = var.i }\n}\n"),
+];
+
+#[test]
+fn fmt_tells_what_it_cannot_do() {
+    let project = Project::new(&[("bad.tf", "a = {\n"), ("x.tf", "a=1\n"), ("x.txt", "")]);
+    project.write("bytes.tf", b"a = 1\nb = \"\xff\"\n");
+    let seen = project.run("fmt").ended_with(2);
+    assert_eq!(seen.out, "x.tf\n");
+    assert!(seen.errors.contains("on bad.tf line "), "{}", seen.text());
+    assert!(seen.errors.contains("on bytes.tf line 2"), "{}", seen.text());
+    assert_eq!(project.read("x.tf"), "a = 1\n");
+    assert_seen!("fmt_other_file", project.run("fmt x.txt").ended_with(2));
+    assert_seen!("fmt_missing_file", project.run("fmt none.tf").ended_with(2));
+    assert_seen!("help_fmt", project.run("fmt -help").success());
+}
+
+#[test]
+fn fmt_needs_no_workspace() {
+    let project = Project::new(&[("x.tf", "a = 1\n")]);
+    project.run_with("fmt -check", "", &[("TF_WORKSPACE", "prod")]).success();
+}
+
+#[test]
+fn graphs_are_drawn_for_mermaid() {
+    let project = Project::new(&MODULES);
+    assert_seen!("graph_mermaid", project.run("graph -format=mermaid").success());
+    assert_seen!("graph_mermaid_whole", project.run("graph -type=plan -format=mermaid").success());
+    assert_seen!("graph_whole", project.run("graph -type=plan").success());
+    assert_seen!("graph_plan_file", project.run("graph -plan=x").ended_with(1));
+}
+
+#[test]
+fn a_cycle_is_drawn() {
+    let project = Project::new(&[("main.tf", "locals {\n  a = local.b\n  b = local.a\n  c = 1\n}\n")]);
+    assert_seen!("graph_cycle", project.run("graph").ended_with(1));
+    assert_seen!("graph_cycle_drawn", project.run("graph -type=plan -draw-cycles").success());
+}
+
+#[test]
+fn init_records_where_modules_are() {
+    let project = Project::new(&MODULES);
+    let seen = project.run("init").success();
+    assert!(seen.out.contains("- m in m\n"), "{}", seen.text());
+    let manifest: Value = serde_json::from_str(&project.read(".terraform/modules/modules.json")).unwrap();
+    assert_eq!(manifest["Modules"][1]["Dir"], "m");
+    let again = project.run("init").success();
+    assert!(!again.out.contains("- m in m\n"), "{}", again.text());
+    assert_eq!(project.run("get").success().out, "");
+}
+
+#[test]
+fn schemas_are_printed_for_programs() {
+    let project = Project::new(&MODULES);
+    assert_seen!("schema_without_json", project.run("providers schema").ended_with(1));
+    project.run("init").success();
+    let seen = project.run("providers schema -json").success();
+    let printed: Value = serde_json::from_str(&seen.out).unwrap();
+    assert_eq!(printed["format_version"], "1.0");
+    let null = &printed["provider_schemas"]["registry.terraform.io/hashicorp/null"];
+    assert_eq!(null["provider"]["version"], 0);
+    let triggers = &null["resource_schemas"]["null_resource"]["block"]["attributes"]["triggers"];
+    assert_eq!(triggers["type"], serde_json::json!(["map", "string"]));
+    assert_eq!(triggers["optional"], true);
+    assert!(triggers.get("required").is_none());
+    assert!(null["data_source_schemas"]["null_data_source"]["block"]["attributes"].is_object());
+}
+
+#[test]
+fn signatures_are_printed_for_programs() {
+    let project = Project::new(&[]);
+    assert_seen!("functions_without_json", project.run("metadata functions").ended_with(1));
+    let seen = project.run("metadata functions -json").success();
+    let printed: Value = serde_json::from_str(&seen.out).unwrap();
+    let functions = &printed["function_signatures"];
+    assert_eq!(functions["join"], functions["core::join"]);
+    assert_eq!(functions["join"]["return_type"], "string");
+    assert_eq!(functions["join"]["parameters"][0]["name"], "separator");
+    assert_eq!(functions["join"]["variadic_parameter"]["type"], serde_json::json!(["list", "string"]));
+    assert_eq!(functions["tostring"]["parameters"][0]["is_nullable"], true);
+}
+
+#[test]
+fn the_console_evaluates_against_a_plan() {
+    let project = Project::new(&[(
+        "main.tf",
+        "resource \"null_resource\" \"a\" {\n  triggers = { x = \"planned\" }\n}\nlocals {\n  x = null_resource.a.triggers.x\n}\n",
+    )]);
+    project.run("init").success();
+    assert_eq!(project.run_with("console -plan", "local.x\n", &[]).success().out, "\"planned\"\n");
+    assert!(!project.has("terraform.tfstate"));
+}
+
+#[test]
+fn warnings_of_a_configuration_are_in_the_report() {
+    let project = Project::new(&[("main.tf", "provider \"null\" {\n  version = \"~> 3.0\"\n}\n")]);
+    project.run("init");
+    let seen = project.run("validate -json");
+    let report: Value = serde_json::from_str(&seen.out).unwrap();
+    assert_eq!(seen.errors, "", "{}", seen.text());
+    assert_eq!(report["warning_count"], 1, "{}", seen.text());
+}
