@@ -21,9 +21,9 @@
 //! file that has nothing but spaces in its last line keeps these.
 //!
 //! One thing is not done: to break a file. Where `terraform fmt` loses a part of the
-//! code (a label with a `$` or `%`, the index in `a[true]` and `a[null]`) or unwraps
-//! an expression so that it ends too early (`"${a # b` before more lines), the text is
-//! kept, or is put in parentheses.
+//! code (a label with a `$` or `%`, the index in `a[true]` and `a[null]`), joins a
+//! number and what follows it (`a.0 .1`), or unwraps an expression so that it ends too
+//! early (`"${a # b` before more lines), the text is kept, or is put in parentheses.
 
 mod labels;
 mod layout;

@@ -116,6 +116,9 @@ fn nothing_is_broken() {
         ("a=b[true]\nc=b[ null ]\n", "a = b[true]\nc = b[null]\n"),
         ("a=\"${b # c\n+ d}\"\n", "a = (b # c\n+ d)\n"),
         ("a=\"${\n# b\nc}\"\n", "a = ( # b\nc)\n"),
+        ("a=\"${<<E\nb\nE\n}\" # c\n", "a = \"${<<E\nb\nE\n}\" # c\n"),
+        ("a {b=\"${<<E\nc\nE\n}\"}\n", "a { b = \"${<<E\nc\nE\n}\" }\n"),
+        ("a=\"${b+\n<<E\nc\nE\n}\"\n", "a = \"${b +\n  <<E\nc\nE\n}\"\n"),
         ("a=\"${(b)\n+(c)}\"\n", "a = ((b)\n+ (c))\n"),
     ] {
         let found = formatted(text).unwrap();
@@ -162,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn pieces_of_configurations_never_panic(
+    fn what_is_formatted_can_be_formatted_again(
         pieces in proptest::collection::vec(
             prop::sample::select(vec![
                 "a", "variable", "type", "=", "\"", "${", "%{", "}", "{", "[", "]", "(", ")", "<<E\n", "E\n", "\n",
@@ -172,7 +175,9 @@ proptest! {
             0..40,
         )
     ) {
-        let _ = formatted(&pieces.concat());
+        if let Ok(found) = formatted(&pieces.concat()) {
+            prop_assert!(formatted(&found).is_ok(), "{}", found);
+        }
     }
 
     #[test]
@@ -181,9 +186,13 @@ proptest! {
         let mut text = String::new();
         for (token, gap) in tokens.iter().zip(&gaps) {
             text.push_str(token);
-            text.push_str(if token.ends_with('\n') { "" } else { &"  \t "[..*gap] });
+            text.push_str(match *token {
+                "{\n" | "\n}\n" => "",
+                // `d-` is a name.
+                "d" => &"  \t "[*gap..],
+                _ => &"  \t "[..*gap],
+            });
         }
-        prop_assume!(gaps[8] > 0);
         let found = formatted(&text).unwrap();
         prop_assert_eq!(found, "a \"b\" {\n  c = [1, d - 2]\n}\n");
     }

@@ -139,6 +139,11 @@ impl<'a> Rewriter<'a> {
             inner.end -= 1;
         }
         let needs_parentheses = self.needs_parentheses(inner.clone());
+        let ends_in_heredoc = self.kind(inner.end - 1) == Some(TokenKind::CloseHeredoc);
+        if ends_in_heredoc && (needs_parentheses || self.kind(end) != Some(TokenKind::Newline)) {
+            // Nothing may stand behind a heredoc on its last line.
+            return self.keep_to(end);
+        }
         if needs_parentheses {
             self.make(TokenKind::OpenParenthesis, "(");
         }

@@ -7,6 +7,8 @@ use crate::syntax::scan::TokenKind as T;
 /// the left of `left` in the same cell.
 pub(super) fn is_spaced(before: Option<T>, left: &Piece<'_>, right: &Piece<'_>) -> bool {
     match (left.kind, right.kind) {
+        // `a.0 .1` is two indexes, `0.1` is a number.
+        (T::Dot, _) if before == Some(T::Number) => continues_number(right),
         (_, T::Newline | T::Dot | T::Comma | T::Ellipsis)
         | (T::Dot, _)
         | (T::Identifier, T::OpenParenthesis | T::DoubleColon)
@@ -30,6 +32,14 @@ pub(super) fn is_spaced(before: Option<T>, left: &Piece<'_>, right: &Piece<'_>) 
         (_, closing) if bracket_change(closing) < 0 => false,
         _ => true,
     }
+}
+
+/// Whether a digit, a point and this would be read as one number.
+fn continues_number(piece: &Piece<'_>) -> bool {
+    let exponent = piece.text.strip_prefix(['e', 'E']);
+    let digits = exponent.map(|exponent| exponent.strip_prefix('-').unwrap_or(exponent));
+    piece.kind == T::Number
+        || digits.is_some_and(|digits| digits.starts_with(|digit: char| digit.is_ascii_digit()))
 }
 
 /// Whether a minus behind it subtracts. Told from one token alone, it is a guess:
@@ -59,4 +69,26 @@ fn ends_operand(kind: T) -> bool {
             | T::Or
             | T::Not
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_indexes_stay_two() {
+        let piece = |kind, text: &'static str| Piece { kind, text: text.into(), spaces: 0 };
+        let dot = piece(T::Dot, ".");
+        for (kind, text, spaced) in [
+            (T::Number, "1", true),
+            (T::Identifier, "e1", true),
+            (T::Identifier, "E-1x", true),
+            (T::Identifier, "each", false),
+            (T::Identifier, "e", false),
+            (T::Identifier, "x1", false),
+        ] {
+            assert_eq!(is_spaced(Some(T::Number), &dot, &piece(kind, text)), spaced, "{text}");
+            assert!(!is_spaced(Some(T::Identifier), &dot, &piece(kind, text)), "{text}");
+        }
+    }
 }
