@@ -116,6 +116,8 @@ fn nothing_is_broken() {
         ("a=b[true]\nc=b[ null ]\n", "a = b[true]\nc = b[null]\n"),
         ("a=\"${b # c\n+ d}\"\n", "a = (b # c\n+ d)\n"),
         ("a=\"${\n# b\nc}\"\n", "a = ( # b\nc)\n"),
+        ("a=b . 0 . 1\nc=b.2 .e\n", "a = b.0. 1\nc = b.2.e\n"),
+        ("a=b.0 .e1\nc=b.0 .E-1.d\n", "a = b.0. e1\nc = b.0. E-1.d\n"),
         ("a=\"${<<E\nb\nE\n}\" # c\n", "a = \"${<<E\nb\nE\n}\" # c\n"),
         ("a {b=\"${<<E\nc\nE\n}\"}\n", "a { b = \"${<<E\nc\nE\n}\" }\n"),
         ("a=\"${b+\n<<E\nc\nE\n}\"\n", "a = \"${b +\n  <<E\nc\nE\n}\"\n"),
