@@ -9,6 +9,7 @@
 
 mod address;
 mod collection;
+mod compression;
 mod control;
 mod conversion;
 mod date;
@@ -24,6 +25,7 @@ mod maps;
 mod members;
 mod numeric;
 mod pattern;
+mod rsa;
 mod sets;
 mod signature;
 mod string;
@@ -100,15 +102,19 @@ pub(crate) enum Body {
     Pure(fn(&[Value]) -> Outcome),
     /// Asks the scope for a file, the time, or randomness.
     Scoped(fn(&[Value], &dyn Scope) -> Outcome),
+    /// As that, with a template as first argument: it must come from elsewhere.
+    Template(fn(&[Value], &dyn Scope) -> Outcome),
     /// Evaluates its own arguments.
     Lazy(Lazy),
 }
 
-/// The functions that errors do not stop.
+/// The functions whose arguments are not just values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lazy {
     Try,
     Can,
+    /// The second argument is a type.
+    Convert,
 }
 
 pub(crate) type Outcome = Result<Value, Failure>;
@@ -243,6 +249,7 @@ fn table() -> &'static BTreeMap<&'static str, &'static Function> {
         [
             address::FUNCTIONS,
             collection::FUNCTIONS,
+            compression::FUNCTIONS,
             control::FUNCTIONS,
             conversion::FUNCTIONS,
             date::FUNCTIONS,
@@ -255,6 +262,7 @@ fn table() -> &'static BTreeMap<&'static str, &'static Function> {
             maps::FUNCTIONS,
             numeric::FUNCTIONS,
             pattern::FUNCTIONS,
+            rsa::FUNCTIONS,
             sets::FUNCTIONS,
             string::FUNCTIONS,
             yaml::FUNCTIONS,
@@ -280,13 +288,11 @@ pub fn is_function(name: &str) -> bool {
     find(name).is_some()
 }
 
-/// Functions of Terraform that are not here yet. `type` is one of its console only.
-const LATER: [&str; 5] = ["base64gzip", "bcrypt", "rsadecrypt", "type", "yamldecode"];
-
 pub(crate) fn unknown(name: &str, span: Span) -> Diagnostic {
-    if LATER.contains(&name) {
-        let detail = format!("The function \"{name}\" is not available yet.");
-        return Diagnostic::error("Function not available yet", detail).at(span);
+    if name == "type" {
+        let detail = "The function \"type\" is one of the console only, where it can be a whole input \
+                      but not a part of one.";
+        return Diagnostic::error("Invalid use of type function", detail).at(span);
     }
     let mut detail = format!("There is no function named \"{name}\".");
     if let Some(close) = crate::closest(name, function_names()) {

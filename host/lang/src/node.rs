@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use wardian_value::{Str, Value};
 
-use crate::functions::Function;
+use crate::functions::{Body, Function, Lazy};
 use crate::{Diagnostic, Diagnostics, Expression, Reference, Traversal};
 
 /// One operation with its operands.
@@ -198,6 +198,8 @@ impl Node {
         match &kind {
             Kind::Template(parts) => below += levels(parts),
             Kind::Embedded(inner) => below = inner.node().height,
+            // The type that `convert` takes is read, too.
+            Kind::Call(call) => call.arguments.iter().for_each(|each| below = below.max(each.height)),
             _ => {}
         }
         Self { kind, start, end, height: below + 1 }
@@ -252,7 +254,7 @@ impl Kind {
                 }
                 visit(otherwise);
             }
-            Self::Call(call) => call.arguments.iter().for_each(|argument| visit(argument)),
+            Self::Call(call) => call.values().iter().for_each(|argument| visit(argument)),
             Self::For(each) => {
                 visit(&each.collection);
                 if let Some(key) = &each.key {
@@ -302,6 +304,18 @@ fn levels(parts: &[Part]) -> u32 {
         Part::For { body, .. } => 1 + levels(body),
     };
     parts.iter().map(inside).max().unwrap_or(0)
+}
+
+impl Call {
+    /// The arguments that are values: not the type that `convert` takes.
+    pub(crate) fn values(&self) -> &[Arc<Node>] {
+        match self.target {
+            Target::BuiltIn(Function { body: Body::Lazy(Lazy::Convert), .. }) => {
+                self.arguments.get(..1).unwrap_or(&[])
+            }
+            _ => &self.arguments,
+        }
+    }
 }
 
 impl Operator {

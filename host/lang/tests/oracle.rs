@@ -1,8 +1,7 @@
 //! Expressions whose answers were recorded from `terraform console`.
 //!
 //! `tests/data/expressions.tsv` holds one expression a line with its answer: the
-//! value as `jsonencode` gives it, and its type; or `!` where Terraform refuses.
-//! To record again with the `terraform` on PATH:
+//! value as `jsonencode` gives it, and its type; `!` where Terraform refuses. To record again with the `terraform` on PATH:
 //!
 //! ```text
 //! WARDIAN_RECORD=1 cargo test -p wardian-lang --test oracle
@@ -15,7 +14,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use wardian_lang::{EmptyScope, SourceFile, parse_expression};
+use wardian_value::Value;
 
 struct Row {
     expression: String,
@@ -39,20 +41,31 @@ fn rows() -> Vec<Row> {
         .collect()
 }
 
-fn ours(expression: &str) -> Result<String, String> {
+fn evaluated(expression: &str) -> Result<Value, String> {
     let file = SourceFile::new("<test>", expression);
-    let value = parse_expression(&file)
+    parse_expression(&file)
         .and_then(|expression| expression.evaluate(&EmptyScope))
-        .map_err(|problems| problems.to_string())?;
-    value.as_str().map(str::to_owned).ok_or_else(|| format!("not a string: {value:?}"))
+        .map_err(|problems| problems.to_string())
 }
 
-fn our_type(expression: &str) -> Result<String, String> {
-    let file = SourceFile::new("<test>", expression);
-    let value = parse_expression(&file)
-        .and_then(|expression| expression.evaluate(&EmptyScope))
-        .map_err(|problems| problems.to_string())?;
-    Ok(value.ty().to_string())
+/// What is wrong with our answer, if anything is.
+fn difference(row: &Row) -> Option<String> {
+    let Row { expression, json, ty } = row;
+    let encoded = evaluated(&format!("jsonencode({expression})"));
+    let answer = match &encoded {
+        Err(_) => "!",
+        Ok(value) => value.as_str().unwrap_or("not a string"),
+    };
+    if answer != json {
+        let found = encoded.as_ref().map_or_else(String::as_str, |_| answer);
+        return Some(format!("{expression}\n  expected {json}\n  found    {found}"));
+    }
+    if json == "!" {
+        return None;
+    }
+    let found = evaluated(expression).map(|value| value.ty().to_string());
+    let found = found.map(|found| found.split_whitespace().collect::<String>());
+    (found.as_ref() != Ok(ty)).then(|| format!("{expression}\n  expected type {ty}\n  found {found:?}"))
 }
 
 #[test]
@@ -60,23 +73,9 @@ fn answers_are_those_of_terraform() {
     if std::env::var_os("WARDIAN_RECORD").is_some() {
         record();
     }
-    let mut wrong = Vec::new();
-    for Row { expression, json, ty } in rows() {
-        let answer = ours(&format!("jsonencode({expression})"));
-        match (&answer, json.as_str()) {
-            (_, "?") | (Err(_), "!") => continue,
-            (Ok(found), expected) if found == expected => {}
-            (found, expected) => {
-                wrong.push(format!("{expression}\n  expected {expected}\n  found    {found:?}"));
-                continue;
-            }
-        }
-        let found = our_type(&expression);
-        let found = found.map(|found| found.split_whitespace().collect::<String>());
-        if found.as_deref() != Ok(&ty) {
-            wrong.push(format!("{expression}\n  expected type {ty}\n  found {found:?}"));
-        }
-    }
+    let rows = rows();
+    assert!(rows.len() > 1200, "{}", rows.len());
+    let wrong: Vec<String> = rows.iter().filter_map(difference).collect();
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
@@ -84,21 +83,25 @@ fn record() {
     let directory = std::env::temp_dir().join("wardian-oracle");
     std::fs::create_dir_all(&directory).unwrap();
     let text = std::fs::read_to_string(data()).unwrap();
+    let is_row = |line: &&str| !line.is_empty() && !line.starts_with("# ");
+    let expressions: Vec<&str> =
+        text.lines().filter(is_row).map(|line| line.split('\t').next().unwrap()).collect();
+    let answers: Vec<String> =
+        expressions.chunks(200).flat_map(|some| halving(some, &|some| answers(&directory, some))).collect();
+    let valid: Vec<&str> = std::iter::zip(&expressions, &answers)
+        .filter(|(_, answer)| *answer != "!")
+        .map(|(expression, _)| *expression)
+        .collect();
+    let mut types = valid.chunks(200).flat_map(|some| halving(some, &|some| types(&directory, some)));
+    let mut answers = answers.iter();
     let mut recorded = String::new();
     for line in text.lines() {
-        if line.is_empty() || line.starts_with("# ") {
-            recorded.push_str(line);
-        } else {
-            let expression = line.split('\t').next().unwrap();
-            recorded.push_str(expression);
-            match console(&directory, &format!("jsonencode({expression})")) {
-                Some(answer) => {
-                    // What is not known has no JSON: such a row answers `?`.
-                    let json: String = serde_json::from_str(&answer).unwrap_or_else(|_| "?".to_owned());
-                    let ty = console(&directory, &format!("type({expression})")).unwrap();
-                    write!(recorded, "\t{json}\t{}", one_line(&ty)).unwrap();
-                }
-                None => recorded.push_str("\t!"),
+        recorded.push_str(line.split('\t').next().unwrap());
+        if is_row(&line) {
+            let answer = answers.next().unwrap();
+            write!(recorded, "\t{answer}").unwrap();
+            if answer != "!" {
+                write!(recorded, "\t{}", types.next().unwrap()).unwrap();
             }
         }
         recorded.push('\n');
@@ -106,7 +109,50 @@ fn record() {
     std::fs::write(data(), recorded).unwrap();
 }
 
-fn console(directory: &Path, expression: &str) -> Option<String> {
+/// One input holds many expressions; where it cannot be read, the one at fault is
+/// found by halving.
+fn halving(expressions: &[&str], ask: &dyn Fn(&[&str]) -> Option<Vec<String>>) -> Vec<String> {
+    match (ask(expressions), expressions) {
+        (Some(answers), _) if answers.len() == expressions.len() => answers,
+        (_, [_]) => vec!["!".to_owned()],
+        _ => {
+            let (first, second) = expressions.split_at(expressions.len() / 2);
+            [halving(first, ask), halving(second, ask)].concat()
+        }
+    }
+}
+
+fn answers(directory: &Path, expressions: &[&str]) -> Option<Vec<String>> {
+    let each = expressions.iter().map(|expression| format!("try(jsonencode({expression}), \"!\")"));
+    let all = each.collect::<Vec<_>>().join(", ");
+    let output = console(directory, &format!("nonsensitive(sensitive(base64encode(jsonencode([{all}]))))"))?;
+    let decoded = STANDARD.decode(output.trim().trim_matches('"')).ok()?;
+    serde_json::from_slice(&decoded).ok()
+}
+
+/// From the type of the tuple of all expressions.
+fn types(directory: &Path, expressions: &[&str]) -> Option<Vec<String>> {
+    let output = console(directory, &format!("type([{}])", expressions.join(", ")))?;
+    let line = one_line(&output);
+    let inside = line.strip_prefix("tuple([")?.strip_suffix("])")?;
+    let mut types = vec![String::new()];
+    let mut depth = 0;
+    for character in inside.chars() {
+        match character {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                types.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        types.last_mut()?.push(character);
+    }
+    Some(types)
+}
+
+fn console(directory: &Path, input: &str) -> Option<String> {
     let mut child = Command::new("terraform")
         .arg("console")
         .current_dir(directory)
@@ -115,19 +161,14 @@ fn console(directory: &Path, expression: &str) -> Option<String> {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(expression.as_bytes()).unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    output.status.success().then(|| text.trim().to_owned())
+    output.status.success().then_some(text)
 }
 
 /// `type(...)` over several lines, as `Type` shows itself in one.
 fn one_line(ty: &str) -> String {
-    let joined: String = ty.split_whitespace().collect();
-    joined
-        .replace(",])", "])")
-        .replace(",})", "})")
-        .replace(",)", ")")
-        .replace(':', "=")
-        .replace("dynamic", "any")
+    let joined: String = ty.replace(": ", "=").split_whitespace().collect();
+    joined.replace(",])", "])").replace(",})", "})").replace(",)", ")").replace("dynamic", "any")
 }

@@ -6,8 +6,8 @@ use wardian_value::{Marks, Refinement, Type, Value, convert};
 
 use super::{Evaluated, Evaluation};
 use crate::functions::{Body, Failure, Function, Lazy};
-use crate::node::{Call, Node, Target};
-use crate::{Diagnostic, Diagnostics, SourceFile, Span};
+use crate::node::{Call, Kind, Node, Target};
+use crate::{Diagnostic, Diagnostics, Expression, SourceFile, Span, TypeConstraint};
 
 /// What can be told to be wrong with a call without evaluating it.
 pub(crate) fn check_call(file: &Arc<SourceFile>, node: &Node, call: &Call) -> Option<Diagnostic> {
@@ -67,6 +67,7 @@ impl Evaluation<'_> {
             Target::BuiltIn(function) => match function.body {
                 Body::Lazy(Lazy::Try) => self.try_each(call, node),
                 Body::Lazy(Lazy::Can) => self.can(call, node),
+                Body::Lazy(Lazy::Convert) => self.convert(function, call, node),
                 _ => match self.arguments(call, node)? {
                     Some(arguments) => self.built_in(function, call, arguments, node),
                     None => Ok(Value::unknown(Type::Dynamic)),
@@ -135,6 +136,11 @@ impl Evaluation<'_> {
         if let Some(diagnostic) = check_count(function, arguments.len(), call, node, self.file) {
             return Err(diagnostic.into());
         }
+        if matches!(function.body, Body::Template(_))
+            && let Some(failure) = template_problem(call, &arguments)
+        {
+            return Err(self.failed(function, failure, call, node));
+        }
         let mut marks = Marks::NONE;
         let mut unknown = false;
         let mut dynamic = false;
@@ -177,7 +183,7 @@ impl Evaluation<'_> {
         }
         let outcome = match function.body {
             Body::Pure(body) => body(&arguments),
-            Body::Scoped(body) => body(&arguments, self.scope),
+            Body::Scoped(body) | Body::Template(body) => body(&arguments, self.scope),
             // Handled by the caller.
             Body::Lazy(_) => Ok(Value::unknown(Type::Dynamic)),
         };
@@ -250,6 +256,22 @@ impl Evaluation<'_> {
         result
     }
 
+    fn convert(&mut self, function: &Function, call: &Call, node: &Node) -> Evaluated {
+        let [value, ty] = call.arguments.as_slice() else {
+            let detail = "The function \"convert\" takes a value and a type.";
+            return Err(self.problem("Error in function call", detail, node).into());
+        };
+        if call.expands {
+            let detail = "The type cannot come from an expanded argument.";
+            return Err(self.problem("Invalid expanding argument value", detail, node).into());
+        }
+        let constraint = TypeConstraint::parse(&Expression::new(self.file, Arc::clone(ty)))?;
+        let value = self.node(value)?;
+        constraint
+            .apply(&value)
+            .map_err(|reason| self.failed(function, Failure::Argument(0, reason), call, node))
+    }
+
     fn can(&mut self, call: &Call, node: &Node) -> Evaluated {
         let [argument] = call.arguments.as_slice() else {
             let detail = "The function \"can\" takes one argument.";
@@ -260,6 +282,26 @@ impl Evaluation<'_> {
             Ok(_) => Value::bool(true),
             Err(_) => Value::bool(false),
         })
+    }
+}
+
+/// What is wrong with a template as an argument: a template that is written right
+/// there could as well be a template of the configuration itself.
+fn template_problem(call: &Call, arguments: &[Value]) -> Option<Failure> {
+    let is_reference = match call.arguments.first().map(|argument| &argument.kind) {
+        Some(Kind::Name(_) | Kind::Slot { .. }) => true,
+        Some(Kind::Traverse { source, .. }) => matches!(source.kind, Kind::Slot { .. }),
+        _ => false,
+    };
+    let ty = arguments.first()?.ty();
+    if !is_reference {
+        let reason = "the template must be a reference to a string from elsewhere, such as a local value; \
+                      to render a template that is written here, write it without this function";
+        Some(Failure::argument(0, reason))
+    } else if !matches!(ty, Type::String | Type::Dynamic) {
+        Some(Failure::argument(0, format!("the template must be a string, not a {}", ty.friendly_name())))
+    } else {
+        None
     }
 }
 

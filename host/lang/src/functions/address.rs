@@ -15,6 +15,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
         ResultType::String,
         Body::Pure(cidrhost),
     ),
+    Function::new(
+        "cidrcontains",
+        &[string("containing_prefix"), string("contained_ip_or_prefix")],
+        ResultType::Bool,
+        Body::Pure(cidrcontains),
+    ),
     Function::new("cidrnetmask", &[string("prefix")], ResultType::String, Body::Pure(cidrnetmask)),
     Function::new(
         "cidrsubnet",
@@ -36,8 +42,9 @@ struct Network {
 }
 
 impl Network {
-    fn parse(source: &str) -> Result<Self, Failure> {
-        let invalid = || Failure::argument(0, format!("{source:?} is not a network such as 10.0.0.0/8"));
+    fn parse(source: &str, position: usize) -> Result<Self, Failure> {
+        let invalid =
+            || Failure::argument(position, format!("{source:?} is not a network such as 10.0.0.0/8"));
         let (address, prefix) = source.split_once('/').ok_or_else(invalid)?;
         if prefix.is_empty() || !prefix.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(invalid());
@@ -95,7 +102,7 @@ fn big(arguments: &[Value], position: usize) -> Result<BigInt, Failure> {
 }
 
 fn cidrhost(arguments: &[Value]) -> Outcome {
-    let network = Network::parse(text(arguments, 0))?;
+    let network = Network::parse(text(arguments, 0), 0)?;
     let wanted = big(arguments, 1)?;
     let host_bits = network.bits - network.prefix;
     let count = BigInt::from(1) << host_bits;
@@ -111,8 +118,25 @@ fn cidrhost(arguments: &[Value]) -> Outcome {
     Ok(Value::string(network.show(network.address | host)))
 }
 
+fn cidrcontains(arguments: &[Value]) -> Outcome {
+    let network = Network::parse(text(arguments, 0), 0)?;
+    let contained = text(arguments, 1);
+    // A single address is the network of itself alone.
+    let contained = match parse_address(contained) {
+        Some(IpAddr::V4(_)) => Network::parse(&format!("{contained}/32"), 1)?,
+        Some(IpAddr::V6(_)) => Network::parse(&format!("{contained}/128"), 1)?,
+        None => Network::parse(contained, 1)?,
+    };
+    if network.bits != contained.bits {
+        return Err(Failure::call("one is of IP version 4 and the other of version 6"));
+    }
+    let outside = !host_mask(network.bits - network.prefix);
+    let inside = contained.prefix >= network.prefix && contained.address & outside == network.address;
+    Ok(Value::bool(inside))
+}
+
 fn cidrnetmask(arguments: &[Value]) -> Outcome {
-    let network = Network::parse(text(arguments, 0))?;
+    let network = Network::parse(text(arguments, 0), 0)?;
     if network.bits != 32 {
         return Err(Failure::argument(0, "IPv6 networks have no netmask"));
     }
@@ -133,7 +157,7 @@ fn extended(network: Network, newbits: i64, position: usize) -> Result<u32, Fail
 }
 
 fn cidrsubnet(arguments: &[Value]) -> Outcome {
-    let network = Network::parse(text(arguments, 0))?;
+    let network = Network::parse(text(arguments, 0), 0)?;
     let newbits = whole(arguments, 1)?;
     let prefix = extended(network, newbits, 1)?;
     let number = big(arguments, 2)?;
@@ -150,7 +174,7 @@ fn cidrsubnet(arguments: &[Value]) -> Outcome {
 }
 
 fn cidrsubnets(arguments: &[Value]) -> Outcome {
-    let network = Network::parse(text(arguments, 0))?;
+    let network = Network::parse(text(arguments, 0), 0)?;
     let end = BigInt::from(network.address) + (BigInt::from(1) << (network.bits - network.prefix));
     let mut next = BigInt::from(network.address);
     let mut subnets = Vec::new();

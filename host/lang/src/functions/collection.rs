@@ -52,11 +52,9 @@ fn decide(list: &Value, decisive: bool) -> Value {
 }
 
 fn coalesce_type(arguments: &[Value]) -> Result<Type, Failure> {
-    let types: Vec<Type> =
-        arguments.iter().map(|argument| argument.ty().clone()).filter(|ty| *ty != Type::Dynamic).collect();
+    let types: Vec<Type> = arguments.iter().map(|argument| argument.ty().clone()).collect();
     match types.as_slice() {
-        [] if arguments.is_empty() => Err(Failure::call("at least one argument is needed")),
-        [] => Ok(Type::Dynamic),
+        [] => Err(Failure::call("at least one argument is needed")),
         [first, rest @ ..] if rest.iter().all(|ty| ty == first) => Ok(first.clone()),
         _ => convert::unify(&types).ok_or_else(|| Failure::call("all arguments must have the same type")),
     }

@@ -1,4 +1,5 @@
-//! Functions that evaluate: `try`, `can`, templates.
+//! Functions that evaluate, or read, their own arguments: `try`, `can`, `convert`,
+//! templates.
 
 use wardian_value::{Type, Value, convert};
 
@@ -8,6 +9,12 @@ use crate::{Diagnostics, Resolved, Scope, SourceFile, Span, Subject, parse_templ
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("can", &[any("expression").dynamic()], ResultType::Bool, Body::Lazy(Lazy::Can)),
+    Function::new(
+        "convert",
+        &[any("value").null().dynamic(), any("type").dynamic()],
+        ResultType::Dynamic,
+        Body::Lazy(Lazy::Convert),
+    ),
     Function::new("try", &[], ResultType::Dynamic, Body::Lazy(Lazy::Try)).variadic(any("expressions")),
     Function::new(
         "templatefile",
@@ -19,7 +26,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "templatestring",
         &[string("template"), any("vars").dynamic()],
         ResultType::String,
-        Body::Scoped(templatestring),
+        Body::Template(templatestring),
     ),
 ];
 

@@ -167,6 +167,11 @@ impl Moment {
     }
 }
 
+/// A time in RFC 3339 as it is shown in whole seconds; `None` where it is none.
+pub(super) fn shown(text: &str) -> Option<String> {
+    Moment::parse(text).ok().map(Moment::rfc3339)
+}
+
 fn is_leap(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }

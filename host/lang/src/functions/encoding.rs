@@ -31,6 +31,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         ResultType::String,
         Body::Pure(textencodebase64),
     ),
+    Function::new("urldecode", STR, ResultType::String, Body::Pure(urldecode)),
     Function::new("urlencode", STR, ResultType::String, Body::Pure(urlencode)),
 ];
 
@@ -39,7 +40,7 @@ fn base64encode(arguments: &[Value]) -> Outcome {
 }
 
 /// Line breaks inside are ignored.
-fn decode(source: &str) -> Result<Vec<u8>, Failure> {
+pub(super) fn decode(source: &str) -> Result<Vec<u8>, Failure> {
     let joined: String = source.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
     STANDARD.decode(joined).map_err(|_| Failure::argument(0, "it is not valid base64"))
 }
@@ -66,6 +67,33 @@ fn urlencode(arguments: &[Value]) -> Outcome {
         }
     }
     Ok(Value::string(encoded))
+}
+
+fn urldecode(arguments: &[Value]) -> Outcome {
+    let source = text(arguments, 0);
+    let mut decoded = Vec::with_capacity(source.len());
+    let mut rest = source.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        decoded.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits = rest.get(..2).and_then(|digits| hex::decode(digits).ok());
+                let Some([byte]) = digits.as_deref() else {
+                    return Err(Failure::argument(
+                        0,
+                        "it has a % that two hexadecimal digits do not follow; a % itself is written %25",
+                    ));
+                };
+                rest = &rest[2..];
+                *byte
+            }
+            byte => *byte,
+        });
+    }
+    let decoded =
+        String::from_utf8(decoded).map_err(|_| Failure::argument(0, "what it encodes is not UTF-8 text"))?;
+    Ok(Value::string(decoded))
 }
 
 fn jsonencode(arguments: &[Value]) -> Outcome {

@@ -9,13 +9,14 @@ use uuid::Uuid;
 use wardian_value::{Type, Value};
 
 use super::{Body, Failure, Function, Outcome, Parameter, ResultType};
-use super::{file, string, text};
+use super::{file, number, string, text, whole};
 use crate::Scope;
 
 const STR: &[Parameter] = &[string("str")];
 const PATH: &[Parameter] = &[string("path")];
 
 pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new("bcrypt", STR, ResultType::String, Body::Scoped(bcrypt)).variadic(number("cost")),
     of_text("md5", in_hex::<Md5>),
     of_text("sha1", in_hex::<Sha1>),
     of_text("sha256", in_hex::<Sha256>),
@@ -56,6 +57,27 @@ fn file_in_hex<D: Digest>(arguments: &[Value], scope: &dyn Scope) -> Outcome {
 fn file_in_base64<D: Digest>(arguments: &[Value], scope: &dyn Scope) -> Outcome {
     let content = file::read(text(arguments, 0), 0, scope)?;
     Ok(Value::string(STANDARD.encode(D::digest(content).as_slice())))
+}
+
+/// Costs below the least one count as not given.
+fn bcrypt(arguments: &[Value], scope: &dyn Scope) -> Outcome {
+    const USUAL: i64 = 10;
+    if arguments.len() > 2 {
+        return Err(Failure::call("one or two arguments are needed"));
+    }
+    let cost = if arguments.len() > 1 { whole(arguments, 1)? } else { USUAL };
+    let cost = if cost < 4 { USUAL } else { cost };
+    let cost = u32::try_from(cost)
+        .ok()
+        .filter(|cost| *cost <= 31)
+        .ok_or_else(|| Failure::argument(1, "the cost must not be above 31"))?;
+    if text(arguments, 0).len() > 72 {
+        return Err(Failure::argument(0, "only texts of up to 72 bytes can be hashed so"));
+    }
+    let Some(salt) = scope.random_bytes() else { return Ok(super::unknown_result(Type::String)) };
+    let parts = bcrypt::hash_with_salt(text(arguments, 0), cost, salt)
+        .map_err(|error| Failure::Call(error.to_string()))?;
+    Ok(Value::string(parts.format_for_version(bcrypt::Version::TwoA)))
 }
 
 fn random_uuid(_arguments: &[Value], scope: &dyn Scope) -> Outcome {

@@ -96,15 +96,11 @@ fn coalescelist(arguments: &[Value]) -> Outcome {
         if !argument.is_known() {
             return Ok(Value::unknown(Type::Dynamic));
         }
-        if argument.is_null() {
-            if *argument.ty() == Type::Dynamic {
-                return Err(Failure::argument(position, "a list or tuple is needed"));
-            }
-            continue;
-        }
         if !matches!(argument.ty(), Type::List(_) | Type::Tuple(_)) {
             return Err(Failure::argument(position, "a list or tuple is needed"));
         }
+    }
+    for argument in arguments {
         if argument.as_elements().is_some_and(|items| !items.is_empty()) {
             return Ok(argument.clone());
         }
@@ -197,11 +193,18 @@ fn element_type(arguments: &[Value]) -> Result<Type, Failure> {
     }
 }
 
-/// Indexes past the end start again from the first element.
+/// Indexes past the end start again from the first element. Negative ones count
+/// from the end of a list; of a tuple, only those that come to its start.
 fn wrapped(arguments: &[Value], length: usize) -> Result<usize, Failure> {
-    let at = usize::try_from(whole(arguments, 1)?)
-        .map_err(|_| Failure::argument(1, "the index must not be negative"))?;
-    at.checked_rem(length).ok_or_else(|| Failure::argument(0, "it must not be empty"))
+    let empty = || Failure::argument(0, "it must not be empty");
+    let at = whole(arguments, 1)?;
+    let length = i64::try_from(length).map_err(|_| empty())?;
+    let at = match arguments[0].ty() {
+        Type::Tuple(_) => at.checked_rem(length),
+        _ => at.checked_rem_euclid(length),
+    };
+    usize::try_from(at.ok_or_else(empty)?)
+        .map_err(|_| Failure::argument(1, "the index of an element of a tuple must not be negative"))
 }
 
 fn element(arguments: &[Value]) -> Outcome {

@@ -171,7 +171,10 @@ fn transpose(arguments: &[Value]) -> Outcome {
     }
     let mut turned: BTreeMap<Str, Vec<Value>> = BTreeMap::new();
     for (key, list) in arguments[0].as_mapping().into_iter().flatten() {
-        for element in list.as_elements().unwrap_or(&[]) {
+        let Some(elements) = list.as_elements() else {
+            return Err(Failure::argument(0, "no list may be null"));
+        };
+        for element in elements {
             let Some(text) = element.as_str() else {
                 return Err(Failure::argument(0, "no list may have a null in it"));
             };

@@ -1,5 +1,7 @@
 //! Numbers.
 
+mod float;
+
 use wardian_value::{Number, Type, Value};
 
 use super::{Body, Failure, Function, Outcome, Parameter, ParameterType, ResultType};
@@ -35,11 +37,13 @@ fn abs(arguments: &[Value]) -> Outcome {
 }
 
 fn ceil(arguments: &[Value]) -> Outcome {
-    Ok(Value::number(given(arguments, 0).ceil()))
+    let number = given(arguments, 0);
+    Ok(Value::number(if number.is_zero() { Number::ZERO } else { number.ceil() }))
 }
 
 fn floor(arguments: &[Value]) -> Outcome {
-    Ok(Value::number(given(arguments, 0).floor()))
+    let number = given(arguments, 0);
+    Ok(Value::number(if number.is_zero() { Number::ZERO } else { number.floor() }))
 }
 
 fn from_float(value: f64) -> Outcome {
@@ -50,12 +54,27 @@ fn from_float(value: f64) -> Outcome {
     Ok(Value::number(number))
 }
 
+/// A machine float, as which some functions take their numbers.
+fn float(arguments: &[Value], position: usize) -> Result<f64, Failure> {
+    let number = given(arguments, position);
+    let float = number.to_f64();
+    if float.is_infinite() && number.to_string().starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
+        let infinite = Number::from_f64(float).map_err(failed)?;
+        if number != infinite {
+            return Err(Failure::argument(position, "the number is too large"));
+        }
+    }
+    Ok(float)
+}
+
 fn log(arguments: &[Value]) -> Outcome {
-    from_float(given(arguments, 0).to_f64().ln() / given(arguments, 1).to_f64().ln())
+    from_float(
+        float::natural_logarithm(float(arguments, 0)?) / float::natural_logarithm(float(arguments, 1)?),
+    )
 }
 
 fn pow(arguments: &[Value]) -> Outcome {
-    from_float(given(arguments, 0).to_f64().powf(given(arguments, 1).to_f64()))
+    from_float(float::power(float(arguments, 0)?, float(arguments, 1)?))
 }
 
 fn max(arguments: &[Value]) -> Outcome {
@@ -76,7 +95,7 @@ fn extreme(arguments: &[Value], better: fn(&Number, &Number) -> bool) -> Outcome
 }
 
 fn signum(arguments: &[Value]) -> Outcome {
-    Ok(Value::number(given(arguments, 0).signum()))
+    Ok(Value::number(Number::from(whole(arguments, 0)?.signum())))
 }
 
 fn parseint(arguments: &[Value]) -> Outcome {

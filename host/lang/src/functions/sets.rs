@@ -103,10 +103,10 @@ fn product_type(arguments: &[Value]) -> Result<Type, Failure> {
     if arguments.len() < 2 {
         return Err(Failure::call("at least two arguments are needed"));
     }
-    let mut all_sets = true;
+    let mut any_set = false;
     let mut types = Vec::with_capacity(arguments.len());
     for (position, argument) in arguments.iter().enumerate() {
-        all_sets &= matches!(argument.ty(), Type::Set(_));
+        any_set |= matches!(argument.ty(), Type::Set(_));
         types.push(match argument.ty() {
             Type::List(element) | Type::Set(element) => (**element).clone(),
             Type::Tuple(elements) if elements.is_empty() => Type::Dynamic,
@@ -121,7 +121,7 @@ fn product_type(arguments: &[Value]) -> Result<Type, Failure> {
         });
     }
     let element = Type::tuple(types);
-    Ok(if all_sets { Type::set(element) } else { Type::list(element) })
+    Ok(if any_set { Type::set(element) } else { Type::list(element) })
 }
 
 fn product(arguments: &[Value]) -> Outcome {

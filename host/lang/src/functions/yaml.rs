@@ -1,16 +1,22 @@
-//! `yamlencode`: YAML in block style, strings always in quotes.
+//! YAML. `yamlencode` writes block style, strings always in quotes.
+
+mod decode;
+mod scalar;
 
 use wardian_value::{Value, View};
 
 use super::encoding::json_text;
-use super::{Body, Failure, Function, Outcome, ResultType, any, unknown_result};
+use super::{Body, Failure, Function, Outcome, ResultType, any, string, unknown_result};
 
-pub(super) const FUNCTIONS: &[Function] = &[Function::new(
-    "yamlencode",
-    &[any("value").null().unknown().dynamic()],
-    ResultType::String,
-    Body::Pure(yamlencode),
-)];
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new("yamldecode", &[string("src")], ResultType::Dynamic, Body::Pure(decode::yamldecode)),
+    Function::new(
+        "yamlencode",
+        &[any("value").null().unknown().dynamic()],
+        ResultType::String,
+        Body::Pure(yamlencode),
+    ),
+];
 
 fn yamlencode(arguments: &[Value]) -> Outcome {
     let value = &arguments[0];

@@ -1,0 +1,150 @@
+//! Functions that Terraform's console cannot be held against row by row.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::fmt::Write as _;
+
+use wardian_lang::{
+    Diagnostic, Diagnostics, EmptyScope, Resolved, Scope, SourceFile, Span, Subject, parse_expression,
+};
+use wardian_value::{Marks, Type, Value};
+
+struct Random;
+
+impl Scope for Random {
+    fn resolve(&self, subject: &Subject, _: Option<&Value>, span: &Span) -> Result<Resolved, Diagnostics> {
+        match subject.to_string().as_str() {
+            "local.secret" => Ok(Resolved::Whole(Value::string("s").with_marks(Marks::SENSITIVE))),
+            "local.template" => Ok(Resolved::Whole(Value::string("x${a}"))),
+            "local.number" => Ok(Resolved::Whole(Value::from(1))),
+            "local.templates" => Ok(Resolved::Whole(Value::list(Type::String, [Value::string("${a}!")]))),
+            name => Err(Diagnostic::error("Undeclared", name).at(span.clone()).into()),
+        }
+    }
+
+    fn random_bytes(&self) -> Option<[u8; 16]> {
+        Some([7; 16])
+    }
+}
+
+fn evaluated(text: &str, scope: &dyn Scope) -> Result<Value, String> {
+    parse_expression(&SourceFile::new("main.tf", text))
+        .and_then(|expression| expression.evaluate(scope))
+        .map_err(|problems| problems.to_string())
+}
+
+fn text(expression: &str) -> String {
+    let value = evaluated(expression, &Random).unwrap();
+    value.as_str().unwrap().to_owned()
+}
+
+fn refused(expression: &str) -> String {
+    evaluated(expression, &Random).unwrap_err()
+}
+
+#[test]
+fn bcrypt_hashes_can_be_verified() {
+    for (expression, cost) in [("bcrypt(\"a\", 4)", "04"), ("bcrypt(\"a\", 5)", "05")] {
+        let hash = text(expression);
+        assert!(hash.starts_with(&format!("$2a${cost}$")), "{hash}");
+        assert!(bcrypt::verify("a", &hash).unwrap());
+    }
+    assert!(refused("bcrypt(\"a\", 32)").contains("31"));
+    assert!(refused("bcrypt(join(\"\", range(100)), 4)").contains("72"));
+    assert!(refused("bcrypt(\"a\", 4, 4)").contains("one or two"));
+    assert!(!evaluated("bcrypt(\"a\", 4)", &EmptyScope).unwrap().is_known());
+}
+
+#[test]
+fn what_is_packed_unpacks() {
+    assert_eq!(text("base64gunzip(base64gzip(\"héllo\"))"), "héllo");
+    assert_eq!(text("base64gunzip(base64gzip(\"\"))"), "");
+    // As Terraform packs "test".
+    assert_eq!(text("base64gunzip(\"H4sIAAAAAAAA/ypJLS4BAAAA//8BAAD//wx+f9gEAAAA\")"), "test");
+    assert!(refused("base64gunzip(\"dGVzdA==\")").contains("gzip"));
+    assert!(refused("base64gunzip(\"%\")").contains("base64"));
+}
+
+#[test]
+fn networks_contain_addresses_and_networks() {
+    for (expression, expected) in [
+        ("cidrcontains(\"10.0.0.0/8\", \"10.1.2.3\")", true),
+        ("cidrcontains(\"10.0.0.0/8\", \"11.1.2.3\")", false),
+        ("cidrcontains(\"10.0.0.0/8\", \"10.1.0.0/16\")", true),
+        ("cidrcontains(\"10.1.0.0/16\", \"10.0.0.0/8\")", false),
+        ("cidrcontains(\"fd00::/8\", \"fd12::1\")", true),
+        ("cidrcontains(\"::/0\", \"fd12::/16\")", true),
+        ("cidrcontains(\"0.0.0.0/0\", \"255.255.255.255\")", true),
+    ] {
+        assert_eq!(evaluated(expression, &EmptyScope).unwrap(), Value::bool(expected), "{expression}");
+    }
+    assert!(refused("cidrcontains(\"10.0.0.0/8\", \"::1\")").contains("version"));
+    assert!(refused("cidrcontains(\"10.0.0.0/8\", \"x\")").contains("contained_ip_or_prefix"));
+}
+
+#[test]
+fn urls_are_decoded() {
+    assert_eq!(text("urldecode(\"a+b%20c%C3%A9%2B\")"), "a b cé+");
+    assert_eq!(text("urldecode(urlencode(\"mailto:é?x=1&y= z\"))"), "mailto:é?x=1&y= z");
+    for invalid in ["%", "%2", "%zz", "%ff"] {
+        refused(&format!("urldecode(\"{invalid}\")"));
+    }
+}
+
+#[test]
+fn convert_takes_a_type() {
+    let set = evaluated("convert([1, 1, \"2\"], set(string))", &EmptyScope).unwrap();
+    assert_eq!(set.ty().to_string(), "set(string)");
+    let object =
+        evaluated("convert({ a = 1 }, object({ a = string, b = optional(number, 5) }))", &EmptyScope);
+    assert_eq!(object.unwrap(), Value::object([("a", Value::string("1")), ("b", Value::from(5))]));
+    assert_eq!(evaluated("convert(null, string)", &EmptyScope).unwrap(), Value::null(Type::String));
+    assert!(evaluated("convert(local.secret, any)", &Random).unwrap().marks().is_sensitive());
+    refused("convert(\"a\", number)");
+    refused("convert(\"a\", \"b\")");
+    refused("convert(\"a\")");
+    // The type is no reference, and no call either.
+    let parsed = parse_expression(&SourceFile::new("main.tf", "convert(local.a, list(string))")).unwrap();
+    assert_eq!(parsed.references().len(), 1);
+    assert!(parsed.check().is_empty());
+}
+
+#[test]
+fn templates_come_from_elsewhere() {
+    assert_eq!(text("templatestring(local.template, { a = 1 })"), "x1");
+    assert_eq!(text("templatestring(local.templates[0], { a = 1 })"), "1!");
+    assert_eq!(text("[for t in local.templates : templatestring(t, { a = 1 })][0]"), "1!");
+    for invalid in
+        ["\"x\"", "(local.template)", "\"${local.template}\"", "upper(local.template)", "local.number"]
+    {
+        refused(&format!("templatestring({invalid}, {{}})"));
+    }
+}
+
+#[test]
+fn rsa_keys_of_all_forms_decrypt() {
+    let data = include_str!("data/rsa.txt");
+    let parts: Vec<&str> = data.split("\n\n").map(str::trim).collect();
+    let [ciphertext, keys @ ..] = parts.as_slice() else { unreachable!() };
+    assert_eq!(keys.len(), 3);
+    for key in keys {
+        let key = key.replace('\n', "\\n");
+        assert_eq!(text(&format!("rsadecrypt(\"{ciphertext}\", \"{key}\\n\")")), "a secret");
+        let damaged = ciphertext.replacen(&ciphertext[..4], "AAAA", 1);
+        assert!(refused(&format!("rsadecrypt(\"{damaged}\", \"{key}\\n\")")).contains("damaged"));
+    }
+    assert!(refused(&format!("rsadecrypt(\"{ciphertext}\", \"x\")")).contains("PEM"));
+    assert!(refused("rsadecrypt(\"%\", \"x\")").contains("Base64"));
+}
+
+#[test]
+fn aliases_cannot_exhaust_memory() {
+    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\\n".to_owned();
+    for level in 1..12 {
+        let alias = vec![format!("*a{}", level - 1); 10].join(", ");
+        write!(bomb, "a{level}: &a{level} [{alias}]\\n").unwrap();
+    }
+    assert!(refused(&format!("yamldecode(\"{bomb}\")")).contains("aliases"));
+    let deep = "[".repeat(100_000);
+    refused(&format!("yamldecode(\"{deep}\")"));
+}
