@@ -1,7 +1,7 @@
 //! The syntax of the CLI configuration: HCL as it was before Terraform 0.12,
 //! and JSON, read by one parser.
 //!
-//! hcl-edit does not read it: the documented form of `dev_overrides` has quoted
+//! The parser of configurations does not read it: the documented form of `dev_overrides` has quoted
 //! names before `=` in a block, which today's HCL does not allow.
 //!
 //! ```text

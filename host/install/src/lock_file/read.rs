@@ -4,9 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use hcl_edit::expr::Expression;
-use hcl_edit::structure::{Attribute, Block, Structure};
-use hcl_edit::{Ident, Span};
+use wardian_lang::{Attribute, Block, Expression, SourceFile, Span, parse_body};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::version::{Constraints, Dialect, Version};
 
@@ -20,6 +18,7 @@ use crate::place::Place;
 pub(super) fn parse(text: &str, path: &Path) -> Result<LoadedLockFile, LockFileError> {
     let mut reader = Reader { text, path, problems: Vec::new(), warnings: Vec::new() };
     let providers = reader.read();
+    reader.problems.sort_by_key(|problem| (problem.place.line, problem.place.column));
     if reader.problems.is_empty() {
         Ok(LoadedLockFile { lock: LockFile { providers }, warnings: reader.warnings })
     } else {
@@ -38,38 +37,35 @@ impl Reader<'_> {
     fn read(&mut self) -> BTreeMap<ProviderAddress, LockEntry> {
         let mut providers = BTreeMap::new();
         let mut first_lines = BTreeMap::new();
-        let body = match hcl_edit::parser::parse_body(self.text) {
-            Ok(body) => body,
-            Err(error) => {
-                self.problem_at(error.location().offset(), Kind::Syntax(error.message().to_owned()));
-                return providers;
-            }
-        };
-        for structure in &body {
-            let block = match structure {
-                Structure::Attribute(attribute) => {
-                    self.unknown_argument(attribute);
-                    continue;
-                }
-                Structure::Block(block) => block,
-            };
-            match block.ident.as_str() {
+        let (body, found) = parse_body(&SourceFile::new(self.path.display().to_string(), self.text));
+        for problem in &found {
+            let message = format!("{}: {}", problem.summary, problem.detail);
+            self.problem_at(problem.subject.as_ref().map_or(0, |span| span.start), Kind::Syntax(message));
+        }
+        if !found.is_empty() {
+            return providers;
+        }
+        for attribute in &body.attributes {
+            self.unknown_argument(attribute);
+        }
+        for block in &body.blocks {
+            match &*block.kind {
                 "provider" => {}
                 "module" => {
-                    let place = self.place(&block.ident);
+                    let place = self.place(&block.kind_span);
                     self.warnings.push(LockFileWarning::ModuleBlock(place));
                     continue;
                 }
                 other => {
-                    self.problem(&block.ident, Kind::UnknownBlock(other.to_owned()));
+                    self.problem(&block.kind_span, Kind::UnknownBlock(other.to_owned()));
                     continue;
                 }
             }
             let Some(address) = self.address(block) else { continue };
-            let line = self.place(&block.ident).line;
+            let line = self.place(&block.kind_span).line;
             if let Some(first_line) = first_lines.get(&address) {
                 let first_line = *first_line;
-                self.problem(&block.ident, Kind::Duplicate { address, first_line });
+                self.problem(&block.kind_span, Kind::Duplicate { address, first_line });
                 continue;
             }
             first_lines.insert(address.clone(), line);
@@ -82,17 +78,17 @@ impl Reader<'_> {
 
     fn address(&mut self, block: &Block) -> Option<ProviderAddress> {
         let [label] = block.labels.as_slice() else {
-            self.problem(&block.ident, Kind::Labels);
+            self.problem(&block.kind_span, Kind::Labels);
             return None;
         };
-        match ProviderAddress::parse_full(label.as_str()) {
+        match ProviderAddress::parse_full(&label.text) {
             Ok(address) if address.is_built_in() || address.is_legacy() => {
-                self.problem(label, Kind::NotInstallable(address));
+                self.problem(&label.span, Kind::NotInstallable(address));
                 None
             }
             Ok(address) => Some(address),
             Err(error) => {
-                self.problem(label, error.into());
+                self.problem(&label.span, error.into());
                 None
             }
         }
@@ -103,26 +99,22 @@ impl Reader<'_> {
         let mut version_seen = false;
         let mut constraints = Constraints::default();
         let mut hashes = BTreeSet::new();
-        for structure in &block.body {
-            let attribute = match structure {
-                Structure::Attribute(attribute) => attribute,
-                Structure::Block(inner) => {
-                    self.problem(&inner.ident, Kind::UnknownBlock(inner.ident.as_str().to_owned()));
-                    continue;
-                }
-            };
-            match attribute.key.as_str() {
+        for inner in &block.body.blocks {
+            self.problem(&inner.kind_span, Kind::UnknownBlock(inner.kind.to_string()));
+        }
+        for attribute in &block.body.attributes {
+            match &*attribute.name {
                 "version" => {
                     version_seen = true;
-                    version = self.version(&attribute.value);
+                    version = self.version(&attribute.expression);
                 }
-                "constraints" => constraints = self.constraints(&attribute.value),
-                "hashes" => hashes = self.hashes(&attribute.value),
+                "constraints" => constraints = self.constraints(&attribute.expression),
+                "hashes" => hashes = self.hashes(&attribute.expression),
                 _ => self.unknown_argument(attribute),
             }
         }
         if !version_seen {
-            self.problem(&block.ident, Kind::MissingVersion);
+            self.problem(&block.kind_span, Kind::MissingVersion);
         }
         version.map(|version| LockEntry { version, constraints, hashes })
     }
@@ -132,7 +124,7 @@ impl Reader<'_> {
         match Version::parse(text) {
             Ok(version) => Some(version),
             Err(_) => {
-                self.problem(value, Kind::Version(text.to_owned()));
+                self.problem(value.span(), Kind::Version(text.to_owned()));
                 None
             }
         }
@@ -146,52 +138,51 @@ impl Reader<'_> {
             Ok(constraints) => {
                 let canonical = constraints.to_string();
                 if canonical != text {
-                    self.problem(value, Kind::ConstraintsNotCanonical(canonical));
+                    self.problem(value.span(), Kind::ConstraintsNotCanonical(canonical));
                 }
                 constraints
             }
             Err(error) => {
-                self.problem(value, error.into());
+                self.problem(value.span(), error.into());
                 Constraints::default()
             }
         }
     }
 
     fn hashes(&mut self, value: &Expression) -> BTreeSet<PackageHash> {
-        let Some(list) = value.as_array() else {
-            self.problem(value, Kind::NotList);
+        let Some(list) = value.as_tuple_items() else {
+            self.problem(value.span(), Kind::NotList);
             return BTreeSet::new();
         };
         let mut hashes = BTreeSet::new();
-        for element in list {
-            let Some(text) = element.as_str() else {
-                self.problem(element, Kind::NotList);
+        for element in &list {
+            let Some(text) = element.as_quoted() else {
+                self.problem(element.span(), Kind::NotList);
                 continue;
             };
             match PackageHash::parse(text) {
                 Ok(hash) => {
                     hashes.insert(hash);
                 }
-                Err(error) => self.problem(element, error.into()),
+                Err(error) => self.problem(element.span(), error.into()),
             }
         }
         hashes
     }
 
     fn literal<'e>(&mut self, value: &'e Expression, argument: &'static str) -> Option<&'e str> {
-        let text = value.as_str();
+        let text = value.as_quoted();
         if text.is_none() {
-            self.problem(value, Kind::NotText(argument));
+            self.problem(value.span(), Kind::NotText(argument));
         }
         text
     }
 
     fn unknown_argument(&mut self, attribute: &Attribute) {
-        let key: &Ident = &attribute.key;
-        self.problem(&attribute.key, Kind::UnknownArgument(key.as_str().to_owned()));
+        self.problem(&attribute.name_span, Kind::UnknownArgument(attribute.name.to_string()));
     }
 
-    fn problem(&mut self, at: &impl Span, kind: Kind) {
+    fn problem(&mut self, at: &Span, kind: Kind) {
         let place = self.place(at);
         self.problems.push(LockFileProblem { place, kind });
     }
@@ -201,8 +192,7 @@ impl Reader<'_> {
         self.problems.push(LockFileProblem { place, kind });
     }
 
-    fn place(&self, at: &impl Span) -> Place {
-        let offset = at.span().map_or(0, |span| span.start);
-        Place::of_offset(self.path, self.text, offset)
+    fn place(&self, at: &Span) -> Place {
+        Place::of_offset(self.path, self.text, at.start)
     }
 }
