@@ -43,6 +43,10 @@ const MOST_NESTING: usize = 300;
 /// How many operations may stand inside each other.
 const MOST_HEIGHT: u32 = 1100;
 
+/// How many errors of one file are told: of a file that is no configuration at all,
+/// nearly every character is wrong.
+const MOST_PROBLEMS: usize = 1000;
+
 /// Reads a file of attributes and blocks.
 pub(super) fn body(file: &Arc<SourceFile>) -> (Body, Diagnostics) {
     let mut parser = Parser::new(file, (0, file.text().len()), Start::Normal);
@@ -107,6 +111,8 @@ struct Parser<'a> {
     /// Variables of the `for` expressions around, by slot; elements of splats
     /// take slots without a name.
     variables: Vec<Option<Str>>,
+    /// How many errors there were; the list is capped.
+    found: usize,
     problems: Vec<Diagnostic>,
 }
 
@@ -139,6 +145,7 @@ impl<'a> Parser<'a> {
             nesting: 0,
             names: Names::References,
             variables: Vec::new(),
+            found: 0,
             problems: Vec::new(),
         };
         parser.refuse_unknown_tokens();
@@ -211,7 +218,11 @@ impl<'a> Parser<'a> {
     }
 
     fn problem(&mut self, summary: &str, detail: &str, place: Place) {
-        if !self.gave_up {
+        if self.gave_up {
+            return;
+        }
+        self.found += 1;
+        if self.problems.len() < MOST_PROBLEMS {
             let span = self.span(place);
             self.problems.push(Diagnostic::error(summary, detail).at(span));
         }
@@ -223,9 +234,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether an error that led astray came since there were that many.
-    fn went_astray(&self, problems_before: usize) -> bool {
-        self.recovering && self.problems.len() > problems_before
+    /// Whether an error that led astray came since that many were found.
+    fn went_astray(&self, found_before: usize) -> bool {
+        self.recovering && self.found > found_before
     }
 
     /// Reads with line breaks meaning what they mean between some brackets.

@@ -110,7 +110,7 @@ impl Parser<'_> {
 
     fn attribute(&mut self, name: Token, line: Line) -> Attribute {
         self.read();
-        let before = self.problems.len();
+        let before = self.found;
         let node = self.expression();
         if self.went_astray(before) {
             self.recover_behind_item();

@@ -71,7 +71,7 @@ impl Parser<'_> {
             if self.peek().kind == TokenKind::CloseParenthesis {
                 break self.read();
             }
-            let before = self.problems.len();
+            let before = self.found;
             arguments.nodes.push(Arc::new(self.expression()));
             if self.went_astray(before) {
                 break self.recover(TokenKind::CloseParenthesis);

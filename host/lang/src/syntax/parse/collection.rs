@@ -22,7 +22,7 @@ impl Parser<'_> {
                 if parser.peek().kind == TokenKind::CloseBracket {
                     break parser.read();
                 }
-                let before = parser.problems.len();
+                let before = parser.found;
                 items.push(Arc::new(parser.expression()));
                 if parser.went_astray(before) {
                     break parser.recover(TokenKind::CloseBracket);
@@ -102,7 +102,7 @@ impl Parser<'_> {
     }
 
     fn item_of_object(&mut self, opening: Token, items: &mut Vec<Item>) -> After {
-        let before = self.problems.len();
+        let before = self.found;
         let (first, behind_first) = self.locate();
         let key = self.expression();
         if self.went_astray(before) {
@@ -122,7 +122,7 @@ impl Parser<'_> {
             return After::Astray;
         }
         self.read();
-        let before = self.problems.len();
+        let before = self.found;
         let value = Arc::new(self.expression());
         items.push(Item { key, value });
         if self.went_astray(before) { After::Astray } else { After::Item }

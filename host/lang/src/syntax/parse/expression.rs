@@ -34,7 +34,7 @@ impl Parser<'_> {
     fn conditional(&mut self) -> Node {
         let mut arms: Vec<(Node, Node)> = Vec::new();
         let otherwise = loop {
-            let before = self.problems.len();
+            let before = self.found;
             let condition = self.operation();
             if self.went_astray(before) {
                 break condition;
@@ -43,7 +43,7 @@ impl Parser<'_> {
                 break condition;
             }
             self.read();
-            let before = self.problems.len();
+            let before = self.found;
             let if_true = self.expression();
             if self.went_astray(before) {
                 break condition;
@@ -75,7 +75,7 @@ impl Parser<'_> {
     fn operation(&mut self) -> Node {
         let mut pending: Vec<Pending> = Vec::new();
         loop {
-            let before = self.problems.len();
+            let before = self.found;
             let mut operand = self.operand();
             if self.went_astray(before) {
                 return self.without_last(pending, operand);
@@ -198,9 +198,9 @@ impl Parser<'_> {
     fn parenthesis(&mut self) -> Node {
         self.between(Newlines::Skip, |parser| {
             let opening = parser.read();
-            let before = parser.problems.len();
+            let before = parser.found;
             let inner = parser.expression();
-            if parser.problems.len() > before {
+            if parser.found > before {
                 parser.recover(TokenKind::CloseParenthesis);
                 return inner;
             }

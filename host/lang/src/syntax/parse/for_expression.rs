@@ -30,7 +30,7 @@ impl<'a> Parser<'a> {
                 return self.abandon(opening, end);
             }
         };
-        let before = self.problems.len();
+        let before = self.found;
         let collection = self.expression();
         if self.went_astray(before) {
             return self.abandon(opening, end);
@@ -91,7 +91,7 @@ impl<'a> Parser<'a> {
     /// What follows the colon, up to the closing bracket and over it; `None` where
     /// it leads astray.
     fn body_of_for(&mut self, end: TokenKind) -> Option<BodyOfFor> {
-        let before = self.problems.len();
+        let before = self.found;
         let mut value = self.expression();
         let mut key = None;
         if self.peek().kind == TokenKind::Arrow {
@@ -107,7 +107,7 @@ impl<'a> Parser<'a> {
         let mut condition = None;
         if self.is_keyword(keyword, "if") {
             self.read();
-            let before = self.problems.len();
+            let before = self.found;
             condition = Some(self.expression());
             if self.went_astray(before) {
                 return None;

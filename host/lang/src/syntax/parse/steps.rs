@@ -73,7 +73,7 @@ impl Parser<'_> {
     /// `[key]`, of which the bracket has been read.
     fn index(&mut self, opening: Token) -> Step {
         self.between(Newlines::Skip, |parser| {
-            let before = parser.problems.len();
+            let before = parser.found;
             let key = parser.expression();
             let closing = if parser.went_astray(before) {
                 parser.recover(TokenKind::CloseBracket)

@@ -10,7 +10,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use wardian_value::Value;
 
 use super::literal::plain_text;
-use super::{Newlines, Parser, Place};
+use super::{MOST_NESTING, Newlines, Parser, Place};
 use crate::node::{Kind, Node};
 use crate::syntax::scan::{Token, TokenKind};
 
@@ -110,6 +110,9 @@ impl Parser<'_> {
 
     /// Variables of a `for` are known up to its end.
     fn follow_scope(&mut self, directive: &Directive, open: &mut Vec<Option<usize>>) {
+        if open.len() > MOST_NESTING {
+            self.give_up();
+        }
         match directive {
             Directive::If(_) => open.push(None),
             Directive::For { slot, .. } => open.push(Some(*slot)),
