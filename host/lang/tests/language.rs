@@ -415,3 +415,40 @@ fn a_for_over_100_000_elements_is_linear() {
     assert!(spent.as_millis() < 1000, "{spent:?}");
     println!("{spent:?}");
 }
+
+/// As Terraform does since 1.12; 1.11 counts every error.
+#[test]
+fn a_side_that_decides_lets_the_other_one_fail() {
+    for (text, expected) in [
+        ("false && {}.x", Some("false")),
+        ("true || {}.x", Some("true")),
+        ("{}.x && false", Some("false")),
+        ("{}.x || true", Some("true")),
+        ("true && {}.x", None),
+        ("{}.x || false", None),
+        ("{}.x && {}.y", None),
+        ("false && null", Some("false")),
+        ("null && false", None),
+        ("false && \"a\"", None),
+        ("local.bool && false", Some("false")),
+        ("local.bool || true", Some("true")),
+        ("false && local.bool", Some("false")),
+        ("local.bool && {}.x", Some("unknown")),
+        ("local.bool && true", Some("unknown")),
+        ("true && local.bool", Some("unknown")),
+        ("var.text != null || {}.x", Some("true")),
+        ("local.none == null || length(local.none) > 1", Some("true")),
+        ("local.none != null && local.none.a.b == 1 && true", Some("false")),
+    ] {
+        let found = parse(text).evaluate(&world());
+        match (expected, &found) {
+            (None, Err(_)) => {}
+            (Some("unknown"), Ok(value)) if !value.is_known() && *value.ty() == Type::Bool => {}
+            (Some(expected), Ok(value))
+                if value.as_bool().map(|truth| truth.to_string()).as_deref() == Some(expected) => {}
+            _ => panic!("{text}: {found:?}"),
+        }
+    }
+    let secret = parse("false && sensitive(true)").evaluate(&world()).unwrap();
+    assert!(secret.marks().is_sensitive());
+}

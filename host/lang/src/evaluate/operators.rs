@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use wardian_value::{Bound, Number, NumberError, Refinement, Type, Value, View, convert};
+use wardian_value::{Bound, Marks, Number, NumberError, Refinement, Type, Value, View, convert};
 
 use super::steps::marks_of;
 use super::{Evaluated, Evaluation};
@@ -35,7 +35,6 @@ impl Evaluation<'_> {
         let mut left = self.node(first);
         let mut left_end = first.end;
         for link in rest {
-            let right = self.node(&link.right);
             let operation = Operation {
                 operator: link.operator,
                 left: (first.start, left_end),
@@ -43,10 +42,56 @@ impl Evaluation<'_> {
                 node,
                 right_node: &link.right,
             };
-            left = self.binary(&operation, left, right);
+            left = if matches!(link.operator, Operator::And | Operator::Or) {
+                self.logical(&operation, left)
+            } else {
+                let right = self.node(&link.right);
+                self.binary(&operation, left, right)
+            };
             left_end = link.right.end;
         }
         left
+    }
+
+    /// `&&` and `||`. A side that decides alone lets the other one be unknown or an
+    /// error, unless that is of a wrong type; an error that may still come not to
+    /// count, because the left side is unknown, does not count yet.
+    fn logical(&mut self, operation: &Operation<'_>, left: Evaluated) -> Evaluated {
+        let decisive = operation.operator == Operator::Or;
+        let right = self.attempt(operation.right_node);
+        let symbol = operation.operator.symbol();
+        let left_side = Side { name: "left ", symbol, place: operation.left, node: operation.node };
+        let right_side = Side { name: "right ", symbol, place: operation.right, node: operation.right_node };
+        let bool_of = |value: &Value| convert::convert(value, &Type::Bool);
+        let left_bool = left.as_ref().ok().map(bool_of);
+        let right_bool = right.as_ref().ok().map(bool_of);
+        let mistyped = matches!(left_bool, Some(Err(_))) || matches!(right_bool, Some(Err(_)));
+        let marks = [&left, &right]
+            .into_iter()
+            .flatten()
+            .fold(Marks::NONE, |marks, value| marks | value.inside_marks());
+        let truth = |converted: Option<Result<Value, _>>| converted.and_then(Result::ok)?.as_bool();
+        let left_is_null = left.as_ref().is_ok_and(Value::is_null);
+        let (left_truth, right_truth) = (truth(left_bool), truth(right_bool));
+        let result = match (left_truth, right_truth) {
+            _ if mistyped => None,
+            (Some(left), _) if left == decisive => Some(Value::bool(decisive)),
+            (_, Some(right)) if right == decisive && !left_is_null => Some(Value::bool(decisive)),
+            (Some(_), Some(_)) => Some(Value::bool(!decisive)),
+            // Not known, and not an error.
+            (None, None) if left.is_ok() && !left_is_null => Some(unknown(Type::Bool)),
+            _ => None,
+        };
+        if let Some(result) = result {
+            return Ok(result.with_marks(marks));
+        }
+        let mut problems = Diagnostics::new();
+        let left = left.and_then(|value| self.converted(value, &Type::Bool, &left_side));
+        problems.collect(left);
+        let right = if right.is_err() && !self.tentative { self.node(operation.right_node) } else { right };
+        let right = right.and_then(|value| self.converted(value, &Type::Bool, &right_side));
+        problems.collect(right);
+        problems.into_result(unknown(Type::Bool).with_marks(marks))
     }
 
     /// The errors of both operands are reported.
@@ -65,16 +110,6 @@ impl Evaluation<'_> {
                     }
                     _ => equal,
                 })
-            }
-            Operator::And | Operator::Or => {
-                let (left, right) = self.operands(operation, left, right, &Type::Bool)?;
-                let marks = marks_of(&left, &right);
-                let result = match (left.as_bool(), right.as_bool()) {
-                    (Some(left), Some(right)) if operator == Operator::And => Value::bool(left && right),
-                    (Some(left), Some(right)) => Value::bool(left || right),
-                    _ => unknown(Type::Bool),
-                };
-                Ok(result.with_marks(marks))
             }
             _ => {
                 let (left, right) = self.operands(operation, left, right, &Type::Number)?;

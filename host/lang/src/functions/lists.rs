@@ -271,6 +271,13 @@ fn matchkeys(arguments: &[Value]) -> Outcome {
             .map_err(|error| Failure::argument(position, error.to_string()))
     };
     let (keys, wanted) = (converted(1)?, converted(2)?);
+    if keys.is_wholly_known() && wanted.is_wholly_known() {
+        let wanted = Members::of(wanted.as_elements().unwrap_or(&[]));
+        let keys = keys.as_elements().unwrap_or(&[]);
+        let found = values.iter().zip(keys).filter(|(_, key)| wanted.contains(key));
+        let element = arguments[0].ty().element().cloned().unwrap_or(Type::Dynamic);
+        return Ok(Value::list(element, found.map(|(value, _)| value.clone())));
+    }
     let mut found = Vec::new();
     for (value, key) in values.iter().zip(keys.as_elements().unwrap_or(&[])) {
         for candidate in wanted.as_elements().unwrap_or(&[]) {

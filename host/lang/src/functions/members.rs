@@ -1,15 +1,16 @@
-//! Which values of one type were there.
+//! Which values were there.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
 
 use wardian_value::{Value, View};
 
-/// Wholly known values of one type. Strings and numbers, the usual case, need
-/// not be compared with each other.
+/// Wholly known values. Only those that look the same from afar are compared with
+/// each other, so that many cost no more than their number.
 #[derive(Default)]
 pub(super) struct Members<'v> {
-    texts: HashSet<String>,
-    others: Vec<&'v Value>,
+    by_digest: HashMap<u64, Vec<&'v Value>>,
 }
 
 impl<'v> Members<'v> {
@@ -23,31 +24,42 @@ impl<'v> Members<'v> {
 
     /// Whether it was not there before.
     pub(super) fn insert(&mut self, value: &'v Value) -> bool {
-        match text(value) {
-            Some(text) => self.texts.insert(text),
-            None => {
-                let new = !self.others.contains(&value);
-                if new {
-                    self.others.push(value);
-                }
-                new
-            }
+        let alike = self.by_digest.entry(digest(value)).or_default();
+        let new = !alike.contains(&value);
+        if new {
+            alike.push(value);
         }
+        new
     }
 
     pub(super) fn contains(&self, value: &Value) -> bool {
-        match text(value) {
-            Some(text) => self.texts.contains(&text),
-            None => self.others.contains(&value),
-        }
+        self.by_digest.get(&digest(value)).is_some_and(|alike| alike.contains(&value))
     }
 }
 
-fn text(value: &Value) -> Option<String> {
+fn digest(value: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    add(value, &mut hasher);
+    hasher.finish()
+}
+
+fn add(value: &Value, hasher: &mut DefaultHasher) {
     match value.view() {
-        View::String(text) => Some(text.to_string()),
-        // Equality goes by the decimal text.
-        View::Number(number) => Some(number.to_string()),
-        _ => None,
+        View::Null | View::Unknown => hasher.write_u8(0),
+        View::Bool(truth) => truth.hash(hasher),
+        // Equal numbers have the same text.
+        View::Number(number) => number.to_string().hash(hasher),
+        View::String(text) => text.as_str().hash(hasher),
+        View::List(items) | View::Set(items) | View::Tuple(items) => {
+            hasher.write_usize(items.len());
+            items.iter().for_each(|item| add(item, hasher));
+        }
+        View::Map(items) | View::Object(items) => {
+            hasher.write_usize(items.len());
+            for (key, item) in items {
+                key.as_str().hash(hasher);
+                add(item, hasher);
+            }
+        }
     }
 }
