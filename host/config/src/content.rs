@@ -211,7 +211,12 @@ impl Content<'_> {
     /// A constant text that may be null, which is the same as not there.
     pub(crate) fn nullable_text(&self, name: &str, problems: &mut Diagnostics) -> Option<(String, Span)> {
         let value = self.attribute(name)?.expression.evaluate_constant();
-        if value.is_ok_and(|value| value.is_null()) { None } else { self.text(name, problems) }
+        // What could not be read is unknown, and was told.
+        if value.is_ok_and(|value| value.is_null() || !value.is_known()) {
+            None
+        } else {
+            self.text(name, problems)
+        }
     }
 
     /// A constant truth value.
