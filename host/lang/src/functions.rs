@@ -288,7 +288,16 @@ pub fn is_function(name: &str) -> bool {
     find(name).is_some()
 }
 
+/// What is wrong with a call of `name`, written with its namespaces.
 pub(crate) fn unknown(name: &str, span: Span) -> Diagnostic {
+    match name.rsplit_once("::") {
+        Some(("core", name)) => unknown_name(name, span),
+        Some((namespaces, _)) => unknown_namespace(namespaces, name, span),
+        None => unknown_name(name, span),
+    }
+}
+
+fn unknown_name(name: &str, span: Span) -> Diagnostic {
     if name == "type" {
         let detail = "The function \"type\" is one of the console only, where it can be a whole input \
                       but not a part of one.";
@@ -301,18 +310,16 @@ pub(crate) fn unknown(name: &str, span: Span) -> Diagnostic {
     Diagnostic::error("Call to unknown function", detail).at(span)
 }
 
-pub(crate) fn unknown_namespace(namespaces: &[&str], name: &str, span: Span) -> Diagnostic {
-    let detail = if namespaces.first() == Some(&"provider") {
+fn unknown_namespace(namespaces: &str, name: &str, span: Span) -> Diagnostic {
+    let detail = if namespaces.split("::").next() == Some("provider") {
         format!(
-            "\"{}::{name}\" does not name a function of a provider: that needs the form \
-             provider::NAME::FUNCTION.",
-            namespaces.join("::")
+            "\"{name}\" does not name a function of a provider: that needs the form \
+             provider::NAME::FUNCTION."
         )
     } else {
         format!(
-            "There is no namespace \"{}\". Functions of providers are called as \
-             provider::NAME::FUNCTION, built-in ones by their name alone or with core:: before it.",
-            namespaces.join("::")
+            "There is no namespace \"{namespaces}\". Functions of providers are called as \
+             provider::NAME::FUNCTION, built-in ones by their name alone or with core:: before it."
         )
     };
     Diagnostic::error("Unknown provider function", detail).at(span)

@@ -147,8 +147,13 @@ pub(crate) struct Call {
 #[derive(Debug)]
 pub(crate) enum Target {
     BuiltIn(&'static Function),
-    Provider { provider: Str, function: Str },
-    Unknown(Diagnostic),
+    Provider {
+        provider: Str,
+        function: Str,
+    },
+    /// There is no such function. What is wrong is told when somebody asks: in type
+    /// constraints, calls of `object` and `optional` are no calls of functions.
+    Unknown,
 }
 
 #[derive(Debug)]

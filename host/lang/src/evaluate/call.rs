@@ -5,19 +5,23 @@ use std::sync::Arc;
 use wardian_value::{Marks, Refinement, Type, Value, convert};
 
 use super::{Evaluated, Evaluation};
-use crate::functions::{Body, Failure, Function, Lazy};
+use crate::functions::{self, Body, Failure, Function, Lazy};
 use crate::node::{Call, Kind, Node, Target};
 use crate::{Diagnostic, Diagnostics, Expression, SourceFile, Span, TypeConstraint};
 
 /// What can be told to be wrong with a call without evaluating it.
 pub(crate) fn check_call(file: &Arc<SourceFile>, node: &Node, call: &Call) -> Option<Diagnostic> {
     match &call.target {
-        Target::Unknown(diagnostic) => Some(diagnostic.clone()),
+        Target::Unknown => Some(unknown(call, file)),
         Target::BuiltIn(function) if !call.expands => {
             check_count(function, call.arguments.len(), call, node, file)
         }
         _ => None,
     }
+}
+
+fn unknown(call: &Call, file: &Arc<SourceFile>) -> Diagnostic {
+    functions::unknown(&call.name, Span::new(file, call.name_span.0, call.name_span.1))
 }
 
 fn check_count(
@@ -63,7 +67,7 @@ fn check_count(
 impl Evaluation<'_> {
     pub(super) fn call(&mut self, call: &Call, node: &Node) -> Evaluated {
         match &call.target {
-            Target::Unknown(diagnostic) => Err(diagnostic.clone().into()),
+            Target::Unknown => Err(unknown(call, self.file).into()),
             Target::BuiltIn(function) => match function.body {
                 Body::Lazy(Lazy::Try) => self.try_each(call, node),
                 Body::Lazy(Lazy::Can) => self.can(call, node),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wardian_value::Str;
 
-use super::{Newlines, Parser, Place};
+use super::{Newlines, Parser};
 use crate::functions;
 use crate::node::{Call, Kind, Node, Target};
 use crate::syntax::scan::{Token, TokenKind};
@@ -36,7 +36,7 @@ impl Parser<'_> {
         let call = Call {
             name: names.join("::").into(),
             name_span: name_place,
-            target: self.target(&names, name_place),
+            target: target(&names),
             arguments: arguments.nodes,
             expands: arguments.expands,
         };
@@ -47,22 +47,6 @@ impl Parser<'_> {
         self.problem(summary, detail, found.place());
         self.recover_over_arguments();
         Self::broken((first.start, found.end))
-    }
-
-    fn target(&self, names: &[&str], place: Place) -> Target {
-        match names {
-            [name] | ["core", name] => match functions::find(name) {
-                Some(function) => Target::BuiltIn(function),
-                None => Target::Unknown(functions::unknown(name, self.span(place))),
-            },
-            ["provider", provider, function] => {
-                Target::Provider { provider: Str::new(provider), function: Str::new(function) }
-            }
-            [namespaces @ .., name] => {
-                Target::Unknown(functions::unknown_namespace(namespaces, name, self.span(place)))
-            }
-            [] => Target::Unknown(functions::unknown("", self.span(place))),
-        }
     }
 
     fn arguments(&mut self, name: Token, opening: Token) -> Arguments {
@@ -115,4 +99,14 @@ struct Arguments {
     nodes: Vec<Arc<Node>>,
     expands: bool,
     end: usize,
+}
+
+fn target(names: &[&str]) -> Target {
+    match names {
+        [name] | ["core", name] => functions::find(name).map_or(Target::Unknown, Target::BuiltIn),
+        ["provider", provider, function] => {
+            Target::Provider { provider: Str::new(provider), function: Str::new(function) }
+        }
+        _ => Target::Unknown,
+    }
 }
