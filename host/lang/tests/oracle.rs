@@ -74,7 +74,7 @@ fn answers_are_those_of_terraform() {
         record();
     }
     let rows = rows();
-    assert!(rows.len() > 1200, "{}", rows.len());
+    assert!(rows.len() > 2500, "{}", rows.len());
     let wrong: Vec<String> = rows.iter().filter_map(difference).collect();
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }

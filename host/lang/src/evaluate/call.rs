@@ -281,6 +281,16 @@ impl Evaluation<'_> {
             let detail = "The function \"can\" takes one argument.";
             return Err(self.problem("Error in function call", detail, node).into());
         };
+        if call.expands {
+            return match self.arguments(call, node)?.as_deref() {
+                Some([value]) if value.is_wholly_known() => Ok(Value::bool(true)),
+                Some([_]) | None => Ok(unknown_result(Type::Bool)),
+                Some(_) => {
+                    let detail = "The function \"can\" takes one argument.";
+                    Err(self.problem("Error in function call", detail, node).into())
+                }
+            };
+        }
         Ok(match self.attempt(argument) {
             Ok(value) if !value.is_wholly_known() => unknown_result(Type::Bool),
             Ok(_) => Value::bool(true),

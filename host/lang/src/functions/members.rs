@@ -52,7 +52,9 @@ fn add(value: &Value, hasher: &mut DefaultHasher) {
         View::String(text) => text.as_str().hash(hasher),
         View::List(items) | View::Set(items) | View::Tuple(items) => {
             hasher.write_usize(items.len());
-            items.iter().for_each(|item| add(item, hasher));
+            for item in items {
+                add(item, hasher);
+            }
         }
         View::Map(items) | View::Object(items) => {
             hasher.write_usize(items.len());

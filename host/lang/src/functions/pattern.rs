@@ -72,8 +72,13 @@ fn translate(pattern: &str) -> String {
         match character {
             '\\' => {
                 length += rest[1..].chars().next().map_or(0, char::len_utf8);
+                // A class or a character by its name in braces.
+                if matches!(rest.as_bytes().get(1..3), Some([b'p' | b'P' | b'x', b'{'])) {
+                    length = rest.find('}').map_or(rest.len(), |end| end + 1);
+                }
                 translated.push_str(&rest[..length]);
             }
+            '{' if !in_class && !is_repetition(rest) => translated.push_str("\\{"),
             '[' if !in_class => {
                 in_class = true;
                 let mut start = 1;
@@ -118,6 +123,14 @@ fn translate(pattern: &str) -> String {
         rest = &rest[length..];
     }
     translated
+}
+
+/// Whether a text starts as `{2}`, `{2,}` or `{2,3}`; other braces are themselves.
+fn is_repetition(text: &str) -> bool {
+    let Some((inside, _)) = text[1..].split_once('}') else { return false };
+    let (least, most) = inside.split_once(',').unwrap_or((inside, ""));
+    let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    !least.is_empty() && all_digits(least) && all_digits(most)
 }
 
 /// What a match is: its text, its groups by position, or its groups by name.

@@ -3,6 +3,8 @@
 mod decode;
 mod scalar;
 
+use std::fmt::Write as _;
+
 use wardian_value::{Value, View};
 
 use super::encoding::json_text;
@@ -64,16 +66,28 @@ fn write(value: &Value, indent: usize, text: &mut String) -> Result<(), Failure>
                 } else {
                     text.push_str(&" ".repeat(indent));
                 }
-                text.push_str(&quoted(key)?);
+                if is_block(key) {
+                    // What is no simple key is marked as one.
+                    text.push('?');
+                    block(key, indent, text);
+                    text.push_str(&" ".repeat(indent));
+                } else {
+                    text.push_str(&quoted(key));
+                }
                 text.push(':');
                 let is_list = matches!(item.view(), View::List(_) | View::Set(_) | View::Tuple(_));
                 write(item, if is_list { indent } else { indent + 2 }, text)?;
             }
         }
-        View::String(string) if string.contains('\n') => block(string, indent, text),
+        View::String(string) if is_block(string) => block(string, indent, text),
         View::String(string) => {
             separate(text);
-            text.push_str(&quoted(string)?);
+            text.push_str(&quoted(string));
+            text.push('\n');
+        }
+        View::Number(number) if number.is_infinite() => {
+            separate(text);
+            text.push_str(if number.is_sign_negative() { "-Inf" } else { "+Inf" });
             text.push('\n');
         }
         _ => {
@@ -86,16 +100,61 @@ fn write(value: &Value, indent: usize, text: &mut String) -> Result<(), Failure>
 }
 
 fn separate(text: &mut String) {
-    if text.ends_with([':', '-']) {
+    if text.ends_with([':', '-', '?']) {
         text.push(' ');
     }
 }
 
-fn quoted(text: &str) -> Result<String, Failure> {
-    Ok(json_text(&Value::string(text))?
-        .replace("\\u003c", "<")
-        .replace("\\u003e", ">")
-        .replace("\\u0026", "&"))
+/// In double quotes, with escapes for what does not print.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for character in text.chars() {
+        let short = match character {
+            '"' | '\\' => character,
+            '\0' => '0',
+            '\u{7}' => 'a',
+            '\u{8}' => 'b',
+            '\t' => 't',
+            '\n' => 'n',
+            '\u{b}' => 'v',
+            '\u{c}' => 'f',
+            '\r' => 'r',
+            '\u{1b}' => 'e',
+            '\u{85}' => 'N',
+            '\u{2028}' => 'L',
+            '\u{2029}' => 'P',
+            _ if prints(character) => {
+                quoted.push(character);
+                continue;
+            }
+            _ => {
+                let code = u32::from(character);
+                // Writing to a string does not fail.
+                let _ = match code {
+                    0..0x100 => write!(quoted, "\\x{code:02X}"),
+                    0x100..0x1_0000 => write!(quoted, "\\u{code:04X}"),
+                    _ => write!(quoted, "\\U{code:08X}"),
+                };
+                continue;
+            }
+        };
+        quoted.push('\\');
+        quoted.push(short);
+    }
+    quoted.push('"');
+    quoted
+}
+
+const fn prints(character: char) -> bool {
+    matches!(character, ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
+}
+
+/// Whether text can be a literal block: it has several lines, and neither blanks
+/// at their ends nor what does not print.
+fn is_block(text: &str) -> bool {
+    let prints_in_block = |c: char| c == '\n' || prints(c);
+    text.contains('\n') && text.chars().all(prints_in_block) && !text.contains(" \n") && !text.ends_with(' ')
 }
 
 /// Text of several lines as a literal block.
@@ -109,7 +168,7 @@ fn block(string: &str, indent: usize, text: &mut String) {
     let ends = string.len() - string.trim_end_matches('\n').len();
     text.push_str(match ends {
         0 => "-",
-        1 => "",
+        1 if string.len() > 1 => "",
         _ => "+",
     });
     text.push('\n');
