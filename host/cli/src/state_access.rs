@@ -167,7 +167,8 @@ fn options(backup: BackupRule, read_from: Option<PathBuf>) -> StateFileOptions {
 
 /// Where the configuration says that the state is.
 fn default_path(configuration: Option<&Configuration>) -> Outcome<PathBuf> {
-    let backend = configuration.and_then(|configuration| configuration.root().module.backend.as_ref());
+    let root = configuration.map(|configuration| &configuration.root().module);
+    let backend = root.and_then(|module| module.backend.as_ref().or(module.cloud.as_ref()));
     let Some(backend) = backend else { return Ok(DEFAULT_FILE.into()) };
     if backend.type_name.as_str() != "local" {
         let error = Diagnostic::error(

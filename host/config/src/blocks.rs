@@ -10,6 +10,7 @@ mod refactoring;
 mod references;
 mod resource;
 mod settings;
+mod target;
 mod variable;
 
 pub use check::{Check, Condition};
@@ -21,6 +22,7 @@ pub use provider::{ProviderConfig, ProviderReference};
 pub use refactoring::{Import, Moved, Removed};
 pub use resource::{Provisioner, Resource};
 pub use settings::{Backend, RequiredProvider, RequiredVersion};
+pub use target::{Target, TargetResource};
 pub use variable::Variable;
 
 pub(crate) use settings::Settings;

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use wardian_lang::{Attribute, Block, Body, Diagnostic, Diagnostics, Expected, Expression, Span, closest};
-use wardian_value::View;
+use wardian_value::convert::convert;
+use wardian_value::{Type, Value};
 
 /// What a block may hold.
 pub(crate) struct Shape {
@@ -164,6 +165,16 @@ pub(crate) fn refuse_unread<'a, N: Iterator<Item = &'a str>>(
     }
 }
 
+/// A block where there are only arguments.
+pub(crate) fn unexpected_block(block: &Block, noun: &str) -> Diagnostic {
+    let name = &*block.kind;
+    let detail = format!(
+        "{} holds arguments only. To set the argument of that name, write an equals sign: {name} = ...",
+        capitalised(noun)
+    );
+    Diagnostic::error(format!("Unexpected \"{name}\" block"), detail).at(block.kind_span.clone())
+}
+
 /// An argument that must be there.
 pub(crate) fn missing_argument(name: &str, body: &Body) -> Diagnostic {
     Diagnostic::error("Missing required argument", format!("The argument \"{name}\" must be set here."))
@@ -197,15 +208,11 @@ impl Content<'_> {
         Some(expression)
     }
 
-    /// A constant text.
+    /// A constant text, or what can be converted to one.
     pub(crate) fn text(&self, name: &str, problems: &mut Diagnostics) -> Option<(String, Span)> {
         let expression = &self.attribute(name)?.expression;
-        let value = problems.collect(expression.evaluate_constant())?;
-        if let View::String(text) = value.view() {
-            return Some((text.to_string(), expression.span().clone()));
-        }
-        problems.push(unsuitable(expression, "a text in quotes is needed"));
-        None
+        let value = constant(expression, &Type::String, "a text in quotes", problems)?;
+        Some((value.as_str()?.to_owned(), expression.span().clone()))
     }
 
     /// A constant text that may be null, which is the same as not there.
@@ -219,33 +226,49 @@ impl Content<'_> {
         }
     }
 
-    /// A constant truth value.
+    /// A constant truth value, or what can be converted to one.
     pub(crate) fn flag(&self, name: &str, problems: &mut Diagnostics) -> Option<bool> {
         let expression = &self.attribute(name)?.expression;
-        let value = problems.collect(expression.evaluate_constant())?;
-        match value.view() {
-            View::Bool(flag) => return Some(flag),
-            View::String(text) if &**text == "true" => return Some(true),
-            View::String(text) if &**text == "false" => return Some(false),
-            View::Null => return None,
-            _ => {}
-        }
-        problems.push(unsuitable(expression, "true or false is needed"));
-        None
+        constant(expression, &Type::Bool, "true or false", problems)?.as_bool()
     }
 
-    /// The only block of a type; more than one is a problem.
-    pub(crate) fn only_block(&self, kind: &str, problems: &mut Diagnostics) -> Option<&Block> {
-        let mut found = self.blocks.iter().map(|block| &**block).filter(|block| &*block.kind == kind);
+    /// The blocks of a type that has no labels; those with labels are a problem.
+    pub(crate) fn unlabelled(&self, kind: &str, problems: &mut Diagnostics) -> Vec<&Block> {
+        let of_kind = self.blocks.iter().map(|block| &**block).filter(|block| &*block.kind == kind);
+        of_kind.filter(|block| labels(block, [], problems).is_some()).collect()
+    }
+
+    /// The only block of a type that has no labels; more than one is a problem
+    /// with this summary.
+    pub(crate) fn only_block(&self, kind: &str, summary: &str, problems: &mut Diagnostics) -> Option<&Block> {
+        let mut found = self.unlabelled(kind, problems).into_iter();
         let first = found.next()?;
         for block in found {
-            let detail =
-                format!("There can be one {kind} block here; the first is at {}.", first.header_span);
-            problems.push(
-                Diagnostic::error(format!("Duplicate {kind} block"), detail).at(block.header_span.clone()),
-            );
+            problems.push(one_too_many(summary, &first.header_span, &block.header_span));
         }
         Some(first)
+    }
+}
+
+/// The second of something of which there can be one.
+pub(crate) fn one_too_many(summary: &str, first: &Span, second: &Span) -> Diagnostic {
+    let detail = format!("There can be one here; the first is at {first}.");
+    Diagnostic::error(summary, detail).at(second.clone())
+}
+
+fn constant(
+    expression: &Expression,
+    wanted: &Type,
+    named: &str,
+    problems: &mut Diagnostics,
+) -> Option<Value> {
+    let value = problems.collect(expression.evaluate_constant())?;
+    match convert(&value, wanted) {
+        Ok(value) if !value.is_null() => Some(value),
+        _ => {
+            problems.push(unsuitable(expression, &format!("{named} is needed")));
+            None
+        }
     }
 }
 

@@ -42,13 +42,61 @@ pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configurati
     loader.load(&ModulePath::root(), &directory, None, &mut Vec::new());
     let mut problems = loader.problems;
     let mut configuration = Configuration { modules: loader.modules, warnings: Diagnostics::new() };
-    configuration.resolve_providers(&mut problems);
+    if let Some(root) = configuration.modules.get(&ModulePath::root()) {
+        check_root(&root.module, &mut problems);
+    }
+    configuration.check_imports(&mut problems);
+    // Where something could not be read, it is not known which providers are meant.
+    if !problems.has_errors() {
+        configuration.resolve_providers(&mut problems);
+    }
     configuration.check_calls(&mut problems);
     if problems.has_errors() || !configuration.modules.contains_key(&ModulePath::root()) {
         return Err(problems);
     }
     configuration.warnings = problems;
     Ok(configuration)
+}
+
+/// What the root module cannot have, since nobody takes it.
+fn check_root(module: &Module, problems: &mut Diagnostics) {
+    for output in module.outputs.values().filter(|output| output.ephemeral) {
+        let detail = "The outputs of the root module are stored, and what is ephemeral is not. Leave the argument \
+                      ephemeral out.";
+        problems.push(
+            Diagnostic::error("Ephemeral output not allowed", detail)
+                .at(output.span.clone())
+                .in_block(format!("output \"{}\"", output.name)),
+        );
+    }
+}
+
+impl Configuration {
+    /// Objects are imported by the root module, each once.
+    fn check_imports(&self, problems: &mut Diagnostics) {
+        for node in self.modules() {
+            let mut known: BTreeMap<&str, &wardian_lang::Span> = BTreeMap::new();
+            for import in &node.module.imports {
+                let mut refuse = |summary: String, detail: String| {
+                    let problem = Diagnostic::error(summary, detail).at(import.span.clone());
+                    problems.push(problem.in_block("import"));
+                };
+                let to = import.to.span().text();
+                if !node.path.is_root() {
+                    let detail = format!(
+                        "Import blocks can stand only in the root module, and this is in {}. An address such as \
+                         {}.{to} names the resource from there.",
+                        node.path, node.path
+                    );
+                    refuse("Invalid import configuration".to_owned(), detail);
+                } else if let Some(first) = known.get(to).filter(|_| import.for_each.is_none()) {
+                    let detail = format!("An object is imported to {to} at {first} already.");
+                    refuse(format!("Duplicate import configuration for \"{to}\""), detail);
+                }
+                known.insert(to, &import.span);
+            }
+        }
+    }
 }
 
 struct Loader<'a> {
@@ -72,7 +120,13 @@ impl Loader<'_> {
         let module = match self.read.get(directory) {
             Some(read) => read.clone(),
             None => {
-                let read = directory::read(self.files, directory, call, &mut self.problems).map(Arc::new);
+                let mut found = Diagnostics::new();
+                let mut read = directory::read(self.files, directory, call, &mut found);
+                if let Some(module) = &mut read {
+                    module.has_errors = found.has_errors();
+                }
+                self.problems.extend(found);
+                let read = read.map(Arc::new);
                 self.read.insert(directory.to_owned(), read.clone());
                 read
             }

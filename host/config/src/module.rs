@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wardian_lang::SourceFile;
+use wardian_lang::{SourceFile, Span};
 use wardian_plugin::ResourceMode;
 use wardian_value::Str;
 
@@ -21,6 +21,8 @@ pub type ResourceKey = (ResourceMode, Str, Str);
 pub struct Module {
     /// The directory, as it was reached from the root's.
     pub directory: PathBuf,
+    /// Whether something in it could not be read.
+    pub(crate) has_errors: bool,
     /// Its files, in the order in which they were read.
     pub files: Vec<Arc<SourceFile>>,
     /// `variable` blocks by name.
@@ -39,8 +41,14 @@ pub struct Module {
     pub required_providers: BTreeMap<Str, RequiredProvider>,
     /// `required_version` arguments.
     pub required_versions: Vec<RequiredVersion>,
+    /// Where the `required_providers` block is.
+    pub(crate) required_providers_span: Option<Span>,
+    /// Providers that `provider_meta` blocks tell about the module.
+    pub provider_metas: BTreeMap<Str, Span>,
     /// Where the state is kept, if it says so.
     pub backend: Option<Backend>,
+    /// The service that keeps the state, if there is a `cloud` block.
+    pub cloud: Option<Backend>,
     /// `moved` blocks.
     pub moved: Vec<Moved>,
     /// `removed` blocks.

@@ -10,25 +10,20 @@ pub(crate) fn is_identifier(text: &str) -> bool {
         && characters.all(|character| character.is_alphanumeric() || matches!(character, '_' | '-'))
 }
 
-/// Whether a label is a name; a problem if not. `what` is what is named.
-pub(crate) fn check_name(label: &Label, what: &str, problems: &mut Diagnostics) -> bool {
-    check_identifier(&label.text, &label.span, what, problems)
+/// Whether a label is a name; a problem with this summary if not.
+pub(crate) fn check_name(label: &Label, summary: &str, problems: &mut Diagnostics) -> bool {
+    check_identifier(&label.text, &label.span, summary, problems)
 }
 
 /// As [`check_name`] for a text from elsewhere.
-pub(crate) fn check_identifier(text: &str, span: &Span, what: &str, problems: &mut Diagnostics) -> bool {
+pub(crate) fn check_identifier(text: &str, span: &Span, summary: &str, problems: &mut Diagnostics) -> bool {
     let valid = is_identifier(text);
     if !valid {
-        problems.push(
-            Diagnostic::error(
-                format!("Invalid {what} name"),
-                format!(
-                    "\"{text}\" cannot be a name: names begin with a letter or an underscore, and the \
-                     rest are letters, digits, underscores and dashes."
-                ),
-            )
-            .at(span.clone()),
+        let detail = format!(
+            "\"{text}\" cannot be a name: names begin with a letter or an underscore, and the rest are letters, \
+             digits, underscores and dashes."
         );
+        problems.push(Diagnostic::error(summary, detail).at(span.clone()));
     }
     valid
 }

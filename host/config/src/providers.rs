@@ -9,6 +9,8 @@
 //! | without an alias: nothing of the two | what the same provider means where the call stands |
 //! | without an alias, in the root | a configuration with nothing in it |
 
+mod handed_over;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use wardian_lang::{Diagnostic, Diagnostics, Span};
@@ -140,6 +142,8 @@ impl Configuration {
                     Some(address) => {
                         providers.insert(name, address);
                     }
+                    // It is told where the module is called.
+                    None if self.is_owed(node, &name) => {}
                     None => problems.push(at(not_present(node, &name), span)),
                 }
             }
@@ -150,6 +154,7 @@ impl Configuration {
                 node.providers = providers;
             }
         }
+        self.warn_of_duplicate_requirements(problems);
         self.check_handed_over(problems);
     }
 
@@ -182,94 +187,12 @@ impl Configuration {
         self.meant_by(caller, &(local_name_of(&caller.module, &address), None))
     }
 
-    /// What calls hand over against what the modules expect.
-    fn check_handed_over(&self, problems: &mut Diagnostics) {
-        for node in self.modules.values() {
-            for (name, call) in &node.module.module_calls {
-                let Some(called) = self.module(&node.path.child(name.clone())) else {
-                    continue;
-                };
-                let context = format!("module \"{name}\"");
-                for (inside, here) in call.providers.iter().flatten() {
-                    let expected = called.module.provider_address(&inside.local_name);
-                    let given = node.module.provider_address(&here.local_name);
-                    if expected != given {
-                        let detail = format!(
-                            "The module expects a configuration of {expected} as {}, but is given one of {given}.",
-                            written(inside)
-                        );
-                        problems.push(
-                            at(Diagnostic::error("Provider type mismatch", detail), here.span.clone())
-                                .in_block(context.clone()),
-                        );
-                    }
-                    let declared = inside.alias.is_none()
-                        || called.module.required_providers.get(&inside.local_name).is_some_and(|required| {
-                            required
-                                .configuration_aliases
-                                .iter()
-                                .any(|(alias, _)| Some(alias) == inside.alias.as_ref())
-                        });
-                    if !declared {
-                        let detail = format!(
-                            "The module does not expect a provider configuration {}; it would have to be listed in \
-                             configuration_aliases in its required_providers.",
-                            written(inside)
-                        );
-                        problems.push(
-                            at(
-                                Diagnostic::error("Undefined provider configuration", detail),
-                                inside.span.clone(),
-                            )
-                            .in_block(context.clone()),
-                        );
-                    }
-                }
-                self.check_repeated(call, called, problems);
-            }
-        }
-    }
-
-    /// A module that is repeated, or waits for something, cannot configure
-    /// providers itself.
-    fn check_repeated(
-        &self,
-        call: &crate::blocks::ModuleCall,
-        called: &ModuleNode,
-        problems: &mut Diagnostics,
-    ) {
-        let argument = if call.count.is_some() {
-            "count"
-        } else if call.for_each.is_some() {
-            "for_each"
-        } else if !call.depends_on.is_empty() {
-            "depends_on"
-        } else {
-            return;
-        };
-        let below = self.modules.range(called.path.clone()..).map(|(_, node)| node);
-        for node in below.filter(|node| node.path.names().starts_with(called.path.names())) {
-            if let Some(config) = node.module.provider_configs.values().next() {
-                let detail = format!(
-                    "A module that is called with {argument} cannot have provider blocks of its own, and there is \
-                     one at {}. Configure the provider in the root module and hand it over with the argument \
-                     providers.",
-                    config.span
-                );
-                problems.push(
-                    Diagnostic::error("Module is incompatible with count, for_each, and depends_on", detail)
-                        .at(call.span.clone()),
-                );
-                return;
-            }
-        }
-    }
-
     /// Inputs of calls against the variables of what is called.
     pub(crate) fn check_calls(&self, problems: &mut Diagnostics) {
         for node in self.modules.values() {
             for (name, call) in &node.module.module_calls {
-                let Some(called) = self.module(&node.path.child(name.clone())) else {
+                let called = self.module(&node.path.child(name.clone()));
+                let Some(called) = called.filter(|called| !called.module.has_errors) else {
                     continue;
                 };
                 let variables = &called.module.variables;

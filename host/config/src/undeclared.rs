@@ -1,5 +1,7 @@
 //! References to what is not declared.
 
+use std::collections::BTreeMap;
+
 use wardian_lang::{Diagnostic, Diagnostics, Expression, Reference, Subject};
 use wardian_value::PathStep;
 
@@ -20,10 +22,11 @@ impl Configuration {
                 let problem =
                     node.undeclared(&reference.subject).or_else(|| self.check_output(node, &reference));
                 if let Some(problem) = problem {
-                    let located = problem.at(reference.span.clone());
-                    problems.push(if context.is_empty() { located } else { located.in_block(context) });
+                    problems.push(problem.at(reference.span.clone()).in_block(context));
                 }
             }
+            node.check_locals(&mut problems);
+            node.check_scoped(&mut problems);
         }
         problems
     }
@@ -51,6 +54,54 @@ impl Configuration {
 }
 
 impl ModuleNode {
+    /// A local value cannot be made from itself.
+    fn check_locals(&self, problems: &mut Diagnostics) {
+        for local in self.module.locals.values() {
+            let own = Subject::Local(local.name.clone());
+            let found = local.expression.references().iter().find(|reference| reference.subject == own);
+            if let Some(reference) = found {
+                let detail = format!("The value of local.{} would have to be known to find it.", local.name);
+                problems.push(
+                    Diagnostic::error("Self-referencing local value", detail)
+                        .at(reference.span.clone())
+                        .in_block("locals"),
+                );
+            }
+        }
+    }
+
+    /// What is read for a check can be referred to in that check only.
+    fn check_scoped(&self, problems: &mut Diagnostics) {
+        let mut scoped = BTreeMap::new();
+        for check in self.module.checks.values() {
+            if let Some(data) = &check.data {
+                let own = Subject::Resource {
+                    mode: wardian_lang::ResourceMode::Data,
+                    kind: data.type_name.clone(),
+                    name: data.name.clone(),
+                };
+                scoped.insert(own, format!("check \"{}\"", check.name));
+            }
+        }
+        if scoped.is_empty() {
+            return;
+        }
+        for (context, reference) in self.module_references() {
+            let Some(check) = scoped.get(&reference.subject).filter(|check| **check != context) else {
+                continue;
+            };
+            let detail = format!(
+                "{} is read for the {check} only. Move its block out of there to use it elsewhere.",
+                reference.subject
+            );
+            problems.push(
+                Diagnostic::error("Reference to scoped resource", detail)
+                    .at(reference.span.clone())
+                    .in_block(context),
+            );
+        }
+    }
+
     /// What is to be said of a reference to something that the module does not
     /// declare; `None` where it does.
     pub fn undeclared(&self, subject: &Subject) -> Option<Diagnostic> {

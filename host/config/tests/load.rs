@@ -221,14 +221,14 @@ data "a_b" "e" {
         &[
             "main.tf:3,3-11: Invalid combination of \"count\" and \"for_each\": Only one of count and for_each can say how many instances there are.",
             "main.tf:4,17-25: Invalid depends_on reference: Only a whole object can be waited for: name the resource or module without its attributes.",
+            "main.tf:4,27-30: (warning) Quoted references are deprecated: A reference is written here as it is, without quotes.",
             "main.tf:4,28-29: Invalid reference: A reference to a resource needs its type and its name with a dot between them. If this was meant as text, put it in quotes.",
-            "main.tf:4,32-33: Invalid depends_on reference: The name of a resource, a module or another object is needed here.",
+            "main.tf:4,32-33: Invalid expression: The name of a resource, a module or another object is needed here.",
             "main.tf:5,16-22: Invalid provider configuration reference: The name of a provider is needed here, such as aws, or with an alias behind it: aws.west. It must be constant.",
             "main.tf:7,22-23: Invalid expression: A list of arguments in brackets is needed here, or the keyword all.",
             "main.tf:8,23-24: Unsuitable value type: This value cannot be used here: true or false is needed.",
             "main.tf:11,12-17: Invalid \"when\" keyword: The argument \"when\" is one of the keywords create and destroy.",
             "main.tf:17,5-20: Invalid data resource lifecycle argument: The lifecycle argument \"prevent_destroy\" is for resources that are created and destroyed; a data block cannot have it.",
-            "main.tf:19,3-14: Reserved block type name in data block: Blocks of type \"provisioner\" cannot be used in a data block.",
         ],
     );
 }
@@ -258,6 +258,7 @@ variable "d" {
             "main.tf:3,13-16: Invalid default value for variable: The default is not of the variable's type: a number is required.",
             "main.tf:7,14-18: Invalid default value for variable: The default is null, but the variable says nullable = false.",
             "main.tf:10,13-18: Variables not allowed: Only constants can be used here, so `var.a` cannot be.",
+            "main.tf:14,21-26: Invalid validation expression: The condition refers to nothing, so that its result is always the same: it checks nothing.",
             "main.tf:14,21-26: Invalid variable validation condition: The condition must refer to var.d: it is there to check its value.",
         ],
     );
@@ -285,9 +286,8 @@ required_providers {}
             "main.tf:5,37-43: Invalid version constraint: This is not a version constraint: invalid version constraint \"1..2\": \"\" is not a version number.",
             "main.tf:5,45-48: Invalid required_providers object: A required provider has no \"nam\", only source, version and configuration_aliases.",
             "main.tf:6,9-10: Invalid required_providers object: A required provider is written in braces: { source = \"hashicorp/random\", version = \"~> 3.7\" }.",
-            "main.tf:9,11-15: Unsupported backend type: The backend \"s3\" is not supported yet: state is only kept in local files (backend \"local\", which needs no block).",
-            "main.tf:10,3-8: Unsupported block type: Blocks of type \"cloud\" in a terraform block are not supported yet.",
             "main.tf:12,1-19: Invalid required_providers block: A required_providers block stands inside a terraform block.",
+            "main.tf:9,3-15: Both a backend and cloud configuration are present: The state is kept in one place: leave out this block, or the cloud block at main.tf:10,3-8.",
         ],
     );
 }
@@ -321,7 +321,7 @@ module "e" {
             ),
         ],
         &[
-            "main.tf:11,13-13: Missing required argument: The argument \"source\" must be set here.",
+            "main.tf:11,12-13: Missing required argument: The argument \"source\" must be set here.",
             "m/main.tf:4,12-17: Module call cycle: The module \"again\" calls the module in ., which leads here again: the configuration would have no end.",
             "main.tf:6,12-34: Unsupported module source: Modules can only be called from local directories yet, and \"hashicorp/consul/aws\" is not the path of one. If a directory is meant, write \"./hashicorp/consul/aws\".",
             "main.tf:9,12-23: Unreadable module directory: There is no directory nowhere.",
@@ -352,11 +352,13 @@ module "e" {
             ("m/main.tf", "variable \"name\" {}\nprovider \"z\" {}\n"),
         ],
         &[
+            "main.tf:9,17-22: (warning) Quoted references are deprecated: A reference is written here as it is, without quotes.",
             "main.tf:9,39-42: Provider configuration not present: There is no provider \"q\" block with alias = \"r\" in the root module.",
-            "main.tf:9,17-22: Undefined provider configuration: The module does not expect a provider configuration x.y; it would have to be listed in configuration_aliases in its required_providers.",
+            "main.tf:9,17-22: (warning) Reference to undefined provider: The module does not say in required_providers which provider x.y is, so that it is taken for hashicorp/x.",
             "main.tf:9,32-33: Provider type mismatch: The module expects a configuration of registry.terraform.io/hashicorp/z as z, but is given one of registry.terraform.io/hashicorp/q.",
+            "main.tf:9,35-36: (warning) Reference to undefined provider: The module does not say in required_providers which provider w is, so that it is taken for hashicorp/w.",
             "main.tf:9,39-42: Provider type mismatch: The module expects a configuration of registry.terraform.io/hashicorp/w as w, but is given one of registry.terraform.io/hashicorp/q.",
-            "main.tf:5,1-11: Module is incompatible with count, for_each, and depends_on: A module that is called with count cannot have provider blocks of its own, and there is one at m/main.tf:2,1-13. Configure the provider in the root module and hand it over with the argument providers.",
+            "m/main.tf:2,1-13: (warning) Redundant empty provider block: A module gets the configuration of z from its caller without a block that says nothing. Remove it; an alias that the caller must hand over is listed in configuration_aliases in required_providers.",
             "main.tf:3,3-6: Unsupported argument: The module has no variable named \"nam\". Did you mean \"name\"?",
             "main.tf:1,1-11: Missing required argument: The module needs a value for its variable \"name\", which has no default.",
         ],

@@ -188,10 +188,15 @@ fn object(argument: &Expression) -> Result<TypeConstraint, Diagnostics> {
     let mut attributes: Vec<(Str, Type, bool)> = Vec::with_capacity(items.len());
     let mut defaults = Defaults::default();
     for (key, item) in &items {
-        let Some(name) = key.as_keyword().or_else(|| key.as_quoted()).map(Str::new) else {
-            problems.extend(invalid("The name of an attribute is needed here.", key.span()));
+        let Some(name) = key.as_keyword().map(Str::new) else {
+            problems.extend(invalid("The name of an attribute is needed here, without quotes.", key.span()));
             continue;
         };
+        if attributes.iter().any(|(known, _, _)| *known == name) {
+            let detail = format!("The object type has an attribute \"{name}\" already.");
+            problems.extend(invalid(detail, key.span()));
+            continue;
+        }
         let attribute = problems.collect(attribute(item));
         let Some((constraint, optional, default)) = attribute else { continue };
         if let Some(inner) = constraint.defaults {
@@ -221,11 +226,7 @@ fn attribute(item: &Expression) -> Result<AttributeConstraint, Diagnostics> {
     };
     let constraint = parse(ty)?;
     let Some(default) = default else { return Ok((constraint, true, None)) };
-    if let Some(reference) = default.references().first() {
-        let detail = format!("A default must be a constant, so it cannot refer to {reference}.");
-        return Err(Diagnostic::error("Variables not allowed", detail).at(reference.span.clone()).into());
-    }
-    let value = default.evaluate(&crate::EmptyScope)?;
+    let value = default.evaluate_constant()?;
     let value = constraint.apply(&value).map_err(|reason| {
         let detail = format!("This default does not fit the type of its attribute: {reason}.");
         Diagnostics::from(

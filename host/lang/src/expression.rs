@@ -5,9 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use wardian_value::{Str, Value};
 
-use crate::node::{Key, Kind, Node, Target};
+use crate::node::{Key, Kind, Node, StepKind, Target};
 use crate::syntax::json::{self, Json};
-use crate::{Diagnostics, EmptyScope, Reference, Scope, SourceFile, Span, Traversal, compile, evaluate};
+use crate::{
+    Diagnostic, Diagnostics, EmptyScope, Reference, Scope, SourceFile, Span, Traversal, TraversalStep,
+    compile, evaluate,
+};
 
 /// A compiled expression. Cheap to clone.
 #[derive(Clone)]
@@ -131,17 +134,26 @@ impl Expression {
         Ok(value)
     }
 
-    /// The value of an argument that must be constant. Texts in JSON are no
-    /// templates here: they are what they are.
+    /// The value of an argument that must be constant: neither references nor calls
+    /// of functions may stand there. Texts in JSON are no templates here: they are
+    /// what they are.
     ///
     /// # Errors
     ///
-    /// Also where anything is referred to.
+    /// All that went wrong, each with its place.
     pub fn evaluate_constant(&self) -> Result<Value, Diagnostics> {
-        match self.json() {
-            Some((value, file)) => json::constant(value, file),
-            None => self.evaluate(&EmptyScope),
+        if let Some((value, file)) = self.json() {
+            return json::constant(value, file);
         }
+        let mut problems = Diagnostics::default();
+        self.node().walk(&mut |node| {
+            if let Kind::Call(call) = &node.kind {
+                let detail = "Only constants can be used here, so no function can be called.";
+                let span = Span::new(self.file(), call.name_span.0, call.name_span.1);
+                problems.push(Diagnostic::error("Function calls not allowed", detail).at(span));
+            }
+        });
+        if problems.has_errors() { Err(problems) } else { self.evaluate(&EmptyScope) }
     }
 
     /// Everything that it refers to, in the order of the text. Variables of its
@@ -308,6 +320,27 @@ impl Expression {
             }
             _ => None,
         }
+    }
+
+    /// The names of an address such as `module.a[0].b.c[each.key]`, without the
+    /// keys of instances, which may be computed.
+    pub fn as_address(&self) -> Option<Traversal> {
+        let Kind::Name(name) = &self.node().kind else {
+            return self.as_traversal();
+        };
+        let named = name.steps.iter().filter_map(|step| match &step.kind {
+            StepKind::Attribute(attribute) => Some(TraversalStep {
+                step: wardian_value::PathStep::Attribute(attribute.clone()),
+                span: Span::new(self.file(), step.start, step.end),
+            }),
+            StepKind::Key(_) | StepKind::Index(_) => None,
+        });
+        Some(Traversal {
+            root: name.traversal.root.clone(),
+            root_span: name.traversal.root_span.clone(),
+            steps: named.collect(),
+            span: self.span().clone(),
+        })
     }
 
     /// The parts, where the expression is a function call.

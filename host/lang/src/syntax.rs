@@ -98,9 +98,16 @@ impl Body {
         self.blocks.iter().filter(move |block| &*block.kind == kind)
     }
 
-    /// The place behind the last thing inside: where something is missing.
+    /// Where something that must be inside is missing: the opening brace of a
+    /// block, or else the beginning.
     pub fn missing_item_span(&self) -> Span {
-        self.end.clone().unwrap_or_else(|| self.span.after())
+        if let Some(end) = &self.end {
+            return end.clone();
+        }
+        let start = self.span.start;
+        let brace = start.saturating_sub(1);
+        let has_brace = self.span.file.text().get(brace..start) == Some("{");
+        Span::new(&self.span.file, if has_brace { brace } else { start }, start)
     }
 }
 

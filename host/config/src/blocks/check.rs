@@ -37,7 +37,7 @@ impl Check {
         const SHAPE: Shape =
             Shape { noun: "a check block", required: &[], optional: &[], blocks: &["data", "assert"] };
         let [label] = labels(block, ["name"], problems)?;
-        check_name(label, "check block", problems);
+        check_name(label, "Invalid check block name", problems);
         let content = SHAPE.read(&block.body, problems);
         let assertions = conditions(&content, "assert", problems);
         if assertions.is_empty() {
@@ -49,8 +49,33 @@ impl Check {
                 .at(block.header_span.clone()),
             );
         }
-        let data = content.only_block("data", problems).and_then(|data| Resource::read(data, problems));
+        let mut data_blocks = content.blocks.iter().filter(|block| &*block.kind == "data");
+        let data = data_blocks.next().and_then(|data| {
+            check_nested_data(data, problems);
+            Resource::read(data, problems)
+        });
+        for block in data_blocks {
+            let detail = "A check block can have one data block; write a check for each.";
+            problems.push(
+                Diagnostic::error("Multiple data resource blocks", detail).at(block.header_span.clone()),
+            );
+        }
         Some(Self { name: label.text.clone(), data, assertions, span: block.header_span.clone() })
+    }
+}
+
+/// Its instances and its life are the check's.
+fn check_nested_data(block: &Block, problems: &mut Diagnostics) {
+    for attribute in ["count", "for_each"].iter().filter_map(|name| block.body.attribute(name)) {
+        let detail = "A data block inside of a check has one instance. Move it out to have several.";
+        problems.push(
+            Diagnostic::error(format!("Invalid \"{}\" attribute", attribute.name), detail)
+                .at(attribute.name_span.clone()),
+        );
+    }
+    for lifecycle in block.body.blocks_of("lifecycle") {
+        let detail = "A data block inside of a check has no lifecycle block: conditions belong into assert.";
+        problems.push(Diagnostic::error("Invalid lifecycle block", detail).at(lifecycle.header_span.clone()));
     }
 }
 
@@ -65,19 +90,27 @@ impl Condition {
         let content = SHAPE.read(&block.body, problems);
         let condition = content.expression("condition", problems);
         let error_message = content.expression("error_message", problems);
+        if let Some(condition) = &condition
+            && condition.references().is_empty()
+            && condition.check().is_empty()
+        {
+            let detail =
+                "The condition refers to nothing, so that its result is always the same: it checks nothing.";
+            problems.push(
+                Diagnostic::error(format!("Invalid {} expression", block.kind), detail)
+                    .at(condition.span().clone()),
+            );
+            // A variable's validation says more about that.
+            if &*block.kind != "validation" {
+                return None;
+            }
+        }
         Some(Self { condition: condition?, error_message: error_message?, span: block.header_span.clone() })
     }
 }
 
 /// All conditions in blocks of one type.
 pub(super) fn conditions(content: &Content<'_>, kind: &str, problems: &mut Diagnostics) -> Vec<Condition> {
-    content
-        .blocks
-        .iter()
-        .filter(|block| &*block.kind == kind)
-        .filter_map(|block| {
-            labels(block, [], problems)?;
-            Condition::read(block, problems)
-        })
-        .collect()
+    let blocks = content.unlabelled(kind, problems);
+    blocks.into_iter().filter_map(|block| Condition::read(block, problems)).collect()
 }

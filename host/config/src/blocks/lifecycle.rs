@@ -1,12 +1,13 @@
 //! `lifecycle` blocks.
 
-use wardian_lang::{Attribute, Block, Diagnostic, Diagnostics, Expression, Span, Traversal};
+use wardian_lang::{Attribute, Block, Diagnostic, Diagnostics, Expression, Span, Subject, Traversal};
 use wardian_plugin::ResourceMode;
 use wardian_value::Path;
 
 use super::Condition;
 use super::check::conditions;
-use crate::content::{Shape, labels};
+use super::references::warn_of_quotes;
+use crate::content::Shape;
 use crate::names::block_kind;
 
 /// How a resource's objects live.
@@ -47,7 +48,6 @@ impl Lifecycle {
             optional: &["create_before_destroy", "prevent_destroy", "ignore_changes", "replace_triggered_by"],
             blocks: &["precondition", "postcondition"],
         };
-        labels(block, [], problems);
         let content = SHAPE.read(&block.body, problems);
         if mode != ResourceMode::Managed {
             let kind = block_kind(mode);
@@ -97,24 +97,34 @@ impl IgnoreChanges {
             return Self::Nothing;
         };
         let mut paths = Vec::new();
+        let mut wildcard = None;
         for item in items {
             if item.as_quoted() == Some("*") {
                 let detail = "To ignore changes of all arguments, write: ignore_changes = all";
                 problems.push(
                     Diagnostic::error("Invalid ignore_changes wildcard", detail).at(item.span().clone()),
                 );
-                return Self::All;
+                wildcard = Some(item.span().clone());
+                continue;
             }
+            warn_of_quotes(&item, problems);
             match item.as_traversal() {
                 Some(traversal) => paths.push((relative_path(&traversal), item.span().clone())),
                 None => problems.push(
                     Diagnostic::error(
-                        "Invalid ignore_changes element",
+                        "Invalid expression",
                         "The name of an argument is needed here, maybe with constant indexes behind it.",
                     )
                     .at(item.span().clone()),
                 ),
             }
+        }
+        if let Some(span) = wildcard {
+            if !paths.is_empty() {
+                let detail = "All arguments are ignored already, so that naming some of them says nothing.";
+                problems.push(Diagnostic::error("Invalid ignore_changes ruleset", detail).at(span));
+            }
+            return Self::All;
         }
         Self::Paths(paths)
     }
@@ -138,17 +148,33 @@ fn triggers(attribute: &Attribute, problems: &mut Diagnostics) -> Vec<Expression
     let items: Vec<Expression> = items.iter().filter_map(|item| problems.collect(item.unquoted())).collect();
     for item in &items {
         problems.extend(item.check());
-        let is_reference = item
-            .references()
-            .first()
-            .is_some_and(|reference| matches!(reference.subject, wardian_lang::Subject::Resource { .. }));
-        if !is_reference {
-            let detail =
-                "Only references to managed resources, or to their attributes, can trigger a replacement.";
-            problems.push(
-                Diagnostic::error("Invalid replace_triggered_by expression", detail).at(item.span().clone()),
-            );
+        if let Some(problem) = trigger_problem(item) {
+            problems.push(problem);
         }
     }
     items
+}
+
+fn trigger_problem(item: &Expression) -> Option<Diagnostic> {
+    let mut names_resource = false;
+    for reference in item.references() {
+        let summary = match &reference.subject {
+            Subject::Resource { .. } => {
+                names_resource = true;
+                continue;
+            }
+            Subject::CountIndex | Subject::EachKey => continue,
+            Subject::EachValue => "Invalid each reference in replace_triggered_by expression",
+            _ => "Invalid reference in replace_triggered_by expression",
+        };
+        let detail = format!(
+            "A replacement is triggered by a resource or one of its attributes; to choose an instance, count.index and \
+             each.key can be used, but not {}.",
+            reference.subject
+        );
+        return Some(Diagnostic::error(summary, detail).at(item.span().clone()));
+    }
+    let detail = "A reference to a managed resource, or to one of its attributes, is needed here.";
+    (!names_resource)
+        .then(|| Diagnostic::error("Invalid replace_triggered_by expression", detail).at(item.span().clone()))
 }

@@ -3,7 +3,7 @@
 use wardian_lang::{Block, Diagnostics, Expression, Span};
 use wardian_value::Str;
 
-use crate::content::{labels, unsupported_block};
+use crate::content::{labels, unexpected_block};
 use crate::names::check_identifier;
 
 /// A local value.
@@ -22,11 +22,11 @@ impl Local {
         labels(block, [], problems);
         let body = block.body.with_attributes_only(problems);
         for inner in &body.blocks {
-            problems.push(unsupported_block(inner, "a locals block", [].into_iter(), [].into_iter()));
+            problems.push(unexpected_block(inner, "a locals block"));
         }
         let mut locals = Vec::new();
         for attribute in &body.attributes {
-            check_identifier(&attribute.name, &attribute.name_span, "local value", problems);
+            check_identifier(&attribute.name, &attribute.name_span, "Invalid local value name", problems);
             problems.extend(attribute.expression.check());
             locals.push(Self {
                 name: attribute.name.clone(),

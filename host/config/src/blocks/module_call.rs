@@ -9,7 +9,7 @@ use wardian_value::Str;
 use super::ProviderReference;
 use super::provider::constraints;
 use super::references::{depends_on, provider_reference};
-use super::resource::repetition;
+use super::resource::{repetition, take_escaped};
 use crate::content::{Shape, labels, unsupported_block};
 use crate::names::check_name;
 
@@ -45,11 +45,12 @@ impl ModuleCall {
             noun: "a module block",
             required: &["source"],
             optional: &["version", "count", "for_each", "depends_on", "providers"],
-            blocks: &[],
+            blocks: &["_", "lifecycle", "locals", "provider"],
         };
         let [label] = labels(block, ["name"], problems)?;
-        check_name(label, "module instance", problems);
-        let (content, rest) = SHAPE.split(&block.body, problems);
+        check_name(label, "Invalid module instance name", problems);
+        let (content, mut rest) = SHAPE.split(&block.body, problems);
+        take_escaped(&content, &["lifecycle", "locals", "provider"], "module", &mut rest, problems);
         let rest = rest.with_attributes_only(problems).into_owned();
         for inner in &rest.blocks {
             problems.push(unsupported_block(

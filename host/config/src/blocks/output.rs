@@ -1,6 +1,6 @@
 //! `output` blocks.
 
-use wardian_lang::{Block, Diagnostics, Expression, Reference, Span};
+use wardian_lang::{Block, Diagnostic, Diagnostics, Expression, Reference, Span};
 use wardian_value::Str;
 
 use super::Condition;
@@ -36,11 +36,18 @@ impl Output {
             noun: "an output block",
             required: &["value"],
             optional: &["description", "sensitive", "ephemeral", "depends_on"],
-            blocks: &["precondition"],
+            blocks: &["precondition", "postcondition"],
         };
         let [label] = labels(block, ["name"], problems)?;
-        check_name(label, "output", problems);
+        check_name(label, "Invalid output name", problems);
         let content = SHAPE.read(&block.body, problems);
+        for block in content.unlabelled("postcondition", problems) {
+            let detail =
+                "The condition of an output is checked before it has its value: write a precondition.";
+            problems.push(
+                Diagnostic::error("Postconditions are not allowed", detail).at(block.header_span.clone()),
+            );
+        }
         let description = content.text("description", problems).map(|(text, _)| text);
         let sensitive = content.flag("sensitive", problems).unwrap_or(false);
         let ephemeral = content.flag("ephemeral", problems).unwrap_or(false);

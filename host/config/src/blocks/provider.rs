@@ -1,12 +1,13 @@
 //! `provider` blocks and references to them.
 
 use wardian_lang::{Block, Body, Diagnostic, Diagnostics, Span};
+use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::version::{Constraints, Dialect};
 use wardian_value::Str;
 
 use super::resource::take_escaped;
 use crate::content::{Shape, labels};
-use crate::names::{check_identifier, check_name};
+use crate::names::check_identifier;
 use crate::walk::check_body;
 
 /// A `provider` block.
@@ -44,7 +45,11 @@ impl ProviderConfig {
             blocks: &["_", "lifecycle", "locals"],
         };
         let [label] = labels(block, ["name"], problems)?;
-        check_name(label, "provider", problems);
+        if let Err(error) = ProviderAddress::implied_by_local_name(&label.text) {
+            problems.push(
+                Diagnostic::error("Invalid provider local name", format!("{error}.")).at(label.span.clone()),
+            );
+        }
         let (content, mut body) = SHAPE.split(&block.body, problems);
         for attribute in
             ["count", "depends_on", "for_each", "source"].iter().filter_map(|name| content.attribute(name))
@@ -61,7 +66,7 @@ impl ProviderConfig {
         take_escaped(&content, &["lifecycle", "locals"], "provider", &mut body, problems);
         let alias = content.text("alias", problems);
         if let Some((text, span)) = &alias {
-            check_identifier(text, span, "provider configuration alias", problems);
+            check_identifier(text, span, "Invalid provider configuration alias", problems);
         }
         let version = content.text("version", problems).and_then(|(text, span)| {
             problems.push(

@@ -1,18 +1,20 @@
 //! `moved`, `removed` and `import` blocks.
 
-use wardian_lang::{Block, Body, Diagnostic, Diagnostics, Expression, Span, Traversal};
+use wardian_lang::{Block, Body, Diagnostic, Diagnostics, Expression, Span};
+use wardian_plugin::ResourceMode;
 
 use super::references::provider_reference;
-use super::{ProviderReference, Provisioner};
-use crate::content::{Content, Shape, labels};
+use super::target::Keywords;
+use super::{ProviderReference, Provisioner, Target};
+use crate::content::{Content, Shape, labels, missing_argument};
 
 /// A `moved` block.
 #[derive(Clone, Debug)]
 pub struct Moved {
-    /// The old address, relative to the module.
-    pub from: Traversal,
+    /// The old address.
+    pub from: Target,
     /// The new address.
-    pub to: Traversal,
+    pub to: Target,
     /// The header.
     pub span: Span,
 }
@@ -21,7 +23,7 @@ pub struct Moved {
 #[derive(Clone, Debug)]
 pub struct Removed {
     /// The address that the configuration no longer has.
-    pub from: Traversal,
+    pub from: Target,
     /// Whether objects are destroyed, or only forgotten.
     pub destroy: bool,
     /// What to run before an object is destroyed.
@@ -35,6 +37,8 @@ pub struct Removed {
 pub struct Import {
     /// The address of the resource instance; keys may be expressions.
     pub to: Expression,
+    /// The resource that it names, without the keys.
+    pub target: Target,
     /// What identifies the object, as one text.
     pub id: Option<Expression>,
     /// What identifies the object, as attributes.
@@ -53,11 +57,17 @@ impl Moved {
     pub(crate) fn read(block: &Block, problems: &mut Diagnostics) -> Option<Self> {
         const SHAPE: Shape =
             Shape { noun: "a moved block", required: &["from", "to"], optional: &[], blocks: &[] };
-        labels(block, [], problems);
+        labels(block, [], problems)?;
         let content = SHAPE.read(&block.body, problems);
-        let from = address(&content, "from", problems);
-        let to = address(&content, "to", problems);
-        Some(Self { from: from?, to: to?, span: block.header_span.clone() })
+        let from = address(&content, "from", Keywords::Refused, problems);
+        let to = address(&content, "to", Keywords::Refused, problems);
+        let (from, to) = (from?, to?);
+        if from.resource.is_some() != to.resource.is_some() {
+            let detail = "Both addresses are of resources, or both are of modules.";
+            problems
+                .push(Diagnostic::error("Invalid \"moved\" addresses", detail).at(block.header_span.clone()));
+        }
+        Some(Self { from, to, span: block.header_span.clone() })
     }
 }
 
@@ -67,31 +77,66 @@ impl Removed {
             noun: "a removed block",
             required: &["from"],
             optional: &[],
-            blocks: &["lifecycle", "provisioner"],
+            blocks: &["lifecycle", "provisioner", "connection"],
         };
         const LIFECYCLE: Shape = Shape {
             noun: "the lifecycle block of a removed block",
-            required: &["destroy"],
-            optional: &[],
+            required: &[],
+            optional: &["destroy"],
             blocks: &[],
         };
-        labels(block, [], problems);
+        labels(block, [], problems)?;
         let content = SHAPE.read(&block.body, problems);
-        let destroy = content
-            .only_block("lifecycle", problems)
-            .and_then(|lifecycle| LIFECYCLE.read(&lifecycle.body, problems).flag("destroy", problems));
-        let provisioners = content
-            .blocks
-            .iter()
-            .filter(|inner| &*inner.kind == "provisioner")
-            .filter_map(|inner| Provisioner::read(inner, problems))
-            .collect();
-        Some(Self {
-            from: address(&content, "from", problems)?,
-            destroy: destroy.unwrap_or(true),
-            provisioners,
-            span: block.header_span.clone(),
-        })
+        let mut destroy = true;
+        for lifecycle in content.unlabelled("lifecycle", problems) {
+            let said = LIFECYCLE.read(&lifecycle.body, problems).flag("destroy", problems);
+            destroy = said.unwrap_or(destroy);
+        }
+        let from = address(&content, "from", Keywords::Taken, problems)?;
+        check_removed(&content, &from, problems);
+        let mut provisioners = Vec::new();
+        for inner in content.blocks.iter().filter(|inner| &*inner.kind == "provisioner") {
+            let Some(provisioner) = Provisioner::read(inner, problems) else { continue };
+            let refused = if from.resource.is_none() {
+                Some("Provisioners belong to a resource, and a module is removed here.")
+            } else if provisioner.on_destroy {
+                None
+            } else {
+                Some("Nothing is created here, so a provisioner must say: when = destroy")
+            };
+            if let Some(detail) = refused {
+                problems.push(
+                    Diagnostic::error("Invalid provisioner block", detail).at(inner.header_span.clone()),
+                );
+            }
+            provisioners.push(provisioner);
+        }
+        Some(Self { from, destroy, provisioners, span: block.header_span.clone() })
+    }
+}
+
+/// A block is removed as a whole, with all its instances.
+fn check_removed(content: &Content<'_>, from: &Target, problems: &mut Diagnostics) {
+    let (summary, detail) = if from.modules.iter().any(|(_, key)| key.is_some()) {
+        (
+            "Module instance keys not allowed",
+            "A module is removed with all its instances: leave out the key in brackets.",
+        )
+    } else if from.resource.as_ref().is_some_and(|resource| resource.key.is_some()) {
+        (
+            "Resource instance keys not allowed",
+            "A resource is removed with all its instances: leave out the key in brackets.",
+        )
+    } else if from.resource.as_ref().is_some_and(|resource| resource.mode == ResourceMode::Data) {
+        (
+            "Data source address not allowed",
+            "What a data source reads is not destroyed: it is enough to remove its block.",
+        )
+    } else {
+        return;
+    };
+    if let Some(attribute) = content.attribute("from") {
+        problems.push(Diagnostic::error(summary, detail).at(attribute.expression.span().clone()));
     }
 }
 
@@ -103,20 +148,28 @@ impl Import {
             optional: &["id", "identity", "for_each", "provider"],
             blocks: &[],
         };
-        labels(block, [], problems);
+        labels(block, [], problems)?;
         let content = SHAPE.read(&block.body, problems);
         let id = content.expression("id", problems);
         let identity = content.expression("identity", problems);
-        if id.is_some() == identity.is_some() {
-            let detail = "Exactly one of id and identity must say which object is meant.";
-            problems.push(Diagnostic::error("Invalid import block", detail).at(block.header_span.clone()));
+        match (content.attribute("id"), content.attribute("identity")) {
+            (None, None) => problems.push(missing_argument("id", &block.body)),
+            (Some(_), Some(identity)) => {
+                let detail = "Only one of id and identity can say which object is meant.";
+                problems
+                    .push(Diagnostic::error("Invalid import block", detail).at(identity.name_span.clone()));
+            }
+            _ => {}
         }
         let for_each = content.expression("for_each", problems);
         let provider = content
             .attribute("provider")
             .and_then(|attribute| provider_reference(&attribute.expression, problems));
+        let to = problems.collect(content.attribute("to")?.expression.unquoted())?;
+        let target = import_target(&to, problems)?;
         Some(Self {
-            to: problems.collect(content.attribute("to")?.expression.unquoted())?,
+            to,
+            target,
             id,
             identity,
             for_each,
@@ -127,12 +180,38 @@ impl Import {
     }
 }
 
-fn address(content: &Content<'_>, name: &str, problems: &mut Diagnostics) -> Option<Traversal> {
+fn import_target(to: &Expression, problems: &mut Diagnostics) -> Option<Target> {
+    let Some(traversal) = to.as_address().filter(|_| !to.is_native_quoted()) else {
+        problems.push(no_address(to));
+        return None;
+    };
+    let target = problems.collect(Target::parse(&traversal, Keywords::Refused))?;
+    let (summary, detail) = match &target.resource {
+        Some(resource) if resource.mode == ResourceMode::Managed => return Some(target),
+        Some(_) => ("Invalid import address", "Only the objects of managed resources can be imported."),
+        None => {
+            ("Invalid address", "A resource is imported, not a module: its type and its name are needed.")
+        }
+    };
+    problems.push(Diagnostic::error(summary, detail).at(to.span().clone()));
+    None
+}
+
+fn address(
+    content: &Content<'_>,
+    name: &str,
+    keywords: Keywords,
+    problems: &mut Diagnostics,
+) -> Option<Target> {
     let expression = &content.attribute(name)?.expression;
-    let traversal = expression.as_traversal().filter(|_| !expression.is_native_quoted());
-    if traversal.is_none() {
-        let detail = "The address of a resource or a module is needed here, without quotes.";
-        problems.push(Diagnostic::error("Invalid expression", detail).at(expression.span().clone()));
-    }
-    traversal
+    let Some(traversal) = expression.as_traversal().filter(|_| !expression.is_native_quoted()) else {
+        problems.push(no_address(expression));
+        return None;
+    };
+    problems.collect(Target::parse(&traversal, keywords))
+}
+
+fn no_address(expression: &Expression) -> Diagnostic {
+    let detail = "The address of a resource or a module is needed here, without quotes.";
+    Diagnostic::error("Invalid expression", detail).at(expression.span().clone())
 }

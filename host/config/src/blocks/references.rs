@@ -23,8 +23,10 @@ pub(super) fn depends_on(content: &Content<'_>, problems: &mut Diagnostics) -> V
 fn dependency(item: &Expression, problems: &mut Diagnostics) -> Option<Reference> {
     let invalid =
         |detail: &str| Diagnostic::error("Invalid depends_on reference", detail).at(item.span().clone());
+    warn_of_quotes(item, problems);
     let Some(traversal) = item.as_traversal() else {
-        problems.push(invalid("The name of a resource, a module or another object is needed here."));
+        let detail = "The name of a resource, a module or another object is needed here.";
+        problems.push(Diagnostic::error("Invalid expression", detail).at(item.span().clone()));
         return None;
     };
     let reference = problems.collect(traversal.reference().map_err(Diagnostics::from))?;
@@ -44,11 +46,22 @@ fn dependency(item: &Expression, problems: &mut Diagnostics) -> Option<Reference
     Some(reference)
 }
 
+/// Warns of a reference in quotes, as it was written of old.
+pub(super) fn warn_of_quotes(expression: &Expression, problems: &mut Diagnostics) {
+    if expression.is_native_quoted() {
+        let detail = "A reference is written here as it is, without quotes.";
+        problems.push(
+            Diagnostic::warning("Quoted references are deprecated", detail).at(expression.span().clone()),
+        );
+    }
+}
+
 /// `aws` or `aws.west`, bare or quoted as of old.
 pub(super) fn provider_reference(
     expression: &Expression,
     problems: &mut Diagnostics,
 ) -> Option<ProviderReference> {
+    warn_of_quotes(expression, problems);
     let names: Option<Vec<Str>> = expression
         .as_traversal()
         .and_then(|traversal| Some(traversal.names()?.into_iter().cloned().collect()));

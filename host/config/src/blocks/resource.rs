@@ -1,12 +1,16 @@
 //! `resource`, `data` and `ephemeral` blocks.
 
-use wardian_lang::{Block, Body, Diagnostic, Diagnostics, Expression, Reference, Span};
+use wardian_lang::{
+    Block, Body, Diagnostic, Diagnostics, Expression, Reference, ResourceMode as ModeInLanguage, Span,
+    Subject,
+};
 use wardian_plugin::ResourceMode;
 use wardian_value::Str;
 
 use super::references::{depends_on, provider_reference};
-use super::{Lifecycle, ProviderReference};
+use super::{Condition, Lifecycle, ProviderReference};
 use crate::content::{Content, Shape, labels};
+use crate::decode::references;
 use crate::module::ResourceKey;
 use crate::names::{block_kind, check_name};
 use crate::walk::check_body;
@@ -69,40 +73,62 @@ pub struct Provisioner {
     pub span: Span,
 }
 
+/// Types of provisioners that once were.
+const REMOVED: [&str; 4] = ["chef", "habitat", "puppet", "salt-masterless"];
+
 impl Resource {
     pub(crate) fn read(block: &Block, problems: &mut Diagnostics) -> Option<Self> {
-        const SHAPE: Shape = Shape {
+        const MANAGED: Shape = Shape {
             noun: "a resource block",
             required: &[],
             optional: &["provider", "count", "for_each", "depends_on"],
             blocks: &["lifecycle", "provisioner", "connection", "locals", "_"],
         };
+        // Whether there are other blocks is the provider's matter.
+        const OTHER: Shape = Shape { blocks: &["lifecycle", "locals", "_"], ..MANAGED };
         let mode = match &*block.kind {
             "data" => ResourceMode::Data,
             "ephemeral" => ResourceMode::Ephemeral,
             _ => ResourceMode::Managed,
         };
         let [type_label, label] = labels(block, ["type", "name"], problems)?;
-        check_name(type_label, "resource type", problems);
-        check_name(label, "resource", problems);
-        let (content, mut body) = SHAPE.split(&block.body, problems);
-        let lifecycle = content
-            .only_block("lifecycle", problems)
+        let (invalid_type, invalid_name) = match mode {
+            ResourceMode::Managed => ("Invalid resource type name", "Invalid resource name"),
+            ResourceMode::Data => ("Invalid data source name", "Invalid data resource name"),
+            ResourceMode::Ephemeral => ("Invalid ephemeral resource type", "Invalid ephemeral resource name"),
+        };
+        check_name(type_label, invalid_type, problems);
+        check_name(label, invalid_name, problems);
+        let shape = if mode == ResourceMode::Managed { MANAGED } else { OTHER };
+        let (content, mut body) = shape.split(&block.body, problems);
+        let lifecycle: Lifecycle = content
+            .only_block("lifecycle", "Duplicate lifecycle block", problems)
             .map(|inner| Lifecycle::read(inner, mode, problems))
             .unwrap_or_default();
-        let managed = mode == ResourceMode::Managed;
-        let reserved: &[&str] = if managed { &["locals"] } else { &["locals", "provisioner", "connection"] };
-        take_escaped(&content, reserved, &block.kind, &mut body, problems);
-        let provisioners = content
+        take_escaped(&content, &["locals"], &block.kind, &mut body, problems);
+        let provisioners: Vec<Provisioner> = content
             .blocks
             .iter()
-            .filter(|inner| managed && &*inner.kind == "provisioner")
+            .filter(|inner| &*inner.kind == "provisioner")
             .filter_map(|inner| Provisioner::read(inner, problems))
             .collect();
-        let connection = content
-            .only_block("connection", problems)
-            .filter(|_| managed)
-            .map(|inner| checked_body(inner, problems));
+        let connection = connection(&content, problems);
+        if let Some(connection) = &connection
+            && provisioners.iter().any(|provisioner| provisioner.on_destroy)
+        {
+            check_destroy_references(connection, problems);
+        }
+        let own = Subject::Resource {
+            mode: match mode {
+                ResourceMode::Managed => ModeInLanguage::Managed,
+                ResourceMode::Data => ModeInLanguage::Data,
+                ResourceMode::Ephemeral => ModeInLanguage::Ephemeral,
+            },
+            kind: type_label.text.clone(),
+            name: label.text.clone(),
+        };
+        check_own_references(&lifecycle.preconditions, &own, "precondition", problems);
+        check_own_references(&lifecycle.postconditions, &own, "postcondition", problems);
         let provider = match content.attribute("provider") {
             Some(attribute) => provider_reference(&attribute.expression, problems),
             None => None,
@@ -135,14 +161,28 @@ impl Provisioner {
             blocks: &["connection", "lifecycle", "_"],
         };
         let [label] = labels(block, ["type"], problems)?;
+        if REMOVED.contains(&&*label.text) {
+            let detail = "This kind of provisioner was removed from the language long ago. Have the machine set up by its \
+                          image, or by its own start-up script.";
+            problems.push(
+                Diagnostic::error(format!("The \"{}\" provisioner has been removed", label.text), detail)
+                    .at(label.span.clone()),
+            );
+            return None;
+        }
         let (content, mut body) = SHAPE.split(&block.body, problems);
         take_escaped(&content, &["lifecycle"], "provisioner", &mut body, problems);
-        let connection =
-            content.only_block("connection", problems).map(|inner| checked_body(inner, problems));
+        let connection = connection(&content, problems);
         check_body(&body, problems);
+        let on_destroy = keyword(&content, "when", ["create", "destroy"], problems);
+        if on_destroy {
+            for body in [Some(&body), connection.as_ref()].into_iter().flatten() {
+                check_destroy_references(body, problems);
+            }
+        }
         Some(Self {
             type_name: label.text.clone(),
-            on_destroy: keyword(&content, "when", ["create", "destroy"], problems),
+            on_destroy,
             continue_on_failure: keyword(&content, "on_failure", ["fail", "continue"], problems),
             connection,
             body,
@@ -157,7 +197,15 @@ fn keyword(content: &Content<'_>, name: &str, words: [&str; 2], problems: &mut D
     let Some(attribute) = content.attribute(name) else {
         return false;
     };
-    let word = attribute.expression.as_keyword().or(attribute.expression.as_quoted());
+    let quoted = attribute.expression.as_quoted();
+    let word = attribute.expression.as_keyword().or(quoted);
+    if quoted.is_some() {
+        let detail = "The keyword is written as it is, without quotes.";
+        problems.push(
+            Diagnostic::warning("Quoted keywords are deprecated", detail)
+                .at(attribute.expression.span().clone()),
+        );
+    }
     if !word.is_some_and(|word| words.contains(&word)) {
         let [first, second] = words;
         problems.push(
@@ -171,10 +219,54 @@ fn keyword(content: &Content<'_>, name: &str, words: [&str; 2], problems: &mut D
     word == Some(words[1])
 }
 
-fn checked_body(block: &Block, problems: &mut Diagnostics) -> Body {
-    labels(block, [], problems);
+fn connection(content: &Content<'_>, problems: &mut Diagnostics) -> Option<Body> {
+    let block = content.only_block("connection", "Duplicate connection block", problems)?;
     check_body(&block.body, problems);
-    block.body.clone()
+    Some(block.body.clone())
+}
+
+/// When an object is destroyed, other objects may be gone already, and the
+/// configuration may have changed: what is run then knows the object alone.
+fn check_destroy_references(body: &Body, problems: &mut Diagnostics) {
+    for reference in references(body, None) {
+        let allowed = matches!(
+            reference.subject,
+            Subject::SelfValue
+                | Subject::CountIndex
+                | Subject::EachKey
+                | Subject::PathModule
+                | Subject::PathRoot
+                | Subject::PathCwd
+                | Subject::Workspace
+                | Subject::Applying
+        );
+        if !allowed {
+            let detail = format!(
+                "What is run when an object is destroyed can refer to that object only, as self, count.index or \
+                 each.key, and not to {}. Keep what is needed in the object, and read it from self.",
+                reference.subject
+            );
+            problems.push(
+                Diagnostic::error("Invalid reference from destroy provisioner", detail).at(reference.span),
+            );
+        }
+    }
+}
+
+/// A resource cannot wait for itself.
+fn check_own_references(conditions: &[Condition], own: &Subject, kind: &str, problems: &mut Diagnostics) {
+    let expressions =
+        conditions.iter().flat_map(|condition| [&condition.condition, &condition.error_message]);
+    for reference in expressions.flat_map(Expression::references) {
+        if reference.subject == *own {
+            let detail = format!(
+                "The conditions of {own} cannot refer to it by its name; a postcondition can refer to it as self."
+            );
+            problems.push(
+                Diagnostic::error(format!("Invalid reference in {kind}"), detail).at(reference.span.clone()),
+            );
+        }
+    }
 }
 
 /// `count` and `for_each`, of which there can be one.
@@ -210,7 +302,7 @@ pub(super) fn take_escaped(
                 .at(block.kind_span.clone()),
         );
     }
-    if let Some(escaped) = content.only_block("_", problems) {
+    if let Some(escaped) = content.only_block("_", "Duplicate escaping block", problems) {
         for attribute in &escaped.body.attributes {
             if let Some(first) = body.attribute(&attribute.name) {
                 let detail =

@@ -1,13 +1,13 @@
 //! `terraform` blocks.
 
 use wardian_lang::{Attribute, Block, Body, Diagnostic, Diagnostics, Expression, Span};
-use wardian_plugin::address::ProviderAddress;
+use wardian_plugin::address::{AddressError, ProviderAddress};
 use wardian_plugin::version::{Constraints, Dialect};
 use wardian_value::Str;
 
 use super::provider::constraints;
-use crate::content::{Shape, did_you_mean, labels, unsupported_block};
-use crate::names::check_identifier;
+use crate::content::{Shape, did_you_mean, labels, unexpected_block};
+use crate::walk::check_body;
 
 /// One entry of `required_providers`.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct RequiredVersion {
 /// A `backend` block.
 #[derive(Clone, Debug)]
 pub struct Backend {
-    /// `local`.
+    /// `local`; `cloud` for a `cloud` block.
     pub type_name: Str,
     /// What it is configured with.
     pub body: Body,
@@ -49,6 +49,9 @@ pub(crate) struct Settings {
     /// With the span of the block that they stand in.
     pub(crate) required_providers: Vec<(Span, Vec<(Str, RequiredProvider)>)>,
     pub(crate) backends: Vec<Backend>,
+    pub(crate) clouds: Vec<Backend>,
+    /// Providers that are told about the module, and where that is said.
+    pub(crate) provider_metas: Vec<(Str, Span)>,
 }
 
 impl Settings {
@@ -59,7 +62,9 @@ impl Settings {
             optional: &["required_version", "experiments", "language"],
             blocks: &["backend", "cloud", "required_providers", "provider_meta"],
         };
-        labels(block, [], problems);
+        if labels(block, [], problems).is_none() {
+            return Self::default();
+        }
         let content = SHAPE.read(&block.body, problems);
         let required_version =
             content.nullable_text("required_version", problems).and_then(|(text, span)| {
@@ -68,37 +73,46 @@ impl Settings {
             });
         let mut settings = Self { required_version, ..Self::default() };
         if let Some(attribute) = content.attribute("experiments") {
-            let none = attribute.expression.as_tuple_items().is_some_and(|items| items.is_empty());
-            if !none {
-                let detail = "This program has no experimental language features; leave the argument out.";
-                problems.push(
-                    Diagnostic::error("Unsupported experiments", detail)
-                        .at(attribute.expression.span().clone()),
-                );
-            }
+            let detail = "This program has no experimental language features; leave the argument out.";
+            problems.push(
+                Diagnostic::error("Module uses experimental features", detail)
+                    .at(attribute.expression.span().clone()),
+            );
         }
         if let Some(attribute) = content.attribute("language")
             && attribute.expression.as_keyword() != Some("TF2021")
         {
-            let detail = "TF2021 is the only edition of the language.";
-            problems.push(
-                Diagnostic::error("Invalid language edition", detail).at(attribute.expression.span().clone()),
-            );
+            let (summary, detail) = if attribute.expression.as_keyword().is_some() {
+                ("Unsupported language edition", "TF2021 is the only edition of the language.")
+            } else {
+                ("Invalid language edition", "The edition is one word without quotes: language = TF2021")
+            };
+            problems.push(Diagnostic::error(summary, detail).at(attribute.expression.span().clone()));
         }
         for inner in &content.blocks {
             match &*inner.kind {
-                "backend" => settings.backends.extend(Backend::read(inner, problems)),
-                "required_providers" => {
-                    let entries = required_providers(inner, problems);
-                    settings.required_providers.push((inner.header_span.clone(), entries));
+                "backend" => {
+                    if let Some([label]) = labels(inner, ["type"], problems) {
+                        settings.backends.push(Backend::read(inner, &label.text, problems));
+                    }
                 }
-                other => problems.push(
-                    Diagnostic::error(
-                        "Unsupported block type",
-                        format!("Blocks of type \"{other}\" in a terraform block are not supported yet."),
-                    )
-                    .at(inner.header_span.clone()),
-                ),
+                "cloud" => {
+                    if labels(inner, [], problems).is_some() {
+                        settings.clouds.push(Backend::read(inner, "cloud", problems));
+                    }
+                }
+                "provider_meta" => {
+                    if let Some([label]) = labels(inner, ["provider"], problems) {
+                        check_body(&inner.body, problems);
+                        settings.provider_metas.push((label.text.clone(), inner.header_span.clone()));
+                    }
+                }
+                _ => {
+                    if labels(inner, [], problems).is_some() {
+                        let entries = required_providers(inner, problems);
+                        settings.required_providers.push((inner.header_span.clone(), entries));
+                    }
+                }
             }
         }
         settings
@@ -106,36 +120,26 @@ impl Settings {
 }
 
 impl Backend {
-    fn read(block: &Block, problems: &mut Diagnostics) -> Option<Self> {
-        let [label] = labels(block, ["type"], problems)?;
-        if &*label.text != "local" {
-            let detail = format!(
-                "The backend \"{}\" is not supported yet: state is only kept in local files (backend \
-                 \"local\", which needs no block).",
-                label.text
-            );
-            problems.push(Diagnostic::error("Unsupported backend type", detail).at(label.span.clone()));
-        }
-        crate::walk::check_body(&block.body, problems);
-        Some(Self {
-            type_name: label.text.clone(),
+    fn read(block: &Block, type_name: &str, problems: &mut Diagnostics) -> Self {
+        check_body(&block.body, problems);
+        Self {
+            type_name: Str::new(type_name),
             // No schema of a backend is known here; none has blocks that matter.
             body: block.body.guessed().into_owned(),
             span: block.header_span.clone(),
-        })
+        }
     }
 }
 
 fn required_providers(block: &Block, problems: &mut Diagnostics) -> Vec<(Str, RequiredProvider)> {
-    labels(block, [], problems);
     let body = block.body.with_attributes_only(problems);
     for inner in &body.blocks {
-        let noun = "a required_providers block";
-        problems.push(unsupported_block(inner, noun, [].into_iter(), [].into_iter()));
+        problems.push(unexpected_block(inner, "a required_providers block"));
     }
     let mut entries = Vec::new();
     for attribute in &body.attributes {
-        if !check_identifier(&attribute.name, &attribute.name_span, "provider local", problems) {
+        if let Some(problem) = improper_name(attribute) {
+            problems.push(problem);
             continue;
         }
         if let Some(entry) = required_provider(attribute, problems) {
@@ -143,6 +147,19 @@ fn required_providers(block: &Block, problems: &mut Diagnostics) -> Vec<(Str, Re
         }
     }
     entries
+}
+
+/// A local name is a provider's name as registries write it.
+fn improper_name(attribute: &Attribute) -> Option<Diagnostic> {
+    let name = &*attribute.name;
+    let detail = match ProviderAddress::implied_by_local_name(name) {
+        Err(error) => format!("{error}."),
+        Ok(address) if address.type_name() != name => {
+            format!("Names of providers are written in small letters: \"{}\".", address.type_name())
+        }
+        Ok(_) => return None,
+    };
+    Some(Diagnostic::error("Invalid provider local name", detail).at(attribute.span.clone()))
 }
 
 fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Option<RequiredProvider> {
@@ -175,16 +192,11 @@ fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Optio
         match key.as_keyword().or(key.as_quoted()) {
             Some("source") => {
                 has_source = true;
-                address = constant_text(value, problems).and_then(|text| {
-                    let parsed = ProviderAddress::parse(&text).map_err(|error| {
-                        Diagnostic::error("Invalid provider source string", format!("{error}."))
-                            .at(value.span().clone())
-                    });
-                    problems.collect(parsed)
-                });
+                address = constant_text(value, "Invalid source", problems)
+                    .and_then(|text| problems.collect(source_address(&text, value.span())));
             }
             Some("version") => {
-                if let Some(text) = constant_text(value, problems)
+                if let Some(text) = constant_text(value, "Invalid version constraint", problems)
                     && let Some(found) = constraints(&text, Dialect::Provider, value.span(), problems)
                 {
                     versions = found;
@@ -219,7 +231,7 @@ fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Optio
 }
 
 fn aliases(local_name: &str, value: &Expression, problems: &mut Diagnostics) -> Vec<(Str, Span)> {
-    let mut found = Vec::new();
+    let mut found: Vec<(Str, Span)> = Vec::new();
     for item in value.as_tuple_items().unwrap_or_else(|| vec![value.clone()]) {
         let traversal = item.as_traversal();
         let names = traversal.as_ref().and_then(|traversal| traversal.names());
@@ -242,11 +254,25 @@ fn aliases(local_name: &str, value: &Expression, problems: &mut Diagnostics) -> 
     found
 }
 
-fn constant_text(value: &Expression, problems: &mut Diagnostics) -> Option<String> {
-    let evaluated = problems.collect(value.evaluate_constant())?;
-    let text = evaluated.as_str().map(str::to_owned);
+fn source_address(text: &str, span: &Span) -> Result<ProviderAddress, Diagnostic> {
+    ProviderAddress::parse(text).map_err(|error| {
+        let summary = match error {
+            AddressError::Hostname { .. }
+            | AddressError::Namespace { .. }
+            | AddressError::Type { .. }
+            | AddressError::RedundantPrefix { .. } => "Invalid provider type",
+            _ => "Invalid provider source string",
+        };
+        Diagnostic::error(summary, format!("{error}.")).at(span.clone())
+    })
+}
+
+/// A text in quotes; a problem with this summary where it is something else.
+fn constant_text(value: &Expression, summary: &str, problems: &mut Diagnostics) -> Option<String> {
+    let text = value.evaluate_constant().ok().and_then(|value| value.as_str().map(str::to_owned));
     if text.is_none() {
-        problems.push(invalid_entry("A constant text in quotes is needed here.", value.span()));
+        let detail = "A constant text in quotes is needed here.";
+        problems.push(Diagnostic::error(summary, detail).at(value.span().clone()));
     }
     text
 }

@@ -36,8 +36,8 @@ pub struct Variable {
 }
 
 /// What a module call uses for itself.
-const RESERVED: [&str; 8] =
-    ["source", "version", "providers", "count", "for_each", "lifecycle", "depends_on", "locals"];
+const RESERVED: [&str; 9] =
+    ["source", "version", "provider", "providers", "count", "for_each", "lifecycle", "depends_on", "locals"];
 
 impl Variable {
     pub(crate) fn read(block: &Block, problems: &mut Diagnostics) -> Option<Self> {
@@ -48,7 +48,7 @@ impl Variable {
             blocks: &["validation"],
         };
         let [label] = labels(block, ["name"], problems)?;
-        if check_name(label, "variable", problems) {
+        if check_name(label, "Invalid variable name", problems) {
             check_reserved(label, problems);
         }
         let content = SHAPE.read(&block.body, problems);
@@ -92,6 +92,10 @@ fn check_reserved(label: &Label, problems: &mut Diagnostics) {
 }
 
 fn constraint(expression: &Expression, problems: &mut Diagnostics) -> (TypeConstraint, bool) {
+    if let Some(text) = expression.as_quoted().filter(|_| expression.is_native_quoted()) {
+        problems.push(quoted_type(text, expression.span()));
+        return (TypeConstraint::any(), false);
+    }
     // From before element types had to be named.
     match expression.as_keyword() {
         Some("list") => return (TypeConstraint::from_type(Type::list(Type::Dynamic)), false),
@@ -105,6 +109,17 @@ fn constraint(expression: &Expression, problems: &mut Diagnostics) -> (TypeConst
         }
         None => (TypeConstraint::any(), false),
     }
+}
+
+fn quoted_type(text: &str, span: &Span) -> Diagnostic {
+    let (summary, type_name) = match text {
+        "string" => ("Invalid quoted type constraints", "string"),
+        "list" => ("Invalid quoted type constraints", "list(string)"),
+        "map" => ("Invalid quoted type constraints", "map(string)"),
+        _ => ("Invalid legacy variable type hint", text),
+    };
+    let detail = format!("A type is written without quotes: type = {type_name}");
+    Diagnostic::error(summary, detail).at(span.clone())
 }
 
 fn default(

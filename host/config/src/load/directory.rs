@@ -15,7 +15,7 @@ use super::overrides::{Originals, is_override};
 use crate::blocks::{
     Check, Import, Local, ModuleCall, Moved, Output, ProviderConfig, Removed, Resource, Settings, Variable,
 };
-use crate::content::{did_you_mean, label_count, refuse_unread, unsupported_argument};
+use crate::content::{did_you_mean, label_count, one_too_many, refuse_unread, unsupported_argument};
 use crate::files::Files;
 use crate::module::Module;
 use crate::names::{block_kind, duplicate};
@@ -76,6 +76,7 @@ pub(super) fn read(
             None => module.add_file(&body, problems),
         }
     }
+    module.check_whole(problems);
     Some(module)
 }
 
@@ -276,7 +277,12 @@ impl Module {
                         check,
                         |c| &c.span,
                         problems,
-                        |name| ("Duplicate check block".to_owned(), format!("A check \"{name}\"")),
+                        |name| {
+                            (
+                                format!("Duplicate check \"{name}\" configuration"),
+                                format!("A check \"{name}\""),
+                            )
+                        },
                     );
                 }
             }
@@ -325,25 +331,55 @@ impl Module {
             match &self.backend {
                 None => self.backend = Some(backend),
                 Some(first) => {
-                    let what = "A backend";
                     let summary = "Duplicate backend configuration".to_owned();
-                    problems.push(duplicate(summary, what, &first.span, &backend.span));
+                    problems.push(duplicate(summary, "A backend", &first.span, &backend.span));
                 }
             }
         }
-        for (_, entries) in settings.required_providers {
-            for (name, entry) in entries {
-                add(
-                    &mut self.required_providers,
-                    name,
-                    entry,
-                    |e| &e.span,
-                    problems,
-                    |name| {
-                        ("Duplicate required provider".to_owned(), format!("A required provider \"{name}\""))
-                    },
-                );
+        for cloud in settings.clouds {
+            match &self.cloud {
+                None => self.cloud = Some(cloud),
+                Some(first) => {
+                    let summary = "Duplicate HCP Terraform configurations".to_owned();
+                    problems.push(duplicate(summary, "A cloud block", &first.span, &cloud.span));
+                }
             }
+        }
+        for (name, span) in settings.provider_metas {
+            add(
+                &mut self.provider_metas,
+                name,
+                span,
+                |span| span,
+                problems,
+                |name| {
+                    let what = format!("A provider_meta block for \"{name}\"");
+                    ("Duplicate provider_meta block".to_owned(), what)
+                },
+            );
+        }
+        for (span, entries) in settings.required_providers {
+            if let Some(first) = &self.required_providers_span {
+                problems.push(one_too_many("Duplicate required providers configuration", first, &span));
+                continue;
+            }
+            self.required_providers_span = Some(span);
+            self.required_providers.extend(entries);
+        }
+    }
+
+    /// What several files say together.
+    fn check_whole(&self, problems: &mut Diagnostics) {
+        if let (Some(backend), Some(cloud)) = (&self.backend, &self.cloud) {
+            let detail = format!(
+                "The state is kept in one place: leave out this block, or the cloud block at {}.",
+                cloud.span
+            );
+            problems.push(
+                Diagnostic::error("Both a backend and cloud configuration are present", detail)
+                    .at(backend.span.clone())
+                    .in_block("terraform"),
+            );
         }
     }
 }

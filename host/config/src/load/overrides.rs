@@ -273,6 +273,11 @@ fn override_settings(
         }
         *backend = Some(over.span.clone());
         module.backend = Some(over);
+        module.cloud = None;
+    }
+    for over in settings.clouds {
+        module.cloud = Some(over);
+        module.backend = None;
     }
     for (_, entries) in settings.required_providers {
         module.required_providers.extend(entries);

@@ -21,6 +21,12 @@ pub(super) fn local_directory(
     };
     let is_local = source.starts_with("./") || source.starts_with("../") || source == "." || source == "..";
     if !is_local {
+        let is_word = !source.contains(['/', ':', '.']);
+        let summary = if source.is_empty() || is_word {
+            "Invalid module source address"
+        } else {
+            "Unsupported module source"
+        };
         let detail = if Path::new(&source).is_absolute() {
             format!(
                 "\"{source}\" is an absolute path. Write a path that begins with \"./\" or \"../\" instead."
@@ -33,12 +39,12 @@ pub(super) fn local_directory(
                  If a directory is meant, write \"./{source}\"."
             )
         };
-        return Err(refuse("Unsupported module source", detail));
+        return Err(refuse(summary, detail));
     }
-    if let Some((_, span)) = &call.version {
+    if call.version.is_some() {
         let detail = "Only modules from a registry have versions; a module in a local directory is what it is. \
                       Leave the argument version out.";
-        problems.push(refuse("Invalid registry module source address", detail.to_owned()).at(span.clone()));
+        problems.push(refuse("Invalid registry module source address", detail.to_owned()));
     }
     Ok(normalised(&from.join(source)))
 }

@@ -1,0 +1,242 @@
+//! What calls hand over, against what the modules expect.
+
+use std::collections::BTreeMap;
+
+use wardian_lang::{Diagnostic, Diagnostics, Span};
+use wardian_plugin::address::ProviderAddress;
+use wardian_value::Str;
+
+use super::{Name, at, written};
+use crate::blocks::{ModuleCall, ProviderConfig, ProviderReference};
+use crate::configuration::{Configuration, ModuleNode};
+use crate::module::Module;
+
+impl Configuration {
+    /// Whether a module gets a configuration from its caller, or would have to: then
+    /// it is an error of the call if it does not.
+    pub(super) fn is_owed(&self, node: &ModuleNode, (local_name, alias): &Name) -> bool {
+        let Some((caller, call)) = node.path.parent() else { return false };
+        let declared = alias.as_ref().is_some_and(|alias| declares(&node.module, local_name, alias));
+        let call = self.module(&caller).and_then(|caller| caller.module.module_calls.get(call));
+        let handed = call.is_some_and(|call| {
+            call.providers
+                .iter()
+                .flatten()
+                .any(|(inside, _)| inside.local_name == *local_name && inside.alias == *alias)
+        });
+        declared || handed
+    }
+
+    pub(super) fn check_handed_over(&self, problems: &mut Diagnostics) {
+        for node in self.modules.values() {
+            for (name, call) in &node.module.module_calls {
+                let Some(called) = self.module(&node.path.child(name.clone())) else {
+                    continue;
+                };
+                let mut found = Diagnostics::new();
+                for (inside, here) in call.providers.iter().flatten() {
+                    check_pair(node, called, inside, here, &mut found);
+                }
+                check_aliases(call, called, &mut found);
+                self.check_repeated(call, called, &mut found);
+                problems.extend(found.in_block(&format!("module \"{name}\"")));
+            }
+            if !node.path.is_root() {
+                for config in node.module.provider_configs.values().filter(|config| is_empty(config)) {
+                    let detail = format!(
+                        "A module gets the configuration of {} from its caller without a block that says nothing. Remove \
+                         it; an alias that the caller must hand over is listed in configuration_aliases in \
+                         required_providers.",
+                        config.local_name
+                    );
+                    let warning = Diagnostic::warning("Redundant empty provider block", detail)
+                        .at(config.span.clone())
+                        .in_block(format!("provider \"{}\"", config.local_name));
+                    // The module may be called several times.
+                    if !problems.iter().any(|known| *known == warning) {
+                        problems.push(warning);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A module that is repeated, or waits for something, cannot configure
+    /// providers itself.
+    fn check_repeated(&self, call: &ModuleCall, called: &ModuleNode, problems: &mut Diagnostics) {
+        let (argument, span) = if let Some(count) = &call.count {
+            ("count", count.span())
+        } else if let Some(for_each) = &call.for_each {
+            ("for_each", for_each.span())
+        } else if let Some(first) = call.depends_on.first() {
+            ("depends_on", &first.span)
+        } else {
+            return;
+        };
+        let below = self.modules.range(called.path.clone()..).map(|(_, node)| node);
+        for node in below.take_while(|node| node.path.names().starts_with(called.path.names())) {
+            if let Some(config) = node.module.provider_configs.values().find(|config| !is_empty(config)) {
+                let detail = format!(
+                    "A module that is called with {argument} cannot have provider blocks of its own, and there is \
+                     one at {}. Configure the provider in the root module and hand it over with the argument \
+                     providers.",
+                    config.span
+                );
+                problems.push(
+                    Diagnostic::error("Module is incompatible with count, for_each, and depends_on", detail)
+                        .at(span.clone()),
+                );
+                return;
+            }
+        }
+    }
+
+    /// A provider that a module knows by two names.
+    pub(super) fn warn_of_duplicate_requirements(&self, problems: &mut Diagnostics) {
+        for node in self.modules.values() {
+            let module = &node.module;
+            let mut entries: Vec<_> = module.required_providers.iter().collect();
+            entries.sort_by_key(|(_, entry)| entry.span.start);
+            let mut known: BTreeMap<&ProviderAddress, &Str> = BTreeMap::new();
+            for (name, entry) in entries {
+                if let Some(first) = known.get(&entry.address) {
+                    let detail = format!("{} is required as \"{first}\" already.", entry.address);
+                    problems.push(
+                        Diagnostic::warning("Duplicate required provider", detail)
+                            .at(entry.span.clone())
+                            .in_block("terraform"),
+                    );
+                } else {
+                    known.insert(&entry.address, name);
+                }
+            }
+            for resource in module.resources.values() {
+                let local_name = &resource.provider.local_name;
+                let implied =
+                    resource.provider.span.is_none() && !module.required_providers.contains_key(local_name);
+                if let Some(name) = known.get(&module.provider_address(local_name)).filter(|_| implied) {
+                    let detail = format!(
+                        "The type of this resource asks for the provider \"{local_name}\", which required_providers \
+                         calls \"{name}\". Say provider = {name} here, or call it \"{local_name}\" there."
+                    );
+                    problems.push(
+                        Diagnostic::warning("Duplicate required provider", detail)
+                            .at(resource.span.clone())
+                            .in_block(resource.context()),
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Whether a block configures nothing: of old, modules had such blocks to say which
+/// configurations they get.
+fn is_empty(config: &ProviderConfig) -> bool {
+    config.body.attributes.is_empty() && config.body.blocks.is_empty() && config.version.is_none()
+}
+
+fn declares(module: &Module, local_name: &str, alias: &str) -> bool {
+    module
+        .required_providers
+        .get(local_name)
+        .is_some_and(|required| required.configuration_aliases.iter().any(|(known, _)| &**known == alias))
+}
+
+/// What a name stands for where configurations are handed over. A name that is not
+/// declared stands for the provider of that name in the default namespace here, also
+/// where a resource would imply another.
+fn address(module: &Module, local_name: &Str) -> Option<ProviderAddress> {
+    match module.required_providers.get(local_name) {
+        Some(required) => Some(required.address.clone()),
+        None => ProviderAddress::parse(&format!("hashicorp/{local_name}")).ok(),
+    }
+}
+
+fn check_pair(
+    caller: &ModuleNode,
+    called: &ModuleNode,
+    inside: &ProviderReference,
+    here: &ProviderReference,
+    problems: &mut Diagnostics,
+) {
+    let (module, callers) = (&called.module, &caller.module);
+    let mut tell = |diagnostic: Diagnostic, span: &Option<Span>| {
+        problems.push(at(diagnostic, span.clone()));
+    };
+    let configured = module.provider_configs.get(&(inside.local_name.clone(), inside.alias.clone()));
+    let declared = module.required_providers.contains_key(&inside.local_name);
+    let expected = match &inside.alias {
+        None => declared,
+        Some(alias) => declares(module, &inside.local_name, alias),
+    };
+    if let Some(own) = configured.filter(|config| !is_empty(config)) {
+        let detail = format!(
+            "The module configures {} itself, at {}, so it cannot be handed another configuration.",
+            written(inside),
+            own.span
+        );
+        tell(Diagnostic::error("Cannot override provider configuration", detail), &here.span);
+    } else if !expected && configured.is_none() {
+        let named = written(inside);
+        if declared {
+            let detail = format!(
+                "The module does not expect a provider configuration {named}; it would have to be listed in \
+                 configuration_aliases in its required_providers."
+            );
+            tell(Diagnostic::error("Reference to undefined provider", detail), &inside.span);
+        } else {
+            let detail = format!(
+                "The module does not say in required_providers which provider {named} is, so that it is taken for \
+                 hashicorp/{}.",
+                inside.local_name
+            );
+            tell(Diagnostic::warning("Reference to undefined provider", detail), &inside.span);
+        }
+    }
+    let known_here = callers.required_providers.contains_key(&here.local_name)
+        || callers.provider_configs.contains_key(&(here.local_name.clone(), here.alias.clone()));
+    if declared && !known_here {
+        let detail = format!(
+            "Nothing says which provider {} is, so that it is taken for hashicorp/{}. Say so in required_providers.",
+            written(here),
+            here.local_name
+        );
+        tell(Diagnostic::warning("Reference to undefined provider", detail), &here.span);
+    }
+    let (wanted, given) = (address(module, &inside.local_name), address(callers, &here.local_name));
+    if let (Some(wanted), Some(given)) = (wanted, given)
+        && wanted != given
+    {
+        let detail = format!(
+            "The module expects a configuration of {wanted} as {}, but is given one of {given}.",
+            written(inside)
+        );
+        tell(Diagnostic::error("Provider type mismatch", detail), &here.span);
+    }
+}
+
+/// Configurations that a module asks for by alias.
+fn check_aliases(call: &ModuleCall, called: &ModuleNode, problems: &mut Diagnostics) {
+    for (local_name, required) in &called.module.required_providers {
+        for (alias, _) in &required.configuration_aliases {
+            let handed =
+                call.providers.iter().flatten().any(|(inside, _)| {
+                    inside.local_name == *local_name && inside.alias.as_ref() == Some(alias)
+                });
+            let configured =
+                called.module.provider_configs.contains_key(&(local_name.clone(), Some(alias.clone())));
+            if !handed && !configured {
+                let detail = format!(
+                    "The module asks for a configuration {local_name}.{alias} of {}. Hand one over: providers = {{ \
+                     {local_name}.{alias} = ... }}",
+                    required.address
+                );
+                problems.push(
+                    Diagnostic::error("Missing required provider configuration", detail)
+                        .at(call.span.clone()),
+                );
+            }
+        }
+    }
+}
