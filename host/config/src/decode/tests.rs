@@ -164,6 +164,7 @@ fn blocks_of_every_nesting() {
         "{\"a\": {\"v\": null(string)}, \"x\": {\"v\": \"1\"}}",
     );
     check("any {\n v = 1\n}\nany {\n v = \"x\"\n}", "any", "[{\"v\": 1}, {\"v\": \"x\"}]");
+    check("old = []", "old", "[]");
     check("old {\n v = 1\n}\nold {}", "old", "[{\"v\": \"1\"}, {\"v\": null(string)}]");
 }
 
