@@ -37,3 +37,23 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     }
     if text.is_empty() { Err(wrong()) } else { Duration::try_from_secs_f64(seconds).map_err(|_| wrong()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_go_writes_them() {
+        let check = |text: &str, milliseconds: u64| {
+            assert_eq!(duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
+        };
+        check("0", 0);
+        check("0s", 0);
+        check("1m30s", 90_000);
+        check("1.5h", 5_400_000);
+        check("250ms", 250);
+        for bad in ["", "10", "s", "1d", "-1s", "1 s"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+}
