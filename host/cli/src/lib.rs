@@ -14,6 +14,7 @@
 //! it ends.
 
 mod arguments;
+mod built_in;
 mod catalogue;
 mod commands;
 mod compatibility;

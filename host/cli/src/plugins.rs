@@ -12,6 +12,7 @@ use wardian_install::package::{ComponentArtifact, PluginArtifact};
 use wardian_plugin::{PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource};
 use wardian_sandbox::{CacheDirectories, LoadEvent, LoadedPlugin, Sandbox, SandboxOptions};
 
+use crate::built_in;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::grants;
@@ -114,6 +115,9 @@ impl Plugins {
 #[async_trait]
 impl ProviderSource for Plugins {
     async fn provider(&self, address: &ProviderAddress) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
+        if address.is_built_in() {
+            return built_in::provider(address, &self.working_directory);
+        }
         let shell = Arc::clone(&self.shell);
         let tell = move |event| {
             if let LoadEvent::Compiling { plugin, .. } = event {
@@ -180,21 +184,12 @@ pub(crate) fn native_is_not_available(address: &ProviderAddress) -> String {
     )
 }
 
-/// Why a provider that Terraform itself has cannot be used.
-pub(crate) fn built_in_is_not_available(address: &ProviderAddress) -> String {
-    format!("The provider {address} is part of Terraform and is not available here yet.")
-}
-
 fn native(address: &ProviderAddress) -> PluginDiagnostics {
     vec![PluginDiagnostic::error("Native plugin", native_is_not_available(address))]
 }
 
 fn unavailable(address: &ProviderAddress) -> PluginDiagnostics {
-    let detail = if address.is_built_in() {
-        built_in_is_not_available(address)
-    } else {
-        format!("The provider {} is not installed. Run `wardian init`.", address.for_display())
-    };
+    let detail = format!("The provider {} is not installed. Run `wardian init`.", address.for_display());
     vec![PluginDiagnostic::error("Provider not available", detail)]
 }
 

@@ -182,7 +182,7 @@ impl Session {
         parallelism: usize,
     ) -> Outcome<Arc<Plugins>> {
         let requirements = requirements(configuration, state);
-        let resolved = if requirements.providers.is_empty() {
+        let resolved = if requirements.providers.keys().all(ProviderAddress::is_built_in) {
             Resolved::default()
         } else {
             let sources = self.sources()?;

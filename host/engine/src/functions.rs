@@ -1,60 +1,160 @@
-//! Calls of provider functions from expressions.
+//! Calls of providers' functions from expressions.
+//!
+//! What a provider is given is what its function's signature says: as many
+//! arguments, of those types, null and unknown only where it takes them. The answer
+//! is held against the signature, too. Marks are none of the provider's business:
+//! the language takes them off before, and puts them back on the result.
 
 use std::sync::Arc;
 
-use wardian_plugin::{Function, Provider};
-use wardian_value::{Marks, Refinement, Str, Type, Value};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use wardian_config::Module;
+use wardian_lang::{Diagnostic, ProviderCall};
+use wardian_plugin::{Function, FunctionError, Parameter, Provider};
+use wardian_value::{Str, Type, Value, convert};
 
-/// Calls a function with arguments as they are given. Arguments are converted;
-/// marks flow to the result; an argument that is not known makes the result
-/// unknown, unless the function takes such.
+use crate::providers::Schemas;
+
+const UNKNOWN_FUNCTION: &str = "Unknown provider function";
+const FAILED: &str = "Error in function call";
+
+/// Calls a function on a provider that is not configured.
 ///
 /// # Errors
-/// What is wrong, in words that end a sentence.
-pub fn call(
-    provider: &Arc<dyn Provider>,
-    signature: &Function,
-    name: &str,
-    arguments: &[Value],
-) -> Result<Value, String> {
-    let expected = signature.parameters.len();
-    if arguments.len() < expected || arguments.len() > expected && signature.variadic_parameter.is_none() {
-        return Err(format!("it takes {expected} arguments, and {} are given", arguments.len()));
+/// Where the module does not require that provider, it has no such function, or
+/// the arguments or the result are not as the signature says.
+pub fn call(module: &Module, schemas: &Schemas, call: &ProviderCall<'_>) -> Result<Value, Diagnostic> {
+    let (provider, signature) = find(module, schemas, call)?;
+    check_count(signature, call)?;
+    let arguments = arguments(signature, call)?;
+    let passable = |(position, value): (usize, &Value)| {
+        value.is_wholly_known() || signature.parameter(position).is_none_or(|p| p.allow_unknown)
+    };
+    if !arguments.iter().enumerate().all(passable) {
+        return Ok(Value::unknown(signature.return_type.clone()));
     }
-    let mut marks = Marks::NONE;
-    let mut unknown = false;
-    let mut converted = Vec::with_capacity(arguments.len());
-    for (index, argument) in arguments.iter().enumerate() {
-        let Some(parameter) = signature.parameter(index) else { break };
-        marks |= argument.inside_marks();
-        let value = wardian_value::convert::convert(&argument.unmark_deep(), &parameter.ty)
-            .map_err(|error| format!("the argument \"{}\" is not suitable: {error}", parameter.name))?;
-        if value.is_null() && !parameter.allow_null {
-            return Err(format!("the argument \"{}\" must not be null", parameter.name));
-        }
-        unknown |= !value.is_wholly_known() && !parameter.allow_unknown;
-        converted.push(value);
-    }
-    if unknown {
-        let result = if signature.return_type == Type::Dynamic {
-            Value::unknown(Type::Dynamic)
-        } else {
-            Value::unknown_with(signature.return_type.clone(), Refinement::default())
+    let result = ask(provider, call, arguments).map_err(|error| refused(signature, call, error))?;
+    conforming(result, &signature.return_type).map_err(|problem| failed(call, &problem))
+}
+
+fn find<'a>(
+    module: &Module,
+    schemas: &'a Schemas,
+    call: &ProviderCall<'_>,
+) -> Result<(&'a Arc<dyn Provider>, &'a Function), Diagnostic> {
+    let unknown = |detail: String| Diagnostic::error(UNKNOWN_FUNCTION, detail).at(call.name_span());
+    let (local_name, name) = (call.provider(), call.function());
+    let Some(required) = module.required_providers.get(local_name) else {
+        let known = module.required_providers.keys().map(|name| &**name);
+        let advice = match wardian_lang::closest(local_name, known) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => "add it there to call its functions.".to_owned(),
         };
-        return Ok(result.with_marks(marks));
+        return Err(unknown(format!(
+            "There is no \"{}\" here: the module's required_providers have no \"{local_name}\"; {advice}",
+            call.name()
+        )));
+    };
+    let address = &required.address;
+    let (Some(schema), Some(provider)) = (schemas.provider(address), schemas.unconfigured(address)) else {
+        return Err(unknown(format!("The provider {} is not available.", address.for_display())));
+    };
+    let Some(signature) = schema.functions.get(name) else {
+        let suggestion = wardian_lang::closest(name, schema.functions.keys().map(|name| &**name))
+            .map(|near| format!(" Did you mean \"{near}\"?"))
+            .unwrap_or_default();
+        return Err(unknown(format!(
+            "The provider {} has no function \"{name}\".{suggestion}",
+            address.for_display()
+        )));
+    };
+    Ok((provider, signature))
+}
+
+fn check_count(signature: &Function, call: &ProviderCall<'_>) -> Result<(), Diagnostic> {
+    let (expected, given) = (signature.parameters.len(), call.arguments().len());
+    let plural = if expected == 1 { "" } else { "s" };
+    if let Some(missing) = signature.parameters.get(given) {
+        let at_least = if signature.variadic_parameter.is_some() { "at least " } else { "" };
+        let detail = format!(
+            "The function \"{}\" takes {at_least}{expected} argument{plural}; there is none for \"{}\".",
+            call.name(),
+            missing.name
+        );
+        return Err(Diagnostic::error("Not enough function arguments", detail).at(call.closing_span()));
     }
-    let provider = Arc::clone(provider);
-    let function = Str::new(name);
-    // Evaluation is not asynchronous, and a pure function of a provider is short:
-    // the runtime is told that this thread waits.
-    let result = tokio::task::block_in_place(|| {
-        tokio::runtime::Handle::current().block_on(provider.call_function(function, converted))
-    });
-    match result {
-        Ok(value) => Ok(value.with_marks(marks)),
-        Err(error) => Err(match error.argument.and_then(|index| signature.parameter(index)) {
-            Some(parameter) => format!("the argument \"{}\" is not suitable: {}", parameter.name, error.text),
-            None => error.text,
-        }),
+    if given > expected && signature.variadic_parameter.is_none() {
+        let detail = format!("The function \"{}\" takes only {expected} argument{plural}.", call.name());
+        return Err(Diagnostic::error("Too many function arguments", detail).at(call.argument_span(expected)));
     }
+    Ok(())
+}
+
+/// The arguments, of the types that the parameters have.
+fn arguments(signature: &Function, call: &ProviderCall<'_>) -> Result<Vec<Value>, Diagnostic> {
+    let one = |(position, argument): (usize, &Value)| {
+        let Some(parameter) = signature.parameter(position) else { return Ok(argument.clone()) };
+        let converted = convert::convert(argument, &parameter.ty);
+        let value = converted.map_err(|error| unsuitable(parameter, position, call, &error.to_string()))?;
+        if value.is_null() && !parameter.allow_null {
+            return Err(unsuitable(parameter, position, call, "it must not be null"));
+        }
+        Ok(value)
+    };
+    call.arguments().iter().enumerate().map(one).collect()
+}
+
+/// Evaluation is not asynchronous, and a function of a provider is short: the
+/// runtime is told that this thread waits.
+fn ask(
+    provider: &Arc<dyn Provider>,
+    call: &ProviderCall<'_>,
+    arguments: Vec<Value>,
+) -> Result<Value, FunctionError> {
+    let runtime = Handle::try_current().ok();
+    let Some(runtime) = runtime.filter(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
+    else {
+        let text = "functions of providers cannot be called here".to_owned();
+        return Err(FunctionError { text, argument: None });
+    };
+    let answer = provider.call_function(Str::new(call.function()), arguments);
+    tokio::task::block_in_place(|| runtime.block_on(answer))
+}
+
+/// The result, if it is of the type that was promised. A part that was promised to
+/// be anything is what it is.
+fn conforming(result: Value, promised: &Type) -> Result<Value, String> {
+    let conforms = convert::convert(&result, promised).is_ok_and(|converted| converted == result);
+    if conforms {
+        return Ok(result);
+    }
+    Err(format!(
+        "the provider answered with a {}, where its function promises a {}; this is a mistake in the provider",
+        result.ty().friendly_name(),
+        promised.friendly_name()
+    ))
+}
+
+fn refused(signature: &Function, call: &ProviderCall<'_>, error: FunctionError) -> Diagnostic {
+    let text = error.text.trim_end_matches('.');
+    match error.argument.and_then(|position| Some((position, signature.parameter(position)?))) {
+        Some((position, parameter)) => unsuitable(parameter, position, call, text),
+        None => failed(call, text),
+    }
+}
+
+fn unsuitable(parameter: &Parameter, position: usize, call: &ProviderCall<'_>, problem: &str) -> Diagnostic {
+    let (name, function) = (&parameter.name, call.name());
+    let detail = format!("The argument for \"{name}\" of \"{function}\": {}.", shown(call, problem));
+    Diagnostic::error("Invalid function argument", detail).at(call.argument_span(position))
+}
+
+fn failed(call: &ProviderCall<'_>, problem: &str) -> Diagnostic {
+    let detail = format!("The call of \"{}\" failed: {}.", call.name(), shown(call, problem));
+    Diagnostic::error(FAILED, detail).at(call.name_span())
+}
+
+/// A message may quote an argument.
+fn shown<'a>(call: &ProviderCall<'_>, problem: &'a str) -> &'a str {
+    if call.is_sensitive() { "what is wrong is not shown, because an argument is sensitive" } else { problem }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path as FilePath, PathBuf};
 
 use wardian_config::ModuleNode;
-use wardian_lang::{Diagnostic, Diagnostics, Resolved, Scope, Span, Subject};
+use wardian_lang::{Diagnostic, Diagnostics, ProviderCall, Resolved, Scope, Span, Subject};
 use wardian_plugin::{ModuleInstance, ModulePath, ResourceMode};
 use wardian_value::{Marks, Str, Type, Value};
 
@@ -212,32 +212,9 @@ impl Scope for ModuleScope<'_> {
         Ok(Resolved::Whole(value))
     }
 
-    fn call_provider_function(
-        &self,
-        provider: &str,
-        function: &str,
-        arguments: &[Value],
-        span: &Span,
-    ) -> Result<Value, Diagnostics> {
-        let node = self.declared()?;
-        let error = |summary: &str, detail: String| -> Diagnostics {
-            Diagnostic::error(summary, detail).at(span.clone()).into()
-        };
-        let address = node.module.provider_address(provider);
-        let signature = self.evaluator.schemas.provider(&address).and_then(|s| s.functions.get(function));
-        let (Some(signature), Some(plugin)) = (signature, self.evaluator.schemas.unconfigured(&address))
-        else {
-            return Err(error(
-                "Unknown provider function",
-                format!("The function \"{function}\" is not available from the provider \"{provider}\"."),
-            ));
-        };
-        crate::functions::call(plugin, signature, function, arguments).map_err(|problem| {
-            error(
-                "Error in function call",
-                format!("Call to function \"provider::{provider}::{function}\" failed: {problem}."),
-            )
-        })
+    fn call_provider_function(&self, call: &ProviderCall<'_>) -> Result<Value, Diagnostics> {
+        let module = &self.declared()?.module;
+        crate::functions::call(module, &self.evaluator.schemas, call).map_err(Diagnostics::from)
     }
 
     fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {

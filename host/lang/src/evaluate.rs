@@ -187,10 +187,6 @@ impl Evaluation<'_> {
         Span::new(self.file, start, end)
     }
 
-    pub(crate) fn span_of(&self, node: &Node) -> Span {
-        self.span((node.start, node.end))
-    }
-
     /// An error about a node, with the values of what it refers to.
     fn problem(&mut self, summary: &str, detail: &str, node: &Node) -> Diagnostic {
         self.problem_at(summary, detail, (node.start, node.end), node)

@@ -217,17 +217,14 @@ impl Expression {
         problems
     }
 
-    /// The provider functions that it calls: provider's local name and function.
-    pub fn provider_functions(&self) -> Vec<(Str, Str, Span)> {
+    /// The functions that it calls, as they are named, in the order of the text.
+    pub fn function_calls(&self) -> Vec<(Str, Span)> {
         let mut found = Vec::new();
         self.node().walk(&mut |node| match &node.kind {
             Kind::Call(call) => {
-                if let Target::Provider { provider, function } = &call.target {
-                    let span = Span::new(self.file(), call.name_span.0, call.name_span.1);
-                    found.push((provider.clone(), function.clone(), span));
-                }
+                found.push((call.name.clone(), Span::new(self.file(), call.name_span.0, call.name_span.1)));
             }
-            Kind::Embedded(inner) => found.extend(inner.provider_functions()),
+            Kind::Embedded(inner) => found.extend(inner.function_calls()),
             _ => {}
         });
         found

@@ -18,6 +18,7 @@ mod expression;
 mod format;
 mod functions;
 mod node;
+mod provider_call;
 mod reference;
 mod scope;
 mod source;
@@ -32,6 +33,7 @@ pub use functions::{
     FunctionOrigin, FunctionSignature, NullArgument, ParameterSignature, function_names, function_signatures,
     is_function,
 };
+pub use provider_call::ProviderCall;
 pub use reference::{Reference, ResourceMode, Subject, Traversal, TraversalStep};
 pub use scope::{EmptyScope, Resolved, Scope};
 pub use source::{Position, SourceFile, Span};

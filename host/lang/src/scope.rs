@@ -2,7 +2,7 @@
 
 use wardian_value::Value;
 
-use crate::{Diagnostic, Diagnostics, Span, Subject};
+use crate::{Diagnostic, Diagnostics, ProviderCall, Span, Subject};
 
 /// The answer to a reference.
 #[derive(Clone, Debug)]
@@ -37,24 +37,17 @@ pub trait Scope {
         None
     }
 
-    /// Calls `provider::<provider>::<function>`.
+    /// Calls a function of a provider.
     ///
     /// # Errors
     ///
     /// Where there is no such function or it refuses.
-    fn call_provider_function(
-        &self,
-        provider: &str,
-        function: &str,
-        arguments: &[Value],
-        span: &Span,
-    ) -> Result<Value, Diagnostics> {
-        let _ = arguments;
+    fn call_provider_function(&self, call: &ProviderCall<'_>) -> Result<Value, Diagnostics> {
         Err(Diagnostic::error(
             "Unknown provider function",
-            format!("No function \"provider::{provider}::{function}\" is available here."),
+            format!("No function \"{}\" is available here.", call.name()),
         )
-        .at(span.clone())
+        .at(call.name_span())
         .into())
     }
 

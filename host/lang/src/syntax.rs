@@ -32,7 +32,7 @@ pub struct Body {
     json: Vec<json::Pending>,
     /// What lies on top, and cannot be merged before readers say what they expect.
     overrides: Vec<Self>,
-    /// The place where something is missing, if it is not behind the body.
+    /// The place where something is missing, if it is not the opening brace.
     end: Option<Span>,
 }
 

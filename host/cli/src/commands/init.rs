@@ -18,10 +18,11 @@ use wardian_state::State;
 
 use super::get;
 use crate::arguments::InitArguments;
+use crate::built_in;
 use crate::failure::{Failure, Outcome, Status, sentence};
 use crate::module_manifest;
-use crate::plugins::{built_in_is_not_available, native_is_not_available};
-use crate::session::{Session, providers_of, requirements};
+use crate::plugins::native_is_not_available;
+use crate::session::{Session, requirements};
 use crate::shell::Paint;
 use crate::state_access;
 
@@ -56,7 +57,7 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
     tell_notices(session, &selection.notices);
     save_lock(session, &selection)?;
     compile(session, &configuration, &look.state, &selection).await?;
-    refuse_unplannable(&configuration, &look.state)?;
+    refuse_unplannable(&configuration)?;
     shell
         .say(format_args!("\n{}", shell.paint(Paint::Success, "Wardian has been successfully initialized!")));
     if !session.environment.in_automation() {
@@ -76,6 +77,10 @@ fn choose(
     arguments: &InitArguments,
 ) -> Outcome<Selection> {
     let requirements = requirements(configuration, Some(state));
+    for address in requirements.providers.keys().filter(|address| built_in::is_known(address)) {
+        session.shell.say(format_args!("- {address} is built in to Wardian"));
+    }
+    let mut diagnostics = built_in::check(&requirements);
     let lock = session.lock_file()?;
     let sources = session.sources()?;
     let options = SelectionOptions {
@@ -86,10 +91,15 @@ fn choose(
             LockFilePolicy::Update
         },
     };
-    select(&requirements, &lock, &sources, &session.data_directory(), options).map_err(|errors| {
-        let told = |error: &SelectionError| Diagnostic::error(error.summary(), sentence(&error.to_string()));
-        errors.iter().map(told).collect::<Diagnostics>().into()
-    })
+    match select(&requirements, &lock, &sources, &session.data_directory(), options) {
+        Ok(selection) => Ok(diagnostics.into_result(selection)?),
+        Err(errors) => {
+            let told =
+                |error: &SelectionError| Diagnostic::error(error.summary(), sentence(&error.to_string()));
+            diagnostics.extend(errors.iter().map(told));
+            Err(diagnostics.into())
+        }
+    }
 }
 
 fn refuse_native(selection: &Selection) -> Outcome<()> {
@@ -120,14 +130,8 @@ fn described(address: &ProviderAddress, chosen: &Chosen) -> String {
 
 /// What every plan would refuse is said now. The plugins are there nevertheless: other
 /// commands work with them.
-fn refuse_unplannable(configuration: &Configuration, state: &State) -> Outcome<()> {
-    let mut diagnostics = wardian_engine::unsupported(configuration);
-    let mut addresses = providers_of(state);
-    addresses.extend(configuration.provider_requirements().into_keys());
-    for address in addresses.iter().filter(|address| address.is_built_in()) {
-        diagnostics.error("Built-in provider", built_in_is_not_available(address));
-    }
-    Ok(diagnostics.into_result(())?)
+fn refuse_unplannable(configuration: &Configuration) -> Outcome<()> {
+    Ok(wardian_engine::unsupported(configuration).into_result(())?)
 }
 
 fn tell_notices(session: &Session, notices: &[Notice]) {

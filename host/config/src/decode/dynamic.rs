@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use wardian_lang::{Block as Written, Body, Diagnostic, Diagnostics, Resolved, Scope, Span, Subject};
+use wardian_lang::{
+    Block as Written, Body, Diagnostic, Diagnostics, ProviderCall, Resolved, Scope, Span, Subject,
+};
 use wardian_plugin::Block;
 use wardian_value::{Marks, Str, Type, Value, View};
 
@@ -159,14 +161,8 @@ impl Scope for Iteration<'_> {
         if *name == *self.iterator { Some(self.element.clone()) } else { self.outer.local(name) }
     }
 
-    fn call_provider_function(
-        &self,
-        provider: &str,
-        function: &str,
-        arguments: &[Value],
-        span: &Span,
-    ) -> Result<Value, Diagnostics> {
-        self.outer.call_provider_function(provider, function, arguments, span)
+    fn call_provider_function(&self, call: &ProviderCall<'_>) -> Result<Value, Diagnostics> {
+        self.outer.call_provider_function(call)
     }
 
     fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {

@@ -7,6 +7,7 @@ use wardian_value::{Marks, Refinement, Type, Value, convert};
 use super::{Evaluated, Evaluation};
 use crate::functions::{self, Body, Failure, Function, Lazy};
 use crate::node::{Call, Kind, Node, Target};
+use crate::provider_call::{ProviderCall, Written};
 use crate::{Diagnostic, Diagnostics, Expression, SourceFile, Span, TypeConstraint};
 
 /// What can be told to be wrong with a call without evaluating it.
@@ -89,8 +90,9 @@ impl Evaluation<'_> {
                         value.unmark_deep()
                     })
                     .collect();
-                let span = self.span_of(node);
-                let result = self.scope.call_provider_function(provider, function, &values, &span)?;
+                let written = Written { call, node, file: self.file };
+                let asked = ProviderCall::new(provider, function, &values, marks.is_sensitive(), written);
+                let result = self.scope.call_provider_function(&asked)?;
                 Ok(result.with_marks(marks))
             }
         }

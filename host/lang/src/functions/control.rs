@@ -5,7 +5,7 @@ use wardian_value::{Type, Value, convert};
 
 use super::{Body, Failure, Function, Lazy, Outcome, ResultType};
 use super::{any, file, string, text, unknown_result};
-use crate::{Diagnostics, Resolved, Scope, SourceFile, Span, Subject, parse_template};
+use crate::{Diagnostics, ProviderCall, Resolved, Scope, SourceFile, Span, Subject, parse_template};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("can", &[any("expression").dynamic()], ResultType::Bool, Body::Lazy(Lazy::Can)),
@@ -55,14 +55,8 @@ impl Scope for TemplateScope<'_> {
         Err(crate::Diagnostic::error("Unknown variable", detail).at(span.clone()).into())
     }
 
-    fn call_provider_function(
-        &self,
-        provider: &str,
-        function: &str,
-        arguments: &[Value],
-        span: &Span,
-    ) -> Result<Value, Diagnostics> {
-        self.outer.call_provider_function(provider, function, arguments, span)
+    fn call_provider_function(&self, call: &ProviderCall<'_>) -> Result<Value, Diagnostics> {
+        self.outer.call_provider_function(call)
     }
 
     fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {

@@ -23,7 +23,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
     Function::new(
         "startswith",
-        &[string("str"), string("prefix").unknown()],
+        &[string("str").unknown(), string("prefix").unknown()],
         ResultType::Bool,
         Body::Pure(startswith),
     ),
@@ -71,7 +71,17 @@ fn startswith(arguments: &[Value]) -> Outcome {
         // Everything starts with an empty prefix, so nothing can be told.
         return Ok(super::unknown_result(Type::Bool));
     }
-    Ok(Value::bool(text(arguments, 0).starts_with(text(arguments, 1))))
+    let prefix = text(arguments, 1);
+    if arguments[0].is_known() {
+        return Ok(Value::bool(text(arguments, 0).starts_with(prefix)));
+    }
+    // How a string begins may be known before the rest of it is.
+    let beginning = arguments[0].refinement().and_then(|known| known.prefix.as_deref()).unwrap_or_default();
+    Ok(match beginning.starts_with(prefix) {
+        true => Value::bool(true),
+        false if beginning.len() >= prefix.len() => Value::bool(false),
+        false => super::unknown_result(Type::Bool),
+    })
 }
 
 fn strcontains(arguments: &[Value]) -> Outcome {

@@ -47,14 +47,15 @@ impl Encoder<'_> {
         }
         match (value.view(), ty) {
             (View::Unknown, _) => return Err(EncodeProblem::Unknown.into()),
-            (View::Null, _) => self.out.push_str("null"),
-            (_, Type::Dynamic) => {
+            // Null, too, has a type that has to be kept where any may be.
+            (_, Type::Dynamic) if !matches!(value.ty(), Type::Dynamic) => {
                 self.out.push_str("{\"value\":");
                 self.value(value, value.ty())?;
                 self.out.push_str(",\"type\":");
                 value.ty().write_json(self.out);
                 self.out.push('}');
             }
+            (View::Null, _) => self.out.push_str("null"),
             (View::Bool(value), Type::Bool) => self.out.push_str(if value { "true" } else { "false" }),
             (View::Number(number), Type::Number) => self.number(number)?,
             (View::String(text), Type::String) => self.string(text),

@@ -96,6 +96,20 @@ fn what_no_plan_takes_is_refused_after_the_plugins_are_there() {
     assert_seen!("init_unsupported", project.run("init").ended_with(1));
     assert!(project.has(".terraform.lock.hcl"));
     project.run("console").success();
+}
+
+#[test]
+fn the_built_in_provider_is_neither_installed_nor_locked() {
     let project = Project::new(&[("main.tf", "resource \"terraform_data\" \"a\" {}\n")]);
-    assert_seen!("init_built_in", project.run("init").ended_with(1));
+    assert_seen!("init_built_in", project.run("init").success());
+    assert!(!project.has(".terraform.lock.hcl"));
+    assert!(!project.has(".terraform"));
+}
+
+#[test]
+fn the_built_in_provider_has_no_version_and_no_siblings() {
+    let required = "terraform {\n  required_providers {\n    terraform = {\n      source  = \"terraform.io/builtin/terraform\"\n      \
+                    version = \"~> 1.0\"\n    }\n    other = {\n      source = \"terraform.io/builtin/other\"\n    }\n  }\n}\n";
+    let project = Project::new(&[("main.tf", required)]);
+    assert_seen!("init_built_in_version", project.run("init").ended_with(1));
 }

@@ -1,0 +1,52 @@
+//! Text to values.
+
+use wardian_lang::{Diagnostic, Diagnostics, EmptyScope, Expression, SourceFile, parse_body};
+use wardian_plugin::FunctionError;
+use wardian_value::{Str, Value};
+
+/// What messages call the text.
+const PLACE: &str = "the text";
+
+/// The values that the text of a `.tfvars` file sets.
+pub(super) fn variables(text: &str) -> Result<Value, FunctionError> {
+    let file = SourceFile::new(PLACE, text);
+    let (body, found) = parse_body(&file);
+    if found.has_errors() {
+        return Err(refused("it is no text of variable values", &found));
+    }
+    if let Some(block) = body.blocks.first() {
+        let problem = Diagnostic::error(
+            "Unexpected block",
+            format!("\"{}\" begins a block, and only arguments can be here", block.kind),
+        );
+        return Err(refused("it is no text of variable values", &problem.at(block.kind_span.clone()).into()));
+    }
+    let values: Result<Vec<(Str, Value)>, FunctionError> = body
+        .attributes
+        .iter()
+        .map(|attribute| {
+            let what = || format!("the expression for \"{}\" has no value", attribute.name);
+            if let Some(call) = first_call(&attribute.expression) {
+                return Err(refused(&what(), &call.into()));
+            }
+            let value = attribute.expression.evaluate(&EmptyScope);
+            Ok((attribute.name.clone(), value.map_err(|found| refused(&what(), &found))?))
+        })
+        .collect();
+    Ok(Value::object(values?))
+}
+
+/// No function can be called, not even one that needs nothing.
+fn first_call(expression: &Expression) -> Option<Diagnostic> {
+    let (name, span) = expression.function_calls().into_iter().next()?;
+    let detail = format!("Only constants can be used here, so \"{}\" cannot be called.", name.as_str());
+    Some(Diagnostic::error("Function calls not allowed", detail).at(span))
+}
+
+/// One line: the text is an argument, and no file that an excerpt could be shown of.
+fn refused(what: &str, found: &Diagnostics) -> FunctionError {
+    let first = found.iter().find(|diagnostic| diagnostic.is_error());
+    let reason = first.map(ToString::to_string).unwrap_or_default();
+    let reason = reason.trim_end_matches('.').replace('\n', " ");
+    FunctionError { text: format!("{what}: {reason}"), argument: None }
+}

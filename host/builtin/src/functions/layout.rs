@@ -1,0 +1,135 @@
+//! Lines as the formatter would leave them: indented by the brackets that are open,
+//! the equals signs of neighbours below each other.
+//!
+//! A line that opens several brackets indents what follows by one step only, and
+//! what it opened must all be closed to go back: therefore `}, {` between the objects
+//! of a list stands as deep as their attributes.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// One line.
+#[derive(Default)]
+struct Line {
+    /// What is before an equals sign, or the whole line.
+    head: String,
+    /// What is behind it, if there is one.
+    value: Option<String>,
+    /// Brackets opened less brackets closed.
+    opened: i64,
+    /// The same behind the equals sign.
+    opened_in_value: i64,
+}
+
+/// Lines, of which the last is being written.
+#[derive(Default)]
+pub(super) struct Lines {
+    done: Vec<Line>,
+    current: Line,
+}
+
+impl Lines {
+    /// Text without brackets.
+    pub(super) fn push(&mut self, text: &str) {
+        match &mut self.current.value {
+            Some(value) => value.push_str(text),
+            None => self.current.head.push_str(text),
+        }
+    }
+
+    /// An opening bracket.
+    pub(super) fn open(&mut self, bracket: &str) {
+        self.push(bracket);
+        self.count(1);
+    }
+
+    /// A closing one.
+    pub(super) fn close(&mut self, bracket: &str) {
+        self.push(bracket);
+        self.count(-1);
+    }
+
+    fn count(&mut self, change: i64) {
+        self.current.opened += change;
+        if self.current.value.is_some() {
+            self.current.opened_in_value += change;
+        }
+    }
+
+    /// The equals sign of the line.
+    pub(super) fn assign(&mut self) {
+        self.current.value = Some(String::new());
+    }
+
+    /// The line ends here.
+    pub(super) fn end_line(&mut self) {
+        self.done.push(std::mem::take(&mut self.current));
+    }
+
+    /// The text.
+    pub(super) fn finish(self) -> String {
+        let Self { done, current } = self;
+        let mut text = String::new();
+        let mut open: Vec<i64> = Vec::new();
+        // The widest head of the neighbours that this line is one of.
+        let widths = aligned_widths(&done);
+        for (line, width) in done.iter().zip(widths) {
+            write_line(line, width, &mut open, &mut text);
+            text.push('\n');
+        }
+        if !current.head.is_empty() {
+            write_line(&current, None, &mut open, &mut text);
+        }
+        text
+    }
+}
+
+fn write_line(line: &Line, width: Option<usize>, open: &mut Vec<i64>, text: &mut String) {
+    if line.opened < 0 {
+        close(open, -line.opened);
+    }
+    for _ in 0..open.len() {
+        text.push_str("  ");
+    }
+    if line.opened > 0 {
+        open.push(line.opened);
+    }
+    text.push_str(&line.head);
+    if let Some(value) = &line.value {
+        let padding = width.map_or(0, |width| width.saturating_sub(columns(&line.head)));
+        text.extend(std::iter::repeat_n(' ', padding));
+        text.push_str(" = ");
+        text.push_str(value);
+    }
+}
+
+/// Takes back as many steps as these brackets close whole.
+fn close(open: &mut Vec<i64>, mut closed: i64) {
+    while closed > 0
+        && let Some(last) = open.last_mut()
+    {
+        if closed < *last {
+            *last -= closed;
+            return;
+        }
+        closed -= *last;
+        open.pop();
+    }
+}
+
+/// For each line whose equals sign stands below those of its neighbours: where.
+/// One whose value goes on below stands for itself.
+fn aligned_widths(lines: &[Line]) -> Vec<Option<usize>> {
+    let mut widths = Vec::with_capacity(lines.len());
+    let is_aligned = |line: &Line| line.value.is_some() && line.opened_in_value == 0;
+    for group in lines.chunk_by(|one, other| is_aligned(one) && is_aligned(other)) {
+        let widest = group.iter().map(|line| columns(&line.head)).max();
+        let aligned = group.first().is_some_and(is_aligned);
+        widths.extend(group.iter().map(|_| widest.filter(|_| aligned)));
+    }
+    widths
+}
+
+/// As the formatter counts: one for each character that is seen as one.
+fn columns(text: &str) -> usize {
+    text.graphemes(true).count()
+}

@@ -1,0 +1,178 @@
+//! The provider's calls.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use wardian_plugin::{
+    ActionRequest, ApplyRequest, ApplyResponse, ConfigKind, ConfigureRequest, Continue, FunctionError,
+    GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest, MoveRequest, MoveResponse,
+    OpenEphemeralRequest, OpenEphemeralResponse, PlanActionResponse, PlanRequest, PlanResponse,
+    PluginDiagnostic, PluginDiagnostics, PrivateBytes, Provider, ProviderSchema, ReadDataSourceRequest,
+    ReadDataSourceResponse, ReadResourceRequest, ReadResourceResponse, RenewEphemeralResponse,
+    UpgradeStateRequest, UpgradeStateResponse, ValidateConfigRequest, ValidateListRequest,
+};
+use wardian_value::{Str, Value};
+
+use crate::{data_resource, functions, remote_state, schemas};
+
+/// The provider that is part of the program. It needs no configuration, and one is
+/// as good as another.
+#[derive(Clone, Debug)]
+pub struct BuiltInProvider {
+    root_directory: PathBuf,
+}
+
+impl BuiltInProvider {
+    /// A provider for the root module in this directory, which is absolute: paths of
+    /// state files start there.
+    pub fn new(root_directory: impl Into<PathBuf>) -> Self {
+        Self { root_directory: root_directory.into() }
+    }
+}
+
+/// Nobody asks for what the schema does not offer.
+fn absent(what: &str) -> PluginDiagnostics {
+    let detail = format!("The provider terraform.io/builtin/terraform has no {what}.");
+    vec![PluginDiagnostic::error("Not supported", detail)]
+}
+
+fn no_such_type(type_name: &str) -> PluginDiagnostics {
+    absent(&format!("\"{type_name}\""))
+}
+
+#[async_trait]
+impl Provider for BuiltInProvider {
+    async fn schema(&self) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
+        Ok(schemas::provider_schema())
+    }
+
+    async fn validate_provider_config(&self, _config: Value) -> PluginDiagnostics {
+        Vec::new()
+    }
+
+    async fn configure(&self, _request: ConfigureRequest) -> PluginDiagnostics {
+        Vec::new()
+    }
+
+    async fn validate_config(&self, kind: ConfigKind, request: ValidateConfigRequest) -> PluginDiagnostics {
+        match (kind, &*request.type_name) {
+            (ConfigKind::Resource, data_resource::TYPE_NAME) => data_resource::validate(&request.config),
+            (ConfigKind::DataSource, remote_state::TYPE_NAME) => remote_state::validate(&request.config),
+            _ => no_such_type(&request.type_name),
+        }
+    }
+
+    async fn upgrade_resource_state(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
+        if &*request.type_name != data_resource::TYPE_NAME {
+            return UpgradeStateResponse { upgraded: None, diagnostics: no_such_type(&request.type_name) };
+        }
+        data_resource::upgrade(&request)
+    }
+
+    async fn upgrade_resource_identity(&self, _request: UpgradeStateRequest) -> UpgradeStateResponse {
+        UpgradeStateResponse { upgraded: None, diagnostics: absent("identities") }
+    }
+
+    async fn read_resource(&self, request: ReadResourceRequest) -> ReadResourceResponse {
+        ReadResourceResponse {
+            new_state: Some(request.current_state),
+            private: request.private,
+            new_identity: request.current_identity,
+            deferred: None,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    async fn plan_resource_change(&self, request: PlanRequest) -> PlanResponse {
+        data_resource::plan(request)
+    }
+
+    async fn apply_resource_change(&self, request: ApplyRequest) -> ApplyResponse {
+        data_resource::apply(request)
+    }
+
+    async fn import_resource_state(&self, request: ImportRequest) -> ImportResponse {
+        if &*request.type_name != data_resource::TYPE_NAME {
+            let diagnostics = no_such_type(&request.type_name);
+            return ImportResponse { imported: Vec::new(), deferred: None, diagnostics };
+        }
+        data_resource::import(request)
+    }
+
+    async fn move_resource_state(&self, request: MoveRequest) -> MoveResponse {
+        data_resource::take_over(&request)
+    }
+
+    async fn generate_resource_config(&self, _type_name: Str, _state: Value) -> GenerateConfigResponse {
+        GenerateConfigResponse { config: None, diagnostics: absent("generated configurations") }
+    }
+
+    async fn read_data_source(&self, request: ReadDataSourceRequest) -> ReadDataSourceResponse {
+        let read = match &*request.type_name {
+            remote_state::TYPE_NAME => remote_state::read(&request.config, &self.root_directory).await,
+            other => Err(no_such_type(other)),
+        };
+        let (state, diagnostics) = match read {
+            Ok(state) => (Some(state), Vec::new()),
+            Err(diagnostics) => (None, diagnostics),
+        };
+        ReadDataSourceResponse { state, deferred: None, diagnostics }
+    }
+
+    async fn open_ephemeral_resource(&self, request: OpenEphemeralRequest) -> OpenEphemeralResponse {
+        OpenEphemeralResponse {
+            result: None,
+            renew_at: None,
+            private: PrivateBytes::default(),
+            deferred: None,
+            diagnostics: no_such_type(&request.type_name),
+        }
+    }
+
+    async fn renew_ephemeral_resource(
+        &self,
+        type_name: Str,
+        private: PrivateBytes,
+    ) -> RenewEphemeralResponse {
+        RenewEphemeralResponse { renew_at: None, private, diagnostics: no_such_type(&type_name) }
+    }
+
+    async fn close_ephemeral_resource(&self, type_name: Str, _private: PrivateBytes) -> PluginDiagnostics {
+        no_such_type(&type_name)
+    }
+
+    async fn call_function(&self, name: Str, arguments: Vec<Value>) -> Result<Value, FunctionError> {
+        functions::call(&name, &arguments)
+    }
+
+    async fn validate_list_resource_config(&self, request: ValidateListRequest) -> PluginDiagnostics {
+        no_such_type(&request.type_name)
+    }
+
+    async fn list_resource(
+        &self,
+        request: ListRequest,
+        _found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
+    ) -> PluginDiagnostics {
+        no_such_type(&request.type_name)
+    }
+
+    async fn plan_action(&self, request: ActionRequest) -> PlanActionResponse {
+        PlanActionResponse { deferred: None, diagnostics: no_such_type(&request.action_type) }
+    }
+
+    async fn invoke_action(
+        &self,
+        request: ActionRequest,
+        _progress: &mut (dyn FnMut(String) + Send),
+    ) -> PluginDiagnostics {
+        no_such_type(&request.action_type)
+    }
+
+    async fn stop(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn close(&self) {}
+}

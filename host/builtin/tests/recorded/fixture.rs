@@ -1,0 +1,92 @@
+//! Runs configurations in a directory.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use wardian_builtin::BuiltInProvider;
+use wardian_config::MemoryFiles;
+use wardian_config::load_root_from;
+use wardian_engine::{Applied, Environment, Plan, PlanOptions, Run, Silent, StateSink, StopSignal};
+use wardian_lang::Diagnostics;
+use wardian_plugin::address::ProviderAddress;
+use wardian_plugin::{
+    PluginDiagnostics, Provider, ProviderConfigAddress, ProviderSource, ResourceInstanceAddress,
+};
+use wardian_state::{Instance, State};
+use wardian_value::Str;
+
+struct BuiltIn(std::path::PathBuf);
+
+#[async_trait]
+impl ProviderSource for BuiltIn {
+    async fn provider(&self, address: &ProviderAddress) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
+        assert_eq!(address.to_string(), "terraform.io/builtin/terraform");
+        Ok(Arc::new(BuiltInProvider::new(&self.0)))
+    }
+}
+
+struct Nowhere;
+
+impl StateSink for Nowhere {
+    fn record(
+        &mut self,
+        _address: &ResourceInstanceAddress,
+        _provider: &ProviderConfigAddress,
+        _instance: Option<&Instance>,
+    ) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+pub type Files<'a> = &'a [(&'a str, &'a str)];
+
+fn run(files: Files<'_>, directory: &Path) -> Result<Run, Diagnostics> {
+    let files = MemoryFiles::new(files.iter().map(|(name, text)| (*name, text.as_bytes().to_vec())));
+    Ok(Run {
+        configuration: Arc::new(load_root_from(&files, Path::new(""))?),
+        providers: Arc::new(BuiltIn(directory.to_owned())),
+        events: Arc::new(Silent),
+        workspace: Str::new("default"),
+        environment: Environment {
+            root_directory: directory.to_owned(),
+            working_directory: directory.to_owned(),
+            home_directory: None,
+        },
+    })
+}
+
+/// The type of objects of `terraform_remote_state`.
+pub fn data_source_type() -> wardian_value::Type {
+    let provider = BuiltInProvider::new("/srv/nowhere");
+    let schema = runtime().block_on(provider.schema()).unwrap();
+    schema.data_sources["terraform_remote_state"].implied_type().clone()
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
+pub fn validate(files: Files<'_>, directory: &Path) -> Diagnostics {
+    match run(files, directory) {
+        Ok(run) => runtime().block_on(run.validate()),
+        Err(diagnostics) => diagnostics,
+    }
+}
+
+pub fn plan(files: Files<'_>, directory: &Path, state: State) -> Result<Plan, Diagnostics> {
+    let run = run(files, directory)?;
+    let (plan, diagnostics) = runtime().block_on(run.plan(
+        state,
+        BTreeMap::default(),
+        &PlanOptions::default(),
+        StopSignal::never(),
+    ));
+    if diagnostics.has_errors() { Err(diagnostics) } else { Ok(plan.unwrap()) }
+}
+
+pub fn apply(files: Files<'_>, directory: &Path, plan: &Plan) -> Applied {
+    let run = run(files, directory).unwrap();
+    runtime().block_on(run.apply(plan, &mut Nowhere, 4, StopSignal::never()))
+}

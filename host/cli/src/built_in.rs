@@ -1,0 +1,58 @@
+//! The provider that is part of the program: it has no version, is never installed
+//! and never locked.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use wardian_builtin::{BuiltInProvider, TYPE_NAME};
+use wardian_install::selection::Requirements;
+use wardian_lang::Diagnostics;
+use wardian_plugin::address::ProviderAddress;
+use wardian_plugin::{PluginDiagnostic, PluginDiagnostics, Provider};
+
+/// Whether this is the one that there is.
+pub(crate) fn is_known(address: &ProviderAddress) -> bool {
+    address.is_built_in() && address.type_name() == TYPE_NAME
+}
+
+/// The provider of an address that [`ProviderAddress::is_built_in`], for the root
+/// module in a directory.
+///
+/// # Errors
+/// Where there is no such provider.
+pub(crate) fn provider(
+    address: &ProviderAddress,
+    root_directory: &Path,
+) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
+    if is_known(address) {
+        return Ok(Arc::new(BuiltInProvider::new(root_directory)));
+    }
+    Err(vec![PluginDiagnostic::error("Provider not available", unknown(address))])
+}
+
+/// What is wrong with what is asked of built-in providers.
+pub(crate) fn check(requirements: &Requirements) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
+    for (address, required) in requirements.providers.iter().filter(|(address, _)| address.is_built_in()) {
+        if !is_known(address) {
+            diagnostics.error("Invalid dependency on built-in provider", unknown(address));
+            continue;
+        }
+        for required in required.iter().filter(|required| !required.constraints.is_empty()) {
+            let detail = format!(
+                "{} asks for the version {} of {address}, which is part of this program and has no version of its own. \
+                 Leave the version out.",
+                required.origin, required.constraints
+            );
+            diagnostics.error("Invalid dependency on built-in provider", detail);
+        }
+    }
+    diagnostics
+}
+
+fn unknown(address: &ProviderAddress) -> String {
+    format!(
+        "There is no built-in provider {address}. The only one is {}.",
+        ProviderAddress::built_in(TYPE_NAME)
+    )
+}
