@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wardian_lang::{Diagnostic, Diagnostics, Expression, Reference, Subject};
+use wardian_lang::{Body, Diagnostic, Diagnostics, Expression, Reference, Subject};
 use wardian_value::PathStep;
 
 use crate::blocks::{Condition, Lifecycle, Resource};
@@ -18,17 +18,24 @@ impl Configuration {
     pub fn check_references(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for node in self.modules() {
-            for (context, reference) in node.module_references() {
-                let problem =
-                    node.undeclared(&reference.subject).or_else(|| self.check_output(node, &reference));
-                if let Some(problem) = problem {
-                    problems.push(problem.at(reference.span.clone()).in_block(context));
+            node.each_reference(&mut |context, reference| {
+                if let Some(problem) = self.check_reference(node, reference) {
+                    problems.push(problem.in_block(context));
                 }
-            }
+            });
             node.check_locals(&mut problems);
             node.check_scoped(&mut problems);
         }
         problems
+    }
+
+    /// What is to be said of a reference in one of the modules, with its place, if it
+    /// names something that is not declared.
+    pub fn check_reference(&self, node: &ModuleNode, reference: &Reference) -> Option<Diagnostic> {
+        let undeclared = node.undeclared(&reference.subject);
+        undeclared
+            .map(|problem| problem.at(reference.span.clone()))
+            .or_else(|| self.check_output(node, reference))
     }
 
     fn check_output(&self, node: &ModuleNode, reference: &Reference) -> Option<Diagnostic> {
@@ -36,9 +43,9 @@ impl Configuration {
             return None;
         };
         let called = self.module(&node.path.child(call.clone()))?;
-        let output = match reference.remaining.as_slice() {
-            [PathStep::Attribute(name), ..] => name,
-            [PathStep::Index(_) | PathStep::Key(_), PathStep::Attribute(name), ..] => name,
+        let (position, output) = match reference.remaining.as_slice() {
+            [PathStep::Attribute(name), ..] => (0, name),
+            [PathStep::Index(_) | PathStep::Key(_), PathStep::Attribute(name), ..] => (1, name),
             _ => return None,
         };
         let outputs = &called.module.outputs;
@@ -46,10 +53,8 @@ impl Configuration {
             return None;
         }
         let advice = did_you_mean(output, outputs.keys().map(|known| &**known));
-        Some(Diagnostic::error(
-            "Unsupported attribute",
-            format!("The module \"{call}\" has no output named \"{output}\".{advice}"),
-        ))
+        let detail = format!("The module \"{call}\" has no output named \"{output}\".{advice}");
+        Some(Diagnostic::error("Unsupported attribute", detail).at(reference.step_span(position)))
     }
 }
 
@@ -86,9 +91,9 @@ impl ModuleNode {
         if scoped.is_empty() {
             return;
         }
-        for (context, reference) in self.module_references() {
+        self.each_reference(&mut |context, reference| {
             let Some(check) = scoped.get(&reference.subject).filter(|check| **check != context) else {
-                continue;
+                return;
             };
             let detail = format!(
                 "{} is read for the {check} only. Move its block out of there to use it elsewhere.",
@@ -99,7 +104,7 @@ impl ModuleNode {
                     .at(reference.span.clone())
                     .in_block(context),
             );
-        }
+        });
     }
 
     /// What is to be said of a reference to something that the module does not
@@ -151,20 +156,25 @@ impl ModuleNode {
     }
 }
 
-/// Gathers references with the block that they stand in.
-struct Gathered {
-    found: Vec<(String, Reference)>,
+/// Visits references with the block that they stand in.
+struct Visits<'a> {
+    visit: &'a mut dyn FnMut(&str, &Reference),
     context: String,
 }
 
-impl Gathered {
+impl Visits<'_> {
     fn expression(&mut self, expression: &Expression) {
-        self.all(expression.references().iter().cloned());
+        self.all(expression.references());
     }
 
-    fn all(&mut self, references: impl IntoIterator<Item = Reference>) {
-        let context = &self.context;
-        self.found.extend(references.into_iter().map(|reference| (context.clone(), reference)));
+    fn all(&mut self, references: &[Reference]) {
+        for reference in references {
+            (self.visit)(&self.context, reference);
+        }
+    }
+
+    fn body(&mut self, body: &Body) {
+        self.all(&references(body, None));
     }
 
     fn conditions(&mut self, conditions: &[Condition]) {
@@ -183,8 +193,8 @@ impl Gathered {
     fn resource(&mut self, resource: &Resource) {
         self.context = resource.context();
         self.optional(&[&resource.count, &resource.for_each]);
-        self.all(references(&resource.body, None));
-        self.all(resource.depends_on.iter().cloned());
+        self.body(&resource.body);
+        self.all(&resource.depends_on);
         let Lifecycle { replace_triggered_by, preconditions, postconditions, .. } = &resource.lifecycle;
         for trigger in replace_triggered_by {
             self.expression(trigger);
@@ -192,58 +202,59 @@ impl Gathered {
         self.conditions(preconditions);
         self.conditions(postconditions);
         if let Some(body) = &resource.connection {
-            self.all(references(body, None));
+            self.body(body);
         }
         for provisioner in &resource.provisioners {
-            self.all(references(&provisioner.body, None));
+            self.body(&provisioner.body);
             if let Some(connection) = &provisioner.connection {
-                self.all(references(connection, None));
+                self.body(connection);
             }
         }
     }
 }
 
 impl ModuleNode {
-    fn module_references(&self) -> Vec<(String, Reference)> {
+    /// Visits everything that the module's blocks refer to, with the header of the
+    /// block.
+    pub fn each_reference(&self, visit: &mut dyn FnMut(&str, &Reference)) {
         let module = &self.module;
-        let mut gathered = Gathered { found: Vec::new(), context: String::new() };
+        let mut visits = Visits { visit, context: String::new() };
         for variable in module.variables.values() {
-            gathered.context = format!("variable \"{}\"", variable.name);
-            gathered.conditions(&variable.validations);
+            visits.context = format!("variable \"{}\"", variable.name);
+            visits.conditions(&variable.validations);
         }
         for local in module.locals.values() {
-            gathered.context = String::from("locals");
-            gathered.expression(&local.expression);
+            visits.context = String::from("locals");
+            visits.expression(&local.expression);
         }
         for output in module.outputs.values() {
-            gathered.context = format!("output \"{}\"", output.name);
-            gathered.expression(&output.expression);
-            gathered.all(output.depends_on.iter().cloned());
-            gathered.conditions(&output.preconditions);
+            visits.context = format!("output \"{}\"", output.name);
+            visits.expression(&output.expression);
+            visits.all(&output.depends_on);
+            visits.conditions(&output.preconditions);
         }
         for resource in module.resources.values() {
-            gathered.resource(resource);
+            visits.resource(resource);
         }
         for call in module.module_calls.values() {
-            gathered.context = format!("module \"{}\"", call.name);
-            gathered.optional(&[&call.count, &call.for_each]);
-            gathered.all(call.depends_on.iter().cloned());
+            visits.context = format!("module \"{}\"", call.name);
+            visits.optional(&[&call.count, &call.for_each]);
+            visits.all(&call.depends_on);
             for input in call.inputs.values() {
-                gathered.expression(&input.expression);
+                visits.expression(&input.expression);
             }
         }
         for config in module.provider_configs.values() {
-            gathered.context = format!("provider \"{}\"", config.local_name);
-            gathered.all(references(&config.body, None));
+            visits.context = format!("provider \"{}\"", config.local_name);
+            visits.body(&config.body);
         }
         for check in module.checks.values() {
-            gathered.context = format!("check \"{}\"", check.name);
-            gathered.conditions(&check.assertions);
+            visits.context = format!("check \"{}\"", check.name);
+            visits.conditions(&check.assertions);
         }
         for import in &module.imports {
-            gathered.context = String::from("import");
-            gathered.optional(&[&import.id, &import.identity, &import.for_each]);
+            visits.context = String::from("import");
+            visits.optional(&[&import.id, &import.identity, &import.for_each]);
         }
-        gathered.found
     }
 }

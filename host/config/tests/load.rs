@@ -515,7 +515,7 @@ resource "a_b" "web" {
         ],
         &[
             "main.tf:3,7-14: Reference to undeclared input variable: There is no variable \"siz\" in the root module. Did you mean \"size\"?",
-            "main.tf:9,8-22: Unsupported attribute: The module \"m\" has no output named \"ouput\". Did you mean \"output\"?",
+            "main.tf:9,16-22: Unsupported attribute: The module \"m\" has no output named \"ouput\". Did you mean \"output\"?",
             "main.tf:9,24-32: Reference to undeclared module: There is no module call \"n\" in the root module. Did you mean \"m\"?",
             "main.tf:11,16-23: Reference to undeclared local value: There is no local value \"b\" in the root module. Did you mean \"a\"?",
             "main.tf:13,27-37: Reference to undeclared resource: There is no resource \"a_b\" \"wbe\" in the root module. Did you mean \"web\"?",

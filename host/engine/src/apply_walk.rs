@@ -16,7 +16,7 @@ use wardian_plugin::{
 use wardian_state::{Instance, Object, ObjectStatus, OutputValue, State};
 use wardian_value::{Str, Value};
 
-use crate::conditions::check_postconditions;
+use crate::conditions::{PRECONDITION, check_postconditions};
 use crate::evaluator::{Evaluator, Phase};
 use crate::graph::NodeId;
 use crate::located::{in_provider, in_resource, resource_of};
@@ -329,12 +329,7 @@ impl ApplyWalk<'_> {
         }
         let repetition = self.evaluator.values.repetition_data(address);
         let scope = self.evaluator.scope(address.module(), repetition);
-        let found = conditions::check(
-            &resource.lifecycle.preconditions,
-            &scope,
-            "Resource precondition failed",
-            None,
-        );
+        let found = conditions::check(&resource.lifecycle.preconditions, &scope, PRECONDITION);
         let failed = found.has_errors();
         let located = found.in_block(&resource.context()).for_address(&address.to_string());
         self.applied.diagnostics.extend(located);
@@ -400,12 +395,7 @@ impl ApplyWalk<'_> {
         let resource = resource_of(&run.configuration, address)?;
         let repetition = self.evaluator.values.repetition_data(address);
         let scope = self.evaluator.scope(address.module(), repetition);
-        let mut found = conditions::check(
-            &resource.lifecycle.preconditions,
-            &scope,
-            "Resource precondition failed",
-            None,
-        );
+        let mut found = conditions::check(&resource.lifecycle.preconditions, &scope, PRECONDITION);
         let (config, decoded) = decode_body(&resource.body, &subject.schema.block, &scope);
         found.extend(decoded);
         let failed = found.has_errors();

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use wardian_config::{Configuration, ModuleNode, Resource, decode_body};
-use wardian_lang::{Diagnostic, Diagnostics, Expression};
+use wardian_lang::{Diagnostic, Diagnostics, Span};
 use wardian_plugin::{ModuleInstance, ModulePath, ProviderConfigAddress};
-use wardian_value::{Marks, Number, Str, Type, Value};
+use wardian_value::{Marks, Str, Value};
 
-use crate::conditions;
+use crate::conditions::{self, Complaint};
 use crate::nodes::provider_block;
 use crate::providers::Schemas;
+use crate::reference_check::Told;
 use crate::scope::ModuleScope;
-use crate::values::{Repetition, RepetitionData, Values, for_each_keys};
+use crate::values::{RepetitionData, Values};
 
 /// Where a run takes place.
 #[derive(Clone, Debug, Default)]
@@ -53,11 +54,9 @@ pub struct Evaluator {
     pub environment: Arc<Environment>,
     /// When the plan was made.
     pub timestamp: String,
+    /// References that something was said about already.
+    pub told: Arc<Told>,
 }
-
-/// The most instances that `count` may ask for: what a plan of it would hold is
-/// bounded by memory, and a mistyped number shall not be.
-const COUNT_LIMIT: u64 = 10_000_000;
 
 impl Evaluator {
     /// The module at a path. Walks only visit paths of the configuration.
@@ -70,69 +69,6 @@ impl Evaluator {
     /// A scope of a module instance.
     pub fn scope<'a>(&'a self, instance: &'a ModuleInstance, repetition: RepetitionData) -> ModuleScope<'a> {
         ModuleScope::new(self, instance, repetition)
-    }
-
-    /// The instances of a call or a resource by its `count` or `for_each`.
-    pub fn repetition(
-        &self,
-        instance: &ModuleInstance,
-        count: Option<&Expression>,
-        for_each: Option<&Expression>,
-    ) -> Result<Repetition, Diagnostics> {
-        if self.phase == Phase::Validate {
-            let scope = self.scope(instance, RepetitionData::None);
-            for expression in count.iter().chain(&for_each) {
-                expression.evaluate(&scope)?;
-            }
-            return Ok(Repetition::Single);
-        }
-        if let Some(count) = count {
-            return self.count(instance, count).map(Repetition::Count);
-        }
-        let Some(for_each) = for_each else { return Ok(Repetition::Single) };
-        let value = for_each.evaluate(&self.scope(instance, RepetitionData::None))?;
-        for_each_keys(&value).map(Repetition::ForEach).map_err(|problem| {
-            Diagnostic::error(
-                "Invalid for_each argument",
-                format!("No instances can be made from this value: {problem}"),
-            )
-            .at(for_each.span().clone())
-            .into()
-        })
-    }
-
-    fn count(&self, instance: &ModuleInstance, count: &Expression) -> Result<u64, Diagnostics> {
-        let invalid = |detail: String| -> Diagnostics {
-            Diagnostic::error("Invalid count argument", detail).at(count.span().clone()).into()
-        };
-        let value = count.evaluate(&self.scope(instance, RepetitionData::None))?;
-        if value.inside_marks().is_ephemeral() {
-            return Err(invalid("An ephemeral value cannot be used: the instances are stored.".into()));
-        }
-        if value.inside_marks().is_sensitive() {
-            return Err(invalid(
-                "Sensitive values cannot be used for \"count\": the number of instances is shown.".into(),
-            ));
-        }
-        if !value.is_known() {
-            return Err(invalid(
-                "How many instances there will be follows from something that only an apply makes known, and a plan needs to know it now. Apply first what the number comes from, with -target, or let it follow from something that is known."
-                    .into(),
-            ));
-        }
-        if value.is_null() {
-            return Err(invalid("It is null, and a whole number is needed.".into()));
-        }
-        let number = wardian_value::convert::convert(&value, &Type::Number)
-            .map_err(|error| invalid(format!("This is no number of instances: {error}.")))?;
-        match number.as_number().and_then(Number::as_i64) {
-            Some(count) if count < 0 => Err(invalid("There cannot be less than zero instances.".into())),
-            Some(count) if count.unsigned_abs() > COUNT_LIMIT => {
-                Err(invalid(format!("More than {COUNT_LIMIT} instances are not supported.")))
-            }
-            Some(count) => Ok(count.unsigned_abs()),
-            None => Err(invalid("The number of instances must be a whole one.".into())),
-        }
     }
 
     /// Expands a module call in every instance of its caller.
@@ -187,6 +123,14 @@ impl Evaluator {
                 Some((value, _)) if value.is_null() && !variable.nullable && variable.default.is_some() => {
                     variable.default.clone().unwrap_or_else(|| value.clone())
                 }
+                Some((value, span)) if value.inside_marks().is_ephemeral() && !variable.ephemeral => {
+                    let detail = format!(
+                        "The variable \"{name}\" of the module is not declared as ephemeral, and this value \
+                         is ephemeral."
+                    );
+                    diagnostics.push(Diagnostic::error("Ephemeral value not allowed", detail).at(span));
+                    continue;
+                }
                 Some((value, span)) => match variable.constraint.apply(&value) {
                     Ok(value) if value.is_null() && !variable.nullable => {
                         diagnostics.push(
@@ -202,7 +146,7 @@ impl Evaluator {
                     Err(error) => {
                         diagnostics.push(
                             Diagnostic::error(
-                                "Invalid value for module argument",
+                                "Invalid value for input variable",
                                 format!(
                                     "It does not suit the variable \"{name}\" of the module, declared at {}: {error}.",
                                     variable.span
@@ -218,7 +162,8 @@ impl Evaluator {
                     variable.default.clone().unwrap_or_else(|| Value::null(variable.constraint.ty.clone()))
                 }
             };
-            self.accept_variable(&instance, variable, value, &mut diagnostics);
+            let place = call.inputs.get(name).map_or(&variable.span, |given| given.expression.span());
+            self.accept_variable(&instance, variable, value, place, &mut diagnostics);
         }
         if diagnostics.has_errors() { Err(diagnostics) } else { Ok(diagnostics) }
     }
@@ -230,7 +175,7 @@ impl Evaluator {
             return Ok(Diagnostics::new());
         };
         let mut diagnostics = Diagnostics::new();
-        self.accept_variable(&ModuleInstance::root(), variable, value, &mut diagnostics);
+        self.accept_variable(&ModuleInstance::root(), variable, value, &variable.span, &mut diagnostics);
         if diagnostics.has_errors() { Err(diagnostics) } else { Ok(diagnostics) }
     }
 
@@ -239,23 +184,22 @@ impl Evaluator {
         instance: &ModuleInstance,
         variable: &wardian_config::Variable,
         value: Value,
+        place: &Span,
         diagnostics: &mut Diagnostics,
     ) {
         let value = value.with_marks(declared_marks(variable));
-        let shown = value.clone();
         self.values.module_mut(instance).variables.insert(variable.name.clone(), value);
-        let context = format!("variable \"{}\"", variable.name);
-        let subject = format!("var.{}", variable.name);
-        let found = {
-            let scope = self.scope(instance, RepetitionData::None);
-            conditions::check(
-                &variable.validations,
-                &scope,
-                "Invalid value for variable",
-                Some((&subject, &shown)),
-            )
-        };
-        diagnostics.extend(found.in_block(&context));
+        if variable.validations.is_empty() {
+            return;
+        }
+        let scope = self.scope(instance, RepetitionData::None);
+        let complaint = Complaint { summary: "Invalid value for variable", place: Some(place) };
+        let found = conditions::check(&variable.validations, &scope, complaint);
+        if found.has_errors() {
+            // What is made of a value that is refused tells nothing.
+            self.values.module_mut(instance).variables.remove(&variable.name);
+        }
+        diagnostics.extend(found.in_block(&format!("variable \"{}\"", variable.name)));
     }
 
     /// Evaluates a local value in all instances of its module.
@@ -265,7 +209,10 @@ impl Evaluator {
             return Ok(());
         };
         for instance in self.values.module_instances(path).to_vec() {
-            let value = local.expression.evaluate(&self.scope(&instance, RepetitionData::None))?;
+            let value = local
+                .expression
+                .evaluate(&self.scope(&instance, RepetitionData::None))
+                .map_err(|found| found.in_block("locals"))?;
             self.values.module_mut(&instance).locals.insert(name.clone(), value);
         }
         Ok(())
@@ -281,12 +228,8 @@ impl Evaluator {
         let mut diagnostics = Diagnostics::new();
         for instance in self.values.module_instances(path).to_vec() {
             let scope = self.scope(&instance, RepetitionData::None);
-            let found = conditions::check(
-                &output.preconditions,
-                &scope,
-                "Module output value precondition failed",
-                None,
-            );
+            let complaint = Complaint { summary: "Module output value precondition failed", place: None };
+            let found = conditions::check(&output.preconditions, &scope, complaint);
             let failed = found.has_errors();
             diagnostics.extend(found.in_block(&context));
             if failed {
@@ -310,18 +253,16 @@ impl Evaluator {
                 );
                 continue;
             }
-            if (path.is_root() || !output.ephemeral) && value.inside_marks().is_ephemeral() {
+            if !output.ephemeral && value.inside_marks().is_ephemeral() {
+                let detail = if path.is_root() {
+                    "An output of the root module is stored, and this one holds an ephemeral value."
+                } else {
+                    "This output holds an ephemeral value: say `ephemeral = true` for it."
+                };
                 diagnostics.push(
-                    Diagnostic::error(
-                        "Ephemeral value not allowed",
-                        if path.is_root() {
-                            "An output of the root module is stored, and this one holds an ephemeral value."
-                        } else {
-                            "This output holds an ephemeral value: say `ephemeral = true` for it."
-                        },
-                    )
-                    .at(output.expression.span().clone())
-                    .in_block(&context),
+                    Diagnostic::error("Ephemeral value not allowed", detail)
+                        .at(output.expression.span().clone())
+                        .in_block(&context),
                 );
                 continue;
             }

@@ -26,6 +26,8 @@ mod plan;
 pub mod plan_file;
 mod plan_walk;
 mod providers;
+mod reference_check;
+mod repetition;
 mod replan;
 mod run;
 mod scheduler;

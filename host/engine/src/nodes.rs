@@ -105,10 +105,14 @@ impl NodeGraph {
 
     /// An error for the nodes of a cycle.
     pub fn cycle_error(&self, cycle: &[NodeId]) -> Diagnostic {
-        let names: Vec<String> = cycle.iter().map(|id| self.node(*id).to_string()).collect();
+        let name = |id: &NodeId| match self.node(*id) {
+            node @ (Node::Variable(..) | Node::Local(..) | Node::Output(..)) => format!("{node} (expand)"),
+            node => node.to_string(),
+        };
+        let names: Vec<String> = cycle.iter().map(name).collect();
         Diagnostic::error(
-            "Cycle in the configuration",
-            format!("Each of these needs the next to be known first: {}.", names.join(" -> ")),
+            format!("Cycle: {}", names.join(", ")),
+            "Each of these needs the next one to be known first, and the last one the first.",
         )
     }
 }

@@ -161,11 +161,19 @@ pub fn unknown_type(
 ) -> Diagnostic {
     let (summary, word) = match resource.mode {
         ResourceMode::Data => ("Invalid data source", "data source"),
-        _ => ("Invalid resource type", "resource type"),
+        ResourceMode::Ephemeral => ("Invalid ephemeral resource", "ephemeral resource"),
+        ResourceMode::Managed => ("Invalid resource type", "resource type"),
+    };
+    let has = |mode| evaluator.schemas.resource(&provider.provider, mode, &resource.type_name).is_some();
+    let other = match resource.mode {
+        ResourceMode::Managed if has(ResourceMode::Data) => Some("data source"),
+        ResourceMode::Data if has(ResourceMode::Managed) => Some("managed resource type"),
+        _ => None,
     };
     let names = evaluator.schemas.type_names(&provider.provider, resource.mode);
     let suggestion = wardian_lang::closest(&resource.type_name, names.iter().map(|name| &**name))
         .map(|name| format!(" Did you mean \"{name}\"?"))
+        .or(other.map(|other| format!(" Did you mean the {other} of that name?")))
         .unwrap_or_default();
     Diagnostic::error(
         summary,

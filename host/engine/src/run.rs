@@ -16,7 +16,7 @@ use crate::plan::{ChangeCounts, Plan, PlanOptions};
 use crate::providers::Schemas;
 use crate::stop::StopSignal;
 use crate::values::{RepetitionData, Values};
-use crate::{apply_walk, clock, plan_walk, stored, unsupported, validate};
+use crate::{apply_walk, clock, plan_walk, reference_check, stored, unsupported, validate};
 
 /// A configuration and all that is needed to plan and apply it.
 pub struct Run {
@@ -75,26 +75,21 @@ impl Run {
 
     /// Whether the configuration is valid, whatever variables and state.
     pub async fn validate(&self) -> Diagnostics {
-        let mut diagnostics = self.check();
         match self.schemas(None).await {
             Ok(schemas) => {
-                // A name that is not declared is found again where it is evaluated.
-                let told = diagnostics.clone();
-                let found = validate::validate(self, &schemas).await;
-                diagnostics.extend(
-                    found.into_iter().filter(|problem| !told.iter().any(|told| is_same(told, problem))),
-                );
+                let (mut diagnostics, told) = reference_check::check(&self.configuration, &schemas);
+                diagnostics.extend(validate::validate(self, &schemas, told).await);
                 schemas.close().await;
+                diagnostics
             }
-            Err(found) => diagnostics.extend(found),
+            Err(found) => self.undeclared_and(found),
         }
-        diagnostics
     }
 
-    /// What is wrong whatever variables, state and providers say.
-    fn check(&self) -> Diagnostics {
-        let mut problems = unsupported::check(&self.configuration);
-        problems.extend(self.configuration.check_references());
+    /// What a run cannot begin with, where schemas could not be had either.
+    fn undeclared_and(&self, found: Diagnostics) -> Diagnostics {
+        let mut problems = self.configuration.check_references();
+        problems.extend(found);
         problems
     }
 
@@ -130,17 +125,22 @@ impl Run {
         options: &PlanOptions,
         stop: StopSignal,
     ) -> (Option<(Plan, Evaluator)>, Diagnostics) {
-        let problems = self.check();
+        let problems = unsupported::check(&self.configuration);
         if problems.has_errors() {
             return (None, problems);
         }
         match self.schemas(Some(&state)).await {
             Ok(schemas) => {
+                let (problems, _) = reference_check::check(&self.configuration, &schemas);
+                if problems.has_errors() {
+                    schemas.close().await;
+                    return (None, problems);
+                }
                 let planned = plan_walk::plan(self, &schemas, state, variables, options, stop).await;
                 schemas.close().await;
                 planned
             }
-            Err(diagnostics) => (None, diagnostics),
+            Err(found) => (None, self.undeclared_and(found)),
         }
     }
 
@@ -194,17 +194,9 @@ impl Run {
             workspace: self.workspace.clone(),
             environment: Arc::new(self.environment.clone()),
             timestamp,
+            told: Arc::default(),
         }
     }
-}
-
-/// Whether two diagnostics say the same of the same place; how far it reaches
-/// may differ.
-fn is_same(one: &Diagnostic, other: &Diagnostic) -> bool {
-    let start = |diagnostic: &Diagnostic| {
-        diagnostic.subject.as_ref().map(|span| (span.file.name().to_owned(), span.start))
-    };
-    one.summary == other.summary && one.detail == other.detail && start(one) == start(other)
 }
 
 /// Evaluates expressions in the root module.

@@ -5,9 +5,9 @@ use std::path::{Path as FilePath, PathBuf};
 use wardian_config::ModuleNode;
 use wardian_lang::{Diagnostic, Diagnostics, ProviderCall, Resolved, Scope, Span, Subject};
 use wardian_plugin::{ModuleInstance, ModulePath, ResourceMode};
-use wardian_value::{Marks, Str, Type, Value};
+use wardian_value::{Marks, Refinement, Str, Type, Value};
 
-use crate::evaluator::{Evaluator, Phase, Repeats, call_repeats, resource_repeats};
+use crate::evaluator::{Evaluator, Phase, Repeats, call_repeats, declared_marks, resource_repeats};
 use crate::values::{CallValue, RepetitionData, instance_key};
 use wardian_config::resource_mode;
 
@@ -60,7 +60,9 @@ impl<'a> ModuleScope<'a> {
         }
         let variables = &self.declared()?.module.variables;
         if let Some(variable) = variables.get(name) {
-            return Ok(Value::unknown(variable.constraint.ty.clone()));
+            let refinement = if variable.nullable { Refinement::default() } else { Refinement::not_null() };
+            let ty = variable.constraint.ty.clone();
+            return Ok(Value::unknown_with(ty, refinement).with_marks(declared_marks(variable)));
         }
         Err(self.undeclared(&Subject::Variable(name.clone()), span))
     }
@@ -100,7 +102,12 @@ impl<'a> ModuleScope<'a> {
             .filter(|_| self.evaluator.phase != Phase::Validate);
         let Some(known) = known else {
             let ty = if resource_repeats(resource) == Repeats::No { ty.clone() } else { Type::Dynamic };
-            return Ok(Resolved::Whole(Value::unknown(ty)));
+            let marks = if mode == ResourceMode::Ephemeral && schema.is_some() {
+                Marks::EPHEMERAL
+            } else {
+                Marks::NONE
+            };
+            return Ok(Resolved::Whole(Value::unknown(ty).with_marks(marks)));
         };
         if let Some(key) = index.and_then(instance_key)
             && let Some(value) = known.instance(&key)
@@ -116,8 +123,12 @@ impl<'a> ModuleScope<'a> {
             return Err(self.undeclared(&Subject::Module(name.clone()), span));
         };
         let called = self.evaluator.module(&self.path.child(name.clone()))?;
-        if self.evaluator.phase == Phase::Validate && call_repeats(call) != Repeats::No {
-            return Ok(Resolved::Whole(Value::unknown(Type::Dynamic)));
+        let repeats = call_repeats(call);
+        if self.evaluator.phase == Phase::Validate && repeats != Repeats::No {
+            let outputs = called.module.outputs.keys().map(|name| (name.clone(), Type::Dynamic));
+            let element = Type::object(outputs);
+            let ty = if repeats == Repeats::Count { Type::list(element) } else { Type::map(element) };
+            return Ok(Resolved::Whole(Value::unknown(ty)));
         }
         let key = index.and_then(instance_key);
         let outputs = called.module.outputs.keys();
@@ -149,9 +160,9 @@ impl Scope for ModuleScope<'_> {
         index: Option<&Value>,
         span: &Span,
     ) -> Result<Resolved, Diagnostics> {
-        let misplaced = |what: &str, detail: &str| {
-            Err(Self::invalid(&format!("Reference to \"{what}\" in non-{what} context"), detail.into(), span))
-        };
+        if self.evaluator.told.contains(span) {
+            return Ok(Resolved::Whole(Value::unknown(Type::Dynamic)));
+        }
         let value = match subject {
             Subject::Variable(name) => self.variable(name, span)?,
             Subject::Local(name) => self.local(name, span)?,
@@ -163,10 +174,12 @@ impl Scope for ModuleScope<'_> {
                 RepetitionData::Count(index) => Value::number(*index),
                 RepetitionData::UnknownCount => Value::unknown(Type::Number),
                 _ => {
-                    return misplaced(
-                        "count",
-                        "`count.index` is the number of an instance: it is there in a resource, data or module block that has the argument `count`, and this is not in one.",
-                    );
+                    return Err(Self::invalid(
+                        "Reference to \"count\" in non-counted context",
+                        "`count.index` is the number of an instance: it is there in a resource, data or module block that has the argument `count`, and this is not in one."
+                            .into(),
+                        span,
+                    ));
                 }
             },
             Subject::EachKey | Subject::EachValue => match (&self.repetition, subject) {
@@ -175,8 +188,12 @@ impl Scope for ModuleScope<'_> {
                 (RepetitionData::UnknownEach, Subject::EachKey) => Value::unknown(Type::String),
                 (RepetitionData::UnknownEach, _) => Value::unknown(Type::Dynamic),
                 _ => {
+                    let summary = match subject {
+                        Subject::EachKey => "Reference to \"each\" in context without for_each",
+                        _ => "each.value cannot be used in this context",
+                    };
                     return Err(Self::invalid(
-                        "Reference to \"each\" in context without for_each",
+                        summary,
                         "`each` stands for the element of an instance: it is there in a resource, data or module block that has the argument `for_each`, and this is not in one."
                             .into(),
                         span,

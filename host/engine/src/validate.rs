@@ -1,30 +1,37 @@
 //! Whether a configuration is valid, whatever its variables and state: everything
 //! is evaluated with unknown values, and providers are asked about every block.
 
+mod import;
+mod provisioner;
+mod resource;
+
 use std::sync::Arc;
 
-use wardian_config::decode_body;
+use wardian_config::Module;
 use wardian_lang::Diagnostics;
-use wardian_plugin::{ClientCapabilities, ConfigKind, ModuleInstance, ResourceMode, ValidateConfigRequest};
-use wardian_value::Value;
+use wardian_plugin::ModulePath;
+use wardian_value::Str;
 
 use crate::clock;
-use crate::evaluator::{Evaluator, Phase, resource_repeats};
-use crate::located::{in_provider, in_resource};
+use crate::conditions;
+use crate::evaluator::{Evaluator, Phase};
+use crate::located::in_provider;
 use crate::nodes::{self, Node};
-use crate::providers::unknown_type;
 use crate::providers::{Schemas, about};
+use crate::reference_check::Told;
 use crate::run::Run;
 use crate::values::RepetitionData;
 
 /// Validates. Each object is looked at whatever is wrong with others: an object
 /// that could not be evaluated is unknown to those that refer to it.
-pub async fn validate(run: &Run, schemas: &Schemas) -> Diagnostics {
+pub async fn validate(run: &Run, schemas: &Schemas, told: Told) -> Diagnostics {
     let graph = match nodes::build(&run.configuration) {
         Ok(graph) => graph,
         Err(diagnostics) => return diagnostics,
     };
+    let configuration = Arc::clone(&run.configuration);
     let mut evaluator = run.evaluator(schemas, Phase::Validate, clock::now());
+    evaluator.told = Arc::new(told);
     evaluator.values.add_root();
     let mut diagnostics = Diagnostics::new();
     // The graph was built without cycles.
@@ -32,6 +39,9 @@ pub async fn validate(run: &Run, schemas: &Schemas) -> Diagnostics {
         match graph.node(id) {
             Node::Module(path) => {
                 diagnostics.collect(evaluator.expand_module(path));
+            }
+            Node::Variable(path, name) if path.is_root() => {
+                diagnostics.extend(validate_root_variable(&evaluator, name));
             }
             Node::Variable(path, name) => match evaluator.evaluate_variable(path, name) {
                 Ok(found) | Err(found) => diagnostics.extend(found),
@@ -43,11 +53,11 @@ pub async fn validate(run: &Run, schemas: &Schemas) -> Diagnostics {
                 Ok(found) | Err(found) => diagnostics.extend(found),
             },
             Node::Provider(address) => match evaluator.provider_config(address) {
-                Ok(config) if nodes::provider_block(&run.configuration, address).is_some() => {
+                Ok(config) if nodes::provider_block(&configuration, address).is_some() => {
                     if let Some(provider) = evaluator.schemas.unconfigured(&address.provider) {
                         let found = provider.validate_provider_config(config.unmark_deep()).await;
                         let found = about(&found, &address.to_string());
-                        diagnostics.extend(in_provider(&run.configuration, address, found));
+                        diagnostics.extend(in_provider(&configuration, address, found));
                     }
                 }
                 Ok(_) => {}
@@ -56,58 +66,47 @@ pub async fn validate(run: &Run, schemas: &Schemas) -> Diagnostics {
             Node::Resource(address) => {
                 let key = (address.mode, address.type_name.clone(), address.name.clone());
                 let module = address.module.unkeyed_instance();
-                let configuration = Arc::clone(&run.configuration);
-                let Some(resource) =
+                if let Some(resource) =
                     configuration.module(&address.module).and_then(|m| m.module.resources.get(&key))
-                else {
-                    continue;
-                };
-                diagnostics.extend(validate_resource(&evaluator, &module, resource).await);
+                {
+                    diagnostics.extend(resource::validate(&evaluator, &module, resource).await);
+                }
             }
-            Node::ModuleDone(_) | Node::Object(_) | Node::Gate { .. } | Node::Expand(_) | Node::Change(_) => {
+            Node::ModuleDone(path) => {
+                if let Some(node) = configuration.module(path) {
+                    diagnostics.extend(validate_rest(&evaluator, path, &node.module));
+                }
             }
+            Node::Object(_) | Node::Gate { .. } | Node::Expand(_) | Node::Change(_) => {}
         }
     }
     diagnostics
 }
 
-async fn validate_resource(
-    evaluator: &Evaluator,
-    module: &ModuleInstance,
-    resource: &wardian_config::Resource,
-) -> Diagnostics {
-    let provider_config = evaluator.configuration.provider_for(&module.path(), resource);
-    let address = &provider_config.provider;
-    let schema = evaluator.schemas.resource(address, resource.mode, &resource.type_name);
-    let (Some(schema), Some(provider)) = (schema, evaluator.schemas.unconfigured(address)) else {
-        return unknown_type(evaluator, resource, &provider_config).into();
+/// A variable of the root module may be given any value of its type.
+fn validate_root_variable(evaluator: &Evaluator, name: &Str) -> Diagnostics {
+    let Some(variable) = evaluator.configuration.root().module.variables.get(name) else {
+        return Diagnostics::new();
     };
+    let root = ModulePath::root().unkeyed_instance();
+    let scope = evaluator.scope(&root, RepetitionData::None);
+    let found = conditions::check_unknown(&variable.validations, &scope);
+    found.in_block(&format!("variable \"{name}\""))
+}
+
+/// What a module has besides the objects of the graph.
+fn validate_rest(evaluator: &Evaluator, path: &ModulePath, module: &Module) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
-    diagnostics.collect(evaluator.repetition(module, resource.count.as_ref(), resource.for_each.as_ref()));
-    let repetition = evaluator.repetition_or_unknown(resource_repeats(resource), RepetitionData::None);
-    let config: Value = {
-        let scope = evaluator.scope(module, repetition);
-        let (config, found) = decode_body(&resource.body, &schema.block, &scope);
-        diagnostics.extend(found.in_block(&resource.context()));
-        config
-    };
-    if diagnostics.has_errors() {
-        return diagnostics;
+    let instance = path.unkeyed_instance();
+    for check in module.checks.values() {
+        let scope = evaluator.scope(&instance, RepetitionData::None);
+        let found = conditions::check_types(&check.assertions, &scope);
+        diagnostics.extend(found.in_block(&format!("check \"{}\"", check.name)));
     }
-    let kind = match resource.mode {
-        ResourceMode::Managed => ConfigKind::Resource,
-        ResourceMode::Data => ConfigKind::DataSource,
-        ResourceMode::Ephemeral => ConfigKind::EphemeralResource,
-    };
-    let request = ValidateConfigRequest {
-        type_name: resource.type_name.clone(),
-        config: config.unmark_deep(),
-        capabilities: ClientCapabilities::default(),
-    };
-    let instance = module
-        .resource(resource.mode, resource.type_name.clone(), resource.name.clone())
-        .instance(wardian_plugin::InstanceKey::None);
-    let found = about(&provider.validate_config(kind, request).await, &instance.to_string());
-    diagnostics.extend(in_resource(&evaluator.configuration, &instance, found));
+    if path.is_root() {
+        for import in &module.imports {
+            diagnostics.extend(import::validate(evaluator, &instance, import).in_block("import"));
+        }
+    }
     diagnostics
 }

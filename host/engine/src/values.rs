@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use wardian_plugin::{InstanceKey, ModuleInstance, ModulePath, ResourceInstanceAddress, ResourceMode};
-use wardian_value::{Marks, Str, Type, Value};
+use wardian_value::{Str, Type, Value};
 
 /// How many instances there are of a resource or a module, and by what.
 #[derive(Clone, Debug)]
@@ -281,51 +281,3 @@ pub fn instance_key(index: &Value) -> Option<InstanceKey> {
     }
     index.as_str().map(|key| InstanceKey::String(Str::new(key)))
 }
-
-/// The keys of a `for_each` value.
-///
-/// # Errors
-/// Why it cannot be used, in words that follow "The given \"for_each\" argument
-/// value is unsuitable: ".
-pub fn for_each_keys(value: &Value) -> Result<BTreeMap<Str, Value>, String> {
-    if value.marks().contains(Marks::SENSITIVE) {
-        return Err("it is sensitive, and its keys would become part of addresses, which are shown. If the keys are no secret, say so with `nonsensitive`."
-            .into());
-    }
-    if value.marks().is_ephemeral() {
-        return Err("ephemeral values cannot be used, since the keys are stored in the state.".into());
-    }
-    if value.is_null() {
-        return Err("the value is null. A map, or a set of strings, is needed.".into());
-    }
-    let is_suitable = matches!(value.ty(), Type::Map(_) | Type::Object(_) | Type::Set(_) | Type::Dynamic);
-    if !is_suitable {
-        return Err(format!(
-            "a map or a set of strings is needed, and this is of type {}.",
-            value.ty().friendly_name()
-        ));
-    }
-    if !value.is_known() {
-        return Err(UNKNOWN_FOR_EACH.into());
-    }
-    if let Some(elements) = value.as_mapping() {
-        return Ok(elements.clone());
-    }
-    let elements = value.as_elements().unwrap_or_default();
-    elements
-        .iter()
-        .map(|element| match element.as_str() {
-            Some(text) => Ok((Str::new(text), element.clone())),
-            None if !element.is_known() => Err(UNKNOWN_FOR_EACH.into()),
-            None if element.is_null() => Err("the set contains null.".into()),
-            None => Err(format!(
-                "all elements of the set must be strings, and there is one of type {}.",
-                element.ty().friendly_name()
-            )),
-        })
-        .collect()
-}
-
-const UNKNOWN_FOR_EACH: &str = "it holds keys that are known only after an apply, so that it cannot be told \
-     which instances there will be. Use keys that the configuration itself states, and keep what \
-     is not known yet in the map's values; or apply first what the value depends on, with `-target`.";

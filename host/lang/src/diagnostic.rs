@@ -5,9 +5,9 @@ mod text;
 
 use std::fmt;
 
-use wardian_value::Path;
+use wardian_value::{Path, Str};
 
-use crate::Span;
+use crate::{FunctionSignature, Span};
 
 pub use text::{NoStyle, Style, Tone};
 
@@ -37,6 +37,8 @@ pub struct Diagnostic {
     pub address: Option<String>,
     /// The values involved.
     pub values: Vec<ValueNote>,
+    /// The function that was called, where that is what failed.
+    pub function: Option<Box<FunctionNote>>,
     /// The part of a configuration's value that is concerned, where the place in
     /// the text is not known yet: whoever knows the text turns it into a subject.
     pub attribute: Option<Path>,
@@ -51,6 +53,28 @@ pub struct ValueNote {
     pub statement: String,
 }
 
+/// A function whose call failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionNote {
+    /// Its name as it was called.
+    pub called_as: Str,
+    /// What it takes; `None` where that is not known.
+    pub signature: Option<FunctionSignature>,
+}
+
+/// What about the values involved is the problem, and so may be said of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// What they are.
+    Value,
+    /// That they are not known yet.
+    Unknown,
+    /// That they are sensitive.
+    Sensitive,
+    /// That they are ephemeral.
+    Ephemeral,
+}
+
 impl Diagnostic {
     fn new(severity: Severity, summary: impl Into<String>, detail: impl Into<String>) -> Self {
         Self {
@@ -61,6 +85,7 @@ impl Diagnostic {
             context: None,
             address: None,
             values: Vec::new(),
+            function: None,
             attribute: None,
         }
     }

@@ -17,9 +17,10 @@ use std::sync::Arc;
 use wardian_value::{Marks, Str, Type, Value, convert};
 
 use crate::node::{Item, Key, Kind, Name, Node, StepKind};
-use crate::{Diagnostic, Diagnostics, Expression, Resolved, Scope, SourceFile, Span, Subject};
+use crate::{Cause, Diagnostic, Diagnostics, Expression, Resolved, Scope, SourceFile, Span, Subject};
 
 pub(crate) use call::check_call;
+pub(crate) use describe::value_notes;
 pub(crate) use template::safe_prefix;
 
 /// What is wrong with a key that is a bare `a.b`.
@@ -46,8 +47,13 @@ pub(crate) struct Evaluation<'a> {
 }
 
 pub(crate) fn evaluate(expression: &Expression, scope: &dyn Scope) -> Evaluated {
-    let mut evaluation = Evaluation { scope, file: expression.file(), slots: Vec::new(), tentative: false };
-    evaluation.node(expression.node())
+    Evaluation::new(expression, scope).node(expression.node())
+}
+
+impl<'a> Evaluation<'a> {
+    fn new(expression: &'a Expression, scope: &'a dyn Scope) -> Self {
+        Self { scope, file: expression.file(), slots: Vec::new(), tentative: false }
+    }
 }
 
 impl Evaluation<'_> {
@@ -195,7 +201,7 @@ impl Evaluation<'_> {
     fn problem_at(&mut self, summary: &str, detail: &str, place: (usize, usize), node: &Node) -> Diagnostic {
         let mut diagnostic = Diagnostic::error(summary, detail).at(self.span(place));
         if !self.tentative {
-            diagnostic.values = self.notes(node);
+            diagnostic.values = self.notes(node, place, Cause::Value);
         }
         diagnostic
     }

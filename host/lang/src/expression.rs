@@ -8,8 +8,8 @@ use wardian_value::{Str, Value};
 use crate::node::{Key, Kind, Node, StepKind, Target};
 use crate::syntax::json::{self, Json};
 use crate::{
-    Diagnostic, Diagnostics, EmptyScope, Reference, Scope, SourceFile, Span, Traversal, TraversalStep,
-    compile, evaluate,
+    Cause, Diagnostic, Diagnostics, EmptyScope, Reference, Scope, SourceFile, Span, Traversal, TraversalStep,
+    ValueNote, compile, evaluate,
 };
 
 /// A compiled expression. Cheap to clone.
@@ -154,6 +154,11 @@ impl Expression {
             }
         });
         if problems.has_errors() { Err(problems) } else { self.evaluate(&EmptyScope) }
+    }
+
+    /// What it refers to and what that is, for a problem with its value.
+    pub fn value_notes(&self, scope: &dyn Scope, cause: Cause) -> Vec<ValueNote> {
+        evaluate::value_notes(self, scope, cause)
     }
 
     /// Everything that it refers to, in the order of the text. Variables of its

@@ -38,6 +38,7 @@ use wardian_value::{Type, Value};
 
 use crate::{Diagnostic, Diagnostics, Scope, Span};
 
+pub(crate) use signature::signature;
 pub use signature::{
     FunctionOrigin, FunctionSignature, NullArgument, ParameterSignature, function_signatures,
 };

@@ -26,7 +26,9 @@ mod suggestion;
 mod syntax;
 
 pub use constraint::{Defaults, TypeConstraint};
-pub use diagnostic::{Diagnostic, Diagnostics, NoStyle, Severity, Style, Tone, ValueNote};
+pub use diagnostic::{
+    Cause, Diagnostic, Diagnostics, FunctionNote, NoStyle, Severity, Style, Tone, ValueNote,
+};
 pub use expression::{Call, Expression};
 pub use format::format_text;
 pub use functions::{

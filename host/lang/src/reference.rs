@@ -68,6 +68,33 @@ pub struct Reference {
     pub span: Span,
 }
 
+impl Reference {
+    /// Where the subject itself is written.
+    pub fn subject_span(&self) -> Span {
+        match self.written().and_then(|(steps, consumed)| Some(steps.get(consumed.checked_sub(1)?)?.span.end))
+        {
+            Some(end) => Span { end, ..self.span.clone() },
+            None => self.span.clone(),
+        }
+    }
+
+    /// Where one of the remaining steps is written, by its position.
+    pub fn step_span(&self, position: usize) -> Span {
+        match self.written().and_then(|(steps, consumed)| steps.into_iter().nth(consumed + position)) {
+            Some(step) => step.span,
+            None => self.span.clone(),
+        }
+    }
+
+    /// The steps as they are written and how many of them the subject takes up.
+    /// They are read again: places of single steps are for messages only.
+    fn written(&self) -> Option<(Vec<TraversalStep>, usize)> {
+        let traversal = crate::compile::expression_at(&self.span).ok()?.as_traversal()?;
+        let (_, consumed) = resolve_names(&traversal).ok()?;
+        Some((traversal.steps, consumed))
+    }
+}
+
 /// Names and constant indexes in a row, not interpreted: what `depends_on`,
 /// `ignore_changes`, `provider` and `moved` hold.
 #[derive(Clone, Debug)]

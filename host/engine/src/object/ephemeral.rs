@@ -1,11 +1,27 @@
 //! Ephemeral values may go into write-only attributes and nowhere else: everything
 //! else of an object is stored.
 
+use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_plugin::Block;
 use wardian_value::{Path, PathStep, Value};
 
+/// An error for each ephemeral value of a configuration that would be stored.
+pub fn stored_ephemeral(block: &Block, config: &Value) -> Diagnostics {
+    let error = |path: Path| {
+        let name = match path.steps().first() {
+            Some(PathStep::Attribute(name)) => format!("\"{name}\""),
+            _ => "this".to_owned(),
+        };
+        let detail = format!(
+            "An ephemeral value must not be stored, and {name} is: only a write-only argument can take one."
+        );
+        Diagnostic::error("Invalid use of ephemeral value", detail).for_attribute(path)
+    };
+    stored_ephemeral_paths(block, config).into_iter().map(error).collect()
+}
+
 /// The places of ephemeral values that would be stored.
-pub fn stored_ephemeral_paths(block: &Block, config: &Value) -> Vec<Path> {
+fn stored_ephemeral_paths(block: &Block, config: &Value) -> Vec<Path> {
     if !config.inside_marks().is_ephemeral() {
         return Vec::new();
     }

@@ -12,9 +12,9 @@ use wardian_state::Object;
 use wardian_value::{PathStep, Str, Value};
 
 use super::{Outcome, PlanWalk};
-use crate::conditions;
+use crate::conditions::{self, PRECONDITION};
 use crate::located::{in_resource, resource_of};
-use crate::object::ephemeral::stored_ephemeral_paths;
+use crate::object::ephemeral::stored_ephemeral;
 use crate::operation::Subject;
 use crate::operation::data;
 use crate::operation::plan::{IgnoreChanges, PlanInput, plan as plan_instance, plan_destroy};
@@ -85,23 +85,12 @@ impl<'a> PlanWalk<'a> {
         let subject = self.subject(address, &provider)?;
         let module = subject.address.module().clone();
         let scope = self.evaluator.scope(&module, repetition.clone());
-        let mut found = conditions::check(
-            &resource.lifecycle.preconditions,
-            &scope,
-            "Resource precondition failed",
-            None,
-        );
+        let mut found = conditions::check(&resource.lifecycle.preconditions, &scope, PRECONDITION);
         let mut config = None;
         if !found.has_errors() {
             let (value, decoded) = decode_body(&resource.body, &subject.schema.block, &scope);
             found.extend(decoded);
-            found.extend(stored_ephemeral_paths(&subject.schema.block, &value).into_iter().map(|path| {
-                Diagnostic::error(
-                    "Invalid use of ephemeral value",
-                    "An ephemeral value must not be stored, and this argument is.",
-                )
-                .for_attribute(path)
-            }));
+            found.extend(stored_ephemeral(&subject.schema.block, &value));
             config = Some(value);
         }
         let failed = found.has_errors();

@@ -58,10 +58,6 @@ impl Fixture {
         Self { world: Arc::default(), state: State::with_new_lineage(), runtime: runtime.expect("a runtime") }
     }
 
-    fn run(&self, configuration: &str) -> Result<Run, Diagnostics> {
-        self.run_with_modules(configuration, &[])
-    }
-
     fn run_with_modules(&self, configuration: &str, modules: &[(&str, &str)]) -> Result<Run, Diagnostics> {
         let root = ("main.tf".to_owned(), configuration.as_bytes().to_vec());
         let required = ("versions.tf".to_owned(), REQUIRED.as_bytes().to_vec());
@@ -114,7 +110,11 @@ impl Fixture {
     }
 
     pub fn validate(&self, configuration: &str) -> Diagnostics {
-        match self.run(configuration) {
+        self.validate_with(configuration, &[])
+    }
+
+    pub fn validate_with(&self, configuration: &str, modules: &[(&str, &str)]) -> Diagnostics {
+        match self.run_with_modules(configuration, modules) {
             Ok(run) => self.runtime.block_on(run.validate()),
             Err(diagnostics) => diagnostics,
         }

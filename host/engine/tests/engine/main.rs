@@ -14,4 +14,5 @@ mod order;
 mod plan;
 mod plan_file;
 mod provider;
+mod validate;
 mod violations;

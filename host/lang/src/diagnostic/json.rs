@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use crate::{Diagnostic, Position, Severity, Span};
+use wardian_value::Type;
+
+use crate::{Diagnostic, FunctionNote, ParameterSignature, Position, Severity, Span};
 
 #[derive(Serialize)]
 struct Json<'a> {
@@ -39,6 +41,31 @@ struct Snippet<'a> {
     highlight_start_offset: usize,
     highlight_end_offset: usize,
     values: Vec<Note<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function_call: Option<Call<'a>>,
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    called_as: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signature: Option<Signature<'a>>,
+}
+
+#[derive(Serialize)]
+struct Signature<'a> {
+    name: &'a str,
+    params: Vec<Parameter<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variadic_param: Option<Parameter<'a>>,
+    return_type: serde_json::Value,
+}
+
+#[derive(Serialize)]
+struct Parameter<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    ty: serde_json::Value,
 }
 
 #[derive(Serialize)]
@@ -90,8 +117,29 @@ impl Diagnostic {
                 .iter()
                 .map(|note| Note { traversal: &note.traversal, statement: &note.statement })
                 .collect(),
+            function_call: self.function.as_deref().map(call),
         }
     }
+}
+
+fn call(function: &FunctionNote) -> Call<'_> {
+    Call {
+        called_as: &function.called_as,
+        signature: function.signature.as_ref().map(|signature| Signature {
+            name: signature.name,
+            params: signature.parameters.iter().map(parameter).collect(),
+            variadic_param: signature.variadic.as_ref().map(parameter),
+            return_type: type_json(&signature.result),
+        }),
+    }
+}
+
+fn parameter(parameter: &ParameterSignature) -> Parameter<'_> {
+    Parameter { name: parameter.name, ty: type_json(&parameter.ty) }
+}
+
+fn type_json(ty: &Type) -> serde_json::Value {
+    serde_json::from_str(&ty.to_json()).unwrap_or_default()
 }
 
 fn range(span: &Span) -> Range<'_> {

@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::{Diagnostic, Severity, Span};
+use crate::{Diagnostic, FunctionNote, Severity, Span};
 
 /// What a stretch of rendered text is, for whoever colours it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,8 +118,14 @@ impl Diagnostic {
         if last >= start.line + MOST_LINES {
             let _ = writeln!(text, "       ... to line {last}");
         }
-        if !self.values.is_empty() {
+        if !self.values.is_empty() || self.function.is_some() {
             push(text, style, Tone::Dim, "    ├────────────────\n");
+            if let Some(function) = &self.function {
+                push(text, style, Tone::Dim, "    │ ");
+                text.push_str("while calling ");
+                push(text, style, Tone::Bold, &function.called_as);
+                let _ = writeln!(text, "({})", parameters(function));
+            }
             for note in &self.values {
                 push(text, style, Tone::Dim, "    │ ");
                 push(text, style, Tone::Bold, &note.traversal);
@@ -127,6 +133,14 @@ impl Diagnostic {
             }
         }
     }
+}
+
+/// The names of a function's parameters.
+fn parameters(function: &FunctionNote) -> String {
+    let Some(signature) = &function.signature else { return "...".to_owned() };
+    let mut names: Vec<String> = signature.parameters.iter().map(|p| p.name.to_owned()).collect();
+    names.extend(signature.variadic.iter().map(|p| format!("{}...", p.name)));
+    names.join(", ")
 }
 
 /// One line of source and, below it, a line that marks what of it is meant.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use wardian_value::{Marks, Refinement, Type, Value, convert};
 
 use super::{Evaluated, Evaluation};
-use crate::functions::{self, Body, Failure, Function, Lazy};
+use crate::functions::{self, Body, Failure, Function, Lazy, signature};
 use crate::node::{Call, Kind, Node, Target};
 use crate::provider_call::{ProviderCall, Written};
-use crate::{Diagnostic, Diagnostics, Expression, SourceFile, Span, TypeConstraint};
+use crate::{Diagnostic, Diagnostics, Expression, FunctionNote, SourceFile, Span, TypeConstraint};
 
 /// What can be told to be wrong with a call without evaluating it.
 pub(crate) fn check_call(file: &Arc<SourceFile>, node: &Node, call: &Call) -> Option<Diagnostic> {
@@ -16,6 +16,7 @@ pub(crate) fn check_call(file: &Arc<SourceFile>, node: &Node, call: &Call) -> Op
         Target::Unknown => Some(unknown(call, file)),
         Target::BuiltIn(function) if !call.expands => {
             check_count(function, call.arguments.len(), call, node, file)
+                .map(|problem| of_call(problem, function, call))
         }
         _ => None,
     }
@@ -23,6 +24,18 @@ pub(crate) fn check_call(file: &Arc<SourceFile>, node: &Node, call: &Call) -> Op
 
 fn unknown(call: &Call, file: &Arc<SourceFile>) -> Diagnostic {
     functions::unknown(&call.name, Span::new(file, call.name_span.0, call.name_span.1))
+}
+
+/// A call's name and its parenthesis.
+fn opening(call: &Call) -> (usize, usize) {
+    (call.name_span.0, call.name_span.1 + 1)
+}
+
+/// A problem with the call of a function.
+fn of_call(mut problem: Diagnostic, function: &Function, call: &Call) -> Diagnostic {
+    let note = FunctionNote { called_as: call.name.clone(), signature: Some(signature(function)) };
+    problem.function = Some(Box::new(note));
+    problem
 }
 
 fn check_count(
@@ -140,7 +153,7 @@ impl Evaluation<'_> {
         node: &Node,
     ) -> Evaluated {
         if let Some(diagnostic) = check_count(function, arguments.len(), call, node, self.file) {
-            return Err(diagnostic.into());
+            return Err(of_call(diagnostic, function, call).into());
         }
         if matches!(function.body, Body::Template(_))
             && let Some(failure) = template_problem(call, &arguments)
@@ -213,14 +226,22 @@ impl Evaluation<'_> {
                 // Behind the last argument are the elements that it expands to.
                 let written = call.arguments.get(position).or(call.arguments.last());
                 let place = written.map_or((node.start, node.end), |argument| (argument.start, argument.end));
-                self.problem_at("Invalid function argument", &detail, place, node).into()
+                let problem = self.problem_at("Invalid function argument", &detail, place, node);
+                self.of_call(problem, function, call).into()
             }
             Failure::Call(message) => {
                 let detail = format!("The call of \"{}\" failed: {message}.", function.name);
-                self.problem("Error in function call", &detail, node).into()
+                let problem =
+                    self.problem("Error in function call", &detail, node).at(self.span(opening(call)));
+                self.of_call(problem, function, call).into()
             }
             Failure::Elsewhere(found) => found,
         }
+    }
+
+    /// Attempts make many errors that nobody sees.
+    fn of_call(&self, problem: Diagnostic, function: &Function, call: &Call) -> Diagnostic {
+        if self.tentative { problem } else { of_call(problem, function, call) }
     }
 
     /// The first argument that evaluates without error.
@@ -237,7 +258,10 @@ impl Evaluation<'_> {
         }
         if call.arguments.is_empty() {
             let detail = "The function \"try\" takes at least one argument.";
-            return Err(self.problem("Error in function call", detail, node).into());
+            return Err(self
+                .problem("Error in function call", detail, node)
+                .at(self.span(opening(call)))
+                .into());
         }
         let mut problems = Diagnostics::new();
         if !self.tentative {
@@ -250,7 +274,7 @@ impl Evaluation<'_> {
             detail.push_str("\n  - ");
             detail.push_str(&problem.to_string());
         }
-        Err(self.problem("Error in function call", &detail, node).into())
+        Err(self.problem("Error in function call", &detail, node).at(self.span(opening(call))).into())
     }
 
     /// Evaluates what may fail without anyone being told. Where the error counts
@@ -281,7 +305,10 @@ impl Evaluation<'_> {
     fn can(&mut self, call: &Call, node: &Node) -> Evaluated {
         let [argument] = call.arguments.as_slice() else {
             let detail = "The function \"can\" takes one argument.";
-            return Err(self.problem("Error in function call", detail, node).into());
+            return Err(self
+                .problem("Error in function call", detail, node)
+                .at(self.span(opening(call)))
+                .into());
         };
         if call.expands {
             return match self.arguments(call, node)?.as_deref() {

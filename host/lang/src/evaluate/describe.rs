@@ -2,94 +2,179 @@
 
 use std::collections::BTreeMap;
 
-use wardian_value::{Path, Type, Value, View};
+use wardian_value::{Number, Path, PathStep, Str, Type, Value, View};
 
 use super::Evaluation;
-use crate::node::{Kind, Name, Node};
-use crate::{Resolved, ValueNote};
+use crate::node::{Kind, Name, Node, Step, StepKind};
+use crate::{Cause, Expression, Resolved, Scope, ValueNote};
+
+/// Notes on everything that an expression refers to and that has a value.
+pub(crate) fn value_notes(expression: &Expression, scope: &dyn Scope, cause: Cause) -> Vec<ValueNote> {
+    let node = expression.node();
+    Evaluation::new(expression, scope).notes(node, (node.start, node.end), cause)
+}
 
 impl Evaluation<'_> {
-    /// Notes on everything that `node` refers to and that has a value.
-    pub(super) fn notes(&mut self, node: &Node) -> Vec<ValueNote> {
-        let mut found: Vec<&Node> = Vec::new();
+    /// Notes on what stands at a place, or around it, within `node`.
+    pub(super) fn notes(&self, node: &Node, place: (usize, usize), cause: Cause) -> Vec<ValueNote> {
+        let mut notes: BTreeMap<String, String> = BTreeMap::new();
         node.walk(&mut |node| {
-            if matches!(&node.kind, Kind::Name(_) | Kind::Slot { .. } | Kind::Traverse { .. }) {
-                found.push(node);
+            if node.start >= place.1 || node.end <= place.0 {
+                return;
             }
-        });
-        let mut notes: BTreeMap<String, ValueNote> = BTreeMap::new();
-        for node in found {
-            let traversal = match &node.kind {
-                Kind::Name(name) => name.traversal.span.text(),
-                Kind::Slot { name, .. } if !name.is_empty() => name,
-                _ => continue,
-            };
-            if notes.contains_key(traversal) {
-                continue;
-            }
-            let value = match &node.kind {
+            let involved = match &node.kind {
                 Kind::Name(name) => self.named(node, name),
-                Kind::Slot { slot, .. } => self.slots.get(*slot).cloned(),
+                Kind::Traverse { source, steps } => self.bound(source, steps),
                 _ => None,
             };
-            let Some(value) = value else { continue };
-            if value.is_known() && *value.ty() == Type::Dynamic && !value.is_null() {
-                continue;
+            if let Some((traversal, value)) = involved
+                && !notes.contains_key(&traversal)
+                && let Some(statement) = describe(&value, cause)
+            {
+                notes.insert(traversal, statement);
             }
-            let traversal = traversal.to_owned();
-            notes.insert(traversal.clone(), ValueNote { traversal, statement: describe(&value) });
+        });
+        notes.into_iter().map(|(traversal, statement)| ValueNote { traversal, statement }).collect()
+    }
+
+    /// What a name stands for, with as many of its fixed steps as lead somewhere.
+    fn named(&self, node: &Node, name: &Name) -> Option<(String, Value)> {
+        let root = &name.traversal.root;
+        let steps: Vec<PathStep> = name.traversal.steps.iter().map(|step| step.step.clone()).collect();
+        if let Some(value) = self.scope.local(root) {
+            return Some(longest(root, value, &steps));
         }
-        notes.into_values().collect()
+        let reference = name.reference.as_ref().ok()?;
+        let span = self.span((node.start, name.subject_end));
+        let (Resolved::Whole(value) | Resolved::Element(value)) =
+            self.scope.resolve(&reference.subject, None, &span).ok()?;
+        let subject = reference.subject.to_string();
+        Some(longest(&subject, value, steps.get(name.consumed..).unwrap_or_default()))
+    }
+
+    /// An attribute or element of a variable of a `for` expression.
+    fn bound(&self, source: &Node, steps: &[Step]) -> Option<(String, Value)> {
+        let Kind::Slot { slot, name } = &source.kind else { return None };
+        if name.is_empty() {
+            return None;
+        }
+        let fixed: Vec<PathStep> = steps.iter().map_while(|step| fixed_step(&step.kind)).collect();
+        Some(longest(name, self.slots.get(*slot)?.clone(), &fixed))
     }
 }
 
-impl Evaluation<'_> {
-    /// The value of a name with the fixed steps behind it.
-    fn named(&self, node: &Node, name: &Name) -> Option<Value> {
-        let (value, remaining) = match self.scope.local(&name.traversal.root) {
-            Some(value) => (value, name.traversal.steps.iter().map(|step| step.step.clone()).collect()),
-            None => {
-                let reference = name.reference.as_ref().ok()?;
-                let span = self.span((node.start, name.subject_end));
-                let (Resolved::Whole(value) | Resolved::Element(value)) =
-                    self.scope.resolve(&reference.subject, None, &span).ok()?;
-                (value, reference.remaining.clone())
+fn fixed_step(step: &StepKind) -> Option<PathStep> {
+    match step {
+        StepKind::Attribute(name) => Some(PathStep::Attribute(name.clone())),
+        StepKind::Key(key) => match key.view() {
+            View::String(name) => Some(PathStep::Key(Str::new(name))),
+            View::Number(number) => {
+                number.as_i64().and_then(|at| u64::try_from(at).ok()).map(PathStep::Index)
             }
-        };
-        let part = Path::from(remaining).apply(&value)?.clone();
-        Some(part.with_marks(value.marks()))
+            _ => None,
+        },
+        StepKind::Index(_) => None,
     }
 }
 
-/// What is said of a value: `is "x"`, `is list of string with 2 elements`.
-fn describe(value: &Value) -> String {
-    if value.marks().is_sensitive() {
-        return "has a sensitive value".into();
+/// The value behind as many steps as there is one for.
+fn longest(root: &str, value: Value, steps: &[PathStep]) -> (String, Value) {
+    let mut current = value;
+    let mut taken = 0;
+    for step in steps {
+        let marks = current.marks();
+        let Some(next) = next(&current, step) else { break };
+        current = next.with_marks(marks);
+        taken += 1;
     }
-    if value.marks().is_ephemeral() {
-        return "has an ephemeral value".into();
+    (format!("{root}{}", Path::from(steps[..taken].to_vec())), current)
+}
+
+fn next(value: &Value, step: &PathStep) -> Option<Value> {
+    if value.is_known() && !value.is_null() {
+        return Path::from(vec![step.clone()]).apply(value).cloned();
     }
-    let elements = |count: usize, what: &str| match count {
+    if value.is_known() {
+        return None;
+    }
+    let ty = match (value.ty(), step) {
+        (Type::Dynamic, _) => Type::Dynamic,
+        (Type::Object(object), PathStep::Attribute(name) | PathStep::Key(name)) => {
+            object.attribute(name)?.clone()
+        }
+        (Type::Map(element), PathStep::Attribute(_) | PathStep::Key(_))
+        | (Type::List(element), PathStep::Index(_)) => (**element).clone(),
+        (Type::Tuple(types), PathStep::Index(at)) => types.get(usize::try_from(*at).ok()?)?.clone(),
+        _ => return None,
+    };
+    Some(Value::unknown(ty))
+}
+
+/// What is said of a value: `is "x"`, `is list of string with 2 elements`. Of what
+/// is secret or not known yet something is said only where that is the problem.
+fn describe(value: &Value, cause: Cause) -> Option<String> {
+    let marks = value.marks();
+    if marks.is_sensitive() {
+        return (cause == Cause::Sensitive).then(|| "has a sensitive value".into());
+    }
+    if marks.is_ephemeral() {
+        return (cause == Cause::Ephemeral).then(|| "has an ephemeral value".into());
+    }
+    let name = value.ty().friendly_name();
+    let count = |count: usize, what: &str| match count {
         1 => format!("with 1 {what}"),
         _ => format!("with {count} {what}s"),
     };
-    let name = value.ty().friendly_name();
-    match value.view() {
+    Some(match value.view() {
         View::Null => "is null".into(),
-        View::Unknown if *value.ty() == Type::Dynamic => "will be known only after apply".into(),
-        View::Unknown => format!("is a {name}, known only after apply"),
+        View::Unknown => match (value.ty(), cause) {
+            (Type::Dynamic, Cause::Unknown) => "will be known only after apply".into(),
+            (Type::Dynamic, _) => return None,
+            (_, Cause::Unknown) => format!("is a {name}, known only after apply"),
+            _ => format!("is a {name}"),
+        },
         View::Bool(value) => format!("is {value}"),
-        View::Number(value) => format!("is {value}"),
+        View::Number(value) => format!("is {}", shortened(value)),
         View::String(text) => format!("is {text:?}"),
-        View::List([]) | View::Set([]) => format!("is empty {name}"),
-        View::List(items) | View::Set(items) | View::Tuple(items) => {
-            format!("is {name} {}", elements(items.len(), "element"))
-        }
+        View::List([]) | View::Set([]) | View::Tuple([]) => format!("is empty {name}"),
         View::Map(items) if items.is_empty() => format!("is empty {name}"),
-        View::Map(items) => format!("is {name} {}", elements(items.len(), "element")),
-        View::Object(attributes) if attributes.is_empty() => "is object with no attributes".into(),
-        View::Object(attributes) => {
-            format!("is object {}", elements(attributes.len(), "attribute"))
+        View::List(items) | View::Set(items) | View::Tuple(items) => {
+            format!("is {name} {}", count(items.len(), "element"))
         }
+        View::Map(items) => format!("is {name} {}", count(items.len(), "element")),
+        View::Object(attributes) => match attributes.keys().next() {
+            None => "is object with no attributes".into(),
+            Some(only) if attributes.len() == 1 => {
+                format!("is object with 1 attribute {only:?}")
+            }
+            Some(_) => format!("is object {}", count(attributes.len(), "attribute")),
+        },
+    })
+}
+
+/// A number in ten digits at most.
+fn shortened(number: &Number) -> String {
+    const DIGITS: i32 = 10;
+    let scientific = format!("{:.9e}", number.to_f64());
+    let parts = scientific.split_once('e').and_then(|(mantissa, exponent)| {
+        let exponent: i32 = exponent.parse().ok()?;
+        Some((mantissa.trim_end_matches('0').trim_end_matches('.'), exponent))
+    });
+    match parts {
+        Some((mantissa, exponent)) if !(-4..DIGITS).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{mantissa}e{sign}{:02}", exponent.abs())
+        }
+        Some((_, exponent)) => {
+            let places = usize::try_from(DIGITS - 1 - exponent).unwrap_or(0);
+            let fixed = format!("{:.places$}", number.to_f64());
+            if fixed.contains('.') {
+                fixed.trim_end_matches('0').trim_end_matches('.').to_owned()
+            } else {
+                fixed
+            }
+        }
+        // Too large for a float, or infinite.
+        None => number.to_string(),
     }
 }

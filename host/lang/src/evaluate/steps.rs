@@ -228,6 +228,9 @@ fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexErro
     let key = key.unmark_deep();
     let unknown = |ty: &Type| Ok(Value::unknown(ty.clone()).with_marks(marks));
     let missing = |name: &str, keys: &mut dyn Iterator<Item = &str>| {
+        if marks.is_sensitive() {
+            return "no key is the one that was given, which is sensitive".to_owned();
+        }
         let close = if tentative { None } else { crate::closest(name, keys) };
         match close {
             Some(close) => format!("no key is {name:?}; there is {close:?}"),

@@ -5,7 +5,7 @@ use wardian_value::{Type, Value};
 use super::{Function, Parameter, table};
 
 /// A function as it is called.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionSignature {
     /// Its name without a namespace.
     pub name: &'static str,
@@ -22,7 +22,7 @@ pub struct FunctionSignature {
 }
 
 /// One parameter of a function.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterSignature {
     /// Its name, which messages call it by.
     pub name: &'static str,
@@ -57,7 +57,8 @@ pub fn function_signatures() -> impl Iterator<Item = FunctionSignature> {
     table().values().map(|function| signature(function))
 }
 
-fn signature(function: &Function) -> FunctionSignature {
+/// The signature of one function.
+pub(crate) fn signature(function: &Function) -> FunctionSignature {
     FunctionSignature {
         name: function.name,
         description: super::description::description(function.name),
