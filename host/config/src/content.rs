@@ -264,7 +264,7 @@ fn constant(
 ) -> Option<Value> {
     let value = problems.collect(expression.evaluate_constant())?;
     match convert(&value, wanted) {
-        Ok(value) if !value.is_null() => Some(value),
+        Ok(value) if value.is_known() && !value.is_null() => Some(value),
         _ => {
             problems.push(unsuitable(expression, &format!("{named} is needed")));
             None

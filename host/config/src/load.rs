@@ -77,8 +77,8 @@ impl Configuration {
         for node in self.modules() {
             let mut known: BTreeMap<&str, &wardian_lang::Span> = BTreeMap::new();
             for import in &node.module.imports {
-                let mut refuse = |summary: String, detail: String| {
-                    let problem = Diagnostic::error(summary, detail).at(import.span.clone());
+                let mut refuse = |summary: String, detail: String, span: &wardian_lang::Span| {
+                    let problem = Diagnostic::error(summary, detail).at(span.clone());
                     problems.push(problem.in_block("import"));
                 };
                 let to = import.to.span().text();
@@ -88,12 +88,15 @@ impl Configuration {
                          {}.{to} names the resource from there.",
                         node.path, node.path
                     );
-                    refuse("Invalid import configuration".to_owned(), detail);
-                } else if let Some(first) = known.get(to).filter(|_| import.for_each.is_none()) {
+                    refuse("Invalid import configuration".to_owned(), detail, &import.span);
+                } else if import.for_each.is_some() {
+                    // Each instance of the block has another address.
+                } else if let Some(first) = known.get(to) {
                     let detail = format!("An object is imported to {to} at {first} already.");
-                    refuse(format!("Duplicate import configuration for \"{to}\""), detail);
+                    refuse(format!("Duplicate import configuration for \"{to}\""), detail, import.to.span());
+                } else {
+                    known.insert(to, &import.span);
                 }
-                known.insert(to, &import.span);
             }
         }
     }

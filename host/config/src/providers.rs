@@ -198,6 +198,16 @@ impl Configuration {
                 let variables = &called.module.variables;
                 let mut found = Diagnostics::new();
                 for (input, attribute) in &call.inputs {
+                    let deprecated = variables.get(input).and_then(|variable| variable.deprecated.as_ref());
+                    if let Some(advice) = deprecated {
+                        found.push(
+                            Diagnostic::warning(
+                                "Deprecated variable got a value",
+                                format!("The module says of its variable \"{input}\": {advice}"),
+                            )
+                            .at(attribute.expression.span().clone()),
+                        );
+                    }
                     if !variables.contains_key(input) {
                         let detail = format!(
                             "The module has no variable named \"{input}\".{}",

@@ -49,8 +49,10 @@ impl Configuration {
             _ => return None,
         };
         let outputs = &called.module.outputs;
-        if outputs.contains_key(output) {
-            return None;
+        if let Some(known) = outputs.get(output) {
+            let advice = known.deprecated.as_ref()?;
+            let detail = format!("The module \"{call}\" says of its output \"{output}\": {advice}");
+            return Some(Diagnostic::warning("Deprecated value used", detail));
         }
         let advice = did_you_mean(output, outputs.keys().map(|known| &**known));
         let detail = format!("The module \"{call}\" has no output named \"{output}\".{advice}");

@@ -22,6 +22,8 @@ pub struct Output {
     pub sensitive: bool,
     /// Whether it must not be stored.
     pub ephemeral: bool,
+    /// What callers should use instead, where they should not use it.
+    pub deprecated: Option<String>,
     /// What it waits for besides what it refers to.
     pub depends_on: Vec<Reference>,
     /// What must hold.
@@ -35,7 +37,7 @@ impl Output {
         const SHAPE: Shape = Shape {
             noun: "an output block",
             required: &["value"],
-            optional: &["description", "sensitive", "ephemeral", "depends_on"],
+            optional: &["description", "sensitive", "ephemeral", "depends_on", "deprecated"],
             blocks: &["precondition", "postcondition"],
         };
         let [label] = labels(block, ["name"], problems)?;
@@ -59,6 +61,7 @@ impl Output {
             expression: content.expression("value", problems)?,
             sensitive,
             ephemeral,
+            deprecated: content.text("deprecated", problems).map(|(text, _)| text),
             depends_on,
             preconditions,
             span: block.header_span.clone(),

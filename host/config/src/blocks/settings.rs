@@ -239,6 +239,10 @@ fn aliases(local_name: &str, value: &Expression, problems: &mut Diagnostics) -> 
             Some([root, alias]) if &***root == local_name => {
                 found.push(((*alias).clone(), item.span().clone()));
             }
+            None => problems.push(
+                Diagnostic::error("Invalid expression", "The names of provider configurations are needed here.")
+                    .at(item.span().clone()),
+            ),
             _ => problems.push(
                 Diagnostic::error(
                     "Invalid configuration_aliases value",

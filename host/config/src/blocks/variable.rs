@@ -29,6 +29,8 @@ pub struct Variable {
     pub nullable: bool,
     /// Whether it must not be stored.
     pub ephemeral: bool,
+    /// What callers should do instead of giving a value, where they should not.
+    pub deprecated: Option<String>,
     /// What must hold.
     pub validations: Vec<Condition>,
     /// The header.
@@ -44,7 +46,7 @@ impl Variable {
         const SHAPE: Shape = Shape {
             noun: "a variable block",
             required: &[],
-            optional: &["description", "default", "type", "sensitive", "ephemeral", "nullable"],
+            optional: &["description", "default", "type", "sensitive", "ephemeral", "nullable", "deprecated"],
             blocks: &["validation"],
         };
         let [label] = labels(block, ["name"], problems)?;
@@ -70,6 +72,7 @@ impl Variable {
             sensitive: content.flag("sensitive", problems).unwrap_or(false),
             nullable,
             ephemeral: content.flag("ephemeral", problems).unwrap_or(false),
+            deprecated: content.text("deprecated", problems).map(|(text, _)| text),
             validations,
             span: block.header_span.clone(),
         })
