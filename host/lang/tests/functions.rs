@@ -18,6 +18,9 @@ impl Scope for Random {
             "local.template" => Ok(Resolved::Whole(Value::string("x${a}"))),
             "local.number" => Ok(Resolved::Whole(Value::from(1))),
             "local.templates" => Ok(Resolved::Whole(Value::list(Type::String, [Value::string("${a}!")]))),
+            "local.later" => Ok(Resolved::Whole(
+                Value::unknown(Type::list(Type::String)).with_marks(Marks::SENSITIVE | Marks::EPHEMERAL),
+            )),
             name => Err(Diagnostic::error("Undeclared", name).at(span.clone()).into()),
         }
     }
@@ -118,6 +121,33 @@ fn templates_come_from_elsewhere() {
         ["\"x\"", "(local.template)", "\"${local.template}\"", "upper(local.template)", "local.number"]
     {
         refused(&format!("templatestring({invalid}, {{}})"));
+    }
+}
+
+#[test]
+fn what_is_not_known_keeps_its_marks() {
+    for call in [
+        "reverse(local.later)",
+        "flatten(local.later)",
+        "chunklist(local.later, 2)",
+        "element(local.later, 0)",
+        "slice(local.later, 0, 1)",
+        "concat(local.later, [])",
+        "values({ a = local.later })[0]",
+        "values(zipmap([\"a\"], local.later))",
+        "setproduct(local.later, local.later)",
+        "one(local.later)",
+    ] {
+        let value = evaluated(call, &Random).unwrap();
+        assert!(!value.is_wholly_known(), "{call}");
+        assert!(value.inside_marks().contains(Marks::SENSITIVE | Marks::EPHEMERAL), "{call}");
+    }
+}
+
+#[test]
+fn the_only_element_may_turn_out_to_be_null() {
+    for call in ["one(local.later) == null", "one(toset(local.later)) == null"] {
+        assert!(!evaluated(call, &Random).unwrap().is_known(), "{call}");
     }
 }
 

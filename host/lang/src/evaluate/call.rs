@@ -190,6 +190,10 @@ impl Evaluation<'_> {
                 unknown = true;
             }
         }
+        if dynamic || unknown {
+            // Marks of parts stay out of it, as the result may be without these parts.
+            marks = arguments.iter().fold(marks, |marks, argument| marks | argument.marks());
+        }
         if dynamic {
             return Ok(Value::unknown(Type::Dynamic).with_marks(marks));
         }

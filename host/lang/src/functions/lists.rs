@@ -48,7 +48,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         ResultType::SameAs(0),
         Body::Pure(matchkeys),
     ),
-    Function::new("one", &[any("list").marked()], ResultType::Of(one_type), Body::Pure(one)),
+    Function::new("one", &[any("list").unknown().marked()], ResultType::Of(one_type), Body::Pure(one)),
     Function::new("reverse", &[any("list").marked()], ResultType::Of(reverse_type), Body::Pure(reverse)),
     Function::new(
         "slice",
@@ -314,6 +314,8 @@ fn too_many() -> Failure {
 fn one(arguments: &[Value]) -> Outcome {
     let ty = one_type(arguments)?;
     let value = match elements(arguments, 0) {
+        // There may be none, and then it is null.
+        _ if !arguments[0].is_known() => Value::unknown(ty),
         [] => Value::null(ty),
         [only] => only.clone(),
         _ => return Err(too_many()),

@@ -1,0 +1,52 @@
+//! Asks all that can be asked of what was read.
+
+use wardian_lang::{Body, Diagnostics, Expression, NoStyle, Scope, TypeConstraint};
+
+/// Renders the problems in every form; of many the first few.
+pub fn look_at_diagnostics(problems: &Diagnostics) {
+    for problem in problems.iter().take(20) {
+        let _ = problem.to_text(40, &NoStyle);
+        let _ = problem.to_json();
+    }
+}
+
+/// Analyses the expression and evaluates it in each of the scopes.
+///
+/// # Panics
+///
+/// Where an evaluation fails and does not say why.
+pub fn look_at_expression(expression: &Expression, scopes: &[&dyn Scope]) {
+    let _ = expression.references();
+    let _ = expression.as_traversal();
+    let _ = expression.as_address();
+    let _ = expression.as_keyword();
+    let _ = expression.as_quoted();
+    let _ = expression.as_call();
+    let _ = expression.as_tuple_items();
+    let _ = expression.as_object_items();
+    let _ = expression.provider_functions();
+    look_at_diagnostics(&expression.check());
+    if let Err(problems) = TypeConstraint::parse(expression) {
+        look_at_diagnostics(&problems);
+    }
+    for scope in scopes {
+        if let Err(problems) = expression.evaluate(*scope) {
+            assert!(problems.has_errors(), "a failure without an error");
+            look_at_diagnostics(&problems);
+        }
+    }
+}
+
+/// Looks at every expression below the body.
+pub fn look_at_body(body: &Body, scopes: &[&dyn Scope]) {
+    let mut bodies = vec![body.clone()];
+    while let Some(body) = bodies.pop() {
+        let body = body.guessed().into_owned();
+        let _ = body.unread();
+        let _ = body.missing_item_span();
+        for attribute in &body.attributes {
+            look_at_expression(&attribute.expression, scopes);
+        }
+        bodies.extend(body.blocks.into_iter().map(|block| block.body));
+    }
+}

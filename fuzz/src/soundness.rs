@@ -1,0 +1,82 @@
+//! What is said before all is known must hold afterwards.
+
+use wardian_value::{Type, Value, View};
+
+/// Holds the early answer against the final one: what was known early stays as it is,
+/// and of what was not, type and facts come true.
+///
+/// # Panics
+///
+/// Where they contradict each other.
+pub fn assert_agrees(early: &Value, later: &Value, what: &dyn Fn() -> String) {
+    let (early, later) = (early.unmark_deep(), later.unmark_deep());
+    assert!(
+        agrees(&early, &later),
+        "{}: early {early:?} of {}, later {later:?} of {}",
+        what(),
+        early.ty(),
+        later.ty()
+    );
+}
+
+/// Holds the marks of the early answer against those of the final one: what is marked
+/// in the end was so from the beginning.
+///
+/// # Panics
+///
+/// Where a mark comes late.
+pub fn assert_keeps_marks(early: &Value, later: &Value, what: &dyn Fn() -> String) {
+    assert!(
+        early.inside_marks().contains(later.inside_marks()),
+        "{}: marks {:?} early, {:?} later",
+        what(),
+        early.inside_marks(),
+        later.inside_marks()
+    );
+}
+
+fn agrees(early: &Value, later: &Value) -> bool {
+    if !type_agrees(early.ty(), later.ty()) {
+        return false;
+    }
+    if !later.is_known() {
+        return !early.is_known();
+    }
+    if !early.is_known() {
+        return !early.refinement().is_some_and(|facts| facts.excludes(later));
+    }
+    match (early.view(), later.view()) {
+        (View::Null, View::Null) => true,
+        (View::Set(a), View::Set(b)) => {
+            if early.is_wholly_known() && later.is_wholly_known() {
+                a == b
+            } else {
+                // Unknown elements may turn out to be equal to others.
+                a.is_empty() == b.is_empty()
+            }
+        }
+        (View::List(a), View::List(b)) | (View::Tuple(a), View::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| agrees(a, b))
+        }
+        (View::Map(a), View::Map(b)) | (View::Object(a), View::Object(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|((x, a), (y, b))| x == y && agrees(a, b))
+        }
+        _ => early == later,
+    }
+}
+
+fn type_agrees(early: &Type, later: &Type) -> bool {
+    match (early, later) {
+        (Type::Dynamic, _) | (_, Type::Dynamic) => true,
+        (Type::List(a), Type::List(b)) | (Type::Set(a), Type::Set(b)) | (Type::Map(a), Type::Map(b)) => {
+            type_agrees(a, b)
+        }
+        (Type::Tuple(a), Type::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| type_agrees(a, b))
+        }
+        (Type::Object(a), Type::Object(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|((x, a), (y, b))| x == y && type_agrees(a, b))
+        }
+        _ => early == later,
+    }
+}
