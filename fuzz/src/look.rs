@@ -24,7 +24,6 @@ pub fn look_at_expression(expression: &Expression, scopes: &[&dyn Scope]) {
     let _ = expression.as_call();
     let _ = expression.as_tuple_items();
     let _ = expression.as_object_items();
-    let _ = expression.provider_functions();
     look_at_diagnostics(&expression.check());
     if let Err(problems) = TypeConstraint::parse(expression) {
         look_at_diagnostics(&problems);
