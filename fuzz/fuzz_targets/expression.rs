@@ -15,6 +15,13 @@ fuzz_target!(|data: &[u8]| {
         Ok(expression) if multiplies(file.text()) => look_at_expression(&expression, &[]),
         Ok(expression) => {
             look_at_expression(&expression, &[&EmptyScope, &Nothing, &Named]);
+            // Of sets without a type these guess, as Terraform does, that the others have theirs.
+            if ["setunion", "setintersection", "setsubtract", "setsymmetricdifference"]
+                .iter()
+                .any(|name| file.text().contains(name))
+            {
+                return;
+            }
             let describe = || file.text().to_owned();
             if let (Ok(early), Ok(later)) = (expression.evaluate(&Nothing), expression.evaluate(&Named)) {
                 assert_agrees(&early, &later, &describe);

@@ -115,7 +115,10 @@ fn exercise(input: &mut Unstructured<'_>) -> Result<()> {
     match (early_answer, answer) {
         (Ok(early), Ok(later)) => {
             assert_agrees(&early, &later, &describe);
-            assert_keeps_marks(&early, &later, &describe);
+            // Marks of parts may come late, where the call waits for something else.
+            if arguments.iter().all(|argument| argument.marks() == argument.inside_marks()) {
+                assert_keeps_marks(&early, &later, &describe);
+            }
         }
         (Err(problems), Ok(later)) => panic!("{}: refused early, later {later:?}: {problems}", describe()),
         (Ok(_) | Err(_), Err(_)) => {}

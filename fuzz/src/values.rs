@@ -55,8 +55,18 @@ const TEXTS: &[&str] = &[
 ///
 /// Where the input is at its end.
 pub fn any_argument(input: &mut Unstructured<'_>, ty: &Type) -> Result<Value> {
-    let ty = if input.ratio(1, 8)? { any_type(input, DEPTH)? } else { ty.clone() };
+    let ty = if input.ratio(1, 8)? { any_type(input, DEPTH)? } else { settled(input, ty)? };
     any_value(input, &ty, DEPTH)
+}
+
+/// Elements of a collection have one type, also where a parameter leaves it open.
+fn settled(input: &mut Unstructured<'_>, ty: &Type) -> Result<Type> {
+    Ok(match ty {
+        Type::List(element) if **element == Type::Dynamic => Type::list(any_type(input, DEPTH - 1)?),
+        Type::Set(element) if **element == Type::Dynamic => Type::set(any_type(input, DEPTH - 1)?),
+        Type::Map(element) if **element == Type::Dynamic => Type::map(any_type(input, DEPTH - 1)?),
+        ty => ty.clone(),
+    })
 }
 
 fn any_type(input: &mut Unstructured<'_>, depth: usize) -> Result<Type> {
