@@ -177,12 +177,11 @@ impl Evaluation<'_> {
             return Err(self.problem("Null value as key", "A key cannot be null.", node).into());
         }
         *marks |= key.inside_marks();
-        if !key.is_known() {
-            *known = false;
-            return Ok(None);
-        }
         match convert::convert(&key.unmark_deep(), &Type::String) {
-            Ok(key) => Ok(key.as_str().map(Str::new)),
+            Ok(key) => {
+                *known &= key.is_known();
+                Ok(key.as_str().map(Str::new))
+            }
             Err(error) => Err(self
                 .problem("Incorrect key type", &format!("This cannot be a key: {error}."), node)
                 .into()),

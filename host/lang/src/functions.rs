@@ -51,6 +51,8 @@ pub(crate) struct Function {
     /// Takes all arguments behind the others.
     pub(crate) variadic: Option<Parameter>,
     pub(crate) result: ResultType,
+    /// Whether the result may be null.
+    pub(crate) nullable: bool,
     pub(crate) body: Body,
 }
 
@@ -225,7 +227,12 @@ impl Function {
         result: ResultType,
         body: Body,
     ) -> Self {
-        Self { name, parameters, variadic: None, result, body }
+        Self { name, parameters, variadic: None, result, nullable: false, body }
+    }
+
+    const fn nullable(mut self) -> Self {
+        self.nullable = true;
+        self
     }
 
     const fn variadic(mut self, parameter: Parameter) -> Self {

@@ -202,7 +202,8 @@ impl Evaluation<'_> {
                 Ok(ty) => ty,
                 Err(failure) => return Err(self.failed(function, failure, call, node)),
             };
-            return Ok(unknown_result(ty).with_marks(marks));
+            let result = if function.nullable { Value::unknown(ty) } else { unknown_result(ty) };
+            return Ok(result.with_marks(marks));
         }
         let outcome = match function.body {
             Body::Pure(body) => body(&arguments),
@@ -317,7 +318,8 @@ impl Evaluation<'_> {
         if call.expands {
             return match self.arguments(call, node)?.as_deref() {
                 Some([value]) if value.is_wholly_known() => Ok(Value::bool(true)),
-                Some([_]) | None => Ok(unknown_result(Type::Bool)),
+                Some([_]) => Ok(Value::unknown(Type::Bool)),
+                None => Ok(Value::unknown(Type::Dynamic)),
                 Some(_) => {
                     let detail = "The function \"can\" takes one argument.";
                     Err(self.problem("Error in function call", detail, node).into())
@@ -325,7 +327,7 @@ impl Evaluation<'_> {
             };
         }
         Ok(match self.attempt(argument) {
-            Ok(value) if !value.is_wholly_known() => unknown_result(Type::Bool),
+            Ok(value) if !value.is_wholly_known() => Value::unknown(Type::Bool),
             Ok(_) => Value::bool(true),
             Err(_) => Value::bool(false),
         })
@@ -345,7 +347,7 @@ fn template_problem(call: &Call, arguments: &[Value]) -> Option<Failure> {
         let reason = "the template must be a reference to a string from elsewhere, such as a local value; \
                       to render a template that is written here, write it without this function";
         Some(Failure::argument(0, reason))
-    } else if !matches!(ty, Type::String | Type::Dynamic) {
+    } else if arguments.first().is_some_and(Value::is_known) && *ty != Type::String {
         Some(Failure::argument(0, format!("the template must be a string, not a {}", ty.friendly_name())))
     } else {
         None

@@ -107,6 +107,10 @@ impl Evaluation<'_> {
             return Err(self.problem_at("Null condition", detail, place, node).into());
         }
         let marks = value.inside_marks();
+        if !value.is_known() {
+            // Of which type it is counts when it is known.
+            return Ok((None, marks));
+        }
         match convert::convert(&value, &Type::Bool) {
             Ok(value) => Ok((value.as_bool(), marks)),
             Err(error) => {
@@ -170,6 +174,10 @@ fn outer(
 }
 
 fn lengths(value: &Value) -> (usize, Option<usize>) {
+    if matches!(value.ty(), Type::Set(_)) && value.is_known() && !value.is_wholly_known() {
+        // Its elements may turn out equal.
+        return (0, None);
+    }
     let known = value
         .as_elements()
         .map(<[Value]>::len)

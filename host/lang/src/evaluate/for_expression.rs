@@ -203,6 +203,9 @@ impl Evaluation<'_> {
             let detail = "A key in a 'for' expression cannot be null.";
             return Err(self.problem_at(SUMMARY, detail, place, node).into());
         }
+        if !value.is_known() {
+            return Ok(None);
+        }
         match convert::convert(value, &Type::String) {
             Ok(name) => Ok(name.as_str().map(Str::new)),
             Err(error) => {

@@ -247,12 +247,7 @@ fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexErro
         Err((INVALID, detail))
     };
     match value.ty() {
-        Type::Dynamic => unknown(&Type::Dynamic),
-        _ if *key.ty() == Type::Dynamic && !key.is_known() => match value.ty() {
-            Type::Set(_) => set_index(),
-            ty if ty.is_primitive() => Err((INVALID, primitive_index(ty))),
-            _ => unknown(&Type::Dynamic),
-        },
+        _ if *value.ty() == Type::Dynamic || *key.ty() == Type::Dynamic => unknown(&Type::Dynamic),
         Type::List(_) | Type::Tuple(_) => {
             let element_type = value.ty().element().cloned().unwrap_or(Type::Dynamic);
             let number = match convert::convert(&key, &Type::Number) {
@@ -260,6 +255,9 @@ fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexErro
                 Err(error) => return absent(&error.to_string()),
             };
             let View::Number(number) = number.view() else { return unknown(&element_type) };
+            if matches!(value.ty(), Type::List(_)) && !value.is_known() {
+                return unknown(&element_type);
+            }
             let at = match whole_index(number) {
                 Ok(at) => at,
                 Err(reason) => return absent(reason),
@@ -291,13 +289,8 @@ fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexErro
                     None => absent(&missing(name, &mut elements.keys().map(|key| &**key))),
                 };
             }
-            match value.ty() {
-                Type::Object(object) => match object.attribute(name) {
-                    Some(ty) => unknown(ty),
-                    None => absent(&missing(name, &mut object.iter().map(|(key, _)| &**key))),
-                },
-                _ => unknown(&element_type),
-            }
+            // Even of an object, of which it could be told.
+            unknown(&element_type)
         }
         Type::Set(_) => set_index(),
         ty => Err((INVALID, primitive_index(ty))),

@@ -21,6 +21,20 @@ impl Text {
             self.content.push_str(text);
         }
     }
+
+    /// How long the text is while all of it is known.
+    fn known_length(&self) -> Option<usize> {
+        (!self.unknown).then_some(self.content.len())
+    }
+
+    /// Of a directive that turned out unknown nothing counts as known.
+    fn forget_since(&mut self, length: Option<usize>) {
+        if self.unknown
+            && let Some(length) = length
+        {
+            self.content.truncate(length);
+        }
+    }
 }
 
 impl Evaluation<'_> {
@@ -58,16 +72,19 @@ impl Evaluation<'_> {
             Part::Interpolation(inner) => self.interpolation(inner, text, node)?,
             Part::If { condition, then, otherwise } => {
                 let (truth, marks) = self.condition(condition, node)?;
+                let length = text.known_length();
                 text.marks |= marks;
                 match truth {
                     Some(true) => self.parts(then, text, node)?,
                     Some(false) => self.parts(otherwise, text, node)?,
                     None => text.unknown = true,
                 }
+                text.forget_since(length);
             }
             Part::For { collection, slot, has_key, body } => {
                 let value = self.node(collection)?;
                 text.marks |= value.marks();
+                let length = text.known_length();
                 let Some(pairs) = self.pairs(&value, collection, node)? else {
                     text.unknown = true;
                     return Ok(());
@@ -81,6 +98,7 @@ impl Evaluation<'_> {
                     }
                 }
                 self.clear_slots(*slot);
+                text.forget_since(length);
             }
         }
         Ok(())
@@ -100,19 +118,17 @@ impl Evaluation<'_> {
             return Err(self.problem_at(SUMMARY, detail, place, node).into());
         }
         text.marks |= value.inside_marks();
+        if !value.is_known() {
+            // Whether it can be put there is told when it is known.
+            text.unknown = true;
+            return Ok(());
+        }
         if let Some(number) = value.as_number() {
             text.push(&number.to_string());
             return Ok(());
         }
         match convert::convert(&value.unmark_deep(), &Type::String) {
-            Ok(converted) => match converted.as_str() {
-                Some(part) => text.push(part),
-                None => {
-                    let known = converted.refinement().and_then(|r| r.prefix.clone());
-                    text.push(known.as_deref().unwrap_or(""));
-                    text.unknown = true;
-                }
-            },
+            Ok(converted) => text.push(converted.as_str().unwrap_or("")),
             Err(error) => {
                 let detail = format!("This cannot be put into a string: {error}.");
                 return Err(self.problem_at(SUMMARY, &detail, place, node).into());
@@ -128,7 +144,8 @@ pub(crate) fn safe_prefix(text: &str) -> &str {
     use unicode_segmentation::UnicodeSegmentation as _;
     match text.chars().next_back() {
         // Nothing joins to these.
-        Some(last) if last.is_ascii_punctuation() || last.is_ascii_digit() || last == '\n' => text,
+        Some(' ' | '\t') => text,
+        Some(last) if last.is_ascii_punctuation() && !matches!(last, '<' | '=' | '>' | '`') => text,
         Some(_) => text.grapheme_indices(true).next_back().map_or("", |(at, _)| &text[..at]),
         None => "",
     }

@@ -68,12 +68,8 @@ fn coalesce(arguments: &[Value]) -> Outcome {
         }
         let argument = convert::convert(argument, &ty).map_err(|error| Failure::Call(error.to_string()))?;
         if !argument.is_known() {
-            // It may still turn out null or empty.
-            return Ok(if argument.is_definitely_not_null() && ty != Type::String {
-                argument
-            } else {
-                Value::unknown(ty)
-            });
+            // It may still turn out null or empty, but the result may not.
+            return Ok(unknown_result(ty));
         }
         if argument.as_str() != Some("") {
             return Ok(argument);
@@ -129,21 +125,22 @@ fn length(arguments: &[Value]) -> Outcome {
     let result = match length {
         Some(length) => Value::number(Number::from(length)),
         None => {
-            let bound = |length: usize| Bound { value: Number::from(length), inclusive: true };
+            let bound = |value: Number| Bound { value, inclusive: true };
             let known = value.refinement();
             let (lower, upper) = match value.view() {
-                View::Set(items) => (1, Some(items.len())),
+                View::Set(items) => (Some(1), Some(Number::from(items.len()))),
                 _ if value.ty().is_collection() => (
-                    known.and_then(|known| known.min_length).unwrap_or(0),
-                    known.and_then(|known| known.max_length),
+                    known.and_then(|known| known.min_length).or(Some(0)),
+                    Some(known.and_then(|known| known.max_length).map_or(i64::MAX.into(), Number::from)),
                 ),
-                _ => (0, None),
+                _ if *value.ty() == Type::Dynamic => (None, None),
+                _ => (Some(0), None),
             };
             Value::unknown_with(
                 Type::Number,
                 Refinement {
                     not_null: true,
-                    lower: Some(bound(lower)),
+                    lower: lower.map(|lower| bound(lower.into())),
                     upper: upper.map(bound),
                     ..Refinement::default()
                 },

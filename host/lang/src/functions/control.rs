@@ -4,7 +4,7 @@
 use wardian_value::{Type, Value, convert};
 
 use super::{Body, Failure, Function, Lazy, Outcome, ResultType};
-use super::{any, file, string, text, unknown_result};
+use super::{any, file, string, text};
 use crate::{Diagnostics, ProviderCall, Resolved, Scope, SourceFile, Span, Subject, parse_template};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -24,7 +24,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
     Function::new(
         "templatestring",
-        &[string("template"), any("vars").dynamic()],
+        &[string("template"), any("vars")],
         ResultType::String,
         Body::Template(templatestring),
     ),
@@ -103,9 +103,6 @@ fn templatefile(arguments: &[Value], scope: &dyn Scope) -> Outcome {
 }
 
 fn templatestring(arguments: &[Value], scope: &dyn Scope) -> Outcome {
-    if !arguments[1].is_known() {
-        return Ok(unknown_result(Type::String));
-    }
     let value = render("<templatestring argument>", text(arguments, 0), &arguments[1], scope)?;
     convert::convert(&value, &Type::String)
         .map_err(|error| Failure::argument(0, format!("the result is not a string: {error}")))

@@ -63,7 +63,7 @@ fn issensitive(arguments: &[Value]) -> Outcome {
     }
     // An unknown value may turn out sensitive.
     if !value.is_known() {
-        return Ok(super::unknown_result(Type::Bool));
+        return Ok(Value::unknown(Type::Bool));
     }
     Ok(Value::bool(false))
 }

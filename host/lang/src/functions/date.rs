@@ -19,7 +19,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         &[string("timestamp"), string("duration")],
         ResultType::String,
         Body::Pure(timeadd),
-    ),
+    )
+    .nullable(),
     Function::new(
         "timecmp",
         &[string("timestamp_a"), string("timestamp_b")],

@@ -12,7 +12,7 @@ const STR: &[Parameter] = &[string("str")];
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("base64decode", STR, ResultType::String, Body::Pure(base64decode)),
     Function::new("base64encode", STR, ResultType::String, Body::Pure(base64encode)),
-    Function::new("jsondecode", STR, ResultType::Dynamic, Body::Pure(jsondecode)),
+    Function::new("jsondecode", STR, ResultType::Of(jsondecode_type), Body::Pure(jsondecode)).nullable(),
     Function::new(
         "jsonencode",
         &[any("val").null().unknown().dynamic()],
@@ -117,6 +117,21 @@ fn jsonencode(arguments: &[Value]) -> Outcome {
 
 pub(super) fn json_text(value: &Value) -> Result<String, Failure> {
     json::encode_simple(value).map_err(|error| Failure::Call(error.to_string()))
+}
+
+/// With what a text begins tells of what kind the value is.
+fn jsondecode_type(arguments: &[Value]) -> Result<Type, Failure> {
+    let prefix = arguments[0].refinement().and_then(|facts| facts.prefix.as_deref()).unwrap_or("");
+    match prefix.trim_start().chars().next() {
+        None | Some('{' | '[' | 'n') => Ok(Type::Dynamic),
+        Some('"') => Ok(Type::String),
+        Some('t' | 'f') => Ok(Type::Bool),
+        Some('-' | '0'..='9') => Ok(Type::Number),
+        Some(other) => Err(Failure::argument(
+            0,
+            format!("it is not valid JSON: it begins with {other:?}, as no JSON text does"),
+        )),
+    }
 }
 
 fn jsondecode(arguments: &[Value]) -> Outcome {

@@ -132,32 +132,40 @@ fn count(rest: &mut &str) -> Result<Option<usize>, Failure> {
 }
 
 fn format(arguments: &[Value]) -> Outcome {
-    let parts = parse(text(arguments, 0))?;
-    let given = &arguments[1..];
-    let used = used_arguments(&parts);
-    if used < given.len() {
-        return Err(Failure::argument(
-            used + 1,
-            format!("there are {} arguments, but the format uses only {used}", given.len()),
-        ));
+    let (format, given) = (text(arguments, 0), &arguments[1..]);
+    if !given.iter().all(Value::is_wholly_known) {
+        // Whether they suit the format is told when they are known.
+        let literal = format.find('%').map_or(format, |percent| &format[..percent]);
+        let prefix = safe_prefix(literal);
+        let prefix = (!prefix.is_empty()).then(|| Str::new(prefix));
+        let refinement = Refinement { not_null: true, prefix, ..Refinement::default() };
+        return Ok(Value::unknown_with(Type::String, refinement));
     }
+    let parts = parse(format)?;
+    check_used(&parts, given.len())?;
+    render(&parts, given)
+}
+
+fn render(parts: &[Part], given: &[Value]) -> Outcome {
     let mut result = String::new();
-    for part in &parts {
+    for part in parts {
         match part {
             Part::Literal(literal) => result.push_str(literal),
             Part::Directive(directive) => {
                 let value = argument(directive, given)?;
-                if !value.is_wholly_known() {
-                    let prefix = safe_prefix(&result);
-                    let prefix = (!prefix.is_empty()).then(|| Str::new(prefix));
-                    let refinement = Refinement { not_null: true, prefix, ..Refinement::default() };
-                    return Ok(Value::unknown_with(Type::String, refinement));
-                }
                 result.push_str(&rendered(directive, value)?);
             }
         }
     }
     Ok(Value::string(result))
+}
+
+fn check_used(parts: &[Part], given: usize) -> Result<(), Failure> {
+    let used = used_arguments(parts);
+    if used >= given {
+        return Ok(());
+    }
+    Err(Failure::argument(used + 1, format!("there are {given} arguments, but the format uses only {used}")))
 }
 
 fn used_arguments(parts: &[Part]) -> usize {
@@ -206,17 +214,24 @@ fn formatlist(arguments: &[Value]) -> Outcome {
     if unknown {
         return Ok(unknown_result(Type::list(Type::String)));
     }
+    let parts = parse(text(arguments, 0))?;
     let rows = length.map_or(1, |(_, length)| length);
     let mut results = Vec::with_capacity(rows);
     for row in 0..rows {
-        let mut values = vec![arguments[0].clone()];
+        let mut values = Vec::with_capacity(given.len());
         values.extend(given.iter().map(
             |argument| match argument.as_elements().filter(|_| !argument.is_null()) {
                 Some(items) => items.get(row).cloned().unwrap_or_else(|| argument.clone()),
                 None => argument.clone(),
             },
         ));
-        results.push(format(&values)?);
+        let result = if values.iter().all(Value::is_wholly_known) {
+            check_used(&parts, given.len())?;
+            render(&parts, &values)?
+        } else {
+            unknown_result(Type::String)
+        };
+        results.push(result);
     }
     Ok(Value::list(Type::String, results))
 }

@@ -1,6 +1,6 @@
 //! Lists and tuples.
 
-use wardian_value::{Number, Type, Value, convert};
+use wardian_value::{Number, Refinement, Type, Value, convert};
 
 use super::members::Members;
 use super::string::strings;
@@ -35,7 +35,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         &[any("list").marked(), number("index")],
         ResultType::Of(element_type),
         Body::Pure(element),
-    ),
+    )
+    .nullable(),
     Function::new("flatten", &[any("list").marked()], ResultType::Dynamic, Body::Pure(flatten)),
     Function::new("index", &[any("list"), any("value")], ResultType::Number, Body::Pure(index)),
     Function::new(
@@ -48,7 +49,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         ResultType::SameAs(0),
         Body::Pure(matchkeys),
     ),
-    Function::new("one", &[any("list").unknown().marked()], ResultType::Of(one_type), Body::Pure(one)),
+    Function::new("one", &[any("list").marked()], ResultType::Of(one_type), Body::Pure(one)).nullable(),
     Function::new("reverse", &[any("list").marked()], ResultType::Of(reverse_type), Body::Pure(reverse)),
     Function::new(
         "slice",
@@ -58,7 +59,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
     Function::new(
         "sort",
-        &[parameter("list", ParameterType::ListOfString)],
+        &[parameter("list", ParameterType::ListOfString).unknown()],
         ResultType::ListOfString,
         Body::Pure(sort),
     ),
@@ -93,14 +94,14 @@ fn coalescelist(arguments: &[Value]) -> Outcome {
         return Err(Failure::call("at least one argument is needed"));
     }
     for (position, argument) in arguments.iter().enumerate() {
-        if !argument.is_known() {
-            return Ok(Value::unknown(Type::Dynamic));
-        }
-        if !matches!(argument.ty(), Type::List(_) | Type::Tuple(_)) {
+        if argument.is_known() && !matches!(argument.ty(), Type::List(_) | Type::Tuple(_)) {
             return Err(Failure::argument(position, "a list or tuple is needed"));
         }
     }
     for argument in arguments {
+        if !argument.is_known() {
+            return Ok(Value::unknown(Type::Dynamic));
+        }
         if argument.as_elements().is_some_and(|items| !items.is_empty()) {
             return Ok(argument.clone());
         }
@@ -180,9 +181,6 @@ fn element_type(arguments: &[Value]) -> Result<Type, Failure> {
     match arguments[0].ty() {
         Type::List(element) => Ok((**element).clone()),
         Type::Tuple(types) => {
-            if types.is_empty() {
-                return Err(Failure::argument(0, "it must not be empty"));
-            }
             if !arguments[1].is_known() {
                 return Ok(Type::Dynamic);
             }
@@ -271,6 +269,9 @@ fn matchkeys(arguments: &[Value]) -> Outcome {
             .map_err(|error| Failure::argument(position, error.to_string()))
     };
     let (keys, wanted) = (converted(1)?, converted(2)?);
+    if !arguments[0].is_wholly_known() {
+        return Ok(unknown_result(arguments[0].ty().clone()));
+    }
     if keys.is_wholly_known() && wanted.is_wholly_known() {
         let wanted = Members::of(wanted.as_elements().unwrap_or(&[]));
         let keys = keys.as_elements().unwrap_or(&[]);
@@ -314,10 +315,12 @@ fn too_many() -> Failure {
 fn one(arguments: &[Value]) -> Outcome {
     let ty = one_type(arguments)?;
     let value = match elements(arguments, 0) {
-        // There may be none, and then it is null.
-        _ if !arguments[0].is_known() => Value::unknown(ty),
         [] => Value::null(ty),
         [only] => only.clone(),
+        // Unknown elements of a set may turn out equal to others.
+        _ if matches!(arguments[0].ty(), Type::Set(_)) && !arguments[0].is_wholly_known() => {
+            Value::unknown(ty)
+        }
         _ => return Err(too_many()),
     };
     Ok(value.with_marks(arguments[0].marks()))
@@ -356,7 +359,12 @@ fn slice_bounds(arguments: &[Value], length: usize) -> Result<(usize, usize), Fa
 
 fn slice_type(arguments: &[Value]) -> Result<Type, Failure> {
     match arguments[0].ty() {
-        Type::List(_) => Ok(arguments[0].ty().clone()),
+        Type::List(_) => {
+            if arguments[1].is_known() && arguments[2].is_known() {
+                slice_bounds(arguments, arguments[0].as_elements().map_or(usize::MAX, <[Value]>::len))?;
+            }
+            Ok(arguments[0].ty().clone())
+        }
         Type::Tuple(types) => {
             if !arguments[1].is_known() || !arguments[2].is_known() {
                 return Ok(Type::Dynamic);
@@ -387,7 +395,16 @@ fn slice(arguments: &[Value]) -> Outcome {
 
 fn sort(arguments: &[Value]) -> Outcome {
     let Some(mut texts) = strings(arguments, 0)? else {
-        return Ok(unknown_result(Type::list(Type::String)));
+        // What stands where is not known, but how many there are.
+        let length = arguments[0].as_elements().map(<[Value]>::len);
+        let facts = arguments[0].refinement();
+        let refinement = Refinement {
+            not_null: true,
+            min_length: length.or_else(|| facts?.min_length),
+            max_length: length.or_else(|| facts?.max_length),
+            ..Refinement::default()
+        };
+        return Ok(Value::unknown_with(Type::list(Type::String), refinement));
     };
     texts.sort();
     Ok(Value::list(Type::String, texts.into_iter().map(Value::string)))

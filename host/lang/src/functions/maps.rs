@@ -16,8 +16,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
         ResultType::Of(lookup_type),
         Body::Pure(lookup),
     )
-    .variadic(any("default").everything()),
-    Function::new("merge", &[], ResultType::Dynamic, Body::Pure(merge))
+    .variadic(any("default").everything())
+    .nullable(),
+    Function::new("merge", &[], ResultType::Of(merge_type), Body::Pure(merge))
         .variadic(any("maps").null().dynamic().marked()),
     Function::new(
         "transpose",
@@ -131,6 +132,39 @@ fn lookup(arguments: &[Value]) -> Outcome {
     Ok(default.with_marks(marks))
 }
 
+/// Where all arguments have one type it is that, else an object: of what
+/// attributes is not known while a map is not.
+fn merge_type(arguments: &[Value]) -> Result<Type, Failure> {
+    let mut attributes: BTreeMap<Str, Type> = BTreeMap::new();
+    let mut known = true;
+    for (position, argument) in arguments.iter().enumerate() {
+        match argument.ty() {
+            Type::Dynamic => return Ok(Type::Dynamic),
+            _ if argument.is_null() => {}
+            Type::Object(object) => {
+                attributes.extend(object.iter().map(|(name, ty)| (name.clone(), ty.clone())));
+            }
+            Type::Map(element) => match argument.as_mapping() {
+                Some(elements) => {
+                    attributes.extend(elements.keys().map(|key| (key.clone(), (**element).clone())));
+                }
+                None => known = false,
+            },
+            ty => return Err(not_mergeable(position, ty)),
+        }
+    }
+    Ok(match arguments {
+        [] => Type::Dynamic,
+        [first, rest @ ..] if rest.iter().all(|argument| argument.ty() == first.ty()) => first.ty().clone(),
+        _ if known => Type::object(attributes),
+        _ => Type::Dynamic,
+    })
+}
+
+fn not_mergeable(position: usize, ty: &Type) -> Failure {
+    Failure::argument(position, format!("a map or object is needed, not a {}", ty.friendly_name()))
+}
+
 fn merge(arguments: &[Value]) -> Outcome {
     let mut marks = Marks::NONE;
     let mut merged: BTreeMap<Str, Value> = BTreeMap::new();
@@ -146,12 +180,7 @@ fn merge(arguments: &[Value]) -> Outcome {
             Type::Object(_) => all_same_map = false,
             Type::Dynamic if argument.is_null() => {}
             Type::Dynamic => return Ok(Value::unknown(Type::Dynamic).with_marks(marks)),
-            ty => {
-                return Err(Failure::argument(
-                    position,
-                    format!("a map or object is needed, not a {}", ty.friendly_name()),
-                ));
-            }
+            ty => return Err(not_mergeable(position, ty)),
         }
         if let Some(elements) = argument.as_mapping() {
             merged.extend(elements.iter().map(|(key, value)| (key.clone(), value.clone())));

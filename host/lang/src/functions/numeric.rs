@@ -16,7 +16,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("log", &[number("num"), number("base")], ResultType::Number, Body::Pure(log)),
     Function::new("max", &[], ResultType::Number, Body::Pure(max)).variadic(number("numbers")),
     Function::new("min", &[], ResultType::Number, Body::Pure(min)).variadic(number("numbers")),
-    Function::new("parseint", &[any("number"), number("base")], ResultType::Number, Body::Pure(parseint)),
+    Function::new(
+        "parseint",
+        &[any("number"), number("base")],
+        ResultType::Of(parseint_type),
+        Body::Pure(parseint),
+    ),
     Function::new("pow", &[number("num"), number("power")], ResultType::Number, Body::Pure(pow)),
     Function::new("signum", NUM, ResultType::Number, Body::Pure(signum)),
     Function::new("sum", &[any("list")], ResultType::Number, Body::Pure(sum)),
@@ -98,13 +103,17 @@ fn signum(arguments: &[Value]) -> Outcome {
     Ok(Value::number(Number::from(whole(arguments, 0)?.signum())))
 }
 
-fn parseint(arguments: &[Value]) -> Outcome {
-    if *arguments[0].ty() != Type::String {
-        return Err(Failure::argument(
-            0,
-            format!("the text of a number is needed, not a {}", arguments[0].ty().friendly_name()),
-        ));
+fn parseint_type(arguments: &[Value]) -> Result<Type, Failure> {
+    match arguments[0].ty() {
+        Type::String => Ok(Type::Number),
+        ty => {
+            Err(Failure::argument(0, format!("the text of a number is needed, not a {}", ty.friendly_name())))
+        }
     }
+}
+
+fn parseint(arguments: &[Value]) -> Outcome {
+    parseint_type(arguments)?;
     let source = text(arguments, 0);
     let base = whole(arguments, 1)?;
     let Some(base) = u32::try_from(base).ok().filter(|base| (2..=62).contains(base)) else {
@@ -127,20 +136,21 @@ fn sum(arguments: &[Value]) -> Outcome {
     if elements.is_empty() {
         return Err(Failure::argument(0, "there must be at least one number"));
     }
+    if !list.is_wholly_known() {
+        return Ok(super::unknown_result(Type::Number));
+    }
     let mut total = Number::from(0_i64);
-    let mut unknown = false;
     for element in elements {
         let element = wardian_value::convert::convert(element, &Type::Number)
             .map_err(|_| Failure::argument(0, "all elements must be numbers"))?;
         if element.is_null() {
             return Err(Failure::argument(0, "all elements must be numbers, none may be null"));
         }
-        match element.as_number() {
-            Some(number) => total = total.add(number).map_err(failed)?,
-            None => unknown = true,
+        if let Some(number) = element.as_number() {
+            total = total.add(number).map_err(failed)?;
         }
     }
-    Ok(if unknown { super::unknown_result(Type::Number) } else { Value::number(total) })
+    Ok(Value::number(total))
 }
 
 fn range(arguments: &[Value]) -> Outcome {

@@ -1,6 +1,6 @@
 //! Sets.
 
-use wardian_value::{Type, Value, convert};
+use wardian_value::{Refinement, Type, Value, convert};
 
 use super::members::Members;
 use super::{Body, Failure, Function, Outcome, ParameterType, ResultType};
@@ -15,7 +15,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     )
     .variadic(parameter("other_sets", ParameterType::SetOfAny)),
     Function::new("setproduct", &[], ResultType::Of(product_type), Body::Pure(product))
-        .variadic(any("sets").marked()),
+        .variadic(any("sets").unknown().marked()),
     Function::new(
         "setsubtract",
         &[parameter("a", ParameterType::SetOfAny), parameter("b", ParameterType::SetOfAny)],
@@ -92,11 +92,19 @@ fn subtract(arguments: &[Value]) -> Outcome {
     })
 }
 
+/// Elements that are not known yet are none the less there.
 fn union(arguments: &[Value]) -> Outcome {
-    combine(arguments, |mut result, set| {
-        result.extend_from_slice(set);
-        result
-    })
+    let ty = common_type(arguments)?;
+    let mut all = Vec::new();
+    for (position, argument) in arguments.iter().enumerate() {
+        let set = convert::convert(argument, &ty)
+            .map_err(|error| Failure::argument(position, error.to_string()))?;
+        match set.as_elements() {
+            Some(elements) => all.extend_from_slice(elements),
+            None => return Ok(unknown_result(ty)),
+        }
+    }
+    Ok(Value::set(ty.element().cloned().unwrap_or(Type::Dynamic), all))
 }
 
 fn product_type(arguments: &[Value]) -> Result<Type, Failure> {
@@ -124,12 +132,43 @@ fn product_type(arguments: &[Value]) -> Result<Type, Failure> {
     Ok(if any_set { Type::set(element) } else { Type::list(element) })
 }
 
+/// Unknown elements of a set may turn out equal to others.
+fn length_unknown(set: &Value) -> bool {
+    match set.ty() {
+        Type::Set(_) => !set.is_wholly_known() && set.as_elements().is_none_or(|items| items.len() > 1),
+        _ => !set.is_known(),
+    }
+}
+
+/// What is known of a product of sets that are not: there is at least one
+/// combination where no set is empty.
+fn product_unknown(arguments: &[Value], ty: Type) -> Value {
+    let mut least: usize = 1;
+    let mut most = Some(1_usize);
+    for argument in arguments {
+        let length = match argument.ty() {
+            Type::Tuple(types) => Some(types.len()),
+            _ if length_unknown(argument) => None,
+            _ => argument.as_elements().map(<[Value]>::len),
+        };
+        least = least.min(length.unwrap_or(0));
+        most = most.zip(length).and_then(|(most, length)| most.checked_mul(length));
+    }
+    let least = most.is_some().then_some(least).filter(|least| *least > 0);
+    let refinement =
+        Refinement { not_null: true, min_length: least, max_length: most, ..Refinement::default() };
+    Value::unknown_with(ty, refinement)
+}
+
 fn product(arguments: &[Value]) -> Outcome {
     const LIMIT: usize = 1_000_000;
     let ty = product_type(arguments)?;
     let marks = arguments.iter().fold(wardian_value::Marks::NONE, |marks, argument| marks | argument.marks());
     let element = ty.element().cloned().unwrap_or(Type::Dynamic);
     let Type::Tuple(types) = &element else { return Ok(unknown_result(ty)) };
+    if arguments.iter().any(length_unknown) {
+        return Ok(product_unknown(arguments, ty).with_marks(marks));
+    }
     let mut combinations: Vec<Vec<Value>> = vec![Vec::new()];
     for (position, (argument, ty)) in arguments.iter().zip(types.iter()).enumerate() {
         let items: Vec<Value> = argument

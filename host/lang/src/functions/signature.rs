@@ -86,7 +86,9 @@ fn parameter(parameter: &Parameter) -> ParameterSignature {
 /// neither is that of the result.
 fn result(function: &Function) -> Type {
     let mut parameters = function.parameters.iter().chain(&function.variadic);
-    if parameters.any(|parameter| parameter.ty.ty() == Type::Dynamic && !parameter.dynamic) {
+    // What a template gives is text, whatever its variables are.
+    let is_template = matches!(function.body, super::Body::Template(_));
+    if !is_template && parameters.any(|parameter| parameter.ty.ty() == Type::Dynamic && !parameter.dynamic) {
         return Type::Dynamic;
     }
     let arguments: Vec<Value> =

@@ -32,7 +32,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         &[string("str"), string("substr")],
         ResultType::Bool,
         Body::Pure(strcontains),
-    ),
+    )
+    .nullable(),
     Function::new("strrev", STR, ResultType::String, Body::Pure(strrev)),
     Function::new(
         "substr",
@@ -67,20 +68,20 @@ fn endswith(arguments: &[Value]) -> Outcome {
 }
 
 fn startswith(arguments: &[Value]) -> Outcome {
+    let (whole, prefix) = (&arguments[0], text(arguments, 1));
     if !arguments[1].is_known() {
-        // Everything starts with an empty prefix, so nothing can be told.
         return Ok(super::unknown_result(Type::Bool));
     }
-    let prefix = text(arguments, 1);
-    if arguments[0].is_known() {
+    if whole.is_known() {
         return Ok(Value::bool(text(arguments, 0).starts_with(prefix)));
     }
-    // How a string begins may be known before the rest of it is.
-    let beginning = arguments[0].refinement().and_then(|known| known.prefix.as_deref()).unwrap_or_default();
-    Ok(match beginning.starts_with(prefix) {
-        true => Value::bool(true),
-        false if beginning.len() >= prefix.len() => Value::bool(false),
-        false => super::unknown_result(Type::Bool),
+    let known = whole.refinement().and_then(|facts| facts.prefix.as_deref()).unwrap_or("");
+    Ok(if known.starts_with(prefix) {
+        Value::bool(true)
+    } else if prefix.starts_with(known) {
+        super::unknown_result(Type::Bool)
+    } else {
+        Value::bool(false)
     })
 }
 

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use wardian_value::{Value, View};
 
 use super::encoding::json_text;
-use super::{Body, Failure, Function, Outcome, ResultType, any, string, unknown_result};
+use super::{Body, Failure, Function, Outcome, ResultType, any, string};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("yamldecode", &[string("src")], ResultType::Dynamic, Body::Pure(decode::yamldecode)),
@@ -17,13 +17,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
         &[any("value").null().unknown().dynamic()],
         ResultType::String,
         Body::Pure(yamlencode),
-    ),
+    )
+    .nullable(),
 ];
 
 fn yamlencode(arguments: &[Value]) -> Outcome {
     let value = &arguments[0];
     if !value.is_wholly_known() {
-        return Ok(unknown_result(wardian_value::Type::String));
+        return Ok(Value::unknown(wardian_value::Type::String));
     }
     let mut text = String::new();
     write(value, 0, &mut text)?;

@@ -51,6 +51,10 @@ impl Value {
             (Content::Null, _) | (_, Content::Null) => return Some(false),
             _ => {}
         }
+        if !self.is_known() && !other.is_known() {
+            // Both may be null, of whatever types.
+            return None;
+        }
         if self.ty != other.ty {
             let may_change = self.has_unknown_type() || other.has_unknown_type();
             return if may_change && may_match(&self.ty, &other.ty) { None } else { Some(false) };
