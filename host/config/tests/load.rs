@@ -293,6 +293,23 @@ required_providers {}
 }
 
 #[test]
+fn a_provider_configured_by_another_name_than_it_is_required_by() {
+    let block = "\nprovider \"time\" {}\nprovider \"time\" {\n  alias = \"west\"\n}\n";
+    let required = |name: &str| {
+        format!(
+            "terraform {{\n  required_providers {{\n    {name} = {{ source = \"hashicorp/time\" }}\n  }}\n}}{block}"
+        )
+    };
+    check_main(&required("time"), &[]);
+    check_main(
+        &required("clock"),
+        &["main.tf:3,5-42: (warning) Duplicate required provider: registry.terraform.io/hashicorp/time is \
+             required as \"clock\" here, and there is a block provider \"time\" which means it too. Use one of the \
+             two names in both places."],
+    );
+}
+
+#[test]
 fn calls_of_modules() {
     check(
         &[

@@ -1,6 +1,6 @@
 //! What calls hand over, against what the modules expect.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wardian_lang::{Diagnostic, Diagnostics, Span};
 use wardian_plugin::address::ProviderAddress;
@@ -108,6 +108,27 @@ impl Configuration {
                     );
                 } else {
                     known.insert(&entry.address, name);
+                }
+            }
+            // A block and its aliases are one name.
+            let blocks: BTreeSet<&Str> = module.provider_configs.keys().map(|(name, _)| name).collect();
+            for local_name in blocks {
+                let address = module.provider_address(local_name);
+                if address.is_built_in() || module.required_providers.contains_key(local_name) {
+                    continue;
+                }
+                let required =
+                    known.get(&address).and_then(|name| module.required_providers.get_key_value(*name));
+                if let Some((name, entry)) = required {
+                    let detail = format!(
+                        "{address} is required as \"{name}\" here, and there is a block provider \"{local_name}\" \
+                         which means it too. Use one of the two names in both places."
+                    );
+                    problems.push(
+                        Diagnostic::warning("Duplicate required provider", detail)
+                            .at(entry.span.clone())
+                            .in_block("terraform"),
+                    );
                 }
             }
             for resource in module.resources.values() {
