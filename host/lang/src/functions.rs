@@ -333,6 +333,17 @@ fn unknown_namespace(namespaces: &str, name: &str, span: Span) -> Diagnostic {
     Diagnostic::error("Unknown provider function", detail).at(span)
 }
 
+/// The longest text that a function makes of shorter ones: a few words of a
+/// configuration can ask for more than any memory holds.
+const MOST_TEXT: usize = 256 * 1024 * 1024;
+
+fn check_size(bytes: usize) -> Result<(), Failure> {
+    if bytes <= MOST_TEXT {
+        return Ok(());
+    }
+    Err(Failure::call(format!("the result would be longer than {MOST_TEXT} bytes")))
+}
+
 /// The text of a string argument that the call has made sure of.
 fn text(arguments: &[Value], position: usize) -> &str {
     arguments.get(position).and_then(Value::as_str).unwrap_or("")

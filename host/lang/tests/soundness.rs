@@ -352,7 +352,7 @@ fn expressions_are_sound() {
         ("local.a0[*]", 1),
         ("local.a0[*].a", 1),
         ("[local.a0, local.a1]", 2),
-        ("{ a = local.a0, (local.a1) = 1 }", 2),
+        ("{ a = local.a0, (\"k-${local.a1}\") = 1 }", 2),
         ("[for x in local.a0 : x]", 1),
         ("[for k, x in local.a0 : [k, x] if x != local.a1]", 2),
         ("{ for k, x in local.a0 : k => x }", 1),

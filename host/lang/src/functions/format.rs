@@ -154,6 +154,7 @@ fn render(parts: &[Part], given: &[Value]) -> Outcome {
             Part::Directive(directive) => {
                 let value = argument(directive, given)?;
                 result.push_str(&rendered(directive, value)?);
+                super::check_size(result.len())?;
             }
         }
     }
@@ -217,6 +218,7 @@ fn formatlist(arguments: &[Value]) -> Outcome {
     let parts = parse(text(arguments, 0))?;
     let rows = length.map_or(1, |(_, length)| length);
     let mut results = Vec::with_capacity(rows);
+    let mut size = 0_usize;
     for row in 0..rows {
         let mut values = Vec::with_capacity(given.len());
         values.extend(given.iter().map(
@@ -231,6 +233,8 @@ fn formatlist(arguments: &[Value]) -> Outcome {
         } else {
             unknown_result(Type::String)
         };
+        size = size.saturating_add(result.as_str().map_or(0, str::len));
+        super::check_size(size)?;
         results.push(result);
     }
     Ok(Value::list(Type::String, results))

@@ -193,11 +193,29 @@ fn regexall(arguments: &[Value]) -> Outcome {
 }
 
 /// A search text between slashes is a pattern.
+fn replace_matches(pattern: &Regex, source: &str, replacement: &str) -> Result<String, Failure> {
+    let mut result = String::with_capacity(source.len());
+    let mut from = 0;
+    for found in pattern.captures_iter(source) {
+        let Some(whole) = found.get(0) else { continue };
+        result.push_str(&source[from..whole.start()]);
+        found.expand(replacement, &mut result);
+        from = whole.end();
+        super::check_size(result.len())?;
+    }
+    result.push_str(&source[from..]);
+    Ok(result)
+}
+
 fn replace(arguments: &[Value]) -> Outcome {
     let (source, wanted, replacement) = (text(arguments, 0), text(arguments, 1), text(arguments, 2));
     let pattern = wanted.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
     Ok(Value::string(match pattern {
-        Some(pattern) => compile(pattern, 1)?.replace_all(source, replacement).into_owned(),
-        None => source.replace(wanted, replacement),
+        Some(pattern) => replace_matches(&compile(pattern, 1)?, source, replacement)?,
+        None => {
+            let added = source.matches(wanted).count().saturating_mul(replacement.len());
+            super::check_size(source.len().saturating_add(added))?;
+            source.replace(wanted, replacement)
+        }
     }))
 }

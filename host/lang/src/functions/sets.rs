@@ -163,13 +163,16 @@ fn product_unknown(arguments: &[Value], ty: Type) -> Value {
 fn product(arguments: &[Value]) -> Outcome {
     const LIMIT: usize = 1_000_000;
     let ty = product_type(arguments)?;
+    let empty = |argument: &Value| argument.as_elements().is_some_and(<[Value]>::is_empty);
+    let is_empty = arguments.iter().any(empty);
     let marks = arguments.iter().fold(wardian_value::Marks::NONE, |marks, argument| marks | argument.marks());
     let element = ty.element().cloned().unwrap_or(Type::Dynamic);
     let Type::Tuple(types) = &element else { return Ok(unknown_result(ty)) };
     if arguments.iter().any(length_unknown) {
         return Ok(product_unknown(arguments, ty).with_marks(marks));
     }
-    let mut combinations: Vec<Vec<Value>> = vec![Vec::new()];
+    // One empty set leaves nothing, however much the others would make.
+    let mut combinations: Vec<Vec<Value>> = if is_empty { Vec::new() } else { vec![Vec::new()] };
     for (position, (argument, ty)) in arguments.iter().zip(types.iter()).enumerate() {
         let items: Vec<Value> = argument
             .as_elements()

@@ -96,6 +96,8 @@ fn indent(arguments: &[Value]) -> Outcome {
         .filter(|spaces| *spaces <= 100_000)
         .ok_or_else(|| Failure::argument(0, "a small whole number, not negative, is required"))?;
     let replacement = format!("\n{}", " ".repeat(spaces));
+    let lines = text(arguments, 1).matches('\n').count();
+    super::check_size(lines.saturating_mul(spaces))?;
     Ok(Value::string(text(arguments, 1).replace('\n', &replacement)))
 }
 
@@ -121,6 +123,8 @@ fn join(arguments: &[Value]) -> Outcome {
             }
         }
     }
+    let separators = parts.len().saturating_sub(1).saturating_mul(separator.len());
+    super::check_size(parts.iter().fold(separators, |size, part| size.saturating_add(part.len())))?;
     Ok(Value::string(parts.join(separator)))
 }
 
