@@ -145,8 +145,13 @@ fn what_is_not_known_keeps_its_marks() {
 }
 
 #[test]
-fn the_only_element_may_turn_out_to_be_null() {
-    for call in ["one(local.later) == null", "one(toset(local.later)) == null"] {
+fn what_is_handed_out_may_turn_out_to_be_null() {
+    for call in [
+        "element(local.later, 0) == null",
+        "lookup(zipmap(local.later, local.later), \"a\", null) == null",
+        "one(local.later) == null",
+        "one(toset(local.later)) == null",
+    ] {
         assert!(!evaluated(call, &Random).unwrap().is_known(), "{call}");
     }
 }
