@@ -178,7 +178,7 @@ fn default_path(configuration: Option<&Configuration>) -> Outcome<PathBuf> {
                 backend.type_name
             ),
         );
-        return Err(error.at(backend.span.clone()).into());
+        return Err(error.at(backend.span.clone()).in_block("terraform").into());
     }
     let Some(path) = backend.body.attribute("path") else { return Ok(DEFAULT_FILE.into()) };
     let value = path.expression.evaluate(&EmptyScope)?;

@@ -201,11 +201,9 @@ impl Content<'_> {
         self.attributes.get(name).map(|attribute| &**attribute)
     }
 
-    /// The expression of an argument, checked as far as that goes without values.
-    pub(crate) fn expression(&self, name: &str, problems: &mut Diagnostics) -> Option<Expression> {
-        let expression = self.attribute(name)?.expression.clone();
-        problems.extend(expression.check());
-        Some(expression)
+    /// The expression of an argument.
+    pub(crate) fn expression(&self, name: &str) -> Option<Expression> {
+        Some(self.attribute(name)?.expression.clone())
     }
 
     /// A constant text, or what can be converted to one.

@@ -51,6 +51,7 @@ pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configurati
         configuration.resolve_providers(&mut problems);
     }
     configuration.check_calls(&mut problems);
+    configuration.warn_of_deprecated_outputs(&mut problems);
     if problems.has_errors() || !configuration.modules.contains_key(&ModulePath::root()) {
         return Err(problems);
     }
@@ -89,7 +90,7 @@ impl Configuration {
                         node.path, node.path
                     );
                     refuse("Invalid import configuration".to_owned(), detail, &import.span);
-                } else if import.for_each.is_some() {
+                } else if node.module.has_errors || import.for_each.is_some() {
                     // Each instance of the block has another address.
                 } else if let Some(first) = known.get(to) {
                     let detail = format!("An object is imported to {to} at {first} already.");

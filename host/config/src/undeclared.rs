@@ -10,6 +10,7 @@ use crate::configuration::{Configuration, ModuleNode};
 use crate::content::did_you_mean;
 use crate::decode::references;
 use crate::names::{block_kind, resource_mode};
+use crate::walk::check_body;
 
 impl Configuration {
     /// Every reference to a variable, a local value, a resource, a module or an
@@ -25,6 +26,7 @@ impl Configuration {
             });
             node.check_locals(&mut problems);
             node.check_scoped(&mut problems);
+            self.check_import_targets(node, &mut problems);
         }
         problems
     }
@@ -38,6 +40,92 @@ impl Configuration {
             .or_else(|| self.check_output(node, reference))
     }
 
+    /// Addresses that objects are imported to, against what repeats.
+    fn check_import_targets(&self, node: &ModuleNode, problems: &mut Diagnostics) {
+        for import in &node.module.imports {
+            let path = import
+                .target
+                .modules
+                .iter()
+                .fold(node.path.clone(), |path, (name, _)| path.child(name.clone()));
+            let mut refuse = |summary: &str, detail: String| {
+                problems
+                    .push(Diagnostic::error(summary, detail).at(import.to.span().clone()).in_block("import"));
+            };
+            let Some(called) = self.module(&path) else {
+                let detail = format!("There is no {path} that an object could be imported to.");
+                refuse("Configuration for import target does not exist", detail);
+                continue;
+            };
+            let Some(target) = &import.target.resource else { continue };
+            let key = (target.mode, target.type_name.clone(), target.name.clone());
+            let Some(resource) = called.module.resources.get(&key) else { continue };
+            let written = import.to.as_traversal();
+            let last = written.as_ref().and_then(|written| written.steps.last()).map(|last| &last.step);
+            let problem = match (last, &resource.count, &resource.for_each) {
+                (None, ..) => continue,
+                (Some(PathStep::Index(_)), None, _) => "it has no count, so no instance has a number",
+                (Some(PathStep::Key(_)), _, None) => "it has no for_each, so no instance has a key",
+                (Some(PathStep::Attribute(_)), Some(_), _) => {
+                    "it has a count: the number of an instance is needed"
+                }
+                (Some(PathStep::Attribute(_)), _, Some(_)) => {
+                    "it has a for_each: the key of an instance is needed"
+                }
+                _ => continue,
+            };
+            let detail = format!("The resource has no such instance: {problem}.");
+            refuse("Invalid import 'to' expression", detail);
+        }
+    }
+
+    /// What is wrong with expressions whatever the names in them stand for: functions
+    /// that there are not, calls with too few arguments, names that form no reference.
+    /// Evaluation finds it too, where it comes to it.
+    pub fn check_expressions(&self) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        for node in self.modules() {
+            node.each_place(&mut |context, place| {
+                let mut found = Diagnostics::new();
+                match place {
+                    Place::Expression(expression) => found = expression.check(),
+                    Place::Body(body) => check_body(body, &mut found),
+                    Place::Reference(_) => {}
+                }
+                if !found.is_empty() {
+                    problems.extend(found.in_block(context));
+                }
+            });
+        }
+        problems
+    }
+
+    /// Warns of references to outputs that their modules call deprecated.
+    pub(crate) fn warn_of_deprecated_outputs(&self, problems: &mut Diagnostics) {
+        for node in self.modules() {
+            node.each_reference(&mut |context, reference| {
+                let Subject::Module(call) = &reference.subject else { return };
+                let Some(called) = self.module(&node.path.child(call.clone())) else { return };
+                let names = reference.remaining.iter().take(2);
+                let output = names.filter_map(|step| match step {
+                    PathStep::Attribute(name) => called.module.outputs.get(name),
+                    _ => None,
+                });
+                if let Some((output, advice)) =
+                    output.into_iter().find_map(|output| Some((output, output.deprecated.as_ref()?)))
+                {
+                    let detail =
+                        format!("The module \"{call}\" says of its output \"{}\": {advice}", output.name);
+                    problems.push(
+                        Diagnostic::warning("Deprecated value used", detail)
+                            .at(reference.span.clone())
+                            .in_block(context),
+                    );
+                }
+            });
+        }
+    }
+
     fn check_output(&self, node: &ModuleNode, reference: &Reference) -> Option<Diagnostic> {
         let Subject::Module(call) = &reference.subject else {
             return None;
@@ -49,10 +137,8 @@ impl Configuration {
             _ => return None,
         };
         let outputs = &called.module.outputs;
-        if let Some(known) = outputs.get(output) {
-            let advice = known.deprecated.as_ref()?;
-            let detail = format!("The module \"{call}\" says of its output \"{output}\": {advice}");
-            return Some(Diagnostic::warning("Deprecated value used", detail));
+        if outputs.contains_key(output) {
+            return None;
         }
         let advice = did_you_mean(output, outputs.keys().map(|known| &**known));
         let detail = format!("The module \"{call}\" has no output named \"{output}\".{advice}");
@@ -158,25 +244,33 @@ impl ModuleNode {
     }
 }
 
-/// Visits references with the block that they stand in.
+/// Where something may be referred to.
+enum Place<'a> {
+    Expression(&'a Expression),
+    Body(&'a Body),
+    /// As in `depends_on`.
+    Reference(&'a Reference),
+}
+
+/// Visits places with the header of the block that they stand in.
 struct Visits<'a> {
-    visit: &'a mut dyn FnMut(&str, &Reference),
+    visit: &'a mut dyn FnMut(&str, Place<'_>),
     context: String,
 }
 
 impl Visits<'_> {
     fn expression(&mut self, expression: &Expression) {
-        self.all(expression.references());
+        (self.visit)(&self.context, Place::Expression(expression));
     }
 
     fn all(&mut self, references: &[Reference]) {
         for reference in references {
-            (self.visit)(&self.context, reference);
+            (self.visit)(&self.context, Place::Reference(reference));
         }
     }
 
     fn body(&mut self, body: &Body) {
-        self.all(&references(body, None));
+        (self.visit)(&self.context, Place::Body(body));
     }
 
     fn conditions(&mut self, conditions: &[Condition]) {
@@ -219,6 +313,22 @@ impl ModuleNode {
     /// Visits everything that the module's blocks refer to, with the header of the
     /// block.
     pub fn each_reference(&self, visit: &mut dyn FnMut(&str, &Reference)) {
+        self.each_place(&mut |context, place| match place {
+            Place::Expression(expression) => {
+                for reference in expression.references() {
+                    visit(context, reference);
+                }
+            }
+            Place::Body(body) => {
+                for reference in &references(body, None) {
+                    visit(context, reference);
+                }
+            }
+            Place::Reference(reference) => visit(context, reference),
+        });
+    }
+
+    fn each_place(&self, visit: &mut dyn FnMut(&str, Place<'_>)) {
         let module = &self.module;
         let mut visits = Visits { visit, context: String::new() };
         for variable in module.variables.values() {

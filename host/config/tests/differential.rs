@@ -73,6 +73,7 @@ fn ours(case: &Case) -> String {
         Ok(configuration) => {
             let mut found = configuration.warnings.clone();
             found.extend(configuration.check_references());
+            found.extend(configuration.check_expressions());
             found
         }
         Err(found) => found,

@@ -130,6 +130,7 @@ fn load_as(text: &[u8], names: [&str; 2]) {
     let files = MemoryFiles::new(names.map(|name| (name, text.to_vec())));
     if let Ok(configuration) = load_root_from(&files, Path::new("")) {
         let _ = configuration.check_references();
+        let _ = configuration.check_expressions();
         let _ = configuration.provider_requirements();
         for (_, resource, _) in configuration.resources() {
             let _ = references(&resource.body, None);

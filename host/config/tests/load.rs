@@ -19,6 +19,7 @@ fn problems(files: &[(&str, &str)]) -> String {
         Ok(configuration) => {
             let mut found = configuration.warnings.clone();
             found.extend(configuration.check_references());
+            found.extend(configuration.check_expressions());
             found
         }
         Err(found) => found,
@@ -285,7 +286,6 @@ required_providers {}
             "main.tf:4,20-29: Invalid provider source string: \"a/b/c/d\" is not a provider source address: it must have the form [HOST/][NAMESPACE/]TYPE, such as \"hashicorp/random\".",
             "main.tf:5,37-43: Invalid version constraint: This is not a version constraint: invalid version constraint \"1..2\": \"\" is not a version number.",
             "main.tf:5,45-48: Invalid required_providers object: A required provider has no \"nam\", only source, version and configuration_aliases.",
-            "main.tf:6,9-10: Invalid required_providers object: A required provider is written in braces: { source = \"hashicorp/random\", version = \"~> 3.7\" }.",
             "main.tf:12,1-19: Invalid required_providers block: A required_providers block stands inside a terraform block.",
             "main.tf:9,3-15: Both a backend and cloud configuration are present: The state is kept in one place: leave out this block, or the cloud block at main.tf:10,3-8.",
         ],
@@ -375,6 +375,7 @@ module "e" {
             "main.tf:9,32-33: Provider type mismatch: The module expects a configuration of registry.terraform.io/hashicorp/z as z, but is given one of registry.terraform.io/hashicorp/q.",
             "main.tf:9,35-36: (warning) Reference to undefined provider: The module does not say in required_providers which provider w is, so that it is taken for hashicorp/w.",
             "main.tf:9,39-42: Provider type mismatch: The module expects a configuration of registry.terraform.io/hashicorp/w as w, but is given one of registry.terraform.io/hashicorp/q.",
+            "m/main.tf:2,1-13: (warning) Redundant empty provider block: A module gets the configuration of z from its caller without a block that says nothing. Remove it; an alias that the caller must hand over is listed in configuration_aliases in required_providers.",
             "m/main.tf:2,1-13: (warning) Redundant empty provider block: A module gets the configuration of z from its caller without a block that says nothing. Remove it; an alias that the caller must hand over is listed in configuration_aliases in required_providers.",
             "main.tf:3,3-6: Unsupported argument: The module has no variable named \"nam\". Did you mean \"name\"?",
             "main.tf:1,1-11: Missing required argument: The module needs a value for its variable \"name\", which has no default.",

@@ -79,6 +79,17 @@ impl Run {
             Ok(schemas) => {
                 let (mut diagnostics, told) = reference_check::check(&self.configuration, &schemas);
                 diagnostics.extend(validate::validate(self, &schemas, told).await);
+                // Most of it was found again by evaluation.
+                let rest = self.configuration.check_expressions();
+                diagnostics.extend(
+                    rest.into_iter()
+                        .filter(|problem| {
+                            !diagnostics.iter().any(|known| {
+                                (&known.summary, &known.subject) == (&problem.summary, &problem.subject)
+                            })
+                        })
+                        .collect::<Vec<_>>(),
+                );
                 schemas.close().await;
                 diagnostics
             }
@@ -89,6 +100,7 @@ impl Run {
     /// What a run cannot begin with, where schemas could not be had either.
     fn undeclared_and(&self, found: Diagnostics) -> Diagnostics {
         let mut problems = self.configuration.check_references();
+        problems.extend(self.configuration.check_expressions());
         problems.extend(found);
         problems
     }
@@ -131,7 +143,8 @@ impl Run {
         }
         match self.schemas(Some(&state)).await {
             Ok(schemas) => {
-                let (problems, _) = reference_check::check(&self.configuration, &schemas);
+                let (mut problems, _) = reference_check::check(&self.configuration, &schemas);
+                problems.extend(self.configuration.check_expressions());
                 if problems.has_errors() {
                     schemas.close().await;
                     return (None, problems);

@@ -88,8 +88,8 @@ impl Condition {
             blocks: &[],
         };
         let content = SHAPE.read(&block.body, problems);
-        let condition = content.expression("condition", problems);
-        let error_message = content.expression("error_message", problems);
+        let condition = content.expression("condition");
+        let error_message = content.expression("error_message");
         if let Some(condition) = &condition
             && condition.references().is_empty()
             && condition.check().is_empty()

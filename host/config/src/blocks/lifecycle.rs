@@ -147,7 +147,6 @@ fn triggers(attribute: &Attribute, problems: &mut Diagnostics) -> Vec<Expression
     };
     let items: Vec<Expression> = items.iter().filter_map(|item| problems.collect(item.unquoted())).collect();
     for item in &items {
-        problems.extend(item.check());
         if let Some(problem) = trigger_problem(item) {
             problems.push(problem);
         }

@@ -27,7 +27,6 @@ impl Local {
         let mut locals = Vec::new();
         for attribute in &body.attributes {
             check_identifier(&attribute.name, &attribute.name_span, "Invalid local value name", problems);
-            problems.extend(attribute.expression.check());
             locals.push(Self {
                 name: attribute.name.clone(),
                 expression: attribute.expression.clone(),

@@ -62,7 +62,6 @@ impl ModuleCall {
         }
         let mut inputs = BTreeMap::new();
         for attribute in rest.attributes {
-            problems.extend(attribute.expression.check());
             inputs.insert(attribute.name.clone(), attribute);
         }
         let version = content.nullable_text("version", problems).and_then(|(text, span)| {

@@ -58,7 +58,7 @@ impl Output {
         Some(Self {
             name: label.text.clone(),
             description,
-            expression: content.expression("value", problems)?,
+            expression: content.expression("value")?,
             sensitive,
             ephemeral,
             deprecated: content.text("deprecated", problems).map(|(text, _)| text),

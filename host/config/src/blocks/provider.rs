@@ -8,7 +8,6 @@ use wardian_value::Str;
 use super::resource::take_escaped;
 use crate::content::{Shape, labels};
 use crate::names::check_identifier;
-use crate::walk::check_body;
 
 /// A `provider` block.
 #[derive(Clone, Debug)]
@@ -79,7 +78,6 @@ impl ProviderConfig {
             let constraints = constraints(&text, Dialect::Provider, &span, problems)?;
             Some((constraints, span))
         });
-        check_body(&body, problems);
         Some(Self {
             local_name: label.text.clone(),
             alias: alias.map(|(text, _)| text.into()),

@@ -150,8 +150,8 @@ impl Import {
         };
         labels(block, [], problems)?;
         let content = SHAPE.read(&block.body, problems);
-        let id = content.expression("id", problems);
-        let identity = content.expression("identity", problems);
+        let id = content.expression("id");
+        let identity = content.expression("identity");
         match (content.attribute("id"), content.attribute("identity")) {
             (None, None) => problems.push(missing_argument("id", &block.body)),
             (Some(_), Some(identity)) => {
@@ -161,7 +161,7 @@ impl Import {
             }
             _ => {}
         }
-        let for_each = content.expression("for_each", problems);
+        let for_each = content.expression("for_each");
         let provider = content
             .attribute("provider")
             .and_then(|attribute| provider_reference(&attribute.expression, problems));

@@ -13,7 +13,6 @@ use crate::content::{Content, Shape, labels};
 use crate::decode::references;
 use crate::module::ResourceKey;
 use crate::names::{block_kind, check_name};
-use crate::walk::check_body;
 
 /// A `resource`, `data` or `ephemeral` block.
 #[derive(Clone, Debug)]
@@ -134,7 +133,6 @@ impl Resource {
             None => None,
         };
         let (count, for_each) = repetition(&content, problems);
-        check_body(&body, problems);
         Some(Self {
             mode,
             provider: provider.unwrap_or_else(|| implied_provider(&type_label.text)),
@@ -173,7 +171,6 @@ impl Provisioner {
         let (content, mut body) = SHAPE.split(&block.body, problems);
         take_escaped(&content, &["lifecycle"], "provisioner", &mut body, problems);
         let connection = connection(&content, problems);
-        check_body(&body, problems);
         let on_destroy = keyword(&content, "when", ["create", "destroy"], problems);
         if on_destroy {
             for body in [Some(&body), connection.as_ref()].into_iter().flatten() {
@@ -197,9 +194,8 @@ fn keyword(content: &Content<'_>, name: &str, words: [&str; 2], problems: &mut D
     let Some(attribute) = content.attribute(name) else {
         return false;
     };
-    let quoted = attribute.expression.as_quoted();
-    let word = attribute.expression.as_keyword().or(quoted);
-    if quoted.is_some() {
+    let word = attribute.expression.as_keyword().or(attribute.expression.as_quoted());
+    if attribute.expression.is_native_quoted() {
         let detail = "The keyword is written as it is, without quotes.";
         problems.push(
             Diagnostic::warning("Quoted keywords are deprecated", detail)
@@ -221,7 +217,6 @@ fn keyword(content: &Content<'_>, name: &str, words: [&str; 2], problems: &mut D
 
 fn connection(content: &Content<'_>, problems: &mut Diagnostics) -> Option<Body> {
     let block = content.only_block("connection", "Duplicate connection block", problems)?;
-    check_body(&block.body, problems);
     Some(block.body.clone())
 }
 
@@ -274,8 +269,8 @@ pub(super) fn repetition(
     content: &Content<'_>,
     problems: &mut Diagnostics,
 ) -> (Option<Expression>, Option<Expression>) {
-    let count = content.expression("count", problems);
-    let for_each = content.expression("for_each", problems);
+    let count = content.expression("count");
+    let for_each = content.expression("for_each");
     if let (Some(_), Some(both)) = (&count, content.attribute("for_each")) {
         let detail = "Only one of count and for_each can say how many instances there are.";
         problems.push(

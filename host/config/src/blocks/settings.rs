@@ -3,7 +3,8 @@
 use wardian_lang::{Attribute, Block, Body, Diagnostic, Diagnostics, Expression, Span};
 use wardian_plugin::address::{AddressError, ProviderAddress};
 use wardian_plugin::version::{Constraints, Dialect};
-use wardian_value::Str;
+use wardian_value::convert::convert;
+use wardian_value::{Str, Type, Value};
 
 use super::provider::constraints;
 use crate::content::{Shape, did_you_mean, labels, unexpected_block};
@@ -153,6 +154,8 @@ fn required_providers(block: &Block, problems: &mut Diagnostics) -> Vec<(Str, Re
 fn improper_name(attribute: &Attribute) -> Option<Diagnostic> {
     let name = &*attribute.name;
     let detail = match ProviderAddress::implied_by_local_name(name) {
+        // With a source, the name says nothing of the provider.
+        Err(AddressError::RedundantPrefix { .. }) => return None,
         Err(error) => format!("{error}."),
         Ok(address) if address.type_name() != name => {
             format!("Names of providers are written in small letters: \"{}\".", address.type_name())
@@ -170,7 +173,8 @@ fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Optio
         problems.collect(address)
     };
     // From before sources had to be named: only a version.
-    if let Some(text) = expression.as_quoted() {
+    let plain = expression.evaluate_constant().ok().and_then(|value| convert(&value, &Type::String).ok());
+    if let Some(text) = plain.as_ref().and_then(Value::as_str) {
         return Some(RequiredProvider {
             address: implied(problems)?,
             constraints: constraints(text, Dialect::Provider, expression.span(), problems)?,
@@ -236,6 +240,12 @@ fn aliases(local_name: &str, value: &Expression, problems: &mut Diagnostics) -> 
         let traversal = item.as_traversal();
         let names = traversal.as_ref().and_then(|traversal| traversal.names());
         match names.as_deref() {
+            _ if item.is_native_quoted() => problems.push(
+                Diagnostic::error("Invalid expression", "The name is written as it is, without quotes.")
+                    .at(item.span().clone()),
+            ),
+            // The default configuration needs no mention.
+            Some([root]) if &***root == local_name => {}
             Some([root, alias]) if &***root == local_name => {
                 found.push(((*alias).clone(), item.span().clone()));
             }

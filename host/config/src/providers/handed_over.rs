@@ -52,10 +52,7 @@ impl Configuration {
                     let warning = Diagnostic::warning("Redundant empty provider block", detail)
                         .at(config.span.clone())
                         .in_block(format!("provider \"{}\"", config.local_name));
-                    // The module may be called several times.
-                    if !problems.iter().any(|known| *known == warning) {
-                        problems.push(warning);
-                    }
+                    problems.push(warning);
                 }
             }
         }
