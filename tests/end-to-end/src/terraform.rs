@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
@@ -30,6 +30,21 @@ impl Terraform {
     /// # Panics
     /// Where it fails.
     pub fn ask(&self, directory: &Path, arguments: &[&str]) -> String {
+        let output = self.run(directory, arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "terraform {arguments:?} failed:\n{errors}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// What it prints in a folder, whether it fails or not.
+    ///
+    /// # Panics
+    /// Where it does not start.
+    pub fn try_ask(&self, directory: &Path, arguments: &[&str]) -> String {
+        String::from_utf8_lossy(&self.run(directory, arguments).stdout).into_owned()
+    }
+
+    fn run(&self, directory: &Path, arguments: &[&str]) -> Output {
         let mut command = Command::new(&self.0);
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("TF_") {
@@ -43,10 +58,7 @@ impl Terraform {
             .env("HOME", directory)
             .output();
         #[expect(clippy::expect_used, reason = "the test has failed")]
-        let output = output.expect("terraform starts");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "terraform {arguments:?} failed:\n{errors}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        output.expect("terraform starts")
     }
 
     /// Asks about a project's state in an empty folder: beside the configuration

@@ -1,0 +1,142 @@
+//! A case in its file.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::answer::{Answer, NOWHERE};
+
+/// One configuration and what is said of it. In its file:
+///
+/// ```text
+/// What this shows, if the name does not say it.
+/// -- main.tf --
+/// output "a" {
+///   value = var.a
+/// }
+/// -- answer --
+/// invalid
+/// error main.tf:2 Reference to undeclared input variable
+/// -- differs --
+/// + warning main.tf:1 What only ours says # why
+/// - error main.tf:2 What only Terraform says # why
+/// ```
+#[derive(Debug)]
+pub struct Case {
+    /// The file's name without extension.
+    pub name: String,
+    /// Paths and texts.
+    pub files: Vec<(String, String)>,
+    /// What Terraform says.
+    pub answer: Answer,
+    /// Lines that only one of the two says.
+    pub differences: Vec<Difference>,
+    path: PathBuf,
+    /// All before the answer, as it is.
+    before: String,
+    /// All behind it, as it is.
+    behind: String,
+}
+
+/// A line that only one of the two programs says.
+#[derive(Debug)]
+pub enum Difference {
+    /// Ours does.
+    Added(String),
+    /// Terraform does.
+    Left(String),
+}
+
+impl Case {
+    /// Reads a case.
+    pub fn read(path: &Path) -> Self {
+        let text = fs::read_to_string(path).unwrap();
+        let mut case = Self {
+            name: path.file_stem().unwrap().to_string_lossy().into_owned(),
+            files: Vec::new(),
+            answer: Answer::default(),
+            differences: Vec::new(),
+            path: path.to_owned(),
+            before: String::new(),
+            behind: String::new(),
+        };
+        let mut sections: Vec<(String, String)> = Vec::new();
+        for line in text.split_inclusive('\n') {
+            let title = line.trim_end().strip_prefix("-- ").and_then(|rest| rest.strip_suffix(" --"));
+            match (title, sections.last_mut()) {
+                (Some(title), _) => sections.push((title.to_owned(), String::new())),
+                (None, Some((_, content))) => content.push_str(line),
+                (None, None) => case.before.push_str(line),
+            }
+        }
+        for (title, content) in sections {
+            match &*title {
+                "answer" => case.answer = Answer::from_record(&content),
+                "differs" => {
+                    case.differences = content.lines().map(difference).collect();
+                    case.behind = format!("-- differs --\n{content}");
+                }
+                _ => {
+                    let _ = write!(case.before, "-- {title} --\n{content}");
+                    case.files.push((title, content));
+                }
+            }
+        }
+        assert!(!case.files.is_empty(), "{} has no files", case.name);
+        case
+    }
+
+    /// Writes the case with another answer.
+    pub fn rewrite(&self, answer: &Answer) {
+        fs::write(&self.path, format!("{}-- answer --\n{answer}{}", self.before, self.behind)).unwrap();
+    }
+
+    /// What differs between an answer and the one that is expected.
+    pub fn compare(&self, ours: &Answer) -> Option<String> {
+        let mut expected = self.answer.lines.clone();
+        let mut report = String::new();
+        for difference in &self.differences {
+            match difference {
+                Difference::Added(line) => expected.push(line.clone()),
+                Difference::Left(line) => match expected.iter().position(|known| known == line) {
+                    Some(index) => drop(expected.remove(index)),
+                    None => writeln!(report, "  not in the answer: {line}").unwrap(),
+                },
+            }
+        }
+        if ours.verdict != self.answer.verdict {
+            writeln!(report, "  the verdict is: {}", ours.verdict).unwrap();
+        }
+        let mut rest = ours.lines.clone();
+        for line in &expected {
+            match rest.iter().position(|said| is_same(line, said)) {
+                Some(index) => drop(rest.remove(index)),
+                None => writeln!(report, "  missing: {line}").unwrap(),
+            }
+        }
+        for line in rest {
+            writeln!(report, "  too much: {line}").unwrap();
+        }
+        (!report.is_empty()).then_some(report)
+    }
+}
+
+/// A place where Terraform has none is no difference.
+fn is_same(expected: &str, said: &str) -> bool {
+    let placeless = || {
+        let (severity, rest) = said.split_once(' ')?;
+        let (_, summary) = rest.split_once(' ')?;
+        Some(format!("{severity} {NOWHERE} {summary}"))
+    };
+    expected == said || placeless().is_some_and(|said| said == expected)
+}
+
+fn difference(line: &str) -> Difference {
+    let (said, reason) = line.split_once(" # ").unwrap_or((line, ""));
+    assert!(!reason.is_empty(), "a difference needs a reason: {line}");
+    match said.split_at_checked(2) {
+        Some(("+ ", said)) => Difference::Added(said.to_owned()),
+        Some(("- ", said)) => Difference::Left(said.to_owned()),
+        _ => panic!("a difference begins with + or -: {line}"),
+    }
+}

@@ -1,0 +1,152 @@
+//! Whole configurations, and what Terraform says of each: the verdict, and every
+//! error and warning with its file, line and summary. `validate` says the same.
+//!
+//! Each case is a file in `tests/configurations/data/valid` or `invalid`: the files of a
+//! configuration, one after the other, then the recorded answer. Where ours differs
+//! on purpose, the case says so, with the reason (see [`case::Case`]).
+//!
+//! `WARDIAN_RECORD=1 cargo test --test configurations` asks the `terraform` on PATH
+//! again and rewrites the answers.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
+mod answer;
+mod case;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use answer::Answer;
+use case::Case;
+use wardian_end_to_end::{Project, Terraform, terraform};
+
+/// How many cases of each verdict there are at least.
+const FEWEST: usize = 150;
+/// How many cases may differ on purpose.
+const MOST_DIFFERENCES: usize = 20;
+
+#[test]
+fn valid_configurations() {
+    compare("valid", "valid");
+}
+
+#[test]
+fn invalid_configurations() {
+    compare("invalid", "invalid");
+}
+
+/// Cases of later versions of the language, written by hand: the Terraform that is
+/// recorded from does not know them.
+#[test]
+fn later_configurations() {
+    let failures = each(&cases("later"), check);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Cases, written by hand, that Terraform refuses when it plans; we tell it earlier.
+#[test]
+fn earlier_configurations() {
+    let failures = each(&cases("earlier"), check);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+fn compare(folder: &str, verdict: &str) {
+    let mut cases = cases(folder);
+    if std::env::var_os("WARDIAN_RECORD").is_some()
+        && let Some(terraform) = terraform()
+    {
+        each(&cases, |case| {
+            record(&terraform, case);
+            None
+        });
+        cases = self::cases(folder);
+    }
+    assert!(cases.len() >= FEWEST, "only {} cases are {verdict}", cases.len());
+    let differing = cases.iter().filter(|case| !case.differences.is_empty()).count();
+    assert!(differing <= MOST_DIFFERENCES, "{differing} of the {folder} cases differ on purpose");
+    let open = open();
+    let mut failures = Vec::new();
+    for (name, problem) in each_named(&cases, check) {
+        if !open.contains(&format!("{folder}/{name}")) {
+            failures.push(problem);
+        }
+    }
+    for case in &cases {
+        if case.answer.verdict != verdict {
+            failures.push(format!("{} is {} and lies in {folder}", case.name, case.answer.verdict));
+        }
+    }
+    let failed = failures.len();
+    assert!(failures.is_empty(), "{failed} of {} cases differ:\n{}", cases.len(), failures.join("\n"));
+}
+
+/// Cases that are not the same yet, by folder and name.
+fn open() -> BTreeSet<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configurations/open.txt");
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+}
+
+/// Every case of a folder, by name.
+fn cases(folder: &str) -> Vec<Case> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configurations/data").join(folder);
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().map(|path| Case::read(path)).collect()
+}
+
+/// Does something with every case, several at once; what was found, in order.
+fn each(cases: &[Case], work: impl Fn(&Case) -> Option<String> + Sync) -> Vec<String> {
+    each_named(cases, work).into_iter().map(|(_, problem)| problem).collect()
+}
+
+/// As [`each`], with the names of the cases.
+fn each_named(cases: &[Case], work: impl Fn(&Case) -> Option<String> + Sync) -> Vec<(String, String)> {
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::new());
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Some(problem) = work(case) {
+                        found.lock().unwrap().push((case.name.clone(), problem));
+                    }
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap();
+    found.sort();
+    found
+}
+
+/// What differs from what is expected.
+fn check(case: &Case) -> Option<String> {
+    let project = project(case);
+    let seen = project.run("validate -json");
+    let Some(answer) = Answer::from_json(&seen.out) else {
+        return Some(format!("{}: no answer:\n{}", case.name, seen.text()));
+    };
+    case.compare(&answer).map(|difference| format!("{}:\n{difference}", case.name))
+}
+
+fn project(case: &Case) -> Project {
+    let files: Vec<(&str, &str)> = case.files.iter().map(|(path, text)| (&**path, &**text)).collect();
+    Project::new(&files)
+}
+
+fn record(terraform: &Terraform, case: &Case) {
+    let project = project(case);
+    let directory = project.path("");
+    // It fails where the configuration is not valid; what was installed counts.
+    terraform.try_ask(&directory, &["init", "-backend=false", "-no-color"]);
+    let said = terraform.try_ask(&directory, &["validate", "-json"]);
+    let answer = Answer::from_json(&said).unwrap_or_else(|| panic!("{}: {said}", case.name));
+    case.rewrite(&answer);
+}
