@@ -38,7 +38,7 @@ pub(crate) async fn run(session: &Session, command: Command) -> Outcome {
         Command::Console(arguments) => console::run(session, &arguments).await,
         Command::Fmt(arguments) => Ok(fmt::run(session, &arguments)),
         Command::Get(arguments) => get::run(session, &arguments),
-        Command::Graph(arguments) => graph::run(session, &arguments),
+        Command::Graph(arguments) => graph::run(session, &arguments).await,
         Command::Metadata(arguments) => Ok(metadata::run(session, &arguments.command)),
         Command::Modules(arguments) => modules::run(session, &arguments),
         Command::Output(arguments) => output::run(session, &arguments),

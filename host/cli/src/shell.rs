@@ -90,6 +90,12 @@ impl Shell {
         self.write(true, text);
     }
 
+    /// Writes bytes to standard output that need not be text.
+    pub(crate) fn print_bytes(&self, bytes: &[u8]) {
+        let _turn = self.turn();
+        self.out.write(&mut io::stdout().lock(), bytes);
+    }
+
     /// Writes a line to standard output.
     pub(crate) fn say(&self, line: impl fmt::Display) {
         self.print(&format!("{line}\n"));
@@ -137,9 +143,9 @@ impl Shell {
     fn write(&self, is_out: bool, text: &str) {
         let _turn = self.turn();
         if is_out {
-            self.out.write(&mut io::stdout().lock(), text);
+            self.out.write(&mut io::stdout().lock(), text.as_bytes());
         } else {
-            self.errors.write(&mut io::stderr().lock(), text);
+            self.errors.write(&mut io::stderr().lock(), text.as_bytes());
         }
     }
 
@@ -203,11 +209,11 @@ impl Stream {
         Self { color, width, gone: AtomicBool::new(false) }
     }
 
-    fn write(&self, stream: &mut dyn Write, text: &str) {
+    fn write(&self, stream: &mut dyn Write, bytes: &[u8]) {
         if self.gone.load(Ordering::Relaxed) {
             return;
         }
-        if stream.write_all(text.as_bytes()).and_then(|()| stream.flush()).is_err() {
+        if stream.write_all(bytes).and_then(|()| stream.flush()).is_err() {
             self.gone.store(true, Ordering::Relaxed);
         }
     }

@@ -13,7 +13,7 @@ use wardian_config::{
     Module, Variable, VariableInputs, VariableSource, VariableText, given_variables, root_variables,
 };
 use wardian_engine::StopSignal;
-use wardian_lang::{Diagnostic, EmptyScope, SourceFile, parse_body, parse_expression};
+use wardian_lang::{Diagnostic, EmptyScope, SourceBytes, SourceFile, parse_body, parse_expression};
 use wardian_value::{Str, Value};
 
 use crate::arguments::{VariableArgument, VariableArguments};
@@ -127,11 +127,15 @@ fn read(path: &Path) -> Outcome<Option<Arc<SourceFile>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(path, &error)),
     };
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let byte = error.utf8_error().valid_up_to();
-        Failure::error("Variables file is not text", format!("{}: byte {byte} is not UTF-8.", path.display()))
-    })?;
-    Ok(Some(SourceFile::new(path.display().to_string(), text)))
+    let name = path.display().to_string();
+    if path.extension().is_some_and(|extension| extension == "json") {
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let byte = error.utf8_error().valid_up_to();
+            Failure::error("Variables file is not text", format!("{name}: byte {byte} is not UTF-8."))
+        })?;
+        return Ok(Some(SourceFile::new(name, text)));
+    }
+    Ok(Some(SourceBytes::new(&name, bytes)?.into_file()))
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {

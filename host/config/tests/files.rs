@@ -80,6 +80,7 @@ fn encodings_and_line_ends() {
     scratch.write("c.tf", b"\xef\xbb\xbflocals {\r\n  c = 1\r\n  c2 = x(\r\n}\r\n");
     scratch.write("d.tf.json", b"\xef\xbb\xbf{}");
     scratch.write("e.tf.json", b"{\"locals\": {\r\n\"e\": 1,\r\n}}");
+    scratch.write("f.tf", b"# caf\xe9\nlocals {\n  f = 1 /* \xff */\n}\n");
     let problems = scratch.problems();
     for expected in [
         "Invalid character encoding a.tf:2",
@@ -89,6 +90,7 @@ fn encodings_and_line_ends() {
     ] {
         assert!(problems.iter().any(|problem| problem == expected), "{expected} in {problems:?}");
     }
+    assert!(!problems.iter().any(|problem| problem.contains("f.tf")), "comments are not read: {problems:?}");
     assert!(problems.iter().any(|problem| problem.contains("c.tf:4") || problem.contains("c.tf:3")));
 }
 

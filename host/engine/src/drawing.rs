@@ -6,8 +6,10 @@ use wardian_config::Configuration;
 use wardian_plugin::{ProviderConfigAddress, ResourceAddress};
 use wardian_value::Str;
 
+use crate::apply_order;
 use crate::graph::NodeId;
 use crate::nodes::{self, Node, NodeGraph};
+use crate::plan::{Plan, ResourceChange};
 
 /// One object of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct DrawnNode {
 pub enum DrawnKind {
     /// A resource with all its instances.
     Resource(ResourceAddress),
+    /// One object of a resource that a plan changes or destroys in a step of its own.
+    Object(ResourceAddress),
     /// A provider configuration.
     Provider(ProviderConfigAddress),
     /// A variable of the root module.
@@ -38,8 +42,38 @@ pub enum DrawnKind {
 /// The graph that a run over a configuration walks, cycles included. Cost:
 /// O(objects + references).
 pub fn draw(configuration: &Configuration) -> Vec<DrawnNode> {
-    let graph = nodes::build_unchecked(configuration);
-    let in_cycle = in_cycle(&graph);
+    drawn(&nodes::build_unchecked(configuration), |node| (kind(node), node.to_string()))
+}
+
+/// The graph that an apply of a plan walks: that of the configuration, and the objects
+/// that are destroyed and replaced. Cost: as [`draw`], and the plan's changes with what
+/// they depend on.
+pub fn draw_plan(configuration: &Configuration, plan: &Plan) -> Vec<DrawnNode> {
+    let order = apply_order::build(configuration, &nodes::build_unchecked(configuration), plan);
+    let destroyed = |place: usize| order.destructions.get(place).and_then(|index| plan.changes.get(*index));
+    drawn(&order.graph, |node| match node {
+        Node::Object(place) => destroyed(*place)
+            .map_or_else(|| (DrawnKind::Step, node.to_string()), |change| object(change, " (destroy)")),
+        Node::Change(index) => plan
+            .changes
+            .get(*index)
+            .map_or_else(|| (DrawnKind::Step, node.to_string()), |change| object(change, "")),
+        Node::Resource(address) if order.graph.id(&Node::Expand(address.clone())).is_some() => {
+            (kind(node), format!("{node} (close)"))
+        }
+        Node::Gate { is_late: true, .. } => (DrawnKind::Step, format!("{node} (late)")),
+        _ => (kind(node), node.to_string()),
+    })
+}
+
+/// An object that a plan changes, with what is done to it.
+fn object(change: &ResourceChange, done: &str) -> (DrawnKind, String) {
+    let deposed = change.deposed.as_ref().map_or(String::new(), |key| format!(" (deposed {key})"));
+    (DrawnKind::Object(change.address.config()), format!("{}{deposed}{done}", change.address))
+}
+
+fn drawn(graph: &NodeGraph, told: impl Fn(&Node) -> (DrawnKind, String)) -> Vec<DrawnNode> {
+    let in_cycle = in_cycle(graph);
     graph
         .iter()
         .map(|(id, node)| {
@@ -47,12 +81,8 @@ pub fn draw(configuration: &Configuration) -> Vec<DrawnNode> {
                 graph.graph.dependencies(id).iter().map(|dependency| dependency.index()).collect();
             dependencies.sort_unstable();
             dependencies.dedup();
-            DrawnNode {
-                kind: kind(node),
-                name: node.to_string(),
-                dependencies,
-                is_in_cycle: in_cycle.contains(&id),
-            }
+            let (kind, name) = told(node);
+            DrawnNode { kind, name, dependencies, is_in_cycle: in_cycle.contains(&id) }
         })
         .collect()
 }

@@ -39,7 +39,7 @@ mod unsupported;
 mod validate;
 mod values;
 
-pub use drawing::{DrawnKind, DrawnNode, draw};
+pub use drawing::{DrawnKind, DrawnNode, draw, draw_plan};
 pub use evaluator::Environment;
 pub use events::{Event, Events, Silent};
 pub use plan::{

@@ -361,6 +361,17 @@ impl Expression {
         }
     }
 
+    /// What is inside, where the expression is in parentheses.
+    pub fn in_parentheses(&self) -> Option<Self> {
+        if self.json().is_some() {
+            return None;
+        }
+        match &self.node().kind {
+            Kind::Parenthesis(inside) => Some(self.inner(inside)),
+            _ => None,
+        }
+    }
+
     /// The items, where the expression is written as `[a, b]`.
     pub fn as_tuple_items(&self) -> Option<Vec<Self>> {
         if let Some((value, file)) = self.json() {

@@ -38,7 +38,7 @@ pub use functions::{
 pub use provider_call::ProviderCall;
 pub use reference::{Reference, ResourceMode, Subject, Traversal, TraversalStep};
 pub use scope::{EmptyScope, Resolved, Scope};
-pub use source::{Position, SourceFile, Span};
+pub use source::{Position, SourceBytes, SourceFile, Span};
 pub use suggestion::closest;
 pub use syntax::{
     Attribute, Block, Body, Expected, Label, parse_body, parse_expression, parse_json_body, parse_template,

@@ -1,9 +1,13 @@
 //! Source text and places in it.
 
+mod bytes;
+
 use std::fmt;
 use std::sync::Arc;
 
 use unicode_segmentation::UnicodeSegmentation;
+
+pub use bytes::SourceBytes;
 
 /// One file's text under the name that people see.
 pub struct SourceFile {

@@ -159,7 +159,8 @@ impl Project {
         filters::apply(text, &[(&self.path(""), "[FOLDER]")])
     }
 
-    fn command(&self, line: &str) -> Command {
+    /// `wardian` with arguments, as nobody has started it yet.
+    pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(binary());
         command.args(words(line)).current_dir(self.path(""));
         for (name, _) in std::env::vars_os() {

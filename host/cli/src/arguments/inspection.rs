@@ -79,6 +79,9 @@ pub(crate) struct GraphArguments {
     /// The whole graph that such a run walks, instead of the resources alone.
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<GraphKind>,
+    /// The graph of what a saved plan does, destructions included.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) plan: Option<PathBuf>,
     /// How the graph is written.
     #[arg(long, value_name = "FORMAT", default_value = "dot")]
     pub(crate) format: GraphFormat,

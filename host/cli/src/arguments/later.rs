@@ -24,7 +24,7 @@ const COMMANDS: [&str; 18] = [
 ];
 
 /// Options by command; whether they take a value does not matter any more.
-const OPTIONS: [(&str, &[&str]); 8] = [
+const OPTIONS: [(&str, &[&str]); 7] = [
     ("", &["install-autocomplete", "uninstall-autocomplete"]),
     (
         "init",
@@ -39,7 +39,6 @@ const OPTIONS: [(&str, &[&str]); 8] = [
             "verify-plugins",
         ],
     ),
-    ("graph", &["plan"]),
     ("plan", &["generate-config-out", "json", "allow-deferral"]),
     ("apply", &["json", "allow-deferral", "generate-config-out"]),
     ("destroy", &["json"]),

@@ -80,7 +80,8 @@ async fn interactive(session: &Session, console: Console) -> Outcome {
             let prompt = if input.is_empty() { "> " } else { ": " };
             match lines.next(prompt).map_err(|error| error.to_string())? {
                 Line::End => break,
-                Line::Abandoned => {
+                Line::AbandonedEmpty if input.is_empty() => break,
+                Line::Abandoned | Line::AbandonedEmpty => {
                     input.clear();
                     continue;
                 }
@@ -161,8 +162,11 @@ fn evaluate(console: &Console, input: &str) -> Answer {
     }
     let file = SourceFile::new("<console-input>", input);
     let evaluated = parse_expression(&file).and_then(|expression| {
-        let Some(call) = expression.as_call().filter(|call| matches!(&*call.name, "type" | "core::type"))
-        else {
+        let mut whole = expression.clone();
+        while let Some(inside) = whole.in_parentheses() {
+            whole = inside;
+        }
+        let Some(call) = whole.as_call().filter(|call| matches!(&*call.name, "type" | "core::type")) else {
             return Ok(render_value(&console.evaluate(&expression)?, 0));
         };
         match (&call.arguments[..], call.expands) {

@@ -6,9 +6,8 @@ mod targets;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
-use std::sync::Arc;
 
-use wardian_lang::{Diagnostic, Diagnostics, SourceFile, Span, format_text};
+use wardian_lang::{Diagnostic, Diagnostics, SourceBytes, format_text};
 
 use crate::arguments::FmtArguments;
 use crate::failure::Status;
@@ -30,7 +29,7 @@ pub(crate) fn run(session: &Session, arguments: &FmtArguments) -> Status {
         order.list = false;
         order.write = false;
         match read(io::stdin().lock(), STANDARD_INPUT) {
-            Ok(text) => order.format(&session.shell, STANDARD_INPUT, None, text, &mut problems),
+            Ok(source) => order.format(&session.shell, STANDARD_INPUT, None, &source, &mut problems),
             Err(problem) => problems.push(problem),
         }
     } else {
@@ -41,7 +40,7 @@ pub(crate) fn run(session: &Session, arguments: &FmtArguments) -> Status {
     let failed = problems.has_errors();
     // What is found while errors are, is not all there is.
     if order.check && !failed && arguments.list && order.list {
-        session.shell.print(&order.found);
+        session.shell.print_bytes(&order.found);
     }
     session.shell.diagnostics(&problems);
     match (failed, order.check && !order.found.is_empty()) {
@@ -58,7 +57,7 @@ struct Order {
     diff: bool,
     check: bool,
     /// With `-check`, what would be shown without it.
-    found: String,
+    found: Vec<u8>,
 }
 
 impl Order {
@@ -68,7 +67,7 @@ impl Order {
             write: arguments.write && !arguments.check,
             diff: arguments.diff,
             check: arguments.check,
-            found: String::new(),
+            found: Vec::new(),
         }
     }
 
@@ -77,11 +76,11 @@ impl Order {
             Ok(target) => target,
             Err(problem) => return problems.push(problem),
         };
-        let text = fs::File::open(&target.path)
+        let source = fs::File::open(&target.path)
             .map_err(|error| unreadable(&target.name, &error))
             .and_then(|file| read(file, &target.name));
-        match text {
-            Ok(text) => self.format(shell, &target.name, Some(&target.path), text, problems),
+        match source {
+            Ok(source) => self.format(shell, &target.name, Some(&target.path), &source, problems),
             Err(problem) => problems.push(problem),
         }
     }
@@ -91,11 +90,11 @@ impl Order {
         shell: &Shell,
         name: &str,
         path: Option<&Path>,
-        text: String,
+        source: &SourceBytes,
         problems: &mut Diagnostics,
     ) {
-        let file = SourceFile::new(name, text);
-        let formatted = match format_text(&file) {
+        let file = source.file();
+        let formatted = match format_text(file) {
             Ok(formatted) => formatted,
             Err(found) => return problems.extend(found),
         };
@@ -106,7 +105,7 @@ impl Order {
                 shown.push('\n');
             }
             if let (true, Some(path)) = (self.write, path)
-                && let Err(error) = replace(path, &formatted)
+                && let Err(error) = replace(path, &source.bytes_of(&formatted))
             {
                 problems.error("File cannot be written", format!("{name} cannot be written: {error}."));
             }
@@ -119,10 +118,11 @@ impl Order {
             shown.push_str(formatted.strip_suffix('\n').unwrap_or(&formatted));
             shown.push('\n');
         }
+        let shown = source.bytes_of(&shown);
         if self.check {
-            self.found.push_str(&shown);
+            self.found.extend_from_slice(&shown);
         } else {
-            shell.print(&shown);
+            shell.print_bytes(&shown);
         }
     }
 }
@@ -131,33 +131,25 @@ fn unreadable(name: &str, error: &io::Error) -> Diagnostic {
     Diagnostic::error(format!("Failed to read file {name}"), format!("{name} cannot be read: {error}."))
 }
 
-fn read(source: impl io::Read, name: &str) -> Result<String, Diagnostic> {
+fn read(source: impl io::Read, name: &str) -> Result<SourceBytes, Diagnostic> {
     let mut bytes = Vec::new();
     source.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > MOST_BYTES) {
         let error = io::Error::other(format!("it has more than {} MB", MOST_BYTES >> 20));
         return Err(unreadable(name, &error));
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let file: Arc<SourceFile> = SourceFile::new(name, String::from_utf8_lossy(error.as_bytes()));
-        Diagnostic::error(
-            "Invalid character encoding",
-            "A byte here is no part of a character in UTF-8. Save the file in that encoding.",
-        )
-        .at(Span::new(&file, at, at + char::REPLACEMENT_CHARACTER.len_utf8()))
-    })
+    SourceBytes::new(name, bytes)
 }
 
-/// Puts a text in a file's place at once, so that nobody ever sees half of it. A
+/// Puts a content in a file's place at once, so that nobody ever sees half of it. A
 /// symbolic link stays one; the permissions stay what they are.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     // Whoever may not write the file must not replace it either.
     let permissions = fs::OpenOptions::new().write(true).open(&path)?.metadata()?.permissions();
     let directory = path.parent().ok_or_else(|| io::Error::other("it is in no directory"))?;
     let mut new = tempfile::Builder::new().prefix(".wardian-fmt").tempfile_in(directory)?;
-    new.write_all(text.as_bytes())?;
+    new.write_all(content)?;
     new.as_file().set_permissions(permissions)?;
     new.persist(&path).map_err(|error| error.error)?;
     Ok(())
@@ -183,7 +175,7 @@ mod tests {
         fs::write(&real, "a=1").unwrap();
         fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
         std::os::unix::fs::symlink("real.tf", &link).unwrap();
-        replace(&link, "a = 1").unwrap();
+        replace(&link, b"a = 1").unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(&real).unwrap(), "a = 1");
         assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);

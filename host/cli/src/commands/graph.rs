@@ -4,23 +4,29 @@ mod dot;
 mod mermaid;
 mod resources;
 
-use wardian_engine::draw;
+use std::path::Path;
 
-use crate::arguments::{GraphArguments, GraphFormat};
+use wardian_engine::{DrawnNode, draw, draw_plan};
+
+use crate::arguments::{GraphArguments, GraphFormat, GraphKind};
 use crate::failure::{Failure, Outcome, Status};
+use crate::saved_plan::SavedPlan;
 use crate::session::Session;
 use crate::state_access;
 use resources::ResourceGraph;
 
-/// Prints the graph of a configuration: of its resources, or of all that a run walks.
-pub(crate) fn run(session: &Session, arguments: &GraphArguments) -> Outcome {
+/// Prints the graph of a configuration: of its resources, or of all that a run walks;
+/// or the graph of what a saved plan does.
+pub(crate) async fn run(session: &Session, arguments: &GraphArguments) -> Outcome {
+    if let Some(path) = &arguments.plan {
+        let nodes = planned(session, path, arguments.kind).await?;
+        session.shell.print(&whole(&nodes, arguments));
+        return Ok(Status::Success);
+    }
     let configuration = session.configuration()?;
     let nodes = draw(&configuration);
     let text = if arguments.kind.is_some() {
-        match arguments.format {
-            GraphFormat::Dot => dot::whole(&nodes, arguments.draw_cycles),
-            GraphFormat::Mermaid => mermaid::whole(&nodes),
-        }
+        whole(&nodes, arguments)
     } else {
         refuse_cycle(&nodes)?;
         let look = state_access::look(session, Some(&configuration), None)?;
@@ -34,8 +40,31 @@ pub(crate) fn run(session: &Session, arguments: &GraphArguments) -> Outcome {
     Ok(Status::Success)
 }
 
+fn whole(nodes: &[DrawnNode], arguments: &GraphArguments) -> String {
+    match arguments.format {
+        GraphFormat::Dot => dot::whole(nodes, arguments.draw_cycles),
+        GraphFormat::Mermaid => mermaid::whole(nodes),
+    }
+}
+
+/// The graph of a saved plan: of its apply, unless another run over its configuration is
+/// asked for.
+async fn planned(session: &Session, path: &Path, kind: Option<GraphKind>) -> Outcome<Vec<DrawnNode>> {
+    let saved = SavedPlan::read(path, session)?;
+    let configuration = saved.configuration.clone();
+    if kind.is_some_and(|kind| kind != GraphKind::Apply) {
+        return Ok(draw(&configuration));
+    }
+    let state = saved.previous_state().clone();
+    let plugins = session.plugins(&configuration, Some(&state), &saved.lock, 1)?;
+    let schemas = session.run(configuration.clone(), plugins).schemas(Some(&state)).await?;
+    let plan = saved.into_plan(path, &schemas)?;
+    schemas.close().await;
+    Ok(draw_plan(&configuration, &plan))
+}
+
 /// What waits for what cannot be told where two wait for each other.
-fn refuse_cycle(nodes: &[wardian_engine::DrawnNode]) -> Outcome<()> {
+fn refuse_cycle(nodes: &[DrawnNode]) -> Outcome<()> {
     let names: Vec<&str> =
         nodes.iter().filter(|node| node.is_in_cycle).map(|node| node.name.as_str()).collect();
     if names.is_empty() {

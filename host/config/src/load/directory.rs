@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wardian_lang::{
-    Block, Body, Diagnostic, Diagnostics, Expected, SourceFile, Span, parse_body, parse_json_body,
+    Block, Body, Diagnostic, Diagnostics, Expected, SourceBytes, SourceFile, Span, parse_body,
+    parse_json_body,
 };
 use wardian_value::Str;
 
@@ -129,26 +130,27 @@ fn read_text(files: &dyn Files, path: &Path, problems: &mut Diagnostics) -> Opti
 
 /// Bytes as the text of a file.
 pub(crate) fn text_of(name: &str, bytes: Vec<u8>) -> Result<Arc<SourceFile>, Diagnostic> {
-    let text = match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => {
-            // What is readable is shown, with the place where that ends.
-            let at = error.utf8_error().valid_up_to();
-            let file = SourceFile::new(name, String::from_utf8_lossy(error.as_bytes()).into_owned());
-            let detail = format!(
-                "The file {name} is not text in UTF-8: what is at byte {at} cannot be read. Save it in that \
-                 encoding."
-            );
-            return Err(Diagnostic::error("Invalid character encoding", detail).at(Span::new(
-                &file,
-                at,
-                at + 3,
-            )));
-        }
-    };
+    if is_json(name) {
+        return json_text(name, bytes);
+    }
+    let file = SourceBytes::new(name, bytes)?.into_file();
     // Some editors put a mark of the byte order in front. In JSON that is an error.
-    let marked = if is_json(name) { None } else { text.strip_prefix('\u{feff}') };
-    Ok(SourceFile::new(name, marked.unwrap_or(&text)))
+    Ok(match file.text().strip_prefix('\u{feff}') {
+        None => file,
+        Some(text) => SourceFile::new(name, text),
+    })
+}
+
+fn json_text(name: &str, bytes: Vec<u8>) -> Result<Arc<SourceFile>, Diagnostic> {
+    String::from_utf8(bytes).map(|text| SourceFile::new(name, text)).map_err(|error| {
+        // What is readable is shown, with the place where that ends.
+        let at = error.utf8_error().valid_up_to();
+        let file = SourceFile::new(name, String::from_utf8_lossy(error.as_bytes()).into_owned());
+        let detail = format!(
+            "The file {name} is not text in UTF-8: what is at byte {at} cannot be read. Save it in that encoding."
+        );
+        Diagnostic::error("Invalid character encoding", detail).at(Span::new(&file, at, at + 3))
+    })
 }
 
 /// A file's body with its blocks; what is no block is a problem.

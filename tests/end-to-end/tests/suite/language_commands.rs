@@ -38,7 +38,35 @@ fn graphs_are_drawn_for_mermaid() {
     assert_seen!("graph_mermaid", project.run("graph -format=mermaid").success());
     assert_seen!("graph_mermaid_whole", project.run("graph -type=plan -format=mermaid").success());
     assert_seen!("graph_whole", project.run("graph -type=plan").success());
-    assert_seen!("graph_plan_file", project.run("graph -plan=x").ended_with(1));
+}
+
+#[test]
+fn the_graph_of_a_saved_plan_has_what_is_destroyed() {
+    let main = "variable \"v\" {\n  default = 1\n}\nresource \"terraform_data\" \"a\" {\n  triggers_replace = var.v\n}\nresource \"terraform_data\" \"b\" {\n  count = 2\n  input = terraform_data.a.id\n}\n";
+    let project = Project::new(&[("main.tf", main)]);
+    project.run("init").success();
+    project.run("apply -auto-approve").success();
+    project.write("main.tf", main.replace("count = 2", "count = 1"));
+    project.run("plan -var v=2 -out=p").success();
+    let seen = project.run("graph -plan=p").success();
+    let mut names: Vec<&str> =
+        seen.out.lines().filter_map(|line| Some(line.split_once(" [label")?.0)).collect();
+    names.sort_unstable();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:#?}");
+    assert_seen!("graph_plan_file", seen);
+    let whole = project.run("graph -type=plan").success().out;
+    assert_eq!(project.run("graph -plan=p -type=plan").success().out, whole);
+    assert_seen!("graph_plan_file_missing", project.run("graph -plan=none").ended_with(1));
+}
+
+#[test]
+fn comments_that_are_no_text_stay_as_they_are() {
+    let project = Project::new(&[]);
+    project.write("x.tf", b"# caf\xe9\nlocals {\n  a=1 # \xff\n}\n");
+    project.run("validate").success();
+    project.run("fmt").success();
+    let formatted = std::fs::read(project.path("x.tf")).unwrap();
+    assert_eq!(formatted, b"# caf\xe9\nlocals {\n  a = 1 # \xff\n}\n");
 }
 
 #[test]

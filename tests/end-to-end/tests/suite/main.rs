@@ -12,6 +12,8 @@ mod plan_files;
 mod recorded;
 mod state_files;
 mod state_lock;
+#[cfg(unix)]
+mod terminal;
 mod terraform_reads;
 
 /// A file beside this one that nobody names here would never run.

@@ -1,6 +1,7 @@
 //! Commands that print what Terraform prints: exit codes, standard output and files,
 //! as it answered the same command lines. `WARDIAN_RECORD=1` records again.
 
+use regex::Regex;
 use serde_json::{Value, json};
 use wardian_end_to_end::assert_recorded;
 
@@ -42,6 +43,16 @@ fn get_and_modules_answer_as_terraform_does() {
             modules.sort_by_key(ToString::to_string);
         }
         report.to_string()
+    });
+}
+
+/// Byte for byte, but for the texts, which are our own.
+#[test]
+fn schemas_of_the_built_in_provider_are_the_same() {
+    let texts = Regex::new(r#""(description|summary)":"([^"\\]|\\.)*""#).unwrap();
+    assert_recorded("schemas", |out| {
+        assert!(out.contains("\"terraform_data\""), "{out}");
+        texts.replace_all(&out, "\"$1\":\"\"").into_owned()
     });
 }
 

@@ -20,6 +20,8 @@ pub(super) enum Line {
     Text(String),
     /// Gave up what was typed.
     Abandoned,
+    /// As that, where nothing was typed in this line.
+    AbandonedEmpty,
     /// Wants to leave.
     End,
 }
@@ -62,7 +64,9 @@ impl Lines {
         match self.editor.readline(prompt) {
             Ok(text) => Ok(Line::Text(text)),
             Err(ReadlineError::Eof) => Ok(Line::End),
-            Err(ReadlineError::Interrupted) if self.left_empty.load(Ordering::Relaxed) => Ok(Line::End),
+            Err(ReadlineError::Interrupted) if self.left_empty.load(Ordering::Relaxed) => {
+                Ok(Line::AbandonedEmpty)
+            }
             Err(ReadlineError::Interrupted) => Ok(Line::Abandoned),
             Err(error) => Err(error),
         }

@@ -59,7 +59,7 @@ pub(super) fn whole(nodes: &[DrawnNode], draw_cycles: bool) -> String {
     let name = |node: &DrawnNode| quoted(&format!("[root] {}", node.name));
     for node in nodes {
         let shape = match node.kind {
-            DrawnKind::Resource(_) => "box",
+            DrawnKind::Resource(_) | DrawnKind::Object(_) => "box",
             DrawnKind::Provider(_) => "diamond",
             DrawnKind::RootVariable(_) => "note",
             DrawnKind::Step => "plain",

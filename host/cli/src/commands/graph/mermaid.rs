@@ -40,7 +40,7 @@ pub(super) fn whole(nodes: &[DrawnNode]) -> String {
     let mut text = String::from("flowchart RL\n");
     for (place, node) in nodes.iter().enumerate() {
         let (before, after) = match node.kind {
-            DrawnKind::Resource(_) => ("[", "]"),
+            DrawnKind::Resource(_) | DrawnKind::Object(_) => ("[", "]"),
             DrawnKind::Provider(_) => ("{{", "}}"),
             DrawnKind::RootVariable(_) => (">", "]"),
             DrawnKind::Step => ("(", ")"),

@@ -22,8 +22,9 @@ const FORMAT_VERSION: &str = "1.0";
 pub(crate) fn schemas_json<'a>(
     providers: impl Iterator<Item = (ProviderAddress, &'a ProviderSchema)>,
 ) -> String {
-    let providers: BTreeMap<String, ProviderDocument<'_>> =
-        providers.map(|(address, schema)| (address.to_string(), ProviderDocument::new(schema))).collect();
+    let providers: BTreeMap<String, ProviderDocument<'_>> = providers
+        .map(|(address, schema)| (address.to_string(), ProviderDocument::new(&address, schema)))
+        .collect();
     compact(&SchemasDocument { format_version: FORMAT_VERSION, provider_schemas: providers })
 }
 
@@ -68,12 +69,17 @@ struct ProviderDocument<'a> {
 }
 
 impl<'a> ProviderDocument<'a> {
-    fn new(schema: &'a ProviderSchema) -> Self {
+    fn new(address: &ProviderAddress, schema: &'a ProviderSchema) -> Self {
         let all = |schemas: &'a BTreeMap<Str, std::sync::Arc<Schema>>| {
             schemas.iter().map(|(name, schema)| (&**name, SchemaDocument::new(schema))).collect()
         };
         Self {
-            provider: SchemaDocument::new(&schema.provider),
+            provider: if address.is_built_in() {
+                // It takes no configuration, not even an empty one.
+                SchemaDocument { version: 0, block: None }
+            } else {
+                SchemaDocument::new(&schema.provider)
+            },
             resource_schemas: all(&schema.resources),
             data_source_schemas: all(&schema.data_sources),
             ephemeral_resource_schemas: all(&schema.ephemeral_resources),
@@ -89,12 +95,13 @@ impl<'a> ProviderDocument<'a> {
 #[derive(Serialize)]
 struct SchemaDocument<'a> {
     version: i64,
-    block: BlockDocument<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block: Option<BlockDocument<'a>>,
 }
 
 impl<'a> SchemaDocument<'a> {
     fn new(schema: &'a Schema) -> Self {
-        Self { version: schema.version, block: BlockDocument::new(&schema.block) }
+        Self { version: schema.version, block: Some(BlockDocument::new(&schema.block)) }
     }
 }
 
