@@ -16,6 +16,7 @@ impl Scope for Random {
         match subject.to_string().as_str() {
             "local.secret" => Ok(Resolved::Whole(Value::string("s").with_marks(Marks::SENSITIVE))),
             "local.template" => Ok(Resolved::Whole(Value::string("x${a}"))),
+            "local.lines" => Ok(Resolved::Whole(Value::string("a ${~ 1 ~}\n\n  b\r\n  ${~ 2}"))),
             "local.number" => Ok(Resolved::Whole(Value::from(1))),
             "local.templates" => Ok(Resolved::Whole(Value::list(Type::String, [Value::string("${a}!")]))),
             "local.later" => Ok(Resolved::Whole(
@@ -110,6 +111,11 @@ fn convert_takes_a_type() {
     let parsed = parse_expression(&SourceFile::new("main.tf", "convert(local.a, list(string))")).unwrap();
     assert_eq!(parsed.references().len(), 1);
     assert!(parsed.check().is_empty());
+}
+
+#[test]
+fn strip_markers_stop_at_the_end_of_a_line_of_templates() {
+    assert_eq!(text("templatestring(local.lines, {})"), "a1\n  b\r\n2");
 }
 
 #[test]

@@ -45,7 +45,8 @@ impl Scanner<'_> {
             Template::Quoted => self.quoted_token(),
             Template::Heredoc { marker, line_start } => self.heredoc_token(marker, line_start),
             Template::Bare => {
-                let length = self.literal_length(|_| false);
+                let line = self.literal_length(|byte| byte == b'\n');
+                let length = line + usize::from(self.byte(line) == Some(b'\n'));
                 self.push(TokenKind::TemplateLiteral, length);
             }
         }
