@@ -607,7 +607,7 @@ impl ApplyWalk<'_> {
         self.applied.state.outputs = declared
             .iter()
             .filter_map(|(name, output)| {
-                let value = evaluated.and_then(|root| root.outputs.get(name));
+                let value = evaluated.and_then(|root| root.output(name));
                 match value {
                     _ if output.ephemeral => None,
                     Some(value) if value.is_wholly_known() && self.is_planned(name) => (!value.is_null())

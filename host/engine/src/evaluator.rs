@@ -272,7 +272,7 @@ impl Evaluator {
             if output.ephemeral {
                 value = value.with_marks(Marks::EPHEMERAL);
             }
-            self.values.module_mut(&instance).outputs.insert(name.clone(), value);
+            self.values.set_output(&instance, name, value);
         }
         if diagnostics.has_errors() { Err(diagnostics) } else { Ok(diagnostics) }
     }

@@ -1,8 +1,8 @@
 //! What has been evaluated so far in a run: one table per module instance.
 //!
 //! A reference to one instance (`a[count.index]`) is a look-up; the value of a
-//! whole resource is built once, when first asked for, and shared until the
-//! resource changes.
+//! whole resource or module is built once, when first asked for, and shared until
+//! it changes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
@@ -91,10 +91,18 @@ pub struct ModuleValues {
     pub variables: HashMap<Str, Value>,
     /// Local values.
     pub locals: HashMap<Str, Value>,
-    /// Outputs.
-    pub outputs: HashMap<Str, Value>,
-    calls: HashMap<Str, Repetition>,
+    outputs: HashMap<Str, Value>,
+    /// All outputs as one object.
+    object: OnceLock<Value>,
+    calls: HashMap<Str, Call>,
     resources: HashMap<ResourceKey, ResourceValues>,
+}
+
+/// A module call in one instance of the caller.
+#[derive(Debug)]
+struct Call {
+    repetition: Repetition,
+    whole: OnceLock<Value>,
 }
 
 type ResourceKey = (ResourceMode, Str, Str);
@@ -129,7 +137,7 @@ impl Values {
             instances.push(instance);
         }
         if let Some(caller) = self.modules.get_mut(caller) {
-            caller.calls.insert(name.clone(), repetition);
+            caller.calls.insert(name.clone(), Call { repetition, whole: OnceLock::new() });
         }
     }
 
@@ -141,6 +149,20 @@ impl Values {
     /// What has been evaluated in a module instance, to be added to.
     pub fn module_mut(&mut self, instance: &ModuleInstance) -> &mut ModuleValues {
         self.modules.entry(instance.clone()).or_default()
+    }
+
+    /// The value of an output of a module instance is now known, or another one than
+    /// before.
+    pub fn set_output(&mut self, instance: &ModuleInstance, name: &Str, value: Value) {
+        let values = self.module_mut(instance);
+        values.outputs.insert(name.clone(), value);
+        values.object = OnceLock::new();
+        if let Some((caller, step)) = instance.parent()
+            && let Some(call) =
+                self.modules.get_mut(&caller).and_then(|caller| caller.calls.get_mut(&step.name))
+        {
+            call.whole = OnceLock::new();
+        }
     }
 
     /// The value of a resource instance is now known, or another one than before.
@@ -171,30 +193,41 @@ impl Values {
         declared: impl Iterator<Item = &'a Str> + Clone,
         index: Option<&InstanceKey>,
     ) -> Option<CallValue> {
-        let repetition = self.modules.get(caller)?.calls.get(name)?;
+        let call = self.modules.get(caller)?.calls.get(name)?;
+        let repetition = &call.repetition;
         let outputs = |key: InstanceKey| self.outputs(&caller.child(name, key), declared.clone());
-        Some(match (repetition, index) {
-            (Repetition::Single, _) => CallValue::Whole(outputs(InstanceKey::None)),
-            (_, Some(key)) if repetition.contains(key) => CallValue::Element(outputs(key.clone())),
-            (Repetition::Count(count), _) => {
-                CallValue::Whole(Value::tuple((0..*count).map(|i| outputs(InstanceKey::Int(i)))))
-            }
-            (Repetition::ForEach(values), _) => CallValue::Whole(Value::object(
+        if let Some(key) = index
+            && !matches!(repetition, Repetition::Single)
+            && repetition.contains(key)
+        {
+            return Some(CallValue::Element(outputs(key.clone())));
+        }
+        let whole = call.whole.get_or_init(|| match repetition {
+            Repetition::Single => outputs(InstanceKey::None),
+            Repetition::Count(count) => Value::tuple((0..*count).map(|i| outputs(InstanceKey::Int(i)))),
+            Repetition::ForEach(values) => Value::object(
                 values.keys().map(|key| (key.clone(), outputs(InstanceKey::String(key.clone())))),
-            )),
-        })
+            ),
+        });
+        Some(CallValue::Whole(whole.clone()))
     }
 
     fn outputs<'a>(&self, module: &ModuleInstance, declared: impl Iterator<Item = &'a Str>) -> Value {
         let values = self.modules.get(module);
-        Value::object(declared.map(|name| {
-            // Outputs that nobody waited for are not evaluated yet.
-            let value = values
-                .and_then(|m| m.outputs.get(name))
-                .cloned()
-                .unwrap_or_else(|| Value::unknown(Type::Dynamic));
-            (name.clone(), value)
-        }))
+        let build = || {
+            Value::object(declared.map(|name| {
+                // Outputs that nobody waited for are not evaluated yet.
+                let value = values
+                    .and_then(|m| m.outputs.get(name))
+                    .cloned()
+                    .unwrap_or_else(|| Value::unknown(Type::Dynamic));
+                (name.clone(), value)
+            }))
+        };
+        match values {
+            Some(values) => values.object.get_or_init(build).clone(),
+            None => build(),
+        }
     }
 }
 
@@ -208,6 +241,11 @@ pub enum CallValue {
 }
 
 impl ModuleValues {
+    /// The value of an output, where it was evaluated.
+    pub fn output(&self, name: &Str) -> Option<&Value> {
+        self.outputs.get(name)
+    }
+
     /// The instances of a resource.
     pub fn resource(&self, mode: ResourceMode, type_name: &Str, name: &Str) -> Option<&ResourceValues> {
         self.resources.get(&(mode, type_name.clone(), name.clone()))
@@ -280,4 +318,45 @@ pub fn instance_key(index: &Value) -> Option<InstanceKey> {
         return u64::try_from(number.as_i64()?).ok().map(InstanceKey::Int);
     }
     index.as_str().map(|key| InstanceKey::String(Str::new(key)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn a_module_is_built_once_and_again_where_it_changes() {
+        const INSTANCES: u64 = 100;
+        let root = ModuleInstance::root();
+        let (call, output) = (Str::new("m"), Str::new("id"));
+        let mut values = Values::default();
+        values.add_root();
+        values.expand(&root, &call, Repetition::Count(INSTANCES));
+        for index in 0..INSTANCES {
+            values.set_output(&root.child("m", InstanceKey::Int(index)), &output, Value::number(index));
+        }
+        let names = [output.clone()];
+        let built = Cell::new(0_u64);
+        let whole = |values: &Values, index: Option<InstanceKey>| {
+            let declared = names.iter().inspect(|_| built.set(built.get() + 1));
+            match values.call_value(&root, "m", declared, index.as_ref()) {
+                Some(CallValue::Whole(value) | CallValue::Element(value)) => value,
+                None => panic!("the call was expanded"),
+            }
+        };
+        let object = |number: u64| Value::object([(output.clone(), Value::number(number))]);
+
+        for _ in 0..INSTANCES {
+            assert_eq!(whole(&values, None), Value::tuple((0..INSTANCES).map(object)));
+            assert_eq!(whole(&values, Some(InstanceKey::Int(7))), object(7));
+        }
+        assert_eq!(built.get(), INSTANCES);
+
+        values.set_output(&root.child("m", InstanceKey::Int(0)), &output, Value::number(5_u64));
+        let changed = Value::tuple((0..INSTANCES).map(|index| object(if index == 0 { 5 } else { index })));
+        assert_eq!(whole(&values, None), changed);
+        assert_eq!(built.get(), INSTANCES + 1);
+    }
 }

@@ -175,7 +175,7 @@ impl PlanWalk<'_> {
                         .graph
                         .id(&Node::Output(ModulePath::root(), name.clone()))
                         .is_some_and(|id| self.included.node(id));
-                let evaluated = root.and_then(|root| root.outputs.get(name));
+                let evaluated = root.and_then(|root| root.output(name));
                 let sensitive = declared.get(name).map_or(sensitive_before, |o| o.sensitive);
                 let after = match (self.options.mode, evaluated) {
                     _ if !included => before.clone(),
