@@ -11,7 +11,7 @@ use crate::guests::{self, Artefact};
 use crate::measure::{self, Measurement};
 use crate::progress::{Step, note, say};
 use crate::workspace::{Purpose, Workspace};
-use crate::{oracle, process};
+use crate::{language_bench, oracle, process};
 
 /// An example of the sandbox crate that prints `name<TAB>value<TAB>unit`.
 const CALLS: &str = "examples/calls";
@@ -71,17 +71,17 @@ impl Options {
 }
 
 /// One line of the table.
-struct Row {
-    what: String,
-    unit: String,
-    ours: f64,
+pub(crate) struct Row {
+    pub(crate) what: String,
+    pub(crate) unit: String,
+    pub(crate) ours: f64,
     /// At most this, where something is aimed at.
-    target: Option<f64>,
-    terraform: Option<f64>,
+    pub(crate) target: Option<f64>,
+    pub(crate) terraform: Option<f64>,
 }
 
 impl Row {
-    fn over(&self) -> bool {
+    pub(crate) fn over(&self) -> bool {
         self.target.is_some_and(|target| self.ours > target)
     }
 }
@@ -93,14 +93,14 @@ pub(crate) fn run(workspace: &Workspace, artefacts: &[Artefact], options: &Optio
     }
     let wardian = workspace.host_program("wardian");
     let ours = plans(&wardian, &directory.join("wardian"), TEN_RANDOM_IDS, options)?;
-    let theirs = match oracle::terraform() {
-        Ok(terraform) => Some(plans(&terraform, &directory.join("terraform"), TEN_TERRAFORM_DATA, options)?),
-        Err(reason) => {
-            note(&format!("no figures of Terraform: {reason}"));
-            None
-        }
+    let terraform =
+        oracle::terraform().inspect_err(|reason| note(&format!("no figures of Terraform: {reason}"))).ok();
+    let theirs = match &terraform {
+        Some(terraform) => Some(plans(terraform, &directory.join("terraform"), TEN_TERRAFORM_DATA, options)?),
+        None => None,
     };
     let mut rows = plan_rows(&ours, theirs.as_deref());
+    rows.extend(language_bench::rows(&directory.join("language"), &wardian, terraform.as_deref())?);
     rows.extend(call_rows(workspace, artefacts)?);
     rows.extend(size_rows(artefacts));
 
@@ -186,7 +186,7 @@ fn fastest(sorted: &[Duration]) -> Duration {
     sorted.first().copied().unwrap_or_default()
 }
 
-fn median(sorted: &[Duration]) -> Duration {
+pub(crate) fn median(sorted: &[Duration]) -> Duration {
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
@@ -261,7 +261,7 @@ fn size_rows(artefacts: &[Artefact]) -> Vec<Row> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "sizes stay far below 2^52 bytes")]
-fn megabytes(bytes: u64) -> f64 {
+pub(crate) fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 

@@ -8,6 +8,7 @@ mod bench;
 mod demo;
 mod guests;
 mod host;
+mod language_bench;
 mod measure;
 mod oracle;
 mod process;

@@ -1,0 +1,228 @@
+//! What the language costs: large configurations, validated, planned and checked for
+//! their layout beside Terraform, and a `for` over many elements.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use crate::bench::{Row, median, megabytes};
+use crate::measure::{self, Measurement};
+use crate::process;
+use crate::progress::Step;
+
+/// How much of Terraform's cost ours may be.
+const VALIDATE_SHARE: f64 = 1.0 / 15.0;
+const MEMORY_SHARE: f64 = 1.0 / 4.0;
+const LAYOUT_SHARE: f64 = 1.0 / 10.0;
+const MODULES_SHARE: f64 = 1.0 / 20.0;
+
+/// A `for` over the larger number of elements, evaluated by `console`.
+const FOR_MILLISECONDS: f64 = 200.0;
+const FOR_ELEMENTS: [u32; 2] = [50_000, 100_000];
+
+/// Our runs of one command; the median counts.
+const RUNS: usize = 5;
+
+struct Programs<'a> {
+    ours: &'a Path,
+    theirs: Option<&'a Path>,
+}
+
+/// Measures everything in folders of its own below `directory`.
+pub(crate) fn rows(directory: &Path, ours: &Path, theirs: Option<&Path>) -> Result<Vec<Row>> {
+    let step = Step::start("Measuring large configurations");
+    let programs = Programs { ours, theirs };
+    let mut rows = one_large(&directory.join("large"), &programs)?;
+    rows.extend(many_modules(&directory.join("modules"), &programs)?);
+    rows.extend(long_for(&directory.join("for"), ours)?);
+    step.done("measured");
+    Ok(rows)
+}
+
+fn one_large(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
+    let file = directory.join("main.tf");
+    write(&file, &large())?;
+    programs.initialise(directory)?;
+    let ours = repeated(RUNS, || measured(programs.ours, directory, &["validate"]))?;
+    let theirs = programs.of_terraform(RUNS, directory, &["validate"])?;
+    let layout = repeated(RUNS, || measured(programs.ours, directory, &["fmt", "-check"]))?;
+    let their_layout = programs.of_terraform(RUNS, directory, &["fmt", "-check"])?;
+    Ok(vec![
+        shared("validate of 1000 variables", "ms", wall(&ours), theirs.as_deref().map(wall), VALIDATE_SHARE),
+        shared("its peak memory", "MB", peak(&ours), theirs.as_deref().map(peak), MEMORY_SHARE),
+        shared("fmt -check of it", "ms", wall(&layout), their_layout.as_deref().map(wall), LAYOUT_SHARE),
+    ])
+}
+
+fn many_modules(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
+    write(&directory.join("called/main.tf"), &called())?;
+    write(&directory.join("main.tf"), &calling())?;
+    programs.initialise(directory)?;
+    [("validate", &["validate"][..]), ("plan", &["plan", "-input=false"][..])]
+        .into_iter()
+        .map(|(name, arguments)| {
+            let ours = repeated(RUNS, || measured(programs.ours, directory, arguments))?;
+            // It takes Terraform long enough for one run to tell.
+            let theirs = programs.of_terraform(1, directory, arguments)?;
+            let what = format!("{name} of 500 modules");
+            Ok(shared(&what, "ms", wall(&ours), theirs.as_deref().map(wall), MODULES_SHARE))
+        })
+        .collect()
+}
+
+/// Whole plans of one output; half the elements are to cost about half.
+fn long_for(directory: &Path, ours: &Path) -> Result<Vec<Row>> {
+    FOR_ELEMENTS
+        .into_iter()
+        .map(|elements| {
+            let directory = directory.join(elements.to_string());
+            write(&directory.join("main.tf"), &for_over(elements))?;
+            run(ours, &directory, &["init", "-input=false"])?;
+            let runs = repeated(RUNS, || measured(ours, &directory, &["plan", "-input=false"]))?;
+            Ok(Row {
+                what: format!("for over {elements}"),
+                unit: "ms".into(),
+                ours: wall(&runs),
+                target: Some(FOR_MILLISECONDS * f64::from(elements) / f64::from(FOR_ELEMENTS[1])),
+                terraform: None,
+            })
+        })
+        .collect()
+}
+
+impl Programs<'_> {
+    fn initialise(&self, directory: &Path) -> Result<()> {
+        if let Some(theirs) = self.theirs {
+            run(theirs, directory, &["init", "-input=false"])?;
+        }
+        run(self.ours, directory, &["init", "-input=false"])
+    }
+
+    fn of_terraform(
+        &self,
+        runs: usize,
+        directory: &Path,
+        arguments: &[&str],
+    ) -> Result<Option<Vec<Measurement>>> {
+        self.theirs.map(|program| repeated(runs, || measured(program, directory, arguments))).transpose()
+    }
+}
+
+/// A row whose target is a part of what Terraform takes in the same run.
+fn shared(what: &str, unit: &str, ours: f64, terraform: Option<f64>, share: f64) -> Row {
+    Row {
+        what: what.to_owned(),
+        unit: unit.to_owned(),
+        ours,
+        target: terraform.map(|theirs| theirs * share),
+        terraform,
+    }
+}
+
+fn wall(runs: &[Measurement]) -> f64 {
+    let mut times: Vec<_> = runs.iter().map(|run| run.wall).collect();
+    times.sort_unstable();
+    median(&times).as_secs_f64() * 1e3
+}
+
+fn peak(runs: &[Measurement]) -> f64 {
+    megabytes(runs.iter().map(|run| run.peak_bytes).max().unwrap_or(0))
+}
+
+fn repeated(runs: usize, mut once: impl FnMut() -> Result<Measurement>) -> Result<Vec<Measurement>> {
+    (0..runs).map(|_| once()).collect()
+}
+
+fn command(program: &Path, directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(directory);
+    process::without_settings(&mut command);
+    command
+}
+
+fn measured(program: &Path, directory: &Path, arguments: &[&str]) -> Result<Measurement> {
+    measure::once(&mut command(program, directory, arguments))
+}
+
+fn run(program: &Path, directory: &Path, arguments: &[&str]) -> Result<()> {
+    process::output(&mut command(program, directory, arguments)).map(drop)
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    if let Some(directory) = file.parent() {
+        fs::create_dir_all(directory).with_context(|| format!("could not create {}", directory.display()))?;
+    }
+    fs::write(file, text).with_context(|| format!("could not write {}", file.display()))
+}
+
+/// 1000 typed variables, local values and outputs, laid out as `fmt` leaves them.
+fn large() -> String {
+    let mut text = String::new();
+    for index in 0..1000 {
+        let _ = write!(
+            text,
+            "variable \"v{index:04}\" {{\n  type    = object({{ name = string, size = number }})\n  \
+             default = {{ name = \"n{index}\", size = {index} }}\n}}\n\n"
+        );
+    }
+    for index in 0..1000 {
+        let _ = write!(
+            text,
+            "locals {{\n  l{index:04} = \"${{var.v{index:04}.name}}-${{var.v{index:04}.size + 1}}\"\n}}\n\n\
+             output \"o{index:04}\" {{\n  value = local.l{index:04}\n}}\n\n"
+        );
+    }
+    text.truncate(text.trim_end().len() + 1);
+    text
+}
+
+fn called() -> String {
+    let mut text = String::new();
+    for index in 0..60 {
+        let _ = write!(text, "variable \"v{index}\" {{\n  type = string\n}}\n\n");
+    }
+    text.push_str("output \"joined\" {\n  value = \"${var.v0}-${var.v59}\"\n}\n");
+    text
+}
+
+fn calling() -> String {
+    let mut text = String::new();
+    for module in 0..500 {
+        let _ = write!(text, "module \"m{module}\" {{\n  source = \"./called\"\n");
+        for index in 0..60 {
+            let _ = writeln!(text, "  v{index} = \"{module}-{index}\"");
+        }
+        text.push_str("}\n\n");
+    }
+    text
+}
+
+fn for_over(elements: u32) -> String {
+    // `range` answers at most 1024 numbers.
+    format!(
+        "output \"sum\" {{\n  value = length([\n    for pair in setproduct(range({}), range(100)) : \
+         \"${{pair[0]}}-${{pair[1] + 1}}\"\n  ])\n}}\n",
+        elements / 100
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_large_configuration_is_of_the_size_that_the_target_names() {
+        let bytes = large().len();
+        assert!((215_000..245_000).contains(&bytes), "{bytes} bytes");
+    }
+
+    #[test]
+    fn a_target_is_a_part_of_what_terraform_takes() {
+        assert!(shared("validate", "ms", 41.0, Some(600.0), VALIDATE_SHARE).over());
+        assert!(!shared("validate", "ms", 39.0, Some(600.0), VALIDATE_SHARE).over());
+        assert!(shared("validate", "ms", 39.0, None, VALIDATE_SHARE).target.is_none());
+    }
+}
