@@ -202,7 +202,9 @@ impl<'a> Target<'a> {
     }
 
     /// The one type of converted elements. Where the wanted type has something
-    /// dynamic inside they may have come out differently, and are unified.
+    /// dynamic inside they may have come out differently, and are unified where
+    /// they are not of a set: what is not known, such as a null, takes the type of
+    /// the others.
     fn agree<'v>(
         self,
         elements: impl Iterator<Item = &'v mut Value>,
@@ -220,12 +222,13 @@ impl<'a> Target<'a> {
         if elements.iter().all(|element| *element.ty() == first) {
             return Ok(first);
         }
+        // A set never unifies what came out differently.
+        if collection == "set" {
+            return Err(ConversionProblem::NoCommonType(collection).into());
+        }
         let types: Vec<Type> = elements.iter().map(|element| element.ty().clone()).collect();
         let types: Vec<&Type> = types.iter().collect();
-        let common = match self.ty {
-            Type::Dynamic => unify_in(&types, Mode::Unsafe),
-            _ => unify_in(&types, Mode::Safe),
-        };
+        let common = unify_in(&types, Mode::Unsafe);
         let common = common.ok_or(ConversionProblem::NoCommonType(collection))?;
         for element in &mut elements {
             let converted = convert_checked(element, &common)?;

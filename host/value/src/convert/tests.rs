@@ -224,6 +224,28 @@ fn cost_is_linear() {
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
+#[test]
+fn elements_that_come_out_differently() {
+    let object = |x: Value| Value::object([("x", x)]);
+    let element = optional(&[("x", Type::Dynamic, true)]);
+    let nothing: [(crate::Str, Value); 0] = [];
+    let empty = Value::object(nothing);
+    let typed = Type::object([(crate::Str::new("x"), Type::Number)]);
+    let null = object(Value::null(Type::Number));
+    let two = Value::tuple([empty.clone(), object(1.into())]);
+    check(&two, &Type::list(element.clone()), &Value::list(typed.clone(), [null.clone(), object(1.into())]));
+    let two_by_name = Value::object([("a", empty.clone()), ("b", object(1.into()))]);
+    let map = Value::map(typed, [("a".into(), null), ("b".into(), object(1.into()))]);
+    check(&two_by_name, &Type::map(element.clone()), &map);
+    check_error(&two, &Type::set(element.clone()), "all set elements must have the same type");
+    let unlike = Value::tuple([empty, object(Value::tuple([1.into()]))]);
+    check_error(&unlike, &Type::list(element), "all list elements must have the same type");
+    let lists = Value::tuple([Value::tuple([]), Value::tuple([1.into()])]);
+    let numbers = |items: &[i64]| Value::list(Type::Number, items.iter().map(|item| Value::from(*item)));
+    let expected = Value::list(Type::list(Type::Number), [numbers(&[]), numbers(&[1])]);
+    check(&lists, &Type::list(Type::list(Type::Dynamic)), &expected);
+}
+
 proptest! {
     #[test]
     fn a_value_converts_to_its_own_type_and_to_any((ty, value) in any_typed_value(true)) {
