@@ -274,7 +274,11 @@ pub(crate) fn providers_of(state: &State) -> BTreeSet<ProviderAddress> {
 fn checked(configuration: Configuration) -> (Arc<Configuration>, Diagnostics) {
     let mut diagnostics = configuration.warnings.clone();
     check_required_versions(&configuration, &mut diagnostics);
-    (Arc::new(configuration), diagnostics)
+    let configuration = Arc::new(configuration);
+    // The process ends with its command: taking a large tree apart before would be
+    // a tenth of a `validate`.
+    std::mem::forget(Arc::clone(&configuration));
+    (configuration, diagnostics)
 }
 
 fn check_required_versions(configuration: &Configuration, diagnostics: &mut Diagnostics) {

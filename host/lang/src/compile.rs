@@ -75,11 +75,11 @@ pub(crate) fn name(
     let traversal =
         Traversal { root, span: span(place.0, fixed_end), root_span: span(place.0, place.1), steps: fixed };
     let resolved = match names {
-        Names::Plain => Ok((Subject::Name(traversal.root.clone()), 0)),
+        Names::Plain => Some((Subject::Name(traversal.root.clone()), 0)),
         Names::References => resolve_names(&traversal),
     };
     let consumed = resolved.as_ref().map_or(0, |(_, consumed)| *consumed);
-    let subject_end = if resolved.is_ok() { end_of(consumed) } else { fixed_end };
+    let subject_end = if resolved.is_some() { end_of(consumed) } else { fixed_end };
     let reference = resolved.map(|(subject, _)| Reference {
         subject,
         remaining: traversal.steps[consumed..].iter().map(|step| step.step.clone()).collect(),

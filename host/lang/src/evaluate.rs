@@ -103,7 +103,7 @@ impl Evaluation<'_> {
         if let Some(value) = self.scope.local(&name.traversal.root) {
             return self.steps(value, &name.steps, node);
         }
-        let reference = name.reference.as_ref().map_err(|problem| problem.clone())?;
+        let reference = name.reference()?;
         let mut steps = &name.steps[name.consumed..];
         let indexable = matches!(reference.subject, Subject::Resource { .. } | Subject::Module(_));
         let mut index = None;

@@ -201,8 +201,8 @@ impl Expression {
             Kind::Broken(found) => problems.extend(found.iter().cloned()),
             Kind::Name(name) if locals.contains(&name.traversal.root) => {}
             Kind::Name(name) => {
-                if let Err(diagnostic) = &name.reference {
-                    problems.push(diagnostic.clone());
+                if let Err(diagnostic) = name.reference() {
+                    problems.push(diagnostic);
                 }
             }
             Kind::Call(call) => {

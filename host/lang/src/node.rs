@@ -9,6 +9,7 @@ use std::sync::Arc;
 use wardian_value::{Str, Value};
 
 use crate::functions::{Body, Function, Lazy};
+use crate::reference::malformed;
 use crate::{Diagnostic, Diagnostics, Expression, Reference, Traversal};
 
 /// One operation with its operands.
@@ -78,13 +79,25 @@ pub(crate) enum Kind {
 pub(crate) struct Name {
     /// As written, up to the first step that is not static.
     pub(crate) traversal: Traversal,
-    pub(crate) reference: Result<Reference, Diagnostic>,
+    /// None where the names form no reference.
+    pub(crate) reference: Option<Reference>,
     /// The place of the subject alone.
     pub(crate) subject_end: usize,
     /// All steps behind the root, static or not.
     pub(crate) steps: Vec<Step>,
     /// How many of them belong to the subject.
     pub(crate) consumed: usize,
+}
+
+impl Name {
+    /// What is referred to.
+    ///
+    /// # Errors
+    ///
+    /// Why the names form no reference.
+    pub(crate) fn reference(&self) -> Result<&Reference, Diagnostic> {
+        self.reference.as_ref().ok_or_else(|| malformed(&self.traversal))
+    }
 }
 
 #[derive(Debug)]

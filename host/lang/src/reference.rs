@@ -90,7 +90,7 @@ impl Reference {
     /// They are read again: places of single steps are for messages only.
     fn written(&self) -> Option<(Vec<TraversalStep>, usize)> {
         let traversal = crate::compile::expression_at(&self.span).ok()?.as_traversal()?;
-        let (_, consumed) = resolve_names(&traversal).ok()?;
+        let (_, consumed) = resolve_names(&traversal)?;
         Some((traversal.steps, consumed))
     }
 }
@@ -137,7 +137,7 @@ impl Traversal {
     ///
     /// Where the names do not form one: `var` alone, `path.nothing`.
     pub fn reference(&self) -> Result<Reference, Diagnostic> {
-        let (subject, consumed) = resolve_names(self)?;
+        let (subject, consumed) = resolve_names(self).ok_or_else(|| malformed(self))?;
         Ok(Reference {
             subject,
             remaining: self.steps.iter().skip(consumed).map(|s| s.step.clone()).collect(),
@@ -187,99 +187,93 @@ impl fmt::Display for Reference {
     }
 }
 
-/// The subject and how many steps behind the root it takes up.
-pub(crate) fn resolve_names(traversal: &Traversal) -> Result<(Subject, usize), Diagnostic> {
-    let invalid =
-        |detail: String, span: &Span| Err(Diagnostic::error("Invalid reference", detail).at(span.clone()));
-    let attribute = |index: usize| match traversal.steps.get(index) {
-        Some(TraversalStep { step: PathStep::Attribute(name), .. }) => Some(name.clone()),
-        _ => None,
-    };
+/// The subject and how many steps behind the root it takes up; none where the names
+/// form no reference, which [`malformed`] explains. Apart from that, since a name that
+/// is no reference is common: `string` in the type of a variable.
+pub(crate) fn resolve_names(traversal: &Traversal) -> Option<(Subject, usize)> {
     let root: &str = &traversal.root;
-    match root {
-        "var" | "local" | "module" => {
-            let Some(name) = attribute(0) else {
-                let what = match root {
-                    "var" => "an input variable",
-                    "local" => "a local value",
-                    _ => "a module call",
-                };
-                return invalid(
-                    format!("`{root}` must be followed by a dot and the name of {what}."),
-                    &traversal.span,
-                );
-            };
-            let subject = match root {
-                "var" => Subject::Variable(name),
-                "local" => Subject::Local(name),
-                _ => Subject::Module(name),
-            };
-            Ok((subject, 1))
-        }
+    let name = attribute(traversal, 0);
+    Some(match root {
+        "var" => (Subject::Variable(name?.clone()), 1),
+        "local" => (Subject::Local(name?.clone()), 1),
+        "module" => (Subject::Module(name?.clone()), 1),
         "each" | "count" | "path" | "terraform" => {
-            let subject = match (root, attribute(0).as_deref()) {
-                ("each", Some("key")) => Subject::EachKey,
-                ("each", Some("value")) => Subject::EachValue,
-                ("count", Some("index")) => Subject::CountIndex,
-                ("path", Some("module")) => Subject::PathModule,
-                ("path", Some("root")) => Subject::PathRoot,
-                ("path", Some("cwd")) => Subject::PathCwd,
-                ("terraform", Some("workspace")) => Subject::Workspace,
-                ("terraform", Some("applying")) => Subject::Applying,
-                (_, found) => {
-                    let choices = match root {
-                        "each" => "`each.key` and `each.value`",
-                        "count" => "`count.index`",
-                        "path" => "`path.module`, `path.root` and `path.cwd`",
-                        _ => "`terraform.workspace` and `terraform.applying`",
-                    };
-                    let (summary, problem) = match found {
-                        Some(name) => (
-                            format!("Invalid \"{root}\" attribute"),
-                            format!("`{root}` has no attribute \"{name}\"."),
-                        ),
-                        None => (
-                            "Invalid reference".to_owned(),
-                            format!("`{root}` stands for nothing by itself."),
-                        ),
-                    };
-                    let span = traversal.steps.first().map_or(&traversal.span, |s| &s.span);
-                    let detail = format!("{problem} What it offers: {choices}.");
-                    return Err(Diagnostic::error(summary, detail).at(span.clone()));
-                }
+            let subject = match (root, &**name?) {
+                ("each", "key") => Subject::EachKey,
+                ("each", "value") => Subject::EachValue,
+                ("count", "index") => Subject::CountIndex,
+                ("path", "module") => Subject::PathModule,
+                ("path", "root") => Subject::PathRoot,
+                ("path", "cwd") => Subject::PathCwd,
+                ("terraform", "workspace") => Subject::Workspace,
+                ("terraform", "applying") => Subject::Applying,
+                _ => return None,
             };
-            Ok((subject, 1))
+            (subject, 1)
         }
-        "self" => Ok((Subject::SelfValue, 0)),
+        "self" => (Subject::SelfValue, 0),
         "data" | "ephemeral" | "resource" => {
-            let (Some(kind), Some(name)) = (attribute(0), attribute(1)) else {
-                return invalid(
-                    format!("`{root}` must be followed by a resource type and a name, both behind dots."),
-                    &traversal.span,
-                );
-            };
             let mode = match root {
                 "data" => ResourceMode::Data,
                 "ephemeral" => ResourceMode::Ephemeral,
                 _ => ResourceMode::Managed,
             };
-            Ok((Subject::Resource { mode, kind, name }, 2))
+            let (kind, name) = (name?.clone(), attribute(traversal, 1)?.clone());
+            (Subject::Resource { mode, kind, name }, 2)
         }
-        "template" | "lazy" | "arg" => Err(Diagnostic::error(
+        "template" | "lazy" | "arg" => return None,
+        _ => {
+            let (mode, kind) = (ResourceMode::Managed, traversal.root.clone());
+            (Subject::Resource { mode, kind, name: name?.clone() }, 1)
+        }
+    })
+}
+
+fn attribute(traversal: &Traversal, index: usize) -> Option<&Str> {
+    match traversal.steps.get(index) {
+        Some(TraversalStep { step: PathStep::Attribute(name), .. }) => Some(name),
+        _ => None,
+    }
+}
+
+/// Why names form no reference.
+pub(crate) fn malformed(traversal: &Traversal) -> Diagnostic {
+    let invalid = |detail: String| Diagnostic::error("Invalid reference", detail).at(traversal.span.clone());
+    let named =
+        |what| invalid(format!("`{}` must be followed by a dot and the name of {what}.", traversal.root));
+    let root: &str = &traversal.root;
+    match root {
+        "var" => named("an input variable"),
+        "local" => named("a local value"),
+        "module" => named("a module call"),
+        "each" => misses(traversal, "`each.key` and `each.value`"),
+        "count" => misses(traversal, "`count.index`"),
+        "path" => misses(traversal, "`path.module`, `path.root` and `path.cwd`"),
+        "terraform" => misses(traversal, "`terraform.workspace` and `terraform.applying`"),
+        "data" | "ephemeral" | "resource" => {
+            invalid(format!("`{root}` must be followed by a resource type and a name, both behind dots."))
+        }
+        "template" | "lazy" | "arg" => Diagnostic::error(
             "Reserved symbol name",
             format!("`{root}` is reserved and cannot begin a reference."),
         )
-        .at(traversal.root_span.clone())),
-        _ => match attribute(0) {
-            Some(name) => {
-                Ok((Subject::Resource { mode: ResourceMode::Managed, kind: traversal.root.clone(), name }, 1))
-            }
-            None => invalid(
-                "A reference to a resource needs its type and its name with a dot between them. \
-                 If this was meant as text, put it in quotes."
-                    .to_owned(),
-                &traversal.span,
-            ),
-        },
+        .at(traversal.root_span.clone()),
+        _ => invalid(
+            "A reference to a resource needs its type and its name with a dot between them. \
+             If this was meant as text, put it in quotes."
+                .to_owned(),
+        ),
     }
+}
+
+fn misses(traversal: &Traversal, choices: &str) -> Diagnostic {
+    let root = &traversal.root;
+    let (summary, problem) = match attribute(traversal, 0) {
+        Some(name) => {
+            (format!("Invalid \"{root}\" attribute"), format!("`{root}` has no attribute \"{name}\"."))
+        }
+        None => ("Invalid reference".to_owned(), format!("`{root}` stands for nothing by itself.")),
+    };
+    let span = traversal.steps.first().map_or(&traversal.span, |step| &step.span);
+    Diagnostic::error(summary, format!("{problem} What it offers: {choices}.")).at(span.clone())
 }

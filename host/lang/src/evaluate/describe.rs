@@ -44,7 +44,7 @@ impl Evaluation<'_> {
         if let Some(value) = self.scope.local(root) {
             return Some(longest(root, value, &steps));
         }
-        let reference = name.reference.as_ref().ok()?;
+        let reference = name.reference.as_ref()?;
         let span = self.span((node.start, name.subject_end));
         let (Resolved::Whole(value) | Resolved::Element(value)) =
             self.scope.resolve(&reference.subject, None, &span).ok()?;
