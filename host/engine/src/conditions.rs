@@ -40,12 +40,17 @@ fn check_one(condition: &Condition, scope: &dyn Scope, complaint: Complaint<'_>)
         found.values = expression.value_notes(scope, Cause::Value);
         found.into()
     };
-    let holds = convert(&expression.evaluate(scope)?.unmark_deep(), &Type::Bool)
+    let value = expression.evaluate(scope)?.unmark_deep();
+    if !value.is_known() {
+        // Of what type it will be says nothing yet; the message must be right all the same.
+        return message(condition, scope, &mut Diagnostics::new()).map(|_| ());
+    }
+    let holds = convert(&value, &Type::Bool)
         .map_err(|error| problem(format!("The condition must be true or false: {error}.")))?;
     if holds.is_null() {
         return Err(problem("The condition must be true or false, and is null.".to_owned()));
     }
-    if !holds.is_known() || holds.as_bool() == Some(true) {
+    if holds.as_bool() == Some(true) {
         return Ok(());
     }
     let mut diagnostics = Diagnostics::new();

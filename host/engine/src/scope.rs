@@ -183,7 +183,7 @@ impl Scope for ModuleScope<'_> {
                 }
             },
             Subject::EachKey | Subject::EachValue => match (&self.repetition, subject) {
-                (RepetitionData::Each { key, .. }, Subject::EachKey) => Value::string(key.clone()),
+                (RepetitionData::Each { key, .. }, Subject::EachKey) => key.clone(),
                 (RepetitionData::Each { value, .. }, _) => value.clone(),
                 (RepetitionData::UnknownEach, Subject::EachKey) => Value::unknown(Type::String),
                 (RepetitionData::UnknownEach, _) => Value::unknown(Type::Dynamic),

@@ -46,7 +46,7 @@ impl Repetition {
         match (self, key) {
             (Self::Count(_), InstanceKey::Int(index)) => RepetitionData::Count(*index),
             (Self::ForEach(values), InstanceKey::String(key)) => match values.get(key) {
-                Some(value) => RepetitionData::Each { key: key.clone(), value: value.clone() },
+                Some(value) => RepetitionData::Each { key: Value::string(key.clone()), value: value.clone() },
                 None => RepetitionData::None,
             },
             _ => RepetitionData::None,
@@ -68,8 +68,8 @@ pub enum RepetitionData {
     UnknownEach,
     /// `each.key` and `each.value`
     Each {
-        /// `each.key`
-        key: Str,
+        /// `each.key`: a text, but a number for the lists that import blocks take.
+        key: Value,
         /// `each.value`
         value: Value,
     },

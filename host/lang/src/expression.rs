@@ -345,6 +345,19 @@ impl Expression {
         })
     }
 
+    /// The key that an address ends with, where it is computed.
+    pub fn computed_key(&self) -> Option<Self> {
+        let steps = match &self.node().kind {
+            Kind::Name(name) => &name.steps,
+            Kind::Traverse { steps, .. } => steps,
+            _ => return None,
+        };
+        match &steps.last()?.kind {
+            StepKind::Index(key) => Some(self.inner(key)),
+            StepKind::Key(_) | StepKind::Attribute(_) => None,
+        }
+    }
+
     /// The parts, where the expression is a function call.
     pub fn as_call(&self) -> Option<Call> {
         if let Some((value, file)) = self.json() {

@@ -296,10 +296,12 @@ pub fn is_function(name: &str) -> bool {
     find(name).is_some()
 }
 
+const UNKNOWN_IN_NAMESPACE: &str = "Unknown provider function";
+
 /// What is wrong with a call of `name`, written with its namespaces.
 pub(crate) fn unknown(name: &str, span: Span) -> Diagnostic {
     match name.rsplit_once("::") {
-        Some(("core", name)) => unknown_name(name, span),
+        Some(("core", name)) => unknown_in_core(name, span),
         Some((namespaces, _)) => unknown_namespace(namespaces, name, span),
         None => unknown_name(name, span),
     }
@@ -311,11 +313,20 @@ fn unknown_name(name: &str, span: Span) -> Diagnostic {
                       but not a part of one.";
         return Diagnostic::error("Invalid use of type function", detail).at(span);
     }
-    let mut detail = format!("There is no function named \"{name}\".");
-    if let Some(close) = crate::closest(name, function_names()) {
-        detail = format!("{detail} Did you mean \"{close}\"?");
+    Diagnostic::error("Call to unknown function", no_function(name)).at(span)
+}
+
+/// Terraform knows namespaces by the functions in them.
+fn unknown_in_core(name: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(UNKNOWN_IN_NAMESPACE, no_function(name)).at(span)
+}
+
+fn no_function(name: &str) -> String {
+    let detail = format!("There is no function named \"{name}\".");
+    match crate::closest(name, function_names()) {
+        Some(close) => format!("{detail} Did you mean \"{close}\"?"),
+        None => detail,
     }
-    Diagnostic::error("Call to unknown function", detail).at(span)
 }
 
 fn unknown_namespace(namespaces: &str, name: &str, span: Span) -> Diagnostic {
@@ -330,7 +341,7 @@ fn unknown_namespace(namespaces: &str, name: &str, span: Span) -> Diagnostic {
              provider::NAME::FUNCTION, built-in ones by their name alone or with core:: before it."
         )
     };
-    Diagnostic::error("Unknown provider function", detail).at(span)
+    Diagnostic::error(UNKNOWN_IN_NAMESPACE, detail).at(span)
 }
 
 /// The longest text that a function makes of shorter ones: a few words of a

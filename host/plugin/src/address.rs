@@ -161,7 +161,11 @@ impl ProviderAddress {
             })?,
             None => DEFAULT_NAMESPACE.to_owned(),
         };
-        let type_name = type_part(text, type_name)?;
+        // Terraform takes the prefix where nothing stands before it.
+        let type_name = match parts.as_slice() {
+            [written] => folded_type(text, written)?,
+            _ => type_part(text, type_name)?,
+        };
         Ok(Self::from_parts(hostname, namespace, type_name))
     }
 }
@@ -332,12 +336,16 @@ fn is_name_character(character: char) -> bool {
         || unicode_normalization::char::is_combining_mark(character)
 }
 
-fn type_part(source_text: &str, written: &str) -> Result<String, AddressError> {
-    let folded = fold_name(written).map_err(|problem| AddressError::Type {
+fn folded_type(source_text: &str, written: &str) -> Result<String, AddressError> {
+    fold_name(written).map_err(|problem| AddressError::Type {
         source_text: source_text.to_owned(),
         type_name: written.to_owned(),
         problem,
-    })?;
+    })
+}
+
+fn type_part(source_text: &str, written: &str) -> Result<String, AddressError> {
+    let folded = folded_type(source_text, written)?;
     for prefix in ["terraform-provider-", "terraform-"] {
         if let Some(rest) = folded.strip_prefix(prefix) {
             let kept = &source_text[..source_text.len().saturating_sub(written.len())];

@@ -104,13 +104,19 @@ impl Originals {
         };
         let mut found = Diagnostics::new();
         read(module, original, &mut found);
+        let mut alone = Diagnostics::new();
+        if &*block.kind == "variable" {
+            Variable::read(block, &mut alone);
+        }
         for mut problem in found.in_block(&title(original)) {
             if known.iter().any(|earlier| *earlier == problem) {
                 continue;
             }
             // What was right until now is so no more because of the override.
             let elsewhere = |place: &wardian_lang::Span| place.file.name() != block.span.file.name();
-            if problem.subject.as_ref().is_some_and(elsewhere) {
+            let is_of_both = &*block.kind == "variable"
+                && !alone.iter().any(|own| own.summary == problem.summary && own.subject == problem.subject);
+            if is_of_both || problem.subject.as_ref().is_some_and(elsewhere) {
                 problem.subject = Some(block.header_span.clone());
             }
             problems.push(problem);

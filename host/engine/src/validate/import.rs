@@ -4,12 +4,13 @@ use wardian_config::{Import, resource_mode};
 use wardian_lang::{Diagnostic, Diagnostics, Expression, Subject};
 use wardian_plugin::{ModuleInstance, ResourceMode};
 use wardian_value::convert::convert;
-use wardian_value::{Str, Type, Value};
+use wardian_value::{Number, Str, Type, Value};
 
 use crate::evaluator::Evaluator;
 use crate::values::RepetitionData;
 
 const INVALID_ID: &str = "Invalid import id argument";
+const INVALID_TO: &str = "Invalid import 'to' expression";
 
 pub(super) fn validate(evaluator: &Evaluator, root: &ModuleInstance, import: &Import) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
@@ -32,6 +33,10 @@ pub(super) fn validate(evaluator: &Evaluator, root: &ModuleInstance, import: &Im
         }
     }
     for repetition in elements {
+        if let Err(found) = check_key(evaluator, root, import, &repetition) {
+            diagnostics.extend(found);
+            break;
+        }
         let value = id.evaluate(&evaluator.scope(root, repetition));
         if let Err(found) = value.and_then(|value| check_id(id, &value)) {
             // One element is like the other.
@@ -63,15 +68,51 @@ fn repetitions(value: &Value) -> Vec<RepetitionData> {
         return unknown();
     }
     if let Some(elements) = value.as_mapping() {
-        let each =
-            |(key, value): (&Str, &Value)| RepetitionData::Each { key: key.clone(), value: value.clone() };
+        let each = |(key, value): (&Str, &Value)| RepetitionData::Each {
+            key: Value::string(key.clone()),
+            value: value.clone(),
+        };
         return elements.iter().map(each).collect();
     }
-    let each = |element: &Value| match element.as_str() {
-        Some(text) => RepetitionData::Each { key: text.into(), value: element.clone() },
-        None => RepetitionData::UnknownEach,
+    let is_set = matches!(value.ty(), Type::Set(_));
+    let each = |(index, element): (usize, &Value)| RepetitionData::Each {
+        key: if is_set { element.clone() } else { Value::number(Number::from(index)) },
+        value: element.clone(),
     };
-    value.as_elements().map_or_else(unknown, |elements| elements.iter().map(each).collect())
+    value.as_elements().map_or_else(unknown, |elements| elements.iter().enumerate().map(each).collect())
+}
+
+/// Whether the key that is computed for an element is one that the resource's
+/// instances have.
+fn check_key(
+    evaluator: &Evaluator,
+    root: &ModuleInstance,
+    import: &Import,
+    repetition: &RepetitionData,
+) -> Result<(), Diagnostics> {
+    let Some(computed) = import.to.computed_key() else { return Ok(()) };
+    let Some(resource) = &import.target.resource else { return Ok(()) };
+    let path = import.target.modules.iter().fold(root.path(), |path, (name, _)| path.child(name.clone()));
+    let name = (resource.mode, resource.type_name.clone(), resource.name.clone());
+    let declared = evaluator.configuration.module(&path).and_then(|node| node.module.resources.get(&name));
+    let Some(declared) = declared else { return Ok(()) };
+    let key = computed.evaluate(&evaluator.scope(root, repetition.clone()))?.unmark_deep();
+    let problem = |summary: &str, detail: &str| -> Result<(), Diagnostics> {
+        Err(Diagnostic::error(summary, detail).at(import.to.span().clone()).into())
+    };
+    if *key.ty() == Type::Dynamic && !key.is_known() {
+        return Ok(());
+    }
+    match key.ty() {
+        Type::Number if declared.count.is_none() => {
+            problem(INVALID_TO, "The key comes out as a number, and the resource has no count.")
+        }
+        Type::String if declared.for_each.is_none() => {
+            problem(INVALID_TO, "The key comes out as a text, and the resource has no for_each.")
+        }
+        Type::Number | Type::String => Ok(()),
+        _ => problem("Invalid address", "The key of an instance is a text or a whole number."),
+    }
 }
 
 fn check_id(id: &Expression, value: &Value) -> Result<(), Diagnostics> {

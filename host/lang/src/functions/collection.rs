@@ -112,13 +112,10 @@ fn length(arguments: &[Value]) -> Outcome {
         (_, Type::Tuple(types)) => Some(types.len()),
         (_, Type::Object(object)) => Some(object.len()),
         (_, Type::Number | Type::Bool) => {
-            return Err(Failure::argument(
-                0,
-                format!(
-                    "a string, collection, object or tuple is needed, not a {}",
-                    value.ty().friendly_name()
-                ),
-            ));
+            return Err(Failure::call(format!(
+                "a string, collection, object or tuple is needed, not a {}",
+                value.ty().friendly_name()
+            )));
         }
         _ => None,
     };

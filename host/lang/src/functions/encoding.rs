@@ -127,16 +127,15 @@ fn jsondecode_type(arguments: &[Value]) -> Result<Type, Failure> {
         Some('"') => Ok(Type::String),
         Some('t' | 'f') => Ok(Type::Bool),
         Some('-' | '0'..='9') => Ok(Type::Number),
-        Some(other) => Err(Failure::argument(
-            0,
-            format!("it is not valid JSON: it begins with {other:?}, as no JSON text does"),
-        )),
+        Some(other) => Err(Failure::call(format!(
+            "this is not valid JSON: it begins with {other:?}, as no JSON text does"
+        ))),
     }
 }
 
 fn jsondecode(arguments: &[Value]) -> Outcome {
     json::decode_simple(text(arguments, 0).as_bytes())
-        .map_err(|error| Failure::argument(0, format!("it is not valid JSON: {error}")))
+        .map_err(|error| Failure::call(format!("this is not valid JSON: {error}")))
 }
 
 #[derive(Clone, Copy)]

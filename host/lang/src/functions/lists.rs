@@ -187,14 +187,14 @@ fn element_type(arguments: &[Value]) -> Result<Type, Failure> {
             let at = wrapped(arguments, types.len())?;
             Ok(types.get(at).cloned().unwrap_or(Type::Dynamic))
         }
-        _ => Err(not_a("a list or tuple", &arguments[0])),
+        ty => Err(Failure::call(format!("a list or tuple is needed, not a {}", ty.friendly_name()))),
     }
 }
 
 /// Indexes past the end start again from the first element. Negative ones count
 /// from the end of a list; of a tuple, only those that come to its start.
 fn wrapped(arguments: &[Value], length: usize) -> Result<usize, Failure> {
-    let empty = || Failure::argument(0, "it must not be empty");
+    let empty = || Failure::call("there are no elements to choose from");
     let at = whole(arguments, 1)?;
     let length = i64::try_from(length).map_err(|_| empty())?;
     let at = match arguments[0].ty() {
@@ -202,7 +202,7 @@ fn wrapped(arguments: &[Value], length: usize) -> Result<usize, Failure> {
         _ => at.checked_rem_euclid(length),
     };
     usize::try_from(at.ok_or_else(empty)?)
-        .map_err(|_| Failure::argument(1, "the index of an element of a tuple must not be negative"))
+        .map_err(|_| Failure::call("the index of an element of a tuple must not be negative"))
 }
 
 fn element(arguments: &[Value]) -> Outcome {
