@@ -26,14 +26,5 @@ pub use apply::convert;
 pub use error::{ConversionError, ConversionProblem};
 pub use unify::{unify, unify_values};
 
-/// Which conversions count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    /// Only those that never fail and lose nothing.
-    Safe,
-    /// Those too that depend on the value or lose order or duplicates.
-    Unsafe,
-}
-
 #[cfg(test)]
 mod tests;

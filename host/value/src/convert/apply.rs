@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::Mode;
 use super::error::{ConversionError, ConversionProblem};
 use super::possible::{common_element, explain, is_possible};
 use super::unify::{unify, unify_in};
@@ -25,7 +24,7 @@ pub fn convert(value: &Value, ty: &Type) -> std::result::Result<Value, Conversio
 }
 
 fn convert_checked(value: &Value, ty: &Type) -> Result<Value> {
-    if !is_possible(value.ty(), ty, Mode::Unsafe) {
+    if !is_possible(value.ty(), ty) {
         return Err(explain(value.ty(), ty));
     }
     let plain = ty.without_optional();
@@ -146,7 +145,7 @@ impl<'a> Target<'a> {
         let common = match (element, value.ty()) {
             (Type::Dynamic, Type::Tuple(types)) => {
                 let types: Vec<&Type> = types.iter().collect();
-                common_element(&types, Mode::Unsafe).ok_or(ConversionProblem::NoCommonType(name))?
+                common_element(&types).ok_or(ConversionProblem::NoCommonType(name))?
             }
             (Type::Dynamic, collection) => collection.element().cloned().unwrap_or(Type::Dynamic),
             _ => plain.clone(),
@@ -182,7 +181,7 @@ impl<'a> Target<'a> {
         let common = match (element, value.ty()) {
             (Type::Dynamic, Type::Object(object)) => {
                 let types: Vec<&Type> = object.iter().map(|(_, ty)| ty).collect();
-                common_element(&types, Mode::Unsafe).ok_or(ConversionProblem::NoCommonType("map"))?
+                common_element(&types).ok_or(ConversionProblem::NoCommonType("map"))?
             }
             (Type::Dynamic, collection) => collection.element().cloned().unwrap_or(Type::Dynamic),
             _ => plain.clone(),
@@ -228,7 +227,7 @@ impl<'a> Target<'a> {
         }
         let types: Vec<Type> = elements.iter().map(|element| element.ty().clone()).collect();
         let types: Vec<&Type> = types.iter().collect();
-        let common = unify_in(&types, Mode::Unsafe);
+        let common = unify_in(&types);
         let common = common.ok_or(ConversionProblem::NoCommonType(collection))?;
         for element in &mut elements {
             let converted = convert_checked(element, &common)?;

@@ -1,62 +1,57 @@
 //! Whether a conversion exists between two types, and if not, why.
 
-use super::Mode;
 use super::error::ConversionProblem;
 use super::unify::unify_in;
 use crate::codec::{Failure, index_step};
 use crate::{ObjectType, PathStep, Type};
 
-/// Whether values of one type convert to the other. In unsafe mode single values
-/// may still fail.
-pub(super) fn is_possible(from: &Type, to: &Type, mode: Mode) -> bool {
+/// Whether values of one type convert to the other. Single values may still fail.
+pub(super) fn is_possible(from: &Type, to: &Type) -> bool {
     if matches!(to, Type::Dynamic) || from == to {
         return true;
     }
-    let is_unsafe = mode == Mode::Unsafe;
     match (from, to) {
-        (Type::Dynamic, _) => is_unsafe,
-        (Type::Number | Type::Bool, Type::String) => true,
-        (Type::String, Type::Number | Type::Bool) => is_unsafe,
+        (Type::Dynamic, _)
+        | (Type::Number | Type::Bool, Type::String)
+        | (Type::String, Type::Number | Type::Bool) => true,
         (Type::Object(from), Type::Object(to)) => {
             to.iter().all(|(name, to_attribute)| match from.attribute(name) {
-                Some(attribute) => is_possible(attribute, to_attribute, mode),
+                Some(attribute) => is_possible(attribute, to_attribute),
                 None => to.is_optional(name),
             })
         }
         (Type::Tuple(from), Type::Tuple(to)) => {
-            from.len() == to.len() && from.iter().zip(to.iter()).all(|(f, t)| is_possible(f, t, mode))
+            from.len() == to.len() && from.iter().zip(to.iter()).all(|(f, t)| is_possible(f, t))
         }
         (Type::List(from) | Type::Set(from), Type::List(to))
         | (Type::Set(from), Type::Set(to))
-        | (Type::Map(from), Type::Map(to)) => is_possible(from, to, mode),
-        (Type::List(from), Type::Set(to)) => is_unsafe && is_possible(from, to, mode),
+        | (Type::Map(from), Type::Map(to)) => is_possible(from, to),
+        (Type::List(from), Type::Set(to)) => is_possible(from, to),
         (Type::Tuple(types), Type::List(element) | Type::Set(element)) => {
-            are_possible(&types.iter().collect::<Vec<_>>(), element, mode)
+            are_possible(&types.iter().collect::<Vec<_>>(), element)
         }
         (Type::Object(object), Type::Map(element)) => {
-            are_possible(&object.iter().map(|(_, ty)| ty).collect::<Vec<_>>(), element, mode)
+            are_possible(&object.iter().map(|(_, ty)| ty).collect::<Vec<_>>(), element)
         }
-        (Type::Map(element), Type::Object(object)) => {
-            is_unsafe && object.iter().all(|(_, ty)| is_possible(element, ty, mode))
-        }
+        (Type::Map(element), Type::Object(object)) => object.iter().all(|(_, ty)| is_possible(element, ty)),
         _ => false,
     }
 }
 
-fn are_possible(parts: &[&Type], element: &Type, mode: Mode) -> bool {
+fn are_possible(parts: &[&Type], element: &Type) -> bool {
     if matches!(element, Type::Dynamic) {
-        return common_element(parts, mode).is_some();
+        return common_element(parts).is_some();
     }
-    parts.iter().all(|part| is_possible(part, element, mode))
+    parts.iter().all(|part| is_possible(part, element))
 }
 
 /// What a dynamic element type comes to for parts of these types. All parts
 /// convert to it.
-pub(super) fn common_element(parts: &[&Type], mode: Mode) -> Option<Type> {
+pub(super) fn common_element(parts: &[&Type]) -> Option<Type> {
     if parts.is_empty() {
         return Some(Type::Dynamic);
     }
-    let common = unify_in(parts, mode)?;
+    let common = unify_in(parts)?;
     // Known parts of different types are no collection, whatever unknown ones are.
     if matches!(common, Type::Dynamic) && parts.iter().any(|part| !matches!(part, Type::Dynamic)) {
         return None;
@@ -64,7 +59,7 @@ pub(super) fn common_element(parts: &[&Type], mode: Mode) -> Option<Type> {
     Some(common)
 }
 
-/// Why [`is_possible`] says no in unsafe mode.
+/// Why [`is_possible`] says no.
 pub(super) fn explain(from: &Type, to: &Type) -> Failure<ConversionProblem> {
     match (from, to) {
         (Type::Object(from), Type::Object(object)) => explain_object(from, object, to),
@@ -80,16 +75,16 @@ pub(super) fn explain(from: &Type, to: &Type) -> Failure<ConversionProblem> {
         (Type::Tuple(types), Type::List(element) | Type::Set(element)) => types
             .iter()
             .enumerate()
-            .find(|(_, ty)| !is_possible(ty, element, Mode::Unsafe))
+            .find(|(_, ty)| !is_possible(ty, element))
             .map_or_else(|| required(to), |(index, ty)| explain(ty, element).below(index_step(index))),
         (Type::Tuple(from), Type::Tuple(types)) if from.len() == types.len() => from
             .iter()
             .zip(types.iter())
             .enumerate()
-            .find(|(_, (from, to))| !is_possible(from, to, Mode::Unsafe))
+            .find(|(_, (from, to))| !is_possible(from, to))
             .map_or_else(|| required(to), |(index, (from, to))| explain(from, to).below(index_step(index))),
         (Type::Object(object), Type::Map(element)) => {
-            object.iter().find(|(_, ty)| !is_possible(ty, element, Mode::Unsafe)).map_or_else(
+            object.iter().find(|(_, ty)| !is_possible(ty, element)).map_or_else(
                 || required(to),
                 |(name, ty)| explain(ty, element).below(PathStep::Key(name.clone())),
             )
@@ -124,7 +119,7 @@ fn explain_object(from: &ObjectType, object: &ObjectType, to: &Type) -> Failure<
     object
         .iter()
         .filter_map(|(name, ty)| Some((name, from.attribute(name)?, ty)))
-        .find(|(_, from, to)| !is_possible(from, to, Mode::Unsafe))
+        .find(|(_, from, to)| !is_possible(from, to))
         .map_or_else(
             || required(to),
             |(name, from, to)| explain(from, to).below(PathStep::Attribute(name.clone())),

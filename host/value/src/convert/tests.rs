@@ -264,7 +264,7 @@ proptest! {
     #[test]
     fn a_common_type_takes_all_values((_, a) in any_typed_value(true), (_, b) in any_typed_value(true)) {
         if let Some(common) = unify(&[a.ty().clone(), b.ty().clone()]) {
-            prop_assert!(possible::is_possible(a.ty(), &common, Mode::Unsafe));
+            prop_assert!(possible::is_possible(a.ty(), &common));
             if let Ok((ty, values)) = unify_values(&[a, b]) {
                 prop_assert_eq!(&ty, &common);
                 prop_assert!(values.iter().all(|value| value.ty() == &ty));

@@ -4,7 +4,6 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
 
-use super::Mode;
 use super::apply::convert;
 use super::error::{ConversionError, ConversionProblem};
 use super::possible::is_possible;
@@ -26,7 +25,7 @@ use crate::{Path, Str, Type, Value};
 /// [`Type::Dynamic`] among structures and collections makes all dynamic: the
 /// caller cannot know the result's type, and must take it as not known yet.
 pub fn unify(types: &[Type]) -> Option<Type> {
-    unify_in(&types.iter().collect::<Vec<_>>(), Mode::Unsafe)
+    unify_in(&types.iter().collect::<Vec<_>>())
 }
 
 /// The common type of values, and all of them converted to it. Where it is
@@ -37,7 +36,7 @@ pub fn unify(types: &[Type]) -> Option<Type> {
 pub fn unify_values(values: &[Value]) -> Result<(Type, Vec<Value>), ConversionError> {
     let incompatible = ConversionError { path: Path::root(), problem: ConversionProblem::Incompatible };
     let types: Vec<&Type> = values.iter().map(Value::ty).collect();
-    let common = unify_in(&types, Mode::Unsafe).ok_or(incompatible)?;
+    let common = unify_in(&types).ok_or(incompatible)?;
     let all_unknown = matches!(common, Type::Dynamic) && types.iter().any(|ty| **ty != common);
     let converted = values
         .iter()
@@ -52,7 +51,7 @@ pub fn unify_values(values: &[Value]) -> Result<(Type, Vec<Value>), ConversionEr
     Ok((common, converted))
 }
 
-pub(super) fn unify_in(types: &[&Type], mode: Mode) -> Option<Type> {
+pub(super) fn unify_in(types: &[&Type]) -> Option<Type> {
     let mut seen = HashSet::new();
     let distinct: Vec<&Type> = types.iter().copied().filter(|ty| seen.insert(*ty)).collect();
     if let [only] = distinct.as_slice() {
@@ -63,27 +62,27 @@ pub(super) fn unify_in(types: &[&Type], mode: Mode) -> Option<Type> {
     match kinds {
         Kinds { other: true, .. } => {}
         Kinds { map: true, list: false, set: false, object: false, tuple: false, .. } => {
-            return whole(unify_elements(&distinct, mode).map(Type::map));
+            return whole(unify_elements(&distinct).map(Type::map));
         }
         Kinds { list: true, map: false, set: false, object: false, tuple: false, .. } => {
-            return whole(unify_elements(&distinct, mode).map(Type::list));
+            return whole(unify_elements(&distinct).map(Type::list));
         }
         Kinds { set: true, list: false, map: false, object: false, tuple: false, .. } => {
-            return whole(unify_elements(&distinct, mode).map(Type::set));
+            return whole(unify_elements(&distinct).map(Type::set));
         }
         Kinds { object: true, list: false, set: false, map: false, tuple: false, .. } => {
-            return whole(unify_objects(&distinct, mode));
+            return whole(unify_objects(&distinct));
         }
         Kinds { tuple: true, list: false, set: false, map: false, object: false, .. } => {
-            return whole(unify_tuples(&distinct, mode));
+            return whole(unify_tuples(&distinct));
         }
         Kinds { map: true, object: true, list: false, set: false, tuple: false, .. } => {
-            if let Some(ty) = unify_as_collection(&distinct, mode) {
+            if let Some(ty) = unify_as_collection(&distinct) {
                 return Some(ty);
             }
         }
         Kinds { list: true, tuple: true, map: false, set: false, object: false, .. } => {
-            if let Some(ty) = unify_as_collection(&distinct, mode) {
+            if let Some(ty) = unify_as_collection(&distinct) {
                 return Some(ty);
             }
         }
@@ -94,7 +93,7 @@ pub(super) fn unify_in(types: &[&Type], mode: Mode) -> Option<Type> {
     }
     by_preference(&distinct)
         .into_iter()
-        .find(|wanted| distinct.iter().all(|ty| is_possible(ty, wanted, mode)))
+        .find(|wanted| distinct.iter().all(|ty| is_possible(ty, wanted)))
         .cloned()
 }
 
@@ -127,22 +126,22 @@ impl Kinds {
     }
 }
 
-fn unify_elements(types: &[&Type], mode: Mode) -> Option<Type> {
-    unify_in(&types.iter().filter_map(|ty| ty.element()).collect::<Vec<_>>(), mode)
+fn unify_elements(types: &[&Type]) -> Option<Type> {
+    unify_in(&types.iter().filter_map(|ty| ty.element()).collect::<Vec<_>>())
 }
 
 /// Objects among maps are taken as maps, tuples among lists as lists.
-fn unify_as_collection(types: &[&Type], mode: Mode) -> Option<Type> {
+fn unify_as_collection(types: &[&Type]) -> Option<Type> {
     let structures: Vec<&Type> =
         types.iter().copied().filter(|ty| matches!(ty, Type::Object(_) | Type::Tuple(_))).collect();
-    let collection = unify_parts(&structures, mode)?;
+    let collection = unify_parts(&structures)?;
     let others = types.iter().copied().filter(|ty| !matches!(ty, Type::Object(_) | Type::Tuple(_)));
     let all: Vec<&Type> = others.chain([&collection]).collect();
-    unify_in(&all, mode).filter(|ty| matches!(ty, Type::Map(_) | Type::List(_)))
+    unify_in(&all).filter(|ty| matches!(ty, Type::Map(_) | Type::List(_)))
 }
 
 /// All parts of objects as one map, of tuples as one list.
-fn unify_parts(types: &[&Type], mode: Mode) -> Option<Type> {
+fn unify_parts(types: &[&Type]) -> Option<Type> {
     let mut parts = Vec::new();
     let mut is_map = false;
     for ty in types {
@@ -155,12 +154,12 @@ fn unify_parts(types: &[&Type], mode: Mode) -> Option<Type> {
             _ => {}
         }
     }
-    let element = unify_in(&parts, mode)?;
+    let element = unify_in(&parts)?;
     let collection = if is_map { Type::map(element) } else { Type::list(element) };
-    types.iter().all(|ty| is_possible(ty, &collection, mode)).then_some(collection)
+    types.iter().all(|ty| is_possible(ty, &collection)).then_some(collection)
 }
 
-fn unify_objects(types: &[&Type], mode: Mode) -> Option<Type> {
+fn unify_objects(types: &[&Type]) -> Option<Type> {
     let objects: Vec<_> = types
         .iter()
         .filter_map(|ty| if let Type::Object(object) = ty { Some(object) } else { None })
@@ -168,39 +167,31 @@ fn unify_objects(types: &[&Type], mode: Mode) -> Option<Type> {
     let names: Vec<BTreeSet<&Str>> =
         objects.iter().map(|object| object.iter().map(|(name, _)| name).collect()).collect();
     if names.windows(2).any(|pair| pair[0] != pair[1]) {
-        return unify_parts(types, mode);
+        return unify_parts(types);
     }
     let attributes = names.first()?.iter().map(|name| {
         let across: Vec<&Type> = objects.iter().filter_map(|object| object.attribute(name)).collect();
-        unify_in(&across, mode).map(|ty| ((*name).clone(), ty))
+        unify_in(&across).map(|ty| ((*name).clone(), ty))
     });
     let unified = Type::object(attributes.collect::<Option<Vec<_>>>()?);
-    if types.iter().all(|ty| is_possible(ty, &unified, mode)) {
-        Some(unified)
-    } else {
-        unify_parts(types, mode)
-    }
+    if types.iter().all(|ty| is_possible(ty, &unified)) { Some(unified) } else { unify_parts(types) }
 }
 
-fn unify_tuples(types: &[&Type], mode: Mode) -> Option<Type> {
+fn unify_tuples(types: &[&Type]) -> Option<Type> {
     let tuples: Vec<&[Type]> = types
         .iter()
         .filter_map(|ty| if let Type::Tuple(elements) = ty { Some(&**elements) } else { None })
         .collect();
     let length = tuples.first()?.len();
     if tuples.iter().any(|tuple| tuple.len() != length) {
-        return unify_parts(types, mode);
+        return unify_parts(types);
     }
     let elements = (0..length).map(|index| {
         let across: Vec<&Type> = tuples.iter().map(|tuple| &tuple[index]).collect();
-        unify_in(&across, mode)
+        unify_in(&across)
     });
     let unified = Type::tuple(elements.collect::<Option<Vec<_>>>()?);
-    if types.iter().all(|ty| is_possible(ty, &unified, mode)) {
-        Some(unified)
-    } else {
-        unify_parts(types, mode)
-    }
+    if types.iter().all(|ty| is_possible(ty, &unified)) { Some(unified) } else { unify_parts(types) }
 }
 
 /// More general types first; otherwise the order in which they came.
