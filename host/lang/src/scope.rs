@@ -13,8 +13,9 @@ pub enum Resolved {
     Element(Value),
 }
 
-/// The world as expressions see it. Everything has a default that refuses, so
-/// that an implementer states only what its place in a configuration offers.
+/// The world as expressions see it. Everything has a default, which asks the scope
+/// around where there is one and refuses else, so that an implementer states only
+/// what its place in a configuration offers.
 pub trait Scope {
     /// The value of what a reference names.
     ///
@@ -30,11 +31,15 @@ pub trait Scope {
     fn resolve(&self, subject: &Subject, index: Option<&Value>, span: &Span)
     -> Result<Resolved, Diagnostics>;
 
+    /// The scope around, which answers whatever this one does not state.
+    fn outer(&self) -> Option<&dyn Scope> {
+        None
+    }
+
     /// The value of a name that hides whatever else a reference that begins with
     /// it would stand for: the iterator of a `dynamic` block.
     fn local(&self, name: &str) -> Option<Value> {
-        let _ = name;
-        None
+        self.outer()?.local(name)
     }
 
     /// Calls a function of a provider.
@@ -43,6 +48,9 @@ pub trait Scope {
     ///
     /// Where there is no such function or it refuses.
     fn call_provider_function(&self, call: &ProviderCall<'_>) -> Result<Value, Diagnostics> {
+        if let Some(outer) = self.outer() {
+            return outer.call_provider_function(call);
+        }
         Err(Diagnostic::error(
             "Unknown provider function",
             format!("No function \"{}\" is available here.", call.name()),
@@ -57,8 +65,10 @@ pub trait Scope {
     ///
     /// The reason in words, without the path.
     fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
-        let _ = path;
-        Err("files cannot be read here".into())
+        match self.outer() {
+            Some(outer) => outer.read_file(path),
+            None => Err("files cannot be read here".into()),
+        }
     }
 
     /// Whether there is a regular file at the path.
@@ -67,8 +77,10 @@ pub trait Scope {
     ///
     /// Where something else is there, or it cannot be told.
     fn file_exists(&self, path: &str) -> Result<bool, String> {
-        let _ = path;
-        Err("files cannot be read here".into())
+        match self.outer() {
+            Some(outer) => outer.file_exists(path),
+            None => Err("files cannot be read here".into()),
+        }
     }
 
     /// The paths of all regular files below a directory, relative to it, with
@@ -78,39 +90,41 @@ pub trait Scope {
     ///
     /// Where the directory cannot be read.
     fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
-        let _ = directory;
-        Err("files cannot be read here".into())
+        match self.outer() {
+            Some(outer) => outer.list_files(directory),
+            None => Err("files cannot be read here".into()),
+        }
     }
 
     /// Where relative paths start; absolute.
     fn working_directory(&self) -> Option<String> {
-        None
+        self.outer()?.working_directory()
     }
 
     /// What `~` stands for.
     fn home_directory(&self) -> Option<String> {
-        None
+        self.outer()?.home_directory()
     }
 
     /// The current time as RFC 3339; `None` where it is not known yet (a plan).
     fn timestamp(&self) -> Option<String> {
-        None
+        self.outer()?.timestamp()
     }
 
     /// The time of the plan as RFC 3339.
     fn plan_timestamp(&self) -> Option<String> {
-        None
+        self.outer()?.plan_timestamp()
     }
 
     /// Fresh random bytes for `uuid` and `bcrypt`; `None` where the result must
     /// not be known yet (a plan).
     fn random_bytes(&self) -> Option<[u8; 16]> {
-        None
+        self.outer()?.random_bytes()
     }
 
     /// Whether a template is being rendered, which cannot render another one.
     fn renders_template(&self) -> bool {
-        false
+        self.outer().is_some_and(|outer| outer.renders_template())
     }
 }
 

@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use wardian_lang::{
-    Block as Written, Body, Diagnostic, Diagnostics, ProviderCall, Resolved, Scope, Span, Subject,
-};
+use wardian_lang::{Block as Written, Body, Diagnostic, Diagnostics, Resolved, Scope, Span, Subject};
 use wardian_plugin::Block;
 use wardian_value::{Marks, Str, Type, Value, View};
 
@@ -161,43 +159,7 @@ impl Scope for Iteration<'_> {
         if *name == *self.iterator { Some(self.element.clone()) } else { self.outer.local(name) }
     }
 
-    fn call_provider_function(&self, call: &ProviderCall<'_>) -> Result<Value, Diagnostics> {
-        self.outer.call_provider_function(call)
-    }
-
-    fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
-        self.outer.read_file(path)
-    }
-
-    fn file_exists(&self, path: &str) -> Result<bool, String> {
-        self.outer.file_exists(path)
-    }
-
-    fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
-        self.outer.list_files(directory)
-    }
-
-    fn working_directory(&self) -> Option<String> {
-        self.outer.working_directory()
-    }
-
-    fn home_directory(&self) -> Option<String> {
-        self.outer.home_directory()
-    }
-
-    fn timestamp(&self) -> Option<String> {
-        self.outer.timestamp()
-    }
-
-    fn plan_timestamp(&self) -> Option<String> {
-        self.outer.plan_timestamp()
-    }
-
-    fn random_bytes(&self) -> Option<[u8; 16]> {
-        self.outer.random_bytes()
-    }
-
-    fn renders_template(&self) -> bool {
-        self.outer.renders_template()
+    fn outer(&self) -> Option<&dyn Scope> {
+        Some(self.outer)
     }
 }

@@ -5,7 +5,7 @@ use wardian_value::{Type, Value, convert};
 
 use super::{Body, Failure, Function, Lazy, Outcome, ResultType};
 use super::{any, file, string, text};
-use crate::{Diagnostics, ProviderCall, Resolved, Scope, SourceFile, Span, Subject, parse_template};
+use crate::{Diagnostics, Resolved, Scope, SourceFile, Span, Subject, parse_template};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("can", &[any("expression").dynamic()], ResultType::Bool, Body::Lazy(Lazy::Can)),
@@ -55,40 +55,13 @@ impl Scope for TemplateScope<'_> {
         Err(crate::Diagnostic::error("Unknown variable", detail).at(span.clone()).into())
     }
 
-    fn call_provider_function(&self, call: &ProviderCall<'_>) -> Result<Value, Diagnostics> {
-        self.outer.call_provider_function(call)
+    fn outer(&self) -> Option<&dyn Scope> {
+        Some(self.outer)
     }
 
-    fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
-        self.outer.read_file(path)
-    }
-
-    fn file_exists(&self, path: &str) -> Result<bool, String> {
-        self.outer.file_exists(path)
-    }
-
-    fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
-        self.outer.list_files(directory)
-    }
-
-    fn working_directory(&self) -> Option<String> {
-        self.outer.working_directory()
-    }
-
-    fn home_directory(&self) -> Option<String> {
-        self.outer.home_directory()
-    }
-
-    fn timestamp(&self) -> Option<String> {
-        self.outer.timestamp()
-    }
-
-    fn plan_timestamp(&self) -> Option<String> {
-        self.outer.plan_timestamp()
-    }
-
-    fn random_bytes(&self) -> Option<[u8; 16]> {
-        self.outer.random_bytes()
+    // A template sees its own variables only, not the iterators around its call.
+    fn local(&self, _name: &str) -> Option<Value> {
+        None
     }
 
     fn renders_template(&self) -> bool {
