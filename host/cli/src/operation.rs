@@ -164,11 +164,14 @@ pub(crate) struct Done {
 impl Done {
     /// Says what was done and what the outputs are.
     pub(crate) fn tell(&self, mode: Mode, session: &Session) {
-        let ChangeCounts { add, change, destroy } = self.counts;
+        let ChangeCounts { add, change, destroy, import, forget: _ } = self.counts;
+        let import = if import > 0 { format!("{import} imported, ") } else { String::new() };
         let text = match mode {
             Mode::Destroy => format!("Destroy complete! Resources: {destroy} destroyed."),
             Mode::Normal | Mode::RefreshOnly => {
-                format!("Apply complete! Resources: {add} added, {change} changed, {destroy} destroyed.")
+                format!(
+                    "Apply complete! Resources: {import}{add} added, {change} changed, {destroy} destroyed."
+                )
             }
         };
         session.shell.say(format_args!("\n{}", session.shell.paint(Paint::Success, &text)));

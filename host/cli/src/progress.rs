@@ -70,7 +70,9 @@ impl Words {
             Action::Update => ("Modifying", "Modifications"),
             Action::Delete => ("Destroying", "Destruction"),
             // A replacement is told as its two halves.
-            Action::NoOp | Action::DeleteThenCreate | Action::CreateThenDelete => return None,
+            Action::NoOp | Action::Forget | Action::DeleteThenCreate | Action::CreateThenDelete => {
+                return None;
+            }
         };
         Some(Self { going_on, done })
     }

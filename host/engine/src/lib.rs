@@ -43,7 +43,8 @@ pub use drawing::{DrawnKind, DrawnNode, draw, draw_plan};
 pub use evaluator::Environment;
 pub use events::{Event, Events, Silent};
 pub use plan::{
-    Action, ActionReason, ChangeCounts, Mode, OutputChange, Plan, PlanOptions, ResourceChange, Target,
+    Action, ActionReason, ChangeCounts, Importing, Mode, OutputChange, Plan, PlanOptions, RelevantAttribute,
+    ResourceChange, Target,
 };
 pub use providers::{Schemas, TERRAFORM_VERSION};
 pub use run::{Applied, Console, Run, StateSink};

@@ -14,21 +14,26 @@
 //! wrong change is made. Sensitive values are in it in clear, as they are in the
 //! state: the file is written so that only its owner can read it.
 
+mod change;
+mod checks;
+mod value;
+
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read, Write};
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
-use wardian_plugin::{ProviderConfigAddress, ProviderSchema, ResourceInstanceAddress, ResourceMode, Schema};
+use wardian_plugin::{ProviderConfigAddress, ProviderSchema};
 use wardian_state::{State, decode_state, encode_state};
-use wardian_value::{Marks, Path, PathStep, Str, Type, Value, msgpack};
+use wardian_value::{Str, Value};
 
-use crate::plan::{Action, ActionReason, Mode, OutputChange, Plan, ResourceChange, Target};
+use crate::plan::{Action, ActionReason, Mode, OutputChange, Plan, Target};
+use change::{ChangeContents, decode_change, encode_change};
+use checks::{CheckContents, RelevantContents};
+use value::{Encoded, decode_value, encode_value};
 
 /// The version of `plan.json`.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The most bytes that any entry of a plan file may unpack to.
 const ENTRY_LIMIT: u64 = 1 << 30;
@@ -85,22 +90,10 @@ struct Contents {
     changes: Vec<ChangeContents>,
     drift: Vec<ChangeContents>,
     outputs: BTreeMap<String, OutputContents>,
+    checks: Vec<CheckContents>,
+    relevant_attributes: Vec<RelevantContents>,
     timestamp: String,
     errored: bool,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct ChangeContents {
-    address: String,
-    previous_address: Option<String>,
-    deposed: Option<String>,
-    provider: String,
-    action: String,
-    reason: Option<String>,
-    before: Encoded,
-    after: Encoded,
-    required_replace: Vec<Vec<Step>>,
-    planned_private: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -109,26 +102,6 @@ struct OutputContents {
     before: Encoded,
     after: Encoded,
     sensitive: bool,
-}
-
-/// A value of any type with its marks.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Encoded {
-    value: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    null_of: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    sensitive: Vec<Vec<Step>>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-enum Step {
-    #[serde(rename = "attribute")]
-    Attribute(String),
-    #[serde(rename = "key")]
-    Key(String),
-    #[serde(rename = "index")]
-    Index(u64),
 }
 
 /// The plan file of a plan.
@@ -165,6 +138,8 @@ pub fn encode(
                 Ok((name.to_string(), output))
             })
             .collect::<Result<_, PlanFileError>>()?,
+        checks: plan.checks.iter().map(checks::encode_check).collect(),
+        relevant_attributes: plan.relevant_attributes.iter().map(checks::encode_relevant).collect(),
         timestamp: plan.timestamp.clone(),
         errored: plan.errored,
     };
@@ -301,6 +276,12 @@ impl PlanFile {
                     Ok((Str::new(&name), output))
                 })
                 .collect::<Result<_, PlanFileError>>()?,
+            checks: contents.checks.into_iter().map(checks::decode_check).collect::<Result<_, _>>()?,
+            relevant_attributes: contents
+                .relevant_attributes
+                .into_iter()
+                .map(checks::decode_relevant)
+                .collect::<Result<_, _>>()?,
             previous_state: self.previous_state,
             prior_state: self.prior_state,
             timestamp: contents.timestamp,
@@ -314,105 +295,6 @@ fn parse<T>(text: &str, read: impl Fn(&str) -> Option<T>, what: &str) -> Result<
         part: "plan.json",
         problem: format!("there is no {what} {text:?}"),
     })
-}
-
-fn encode_change(change: &ResourceChange) -> Result<ChangeContents, PlanFileError> {
-    Ok(ChangeContents {
-        address: change.address.to_string(),
-        previous_address: change.previous_address.as_ref().map(ToString::to_string),
-        deposed: change.deposed.as_ref().map(ToString::to_string),
-        provider: change.provider.to_string(),
-        action: action_name(change.action).into(),
-        reason: change.reason.map(|reason| reason.name().into()),
-        before: encode_value(&change.before)?,
-        after: encode_value(&change.after)?,
-        required_replace: change.required_replace.iter().map(encode_path).collect(),
-        planned_private: BASE64.encode(&change.planned_private),
-    })
-}
-
-fn decode_change<'a>(
-    change: ChangeContents,
-    schema_of: &impl Fn(&ProviderConfigAddress) -> Option<&'a Arc<ProviderSchema>>,
-) -> Result<ResourceChange, PlanFileError> {
-    let address: ResourceInstanceAddress =
-        parse(&change.address, |text| text.parse().ok(), "resource instance")?;
-    let provider: ProviderConfigAddress =
-        parse(&change.provider, |text| text.parse().ok(), "provider configuration")?;
-    let schema: Arc<Schema> = schema_of(&provider)
-        .and_then(|schema| match address.mode() {
-            ResourceMode::Managed => schema.resources.get(address.type_name()),
-            ResourceMode::Data => schema.data_sources.get(address.type_name()),
-            ResourceMode::Ephemeral => schema.ephemeral_resources.get(address.type_name()),
-        })
-        .cloned()
-        .ok_or_else(|| PlanFileError::NoSchema(change.address.clone()))?;
-    Ok(ResourceChange {
-        previous_address: change
-            .previous_address
-            .as_deref()
-            .map(|text| parse(text, |t| t.parse().ok(), "resource instance"))
-            .transpose()?,
-        deposed: change.deposed.as_deref().map(Str::new),
-        action: parse(&change.action, action_by_name, "action")?,
-        reason: change.reason.as_deref().map(|text| parse(text, reason_by_name, "reason")).transpose()?,
-        before: decode_value(&change.before)?,
-        after: decode_value(&change.after)?,
-        required_replace: change.required_replace.into_iter().map(decode_path).collect(),
-        planned_private: BASE64.decode(&change.planned_private).map_err(damaged("plan.json"))?.into(),
-        address,
-        provider,
-        schema,
-    })
-}
-
-fn encode_value(value: &Value) -> Result<Encoded, PlanFileError> {
-    let plain = value.unmark_deep();
-    // The dynamic encoding has no room for the type of a null.
-    let null_of = plain.is_null().then(|| plain.ty().to_json());
-    let bytes = msgpack::encode(&plain, &Type::Dynamic).map_err(|e| PlanFileError::Write(e.to_string()))?;
-    let sensitive = value
-        .mark_paths()
-        .iter()
-        .filter(|(_, marks)| marks.is_sensitive())
-        .map(|(path, _)| encode_path(path))
-        .collect();
-    Ok(Encoded { value: BASE64.encode(bytes), null_of, sensitive })
-}
-
-fn decode_value(encoded: &Encoded) -> Result<Value, PlanFileError> {
-    let plain = if let Some(ty) = &encoded.null_of {
-        Value::null(Type::from_json(ty).map_err(damaged("plan.json"))?)
-    } else {
-        let bytes = BASE64.decode(&encoded.value).map_err(damaged("plan.json"))?;
-        msgpack::decode(&bytes, &Type::Dynamic).map_err(damaged("plan.json"))?
-    };
-    let marks: Vec<(Path, Marks)> =
-        encoded.sensitive.iter().map(|path| (decode_path(path.clone()), Marks::SENSITIVE)).collect();
-    Ok(plain.mark_at(&marks))
-}
-
-fn encode_path(path: &Path) -> Vec<Step> {
-    path.steps()
-        .iter()
-        .map(|step| match step {
-            PathStep::Attribute(name) => Step::Attribute(name.to_string()),
-            PathStep::Key(key) => Step::Key(key.to_string()),
-            PathStep::Index(index) => Step::Index(*index),
-        })
-        .collect()
-}
-
-fn decode_path(steps: Vec<Step>) -> Path {
-    steps
-        .into_iter()
-        .map(|step| match step {
-            Step::Attribute(name) => PathStep::Attribute(Str::new(&name)),
-            Step::Key(key) => PathStep::Key(Str::new(&key)),
-            Step::Index(index) => PathStep::Index(index),
-        })
-        .collect::<Vec<_>>()
-        .into()
 }
 
 fn target_text(target: &Target) -> String {
@@ -430,7 +312,7 @@ fn mode_by_name(name: &str) -> Option<Mode> {
     MODES.iter().find(|(_, n)| *n == name).map(|(mode, _)| *mode)
 }
 
-const ACTIONS: [(Action, &str); 7] = [
+const ACTIONS: [(Action, &str); 8] = [
     (Action::NoOp, "no-op"),
     (Action::Create, "create"),
     (Action::Read, "read"),
@@ -438,6 +320,7 @@ const ACTIONS: [(Action, &str); 7] = [
     (Action::Delete, "delete"),
     (Action::DeleteThenCreate, "delete-create"),
     (Action::CreateThenDelete, "create-delete"),
+    (Action::Forget, "forget"),
 ];
 
 fn action_name(action: Action) -> &'static str {

@@ -114,6 +114,8 @@ pub async fn plan(
         changes,
         drift: walker.drift,
         outputs,
+        checks: Vec::new(),
+        relevant_attributes: Vec::new(),
         previous_state: walker.previous,
         prior_state: walker.state,
         timestamp,

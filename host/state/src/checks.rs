@@ -63,7 +63,8 @@ impl CheckKind {
         }
     }
 
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    /// From what is stored; `None` where there is no such thing.
+    pub fn parse(text: &str) -> Option<Self> {
         [Self::Resource, Self::Output, Self::Check, Self::Variable]
             .into_iter()
             .find(|kind| kind.as_str() == text)
@@ -81,7 +82,8 @@ impl CheckStatus {
         }
     }
 
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    /// From what is stored; `None` where there is no such thing.
+    pub fn parse(text: &str) -> Option<Self> {
         [Self::Pass, Self::Fail, Self::Error, Self::Unknown]
             .into_iter()
             .find(|status| status.as_str() == text)

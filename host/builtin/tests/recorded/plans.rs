@@ -179,6 +179,7 @@ fn actions(action: wardian_engine::Action) -> Json {
         Action::Delete => json!(["delete"]),
         Action::DeleteThenCreate => json!(["delete", "create"]),
         Action::CreateThenDelete => json!(["create", "delete"]),
+        Action::Forget => json!(["forget"]),
     }
 }
 

@@ -73,16 +73,17 @@ pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOption
     page.finish()
 }
 
-/// `Plan: 1 to add, 0 to change, 0 to destroy.`
+/// `Plan: 1 to import, 1 to add, 0 to change, 0 to destroy.`
 pub(crate) fn summary(counts: ChangeCounts) -> String {
-    let ChangeCounts { add, change, destroy } = counts;
-    format!("Plan: {add} to add, {change} to change, {destroy} to destroy.")
+    let ChangeCounts { add, change, destroy, import, forget: _ } = counts;
+    let import = if import > 0 { format!("{import} to import, ") } else { String::new() };
+    format!("Plan: {import}{add} to add, {change} to change, {destroy} to destroy.")
 }
 
 /// Data sources that go are nobody's concern; what only moves is.
 fn is_shown(change: &ResourceChange) -> bool {
     match change.address.mode() {
-        ResourceMode::Managed => change.is_effective() || is_moved(change),
+        ResourceMode::Managed => change.is_effective() || is_moved(change) || change.importing.is_some(),
         ResourceMode::Data => !matches!(change.action, Action::NoOp | Action::Delete),
         ResourceMode::Ephemeral => false,
     }

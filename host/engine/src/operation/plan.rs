@@ -163,18 +163,18 @@ async fn plan_change(
     let after = marked(subject, &input.config, &planned.object);
     // Only what is sensitive has changed: the state is to be written, no more.
     let marks_changed = action == Action::NoOp && after.mark_paths() != current.mark_paths();
+    let action = if marks_changed { Action::Update } else { action };
     Some(ResourceChange {
-        address: subject.address.clone(),
-        previous_address: None,
-        deposed: None,
-        provider: subject.provider_config.clone(),
-        action: if marks_changed { Action::Update } else { action },
         reason,
-        before: current.clone(),
-        after,
         required_replace,
         planned_private: planned.private,
-        schema: Arc::clone(&subject.schema),
+        ..ResourceChange::new(
+            subject.address.clone(),
+            subject.provider_config.clone(),
+            action,
+            (current.clone(), after),
+            Arc::clone(&subject.schema),
+        )
     })
 }
 
@@ -439,17 +439,16 @@ pub async fn plan_destroy(
             private = response.planned_private;
         }
         change = Some(ResourceChange {
-            address: subject.address.clone(),
-            previous_address: None,
             deposed: deposed.cloned(),
-            provider: subject.provider_config.clone(),
-            action: Action::Delete,
             reason,
-            before: found.current.clone(),
-            after: subject.null(),
-            required_replace: Vec::new(),
             planned_private: private,
-            schema: Arc::clone(&subject.schema),
+            ..ResourceChange::new(
+                subject.address.clone(),
+                subject.provider_config.clone(),
+                Action::Delete,
+                (found.current.clone(), subject.null()),
+                Arc::clone(&subject.schema),
+            )
         });
     }
     Ok(DestroyOutcome {

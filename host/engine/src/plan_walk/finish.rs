@@ -48,19 +48,14 @@ impl PlanWalk<'_> {
         if stored.is_null() || stored.unmark_deep() == current.unmark_deep() {
             return;
         }
-        self.drift.push(ResourceChange {
-            address: subject.address.clone(),
-            previous_address: None,
-            deposed: None,
-            provider: subject.provider_config.clone(),
-            action: if current.is_null() { Action::Delete } else { Action::Update },
-            reason: None,
-            before: stored.clone(),
-            after: current.clone(),
-            required_replace: Vec::new(),
-            planned_private: Arc::default(),
-            schema: Arc::clone(&subject.schema),
-        });
+        let action = if current.is_null() { Action::Delete } else { Action::Update };
+        self.drift.push(ResourceChange::new(
+            subject.address.clone(),
+            subject.provider_config.clone(),
+            action,
+            (stored.clone(), current.clone()),
+            Arc::clone(&subject.schema),
+        ));
     }
 
     pub(super) fn data_read(
@@ -107,17 +102,14 @@ impl PlanWalk<'_> {
         let after = data::marked(subject, config, &unmarked);
         self.evaluator.values.set_instance(address, after.clone());
         self.push_change(ResourceChange {
-            address: address.clone(),
-            previous_address: None,
-            deposed: None,
-            provider: subject.provider_config.clone(),
-            action: Action::Read,
             reason: Some(reason),
-            before: subject.null(),
-            after,
-            required_replace: Vec::new(),
-            planned_private: Arc::default(),
-            schema: Arc::clone(&subject.schema),
+            ..ResourceChange::new(
+                address.clone(),
+                subject.provider_config.clone(),
+                Action::Read,
+                (subject.null(), after),
+                Arc::clone(&subject.schema),
+            )
         });
         true
     }

@@ -35,6 +35,7 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
             page.paint(Style::BoldRed, "destroyed");
         }
         (Action::Delete, Cause::Drift) => page.push(" has been deleted"),
+        (Action::Forget, _) => page.push(" will no longer be managed, but will not be destroyed"),
         (Action::DeleteThenCreate | Action::CreateThenDelete, _) => replacement(page, change.reason),
     }
     page.push("\n");
@@ -96,6 +97,12 @@ fn explanation(page: &mut Page, change: &ResourceChange, reason: ActionReason) {
         ActionReason::DeleteBecauseEachKey => {
             writeln!(page, "  # (because key {} is not in for_each map)", address.key);
         }
+        ActionReason::DeleteBecauseNoMoveTarget => {
+            writeln!(page, "  # (because {address} was moved to an address that is not in configuration)");
+        }
+        ActionReason::ReadBecauseCheckNested => {
+            page.push("  # (config will be reloaded to verify a check block)\n");
+        }
         ActionReason::ReadBecauseConfigUnknown => {
             page.push("  # (config refers to values not yet known)\n");
         }
@@ -125,6 +132,7 @@ pub(super) fn symbol(page: &mut Page, action: Action) {
             page.push("  ");
             page.paint(Style::Red, "-");
         }
+        Action::Forget => page.push("  ."),
         Action::DeleteThenCreate => {
             page.paint(Style::Red, "-");
             page.push("/");

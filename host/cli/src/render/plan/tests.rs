@@ -50,19 +50,7 @@ fn provider() -> ProviderConfigAddress {
 
 /// A change without a reason.
 fn change(address: &str, action: Action, before: Value, after: Value, schema: Arc<Schema>) -> ResourceChange {
-    ResourceChange {
-        address: address.parse().unwrap(),
-        previous_address: None,
-        deposed: None,
-        provider: provider(),
-        action,
-        reason: None,
-        before,
-        after,
-        required_replace: Vec::new(),
-        planned_private: Arc::default(),
-        schema,
-    }
+    ResourceChange::new(address.parse().unwrap(), provider(), action, (before, after), schema)
 }
 
 /// A plan that does nothing.
@@ -74,6 +62,8 @@ fn empty_plan(mode: Mode) -> Plan {
         changes: Vec::new(),
         drift: Vec::new(),
         outputs: BTreeMap::new(),
+        checks: Vec::new(),
+        relevant_attributes: Vec::new(),
         previous_state: State::default(),
         prior_state: State::default(),
         timestamp: String::new(),

@@ -1,0 +1,109 @@
+//! Changes of resources in a plan file.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::{Deserialize, Serialize};
+use wardian_plugin::{ProviderConfigAddress, ProviderSchema, ResourceInstanceAddress, ResourceMode, Schema};
+use wardian_value::Str;
+
+use super::value::{Encoded, Step, decode_path, decode_value, encode_path, encode_value};
+use super::{PlanFileError, action_by_name, action_name, damaged, parse, reason_by_name};
+use crate::plan::{Importing, ResourceChange};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ChangeContents {
+    address: String,
+    previous_address: Option<String>,
+    deposed: Option<String>,
+    provider: String,
+    action: String,
+    reason: Option<String>,
+    before: Encoded,
+    after: Encoded,
+    required_replace: Vec<Vec<Step>>,
+    planned_private: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    importing: Option<ImportingContents>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    generated_config: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ImportingContents {
+    Id(String),
+    Identity(Encoded),
+    Unknown,
+}
+
+pub(super) fn encode_change(change: &ResourceChange) -> Result<ChangeContents, PlanFileError> {
+    Ok(ChangeContents {
+        address: change.address.to_string(),
+        previous_address: change.previous_address.as_ref().map(ToString::to_string),
+        deposed: change.deposed.as_ref().map(ToString::to_string),
+        provider: change.provider.to_string(),
+        action: action_name(change.action).into(),
+        reason: change.reason.map(|reason| reason.name().into()),
+        before: encode_value(&change.before)?,
+        after: encode_value(&change.after)?,
+        required_replace: change.required_replace.iter().map(encode_path).collect(),
+        planned_private: BASE64.encode(&change.planned_private),
+        importing: change.importing.as_ref().map(encode_importing).transpose()?,
+        generated_config: change.generated_config.clone(),
+    })
+}
+
+pub(super) fn decode_change<'a>(
+    change: ChangeContents,
+    schema_of: &impl Fn(&ProviderConfigAddress) -> Option<&'a Arc<ProviderSchema>>,
+) -> Result<ResourceChange, PlanFileError> {
+    let address: ResourceInstanceAddress =
+        parse(&change.address, |text| text.parse().ok(), "resource instance")?;
+    let provider: ProviderConfigAddress =
+        parse(&change.provider, |text| text.parse().ok(), "provider configuration")?;
+    let schema: Arc<Schema> = schema_of(&provider)
+        .and_then(|schema| match address.mode() {
+            ResourceMode::Managed => schema.resources.get(address.type_name()),
+            ResourceMode::Data => schema.data_sources.get(address.type_name()),
+            ResourceMode::Ephemeral => schema.ephemeral_resources.get(address.type_name()),
+        })
+        .cloned()
+        .ok_or_else(|| PlanFileError::NoSchema(change.address.clone()))?;
+    Ok(ResourceChange {
+        previous_address: change
+            .previous_address
+            .as_deref()
+            .map(|text| parse(text, |t| t.parse().ok(), "resource instance"))
+            .transpose()?,
+        deposed: change.deposed.as_deref().map(Str::new),
+        action: parse(&change.action, action_by_name, "action")?,
+        reason: change.reason.as_deref().map(|text| parse(text, reason_by_name, "reason")).transpose()?,
+        before: decode_value(&change.before)?,
+        after: decode_value(&change.after)?,
+        required_replace: change.required_replace.into_iter().map(decode_path).collect(),
+        planned_private: BASE64.decode(&change.planned_private).map_err(damaged("plan.json"))?.into(),
+        importing: change.importing.map(decode_importing).transpose()?,
+        generated_config: change.generated_config,
+        address,
+        provider,
+        schema,
+    })
+}
+
+fn encode_importing(importing: &Importing) -> Result<ImportingContents, PlanFileError> {
+    Ok(match importing {
+        Importing::Id(id) => ImportingContents::Id(id.to_string()),
+        Importing::Identity(identity) => ImportingContents::Identity(encode_value(identity)?),
+        Importing::Unknown => ImportingContents::Unknown,
+    })
+}
+
+fn decode_importing(importing: ImportingContents) -> Result<Importing, PlanFileError> {
+    Ok(match importing {
+        ImportingContents::Id(id) => Importing::Id(Str::new(&id)),
+        ImportingContents::Identity(identity) => Importing::Identity(decode_value(&identity)?),
+        ImportingContents::Unknown => Importing::Unknown,
+    })
+}
