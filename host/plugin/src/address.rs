@@ -89,6 +89,19 @@ impl ProviderAddress {
         Ok(Self::from_parts(DEFAULT_HOST, DEFAULT_NAMESPACE, type_name))
     }
 
+    /// The address that a bare name means in a state from before namespaces:
+    /// `terraform` is built in, everything else is of the namespace `-`, and
+    /// nobody knows of which one now.
+    ///
+    /// # Errors
+    /// When the name cannot be a provider type.
+    pub fn legacy(name: &str) -> Result<Self, AddressError> {
+        if name == "terraform" {
+            return Ok(Self::built_in("terraform"));
+        }
+        Self::parse_full(&format!("{DEFAULT_HOST}/{LEGACY_NAMESPACE}/{name}"))
+    }
+
     /// The address of a provider that is part of the program.
     pub fn built_in(type_name: &str) -> Self {
         Self::from_parts(BUILT_IN_HOST, BUILT_IN_NAMESPACE, type_name)

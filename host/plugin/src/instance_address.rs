@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use wardian_value::Str;
 
-use crate::address::{AddressError, DEFAULT_HOST, LEGACY_NAMESPACE, ProviderAddress};
+use crate::address::ProviderAddress;
 
 mod parse;
 mod quote;
@@ -414,17 +414,13 @@ impl FromStr for ResourceInstanceAddress {
 }
 
 /// Also reads the form of Terraform 0.12, `provider.aws.west`, whose provider
-/// gets the legacy namespace.
+/// gets the legacy namespace ([`ProviderAddress::legacy`]).
 impl FromStr for ProviderConfigAddress {
     type Err = InstanceAddressError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         parse::provider_config(text)
     }
-}
-
-fn legacy_provider(type_name: &str) -> Result<ProviderAddress, AddressError> {
-    ProviderAddress::parse_full(&format!("{DEFAULT_HOST}/{LEGACY_NAMESPACE}/{type_name}"))
 }
 
 #[cfg(test)]

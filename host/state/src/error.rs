@@ -52,14 +52,6 @@ pub enum StateProblem {
     /// Version zero.
     #[error("the state file has version 0, which does not exist")]
     VersionZero,
-    /// From before Terraform 0.12.
-    #[error(
-        "the state file has format version {version}, as Terraform before 0.12 wrote it, which cannot be read yet"
-    )]
-    OldVersion {
-        /// The version of the format.
-        version: u64,
-    },
     /// From the future.
     #[error(
         "the state file has format version {version}, which is newer than version 4, the newest known here{}",
@@ -136,9 +128,6 @@ impl StateProblem {
             Self::NotUtf8(_) | Self::NotJson(_) | Self::NoVersion | Self::VersionZero => {
                 "the file was left as it is; if it was cut off or overwritten, restore it from \
                  terraform.tfstate.backup or from another copy"
-            }
-            Self::OldVersion { .. } => {
-                "run \"terraform apply\" of Terraform 1.11 once: it rewrites the state in version 4"
             }
             Self::NewVersion { .. } | Self::WriterVersion(_) => {
                 "the file was left as it is; use the program that wrote it"

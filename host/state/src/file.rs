@@ -212,9 +212,11 @@ impl StateFile {
         if !self.is_locked() {
             self.check_unchanged()?;
         }
+        // A copy of what was read is the same state, not its successor.
+        let changed = !exists || !state.same_content(&before);
         let next = State {
             lineage: journal.lineage().to_owned(),
-            serial: before.serial + 1,
+            serial: before.serial.saturating_add(u64::from(changed)),
             terraform_version: self.options.terraform_version.clone(),
             ..state.clone()
         };
@@ -390,7 +392,7 @@ impl StateFile {
                 state.set_instance(&change.address, &change.provider, change.instance.clone());
             }
             state.lineage.clone_from(&header.lineage);
-            state.serial = header.serial + 1;
+            state.serial = header.serial.saturating_add(1);
             state.terraform_version.clone_from(&self.options.terraform_version);
             state
         };

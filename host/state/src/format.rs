@@ -7,12 +7,13 @@
 //! | reader | meets | does |
 //! |---|---|---|
 //! | this | version 4 of any writer | reads it; fields that are not known are dropped, as Terraform does |
-//! | this | versions 1 to 3 | refuses and names the version |
+//! | this | versions 1 to 3 | reads them as what they mean in version 4, which is what is written |
 //! | this | version 0, 5 and later, other files | refuses, leaves the file untouched |
 //! | Terraform 1.x | ours | reads it; byte for byte what it would have written |
 
 mod instance;
 mod layout;
+mod legacy;
 mod output;
 mod read;
 mod write;

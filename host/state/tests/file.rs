@@ -228,7 +228,7 @@ fn a_journal_of_another_state_is_refused_and_kept() {
 fn a_damaged_state_is_left_alone() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("terraform.tfstate");
-    for content in ["{\"version\": 4, ", "hello", "{\"version\": 9}", "{\"version\": 2}"] {
+    for content in ["{\"version\": 4, ", "hello", "{\"version\": 9}", "{\"version\": 3, \"serial\": -1}"] {
         fs::write(&path, content).unwrap();
         let mut file = open(&directory);
         let error = file.read().unwrap_err();
@@ -236,6 +236,52 @@ fn a_damaged_state_is_left_alone() {
         assert!(file.write(&State::default()).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), content);
     }
+}
+
+#[test]
+fn a_changed_state_that_is_written_elsewhere_gets_the_next_serial() {
+    let directory = TempDir::new().unwrap();
+    let first = open(&directory).write(&with(&State::default(), "random_id.a", "1")).unwrap();
+    let elsewhere = |name: &str| {
+        let read_from = Some(directory.path().join("terraform.tfstate"));
+        StateFile::open(directory.path().join(name), StateFileOptions { read_from, ..options() })
+    };
+    let mut file = elsewhere("changed");
+    let state = file.read().unwrap();
+    assert_eq!(file.write(&with(&state, "random_id.b", "2")).unwrap().serial, first.serial + 1);
+    assert_eq!(on_disk(&directory), *first);
+}
+
+#[test]
+fn the_last_serial_is_not_passed() {
+    let directory = TempDir::new().unwrap();
+    let mut last = with(&State::with_new_lineage(), "random_id.a", "1");
+    last.serial = u64::MAX;
+    fs::write(directory.path().join("terraform.tfstate"), encode_state(&last).unwrap()).unwrap();
+    let mut file = open(&directory);
+    let state = file.read().unwrap();
+    assert_eq!(file.write(&with(&state, "random_id.b", "2")).unwrap().serial, u64::MAX);
+    let mut file = open(&directory);
+    file.read().unwrap();
+    let mut journal = file.begin().unwrap();
+    journal.record(&address("random_id.c"), &provider(), Some(&instance("3"))).unwrap();
+    drop(journal);
+    assert_eq!(open(&directory).read().unwrap().serial, u64::MAX);
+}
+
+#[test]
+fn a_state_of_an_old_version_is_written_in_the_new_one_when_it_changes() {
+    let directory = TempDir::new().unwrap();
+    let old = r#"{"version":3,"serial":7,"lineage":"l","modules":[{"path":["root"],"resources":{"random_id.a":{"primary":{"id":"1"}}}}]}"#;
+    fs::write(directory.path().join("terraform.tfstate"), old).unwrap();
+    let mut file = open(&directory);
+    let state = file.read().unwrap();
+    file.write(&state).unwrap();
+    assert_eq!(fs::read_to_string(directory.path().join("terraform.tfstate")).unwrap(), old);
+    file.write(&with(&state, "random_id.b", "2")).unwrap();
+    let written = on_disk(&directory);
+    assert_eq!((written.serial, written.lineage.as_str(), written.instances().count()), (8, "l", 2));
+    assert_eq!(fs::read_to_string(directory.path().join("terraform.tfstate.backup")).unwrap(), old);
 }
 
 #[test]
@@ -331,7 +377,7 @@ fn a_state_read_from_one_file_is_written_to_another() {
     let state = copy.read().unwrap();
     assert_eq!(state, first);
     copy.write(&state).unwrap();
-    assert_eq!(decode_state(&fs::read(&out).unwrap()).unwrap().unwrap().serial, 2);
+    assert_eq!(decode_state(&fs::read(&out).unwrap()).unwrap().unwrap(), *first);
 }
 
 #[test]

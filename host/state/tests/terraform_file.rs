@@ -90,12 +90,13 @@ fn files_that_are_no_state_of_version_4() {
         ("{}", "this is JSON, but not a state file: it has no \"version\""),
         ("PK\u{3}", "the state file is damaged or not a state file at all"),
         ("{\"version\": 0}", "the state file has version 0, which does not exist"),
-        ("{\"version\": 3}", "the state file has format version 3, as Terraform before 0.12 wrote it"),
         (
             "{\"version\": 5, \"terraform_version\": \"9.0.0\"}",
             "the state file has format version 5, which is newer than version 4, the newest known here (it was written by Terraform 9.0.0)",
         ),
-        ("{\"version\": 4}", "the state file is damaged or not a state file at all: missing field `serial`"),
+        ("{\"version\": 4.5}", "the state file is damaged or not a state file at all: invalid type"),
+        ("{\"version\": \"4\"}", "the state file is damaged or not a state file at all: invalid type"),
+        ("{\"version\": -1}", "the state file is damaged or not a state file at all: invalid value"),
         (
             "{\"version\":4,\"terraform_version\":\"x\",\"serial\":1,\"lineage\":\"l\"}",
             "\"x\" is not a version in \"terraform_version\"",

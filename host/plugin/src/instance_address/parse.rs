@@ -4,7 +4,7 @@ use wardian_value::Str;
 
 use super::{
     InstanceKey, ModuleInstance, ModulePath, ModuleStep, ProviderConfigAddress, ResourceAddress,
-    ResourceInstanceAddress, ResourceMode, legacy_provider, quote,
+    ResourceInstanceAddress, ResourceMode, quote,
 };
 use crate::address::{AddressError, ProviderAddress};
 
@@ -84,7 +84,7 @@ pub(super) fn provider_config(text: &str) -> Result<ProviderConfigAddress, Insta
             InstanceKey::Int(_) => return Err(Problem::Key),
             InstanceKey::None => {
                 parser.dot("the provider's name")?;
-                legacy_provider(&parser.name()?)?
+                ProviderAddress::legacy(&parser.name()?)?
             }
         };
         let alias = if parser.rest.is_empty() {

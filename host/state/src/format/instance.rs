@@ -30,8 +30,6 @@ pub(super) struct StoredObject<'a> {
     identity: Option<&'a RawValue>,
     private: Option<String>,
     dependencies: Option<Vec<String>>,
-    /// From before 0.12: addresses of instances.
-    depends_on: Option<Vec<String>>,
     create_before_destroy: Option<bool>,
 }
 
@@ -84,9 +82,7 @@ fn encode_object(json: &mut String, key: &InstanceKey, deposed: Option<&Str>, ob
             texts.end();
         }
     }
-    if matches!(object.attributes, Attributes::Json(_)) || !object.sensitive_paths.is_empty() {
-        encode_paths(members.member("sensitive_attributes"), &object.sensitive_paths);
-    }
+    encode_paths(members.member("sensitive_attributes"), &object.sensitive_paths);
     if let Some(identity) = &object.identity {
         members.number("identity_schema_version", identity.schema_version);
         members.member("identity").push_str(&identity.attributes);
@@ -216,8 +212,7 @@ fn object(stored: StoredObject<'_>, place: &str) -> Result<Object, StateProblem>
         (Some(raw), _) if raw.get().starts_with('{') => Attributes::Json(compact(raw.get()).into()),
         (Some(_), _) => return Err(invalid("\"attributes\" is not an object".to_owned())),
         (None, Some(flat)) => Attributes::Flat(Arc::new(flat)),
-        // Terraform writes neither for an object without attributes.
-        (None, None) => Attributes::Flat(Arc::default()),
+        (None, None) => Attributes::Json("{}".into()),
     };
     let sensitive_paths = stored
         .sensitive_attributes
@@ -235,11 +230,6 @@ fn object(stored: StoredObject<'_>, place: &str) -> Result<Object, StateProblem>
             .parse::<ResourceAddress>()
             .map_err(|error| StateProblem::Address { place: format!("{place}, dependencies"), error })?;
         dependencies.push(address);
-    }
-    for text in stored.depends_on.unwrap_or_default() {
-        if let Ok(address) = text.parse::<wardian_plugin::ResourceInstanceAddress>() {
-            dependencies.push(address.config());
-        }
     }
     Ok(Object {
         schema_version: stored.schema_version.unwrap_or(0),

@@ -8,6 +8,7 @@ use wardian_plugin::{AbsoluteResourceAddress, ModuleInstance, ProviderConfigAddr
 use wardian_value::Str;
 
 use super::instance::{StoredObject, collect_instances};
+use super::legacy::{self, LegacyVersion};
 use super::output::decode_output;
 use crate::checks::{CheckKind, CheckObject, CheckResult, CheckStatus};
 use crate::error::StateProblem;
@@ -22,12 +23,12 @@ struct Version {
 #[derive(Deserialize)]
 struct StoredState<'a> {
     terraform_version: Option<String>,
-    serial: u64,
-    lineage: String,
-    #[serde(borrow, default)]
-    outputs: BTreeMap<String, StoredOutput<'a>>,
-    #[serde(borrow, default)]
-    resources: Vec<StoredResource<'a>>,
+    serial: Option<u64>,
+    lineage: Option<String>,
+    #[serde(borrow)]
+    outputs: Option<BTreeMap<String, StoredOutput<'a>>>,
+    #[serde(borrow)]
+    resources: Option<Vec<StoredResource<'a>>>,
     check_results: Option<Vec<StoredCheck>>,
 }
 
@@ -71,7 +72,7 @@ struct StoredCheckObject {
 ///
 /// # Errors
 ///
-/// Where the bytes are no state file of version 4, with the place.
+/// Where the bytes are no state file of a version from 1 to 4, with the place.
 pub fn decode(bytes: &[u8]) -> Result<Option<State>, StateProblem> {
     let text = std::str::from_utf8(bytes).map_err(|error| StateProblem::NotUtf8(error.valid_up_to()))?;
     if text.is_empty() {
@@ -81,7 +82,9 @@ pub fn decode(bytes: &[u8]) -> Result<Option<State>, StateProblem> {
     match version.version {
         None => return Err(StateProblem::NoVersion),
         Some(0) => return Err(StateProblem::VersionZero),
-        Some(version @ 1..=3) => return Err(StateProblem::OldVersion { version }),
+        Some(1) => return legacy::decode(text, LegacyVersion::One).map(Some),
+        Some(2) => return legacy::decode(text, LegacyVersion::Two).map(Some),
+        Some(3) => return legacy::decode(text, LegacyVersion::Three).map(Some),
         Some(super::FORMAT_VERSION) => {}
         Some(newer) => {
             let writer = version.terraform_version.unwrap_or_default();
@@ -92,19 +95,35 @@ pub fn decode(bytes: &[u8]) -> Result<Option<State>, StateProblem> {
     decode_version_4(stored).map(Some)
 }
 
+/// That the writer's version is one, or nothing.
+///
+/// What programs wrote there was never held against one grammar: `1.11`, `v1.2.3`
+/// and `1.2.3.4` are let pass.
+pub(super) fn check_writer(version: &str) -> Result<(), StateProblem> {
+    let numbers = version.strip_prefix('v').unwrap_or(version);
+    let end = numbers.find(['-', '+']).unwrap_or(numbers.len());
+    let (numbers, rest) = numbers.split_at(end);
+    let is_version = numbers.split('.').all(|part| part.parse::<u64>().is_ok() && !part.starts_with('+'))
+        && (rest.is_empty() || rest.len() > 1)
+        && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-+.~".contains(&byte));
+    if version.is_empty() || is_version {
+        Ok(())
+    } else {
+        Err(StateProblem::WriterVersion(version.to_owned()))
+    }
+}
+
 fn decode_version_4(stored: StoredState<'_>) -> Result<State, StateProblem> {
     let terraform_version = stored.terraform_version.unwrap_or_default();
-    if !terraform_version.is_empty() && semver::Version::parse(&terraform_version).is_err() {
-        return Err(StateProblem::WriterVersion(terraform_version));
-    }
+    check_writer(&terraform_version)?;
     let mut outputs = BTreeMap::new();
-    for (name, output) in stored.outputs {
+    for (name, output) in stored.outputs.unwrap_or_default() {
         let value = decode_output(&name, output)?;
         outputs.insert(Str::new(&name), value);
     }
     let mut state = State {
-        lineage: stored.lineage,
-        serial: stored.serial,
+        lineage: stored.lineage.unwrap_or_default(),
+        serial: stored.serial.unwrap_or(0),
         terraform_version,
         outputs,
         check_results: stored
@@ -113,7 +132,7 @@ fn decode_version_4(stored: StoredState<'_>) -> Result<State, StateProblem> {
             .transpose()?,
         ..State::default()
     };
-    for resource in stored.resources {
+    for resource in stored.resources.unwrap_or_default() {
         add_resource(&mut state, resource)?;
     }
     Ok(state)

@@ -1,0 +1,55 @@
+//! Outputs of the root module, whose types were not stored.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use wardian_value::{Type, Value, View, json};
+
+use super::LegacyVersion;
+use crate::error::StateProblem;
+use crate::model::OutputValue;
+
+#[derive(Deserialize)]
+struct StoredOutput<'a> {
+    #[serde(borrow)]
+    value: Option<&'a RawValue>,
+    sensitive: Option<bool>,
+}
+
+pub(super) fn decode(
+    name: &str,
+    raw: &RawValue,
+    version: LegacyVersion,
+) -> Result<OutputValue, StateProblem> {
+    let invalid = |problem: String| StateProblem::Invalid { place: format!("output \"{name}\""), problem };
+    if version == LegacyVersion::One {
+        let text: String = serde_json::from_str(raw.get()).map_err(|error| invalid(error.to_string()))?;
+        return Ok(OutputValue { value: Value::string(text.as_str()), sensitive: false });
+    }
+    let stored: StoredOutput<'_> =
+        serde_json::from_str(raw.get()).map_err(|error| invalid(error.to_string()))?;
+    let text = stored.value.map_or("null", RawValue::get);
+    let value = json::decode_simple(text).map_err(|error| invalid(error.to_string()))?;
+    Ok(OutputValue { value: guessed(value), sensitive: stored.sensitive.unwrap_or(false) })
+}
+
+/// A list or a map, where all that is in it has one type; else the value itself.
+fn guessed(value: Value) -> Value {
+    match value.view() {
+        View::Tuple(elements) => match one_type(elements.iter().map(Value::ty)) {
+            Some(element) => Value::list(element, elements.iter().cloned()),
+            None => value,
+        },
+        View::Object(attributes) => match one_type(attributes.values().map(Value::ty)) {
+            Some(element) => {
+                Value::map(element, attributes.iter().map(|(name, value)| (name.clone(), value.clone())))
+            }
+            None => value,
+        },
+        _ => value,
+    }
+}
+
+fn one_type<'a>(mut types: impl Iterator<Item = &'a Type>) -> Option<Type> {
+    let first = types.next()?;
+    (types.all(|ty| ty == first) && !first.has_dynamic()).then(|| first.clone())
+}

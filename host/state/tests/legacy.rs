@@ -1,0 +1,159 @@
+//! State files of older versions, and odd ones of version 4, against what Terraform
+//! makes of them. With `WARDIAN_RECORD=1`, and `terraform` on PATH, its answers are
+//! recorded again.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use proptest::prelude::*;
+use wardian_state::{Attributes, StateProblem, decode_state, encode_state};
+
+fn cases() -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/states/legacy");
+    let mut files: Vec<PathBuf> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "tfstate"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// What Terraform writes of a state that it has read.
+fn pulled_by_terraform(state: &Path) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    fs::copy(state, directory.path().join("terraform.tfstate")).unwrap();
+    let output = Command::new("terraform")
+        .args(["state", "pull"])
+        .current_dir(directory.path())
+        .env_remove("TF_CLI_CONFIG_FILE")
+        .env("CHECKPOINT_DISABLE", "1")
+        .env("HOME", directory.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    format!("{}\n", text.trim_end())
+}
+
+#[test]
+fn they_mean_what_terraform_makes_of_them() {
+    let cases = cases();
+    assert_eq!(cases.len(), 10);
+    for path in cases {
+        let expected = path.with_extension("json");
+        if std::env::var_os("WARDIAN_RECORD").is_some() {
+            fs::write(&expected, pulled_by_terraform(&path)).unwrap();
+        }
+        let mut state = decode_state(&fs::read(&path).unwrap()).unwrap().unwrap();
+        "1.11.4".clone_into(&mut state.terraform_version);
+        assert_eq!(
+            encode_state(&state).unwrap(),
+            fs::read_to_string(&expected).unwrap(),
+            "{}",
+            path.display()
+        );
+    }
+}
+
+/// Terraform forgets tainted objects of version 1, which exist nevertheless.
+#[test]
+fn tainted_objects_of_version_1_are_kept() {
+    let text = r#"{"version":1,"serial":3,"modules":[{"path":["root"],"resources":{"a_b.c":{
+        "tainted":[{"id":"t1"},{"id":"t2"}],"deposed":[{"id":"d"}]}}}]}"#;
+    let state = decode_state(text.as_bytes()).unwrap().unwrap();
+    let instance = state.instance(&"a_b.c".parse().unwrap()).unwrap();
+    let current = instance.current.as_ref().unwrap();
+    assert!(current.is_tainted());
+    let Attributes::Flat(attributes) = &current.attributes else { panic!("{current:?}") };
+    assert_eq!(attributes["id"], "t1");
+    let keys: Vec<&str> = instance.deposed.keys().map(|key| key.as_str()).collect();
+    assert_eq!(keys, ["00000001", "00000002"]);
+}
+
+fn problem(modules: &str) -> String {
+    let text = format!(r#"{{"version":3,"serial":1,"lineage":"l","modules":[{modules}]}}"#);
+    match decode_state(text.as_bytes()) {
+        Err(problem) => problem.to_string(),
+        Ok(state) => format!("no problem: {state:?}"),
+    }
+}
+
+fn with_resource(name: &str, provider: &str) -> String {
+    problem(&format!(
+        r#"{{"path":["root"],"resources":{{"{name}":{{"primary":{{"id":"1"}},"provider":"{provider}"}}}}}}"#
+    ))
+}
+
+#[test]
+fn what_means_nothing_is_told_with_its_place() {
+    for (name, expected) in [
+        ("a", "resource a: this is not of the form TYPE.NAME, which an index may follow"),
+        ("a.b.c", "resource a.b.c: \"c\", which stands for an index, is not a whole number"),
+        ("a.b.-1", "resource a.b.-1: \"-1\", which stands for an index, is not a whole number"),
+        ("a.b.0.d", "resource a.b.0.d: this is not of the form TYPE.NAME, which an index may follow"),
+        ("data.x", "no problem"),
+        ("a.", "resource a.: its type or its name is empty"),
+    ] {
+        assert!(with_resource(name, "").starts_with(expected), "{name}: {}", with_resource(name, ""));
+    }
+    for provider in ["provider.x.y.z", "a.b.c", "a_b", "provider."] {
+        let found = with_resource("a.b", provider);
+        assert!(found.starts_with("resource a.b: "), "{provider}: {found}");
+    }
+    for (path, expected) in [
+        ("[]", "module path []: it is empty, where it must begin with \"root\""),
+        ("[\"foo\"]", "module path [\"foo\"]: it does not begin with \"root\""),
+        ("[\"root\", \"9 x\"]", "module path [\"root\", \"9 x\"]: "),
+    ] {
+        let found = problem(&format!("{{\"path\":{path}}}"));
+        assert!(found.starts_with(expected), "{found}");
+    }
+    let twice = r#"{"path":["root"],"resources":{"a.b":{"primary":{"id":"q"}}}}"#;
+    assert_eq!(problem(&format!("{twice},{twice}")), "resource a.b: this instance occurs more than once");
+    let minus = decode_state(br#"{"version":3,"serial":-1}"#);
+    assert_eq!(minus.unwrap_err().to_string(), "\"serial\": it is less than zero");
+    let writer = decode_state(br#"{"version":3,"terraform_version":"zzz"}"#);
+    assert!(matches!(writer, Err(StateProblem::WriterVersion(version)) if version == "zzz"));
+}
+
+#[test]
+fn versions_of_writers_are_read_generously() {
+    let read = |version: &str| {
+        decode_state(format!(r#"{{"version":4,"terraform_version":"{version}"}}"#).as_bytes()).is_ok()
+    };
+    for version in
+        ["0.11.14", "0.12.0", "2.0.0", "9.9.9-beta1", "1.11", "v1.2.3", "1", "", "1.2.3.4", "01.2.3"]
+    {
+        assert!(read(version), "{version}");
+    }
+    for version in ["x", "1.x", ".", "1..2", "+1.2", "1.2-", "1.2 3"] {
+        assert!(!read(version), "{version}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever was done to a file, reading it answers.
+    #[test]
+    fn damaged_files_are_answered(
+        which in 0usize..3, at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>(),
+    ) {
+        let files: [&[u8]; 3] = [
+            include_bytes!("states/legacy/version_1.tfstate"),
+            include_bytes!("states/legacy/version_2.tfstate"),
+            include_bytes!("states/legacy/version_3.tfstate"),
+        ];
+        let mut bytes = files[which].to_vec();
+        let at = at.index(bytes.len());
+        if cut { bytes.truncate(at) } else { bytes[at] = byte }
+        if let Ok(Some(state)) = decode_state(&bytes) {
+            let text = encode_state(&state).unwrap();
+            prop_assert!(decode_state(text.as_bytes()).is_ok(), "{text}");
+        }
+    }
+}
