@@ -100,7 +100,7 @@ fn what_means_nothing_is_told_with_its_place() {
     ] {
         assert!(with_resource(name, "").starts_with(expected), "{name}: {}", with_resource(name, ""));
     }
-    for provider in ["provider.x.y.z", "a.b.c", "a_b", "provider."] {
+    for provider in ["provider.x.y.z", "a.b.c", "a_b", "a.b c", "provider."] {
         let found = with_resource("a.b", provider);
         assert!(found.starts_with("resource a.b: "), "{provider}: {found}");
     }

@@ -199,21 +199,19 @@ fn provider(
     address: &AbsoluteResourceAddress,
     place: &str,
 ) -> Result<ProviderConfigAddress, StateProblem> {
+    let failed = |error| StateProblem::Address { place: place.to_owned(), error };
     if text.contains("provider.") {
-        let failed = |error| StateProblem::Address { place: place.to_owned(), error };
         return text.parse().map_err(failed);
     }
-    let (name, alias) = match text.split_once('.') {
-        Some((name, alias)) => (name, Some(alias)),
-        None if text.is_empty() => (address.type_name.split('_').next().unwrap_or_default(), None),
-        None => (text, None),
-    };
+    let module = address.module.path();
+    if !text.is_empty() {
+        let local: ProviderConfigAddress = format!("provider.{text}").parse().map_err(failed)?;
+        return Ok(ProviderConfigAddress { module, ..local });
+    }
+    let name = address.type_name.split('_').next().unwrap_or_default();
     let provider = ProviderAddress::legacy(name)
         .map_err(|error| invalid(place, format!("its provider cannot be told: {error}")))?;
-    if alias.is_some_and(|alias| alias.is_empty() || alias.contains('.')) {
-        return Err(invalid(place, format!("\"{text}\" names no provider configuration")));
-    }
-    Ok(ProviderConfigAddress { module: address.module.path(), provider, alias: alias.map(Str::new) })
+    Ok(ProviderConfigAddress { module, provider, alias: None })
 }
 
 fn instance(

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use wardian_value::{Type, Value, View, json};
+use wardian_value::{Str, Type, Value, View, json};
 
 use super::LegacyVersion;
 use crate::error::StateProblem;
@@ -32,19 +32,25 @@ pub(super) fn decode(
     Ok(OutputValue { value: guessed(value), sensitive: stored.sensitive.unwrap_or(false) })
 }
 
-/// A list or a map, where all that is in it has one type; else the value itself.
+/// With lists and maps, where all that is in them has one type; else the value itself.
+/// JSON is nested so deep only as a value may be.
 fn guessed(value: Value) -> Value {
     match value.view() {
-        View::Tuple(elements) => match one_type(elements.iter().map(Value::ty)) {
-            Some(element) => Value::list(element, elements.iter().cloned()),
-            None => value,
-        },
-        View::Object(attributes) => match one_type(attributes.values().map(Value::ty)) {
-            Some(element) => {
-                Value::map(element, attributes.iter().map(|(name, value)| (name.clone(), value.clone())))
+        View::Tuple(elements) => {
+            let elements: Vec<Value> = elements.iter().cloned().map(guessed).collect();
+            match one_type(elements.iter().map(Value::ty)) {
+                Some(element) => Value::list(element, elements),
+                None => value,
             }
-            None => value,
-        },
+        }
+        View::Object(attributes) => {
+            let attributes: Vec<(Str, Value)> =
+                attributes.iter().map(|(name, value)| (name.clone(), guessed(value.clone()))).collect();
+            match one_type(attributes.iter().map(|(_, value)| value.ty())) {
+                Some(element) => Value::map(element, attributes),
+                None => value,
+            }
+        }
         _ => value,
     }
 }
