@@ -7,6 +7,7 @@
 //! | plugin | has | because |
 //! |---|---|---|
 //! | `hashicorp/local`, embedded or a development override | the root module's directory, to read and write | it reads and writes files of the configuration; relative paths start there |
+//! | `hashicorp/tfcoremock`, the same | the same | its resources are files there, and what types it has stands in one |
 //!
 //! A grant is for code, not for a name: whoever can put a file into a mirror, or a
 //! repository under test, can call it `hashicorp/local`. A component from there has
@@ -24,7 +25,7 @@ pub(crate) fn of(address: &ProviderAddress, origin: &Origin, working_directory: 
         return Grants::nothing();
     }
     match (address.is_on_default_host(), address.namespace(), address.type_name()) {
-        (true, "hashicorp", "local") => {
+        (true, "hashicorp", "local" | "tfcoremock") => {
             Grants::nothing().with_working_directory(working_directory, Access::ReadWrite)
         }
         _ => Grants::nothing(),
@@ -47,9 +48,11 @@ mod tests {
     }
 
     #[test]
-    fn only_the_local_provider_of_the_default_host_reaches_files() {
-        assert_eq!(grants("hashicorp/local").directories.len(), 2);
-        for other in ["hashicorp/random", "acme/local", "example.com/hashicorp/local"] {
+    fn only_the_file_providers_of_the_default_host_reach_files() {
+        for one in ["hashicorp/local", "hashicorp/tfcoremock"] {
+            assert_eq!(grants(one).directories.len(), 2, "{one}");
+        }
+        for other in ["hashicorp/random", "acme/local", "acme/tfcoremock", "example.com/hashicorp/local"] {
             assert_eq!(grants(other), Grants::nothing(), "{other}");
         }
     }

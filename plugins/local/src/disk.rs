@@ -2,7 +2,7 @@
 //! between what is absent and what it may not see.
 //!
 //! Every operation first asks whether a granted directory contains the path
-//! ([`crate::granted`]), so that a missing grant is an error and never passes
+//! ([`wardian_sdk::granted`]), so that a missing grant is an error and never passes
 //! for an absent file, which would drop a resource from state.
 
 use std::fs;
@@ -10,8 +10,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use wardian_sdk::file_mode;
-
-use crate::granted::is_granted;
+use wardian_sdk::granted::is_granted;
 
 /// Why something on disk could not be done.
 #[derive(Debug, thiserror::Error)]

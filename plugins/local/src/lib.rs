@@ -3,7 +3,7 @@
 //!
 //! Compatible with `hashicorp/local` 2.5, state by state; README.md lists what
 //! it offers and the few differences. `disk` is the only module that touches
-//! the file system, and only where `granted` lets it.
+//! the file system, and only in directories that are granted.
 
 mod checksum_attributes;
 mod checksums;
@@ -11,7 +11,6 @@ mod direxists;
 mod disk;
 mod file;
 mod file_source;
-mod granted;
 mod permission;
 mod sensitive_file;
 mod written_file;

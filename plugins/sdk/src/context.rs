@@ -6,8 +6,7 @@ use std::rc::Rc;
 use serde::Serialize;
 use wardian_value::{Type, Value};
 
-use crate::model::to_value;
-use crate::{Diagnostic, Diagnostics, Object, Result};
+use crate::{Diagnostic, Diagnostics, Model, Object, Result};
 
 /// Why a change is put off to a later run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +100,8 @@ impl<Client> Context<'_, Client> {
     ///
     /// An operation that fails without having said anything leaves the state as it
     /// was before: no object for a create, the prior state for an update or delete.
-    pub fn happened<T: Serialize>(&mut self, state: &T) -> Result<()> {
-        self.call.happened = Some(to_value(state, &self.call.state_type).map_err(Diagnostics::from)?);
+    pub fn happened<T: Model>(&mut self, state: &T) -> Result<()> {
+        self.call.happened = Some(state.as_value_of(&self.call.state_type).map_err(Diagnostics::from)?);
         Ok(())
     }
 

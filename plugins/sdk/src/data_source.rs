@@ -1,18 +1,16 @@
 //! Data sources.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use wardian_value::Value;
 
 use crate::context::Call;
-use crate::model::{Unknowns, from_value, struct_fields, to_value};
-use crate::{Context, Object, Result, Schema};
+use crate::model::{Convert, Unknowns};
+use crate::{Context, Model, Object, Result, Schema};
 
 /// A type of data sources.
 pub trait DataSource<Client: 'static = ()>: 'static {
     /// Configuration and result as a Rust type: a struct with a field for each
-    /// attribute and block.
-    type State: Serialize + DeserializeOwned;
+    /// attribute and block; [`Object`] where the schema is made at run time.
+    type State: Model;
 
     /// What it is configured with and what it finds.
     fn schema(&self) -> Schema;
@@ -49,7 +47,7 @@ impl<D: DataSource<Client>, Client: 'static> AnyDataSource for TypedDataSource<D
     }
 
     fn state_fields(&self) -> Option<&'static [&'static str]> {
-        struct_fields::<D::State>()
+        D::State::fields()
     }
 
     fn validate(&self, config: &Object) -> Result<()> {
@@ -57,10 +55,11 @@ impl<D: DataSource<Client>, Client: 'static> AnyDataSource for TypedDataSource<D
     }
 
     fn read(&self, config: &Value, call: &mut Call) -> Result<Value> {
-        let config = from_value(config, Unknowns::Refused)
+        let config = D::State::of_value(config, &call.state_type, Unknowns::Refused)
             .map_err(|error| error.into_diagnostic("Configuration does not fit the provider's type"))?;
         let state = Context::run(call, |context| self.source.read(config, context))?;
-        to_value(&state, &call.state_type)
+        state
+            .as_value_of(&call.state_type)
             .map_err(|error| error.into_diagnostic("Provider's answer does not fit its schema").into())
     }
 }

@@ -4,19 +4,17 @@
 use std::marker::PhantomData;
 use std::time::SystemTime;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use wardian_value::Value;
 
 use crate::context::Call;
-use crate::model::{Unknowns, from_value, struct_fields, to_value};
-use crate::{Context, Object, Result, Schema};
+use crate::model::{Convert, Unknowns};
+use crate::{Context, Model, Object, Result, Schema};
 
 /// A type of ephemeral resources.
 pub trait EphemeralResource<Client: 'static = ()>: 'static {
     /// Configuration and result as a Rust type: a struct with a field for each
-    /// attribute and block.
-    type State: Serialize + DeserializeOwned;
+    /// attribute and block; [`Object`] where the schema is made at run time.
+    type State: Model;
 
     /// What it is configured with and what it answers.
     fn schema(&self) -> Schema;
@@ -91,7 +89,7 @@ impl<E: EphemeralResource<Client>, Client: 'static> AnyEphemeralResource
     }
 
     fn state_fields(&self) -> Option<&'static [&'static str]> {
-        struct_fields::<E::State>()
+        E::State::fields()
     }
 
     fn validate(&self, config: &Object) -> Result<()> {
@@ -99,10 +97,12 @@ impl<E: EphemeralResource<Client>, Client: 'static> AnyEphemeralResource
     }
 
     fn open(&self, config: &Value, call: &mut Call) -> Result<Opened<Value>> {
-        let config = from_value(config, Unknowns::Refused)
+        let config = E::State::of_value(config, &call.state_type, Unknowns::Refused)
             .map_err(|error| error.into_diagnostic("Configuration does not fit the provider's type"))?;
         let opened = Context::run(call, |context| self.resource.open(config, context))?;
-        let state = to_value(&opened.state, &call.state_type)
+        let state = opened
+            .state
+            .as_value_of(&call.state_type)
             .map_err(|error| error.into_diagnostic("Provider's answer does not fit its schema"))?;
         Ok(Opened { state, renew: opened.renew })
     }

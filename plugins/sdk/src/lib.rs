@@ -2,8 +2,9 @@
 //!
 //! A provider is a function that answers with a [`Provider`]; the macro
 //! [`export_provider!`] makes a component of it. The crate has no `unsafe` of its
-//! own, does no I/O but by [`file_mode`], and compiles for the host too, so that a
-//! provider's unit tests run natively ([`testing`]) on the same request path as in a sandbox.
+//! own, does no I/O but by [`file_mode`] and what [`granted`] asks, and compiles for
+//! the host too, so that a provider's unit tests run natively ([`testing`]) on the
+//! same request path as in a sandbox.
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
@@ -59,6 +60,7 @@ mod ephemeral;
 pub mod export;
 pub mod file_mode;
 mod function;
+pub mod granted;
 mod identity;
 mod import;
 mod list;
@@ -88,7 +90,7 @@ pub use function::{Function, FunctionBuilder, FunctionError, Parameter};
 pub use identity::{IdentityAttribute, IdentitySchema};
 pub use import::Import;
 pub use list::{Found, ListItem, ListRequest, ListResource};
-pub use model::{Attr, ModelError, Object, Raw};
+pub use model::{Attr, Model, ModelError, Object, Raw};
 pub use modifier::AttributeChange;
 pub use provider::Provider;
 pub use resource::{Plan, Resource, Update};

@@ -15,7 +15,7 @@ use crate::ephemeral::{AnyEphemeralResource, EphemeralResource, TypedEphemeralRe
 use crate::list::{AnyListResource, ListResource, TypedListResource};
 use crate::resource::{AnyResource, Resource, TypedResource, Update};
 use crate::service::Service;
-use crate::{Function, Object, Result, Schema};
+use crate::{Diagnostics, Function, Object, Result, Schema};
 
 /// A provider: its configuration, and all that it offers.
 ///
@@ -45,6 +45,7 @@ pub(crate) struct Parts {
     pub(crate) actions: BTreeMap<String, Schemed<dyn AnyAction>>,
     pub(crate) functions: BTreeMap<String, Function>,
     pub(crate) duplicates: Vec<String>,
+    pub(crate) problems: Diagnostics,
 }
 
 /// Something with a schema, which is made when it is first asked for.
@@ -124,6 +125,7 @@ impl<Client: 'static> Provider<Client> {
                 actions: BTreeMap::new(),
                 functions: BTreeMap::new(),
                 duplicates: Vec::new(),
+                problems: Diagnostics::new(),
             },
             client: PhantomData,
         }
@@ -134,6 +136,14 @@ impl<Client: 'static> Provider<Client> {
     #[must_use]
     pub fn validate(mut self, validate: impl Fn(&Object) -> Result<()> + 'static) -> Self {
         self.parts.validate = Some(Box::new(validate));
+        self
+    }
+
+    /// Tells what is wrong with what the provider is made of, where that is read at run
+    /// time. Whoever asks for the schema hears of it, and an error ends the run there.
+    #[must_use]
+    pub fn problems(mut self, problems: impl Into<Diagnostics>) -> Self {
+        self.parts.problems.append(problems);
         self
     }
 

@@ -1,14 +1,12 @@
 //! Managed resources.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use wardian_value::{Path, Value};
+use wardian_value::{Path, Type, Value};
 
 use crate::context::Call;
 use crate::import::Import;
-use crate::model::{Unknowns, from_value, struct_fields, to_value};
+use crate::model::{Convert, Unknowns};
 use crate::upgrade::{MoveSource, Upgrader};
-use crate::{Context, Diagnostics, IdentitySchema, Object, Result, Schema};
+use crate::{Context, Diagnostics, IdentitySchema, Model, Object, Result, Schema};
 
 /// A type of managed resources.
 ///
@@ -20,8 +18,9 @@ use crate::{Context, Diagnostics, IdentitySchema, Object, Result, Schema};
 pub trait Resource<Client: 'static = ()>: 'static {
     /// An object as a Rust type: a struct with a field for each attribute and block.
     /// `Option<T>` is for what may be null; in `create` and `update` a value that is
-    /// still to be found also arrives as `None`.
-    type State: Serialize + DeserializeOwned;
+    /// still to be found also arrives as `None`. [`Object`] where the schema is made at
+    /// run time.
+    type State: Model;
 
     /// What it is configured with.
     fn schema(&self) -> Schema;
@@ -197,18 +196,19 @@ impl<R: Update<Client>, Client: 'static> TypedResource<R, Client> {
     }
 }
 
-fn planned_state<T: DeserializeOwned>(value: &Value) -> Result<T> {
-    from_value(value, Unknowns::Absent)
+fn planned_state<T: Model>(value: &Value, ty: &Type) -> Result<T> {
+    T::of_value(value, ty, Unknowns::Absent)
         .map_err(|error| error.into_diagnostic("Plan does not fit the provider's type").into())
 }
 
-fn stored_state<T: DeserializeOwned>(value: &Value) -> Result<T> {
-    from_value(value, Unknowns::Refused)
+fn stored_state<T: Model>(value: &Value, ty: &Type) -> Result<T> {
+    T::of_value(value, ty, Unknowns::Refused)
         .map_err(|error| error.into_diagnostic("State does not fit the provider's type").into())
 }
 
-fn answer<T: Serialize>(state: &T, call: &Call) -> Result<Value> {
-    to_value(state, &call.state_type)
+fn answer<T: Model>(state: &T, call: &Call) -> Result<Value> {
+    state
+        .as_value_of(&call.state_type)
         .map_err(|error| error.into_diagnostic("Provider's answer does not fit its schema").into())
 }
 
@@ -218,7 +218,7 @@ impl<R: Resource<Client>, Client: 'static> AnyResource for TypedResource<R, Clie
     }
 
     fn state_fields(&self) -> Option<&'static [&'static str]> {
-        struct_fields::<R::State>()
+        R::State::fields()
     }
 
     fn can_update(&self) -> bool {
@@ -242,13 +242,13 @@ impl<R: Resource<Client>, Client: 'static> AnyResource for TypedResource<R, Clie
     }
 
     fn create(&self, planned: &Value, call: &mut Call) -> Result<Value> {
-        let plan = planned_state(planned)?;
+        let plan = planned_state(planned, &call.state_type)?;
         let state = Context::run(call, |context| self.resource.create(plan, context))?;
         answer(&state, call)
     }
 
     fn read(&self, state: &Value, call: &mut Call) -> Result<Option<Value>> {
-        let state = stored_state(state)?;
+        let state = stored_state(state, &call.state_type)?;
         let state = Context::run(call, |context| self.resource.read(state, context))?;
         state.map(|state| answer(&state, call)).transpose()
     }
@@ -266,13 +266,14 @@ impl<R: Resource<Client>, Client: 'static> AnyResource for TypedResource<R, Clie
                  not have. This is a mistake in the provider.",
             ));
         };
-        let (prior, plan) = (stored_state(prior)?, planned_state(planned)?);
+        let ty = &call.state_type;
+        let (prior, plan) = (stored_state(prior, ty)?, planned_state(planned, ty)?);
         let state = Context::run(call, |context| update(&self.resource, prior, plan, context))?;
         answer(&state, call)
     }
 
     fn delete(&self, state: &Value, call: &mut Call) -> Result<()> {
-        let state = stored_state(state)?;
+        let state = stored_state(state, &call.state_type)?;
         Context::run(call, |context| self.resource.delete(state, context))
     }
 

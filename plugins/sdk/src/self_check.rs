@@ -65,6 +65,9 @@ impl Report {
         for name in &parts.duplicates {
             self.mistake(name, "registered twice");
         }
+        for problem in &parts.problems {
+            self.mistake("provider", &format!("{}: {}", problem.summary, problem.detail));
+        }
         self.schema("provider", parts.schema.schema(), Owner::Provider);
         if let Some(meta) = &parts.meta {
             self.schema("provider_meta", meta.schema(), Owner::Other);

@@ -4,5 +4,6 @@ mod nested;
 mod operations;
 mod plans;
 mod rest;
+mod runtime_schemas;
 mod soundness;
 mod values;

@@ -16,7 +16,7 @@ use crate::codec;
 
 /// What becomes of an unknown value where the Rust type has no place for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unknowns {
+pub enum Unknowns {
     /// An error.
     Refused,
     /// `None`, where it is an option.

@@ -28,6 +28,38 @@ impl Object {
         Self { value: object_of_nulls(&ty), ty }
     }
 
+    /// An object with this value. An error where the value is null, not known or of
+    /// another type.
+    ///
+    /// ```
+    /// use wardian_sdk::{Object, Type, Value};
+    ///
+    /// let ty = Type::object([("name", Type::String)]);
+    /// let object = Object::of(Value::object([("name", Value::string("a"))]), ty.clone())?;
+    /// assert_eq!(object.get::<String>("name")?, "a");
+    /// assert!(Object::of(Value::bool(true), ty).is_err());
+    /// # Ok::<(), wardian_sdk::Diagnostics>(())
+    /// ```
+    pub fn of(value: Value, ty: Type) -> Result<Self> {
+        Self::checked(value, ty).map_err(Diagnostics::from)
+    }
+
+    pub(crate) fn checked(value: Value, ty: Type) -> std::result::Result<Self, ModelError> {
+        if value.is_null() || !value.is_known() {
+            return Err(ModelError::new("an object is required, and this one is null or not known yet"));
+        }
+        if !ty.has_dynamic() && *value.ty() != ty {
+            let found = value.ty().friendly_name();
+            return Err(ModelError::new(format!("{} is required, not {found}", ty.friendly_name())));
+        }
+        Ok(Self::new(value, ty))
+    }
+
+    /// The type of the schema that it is an object of.
+    pub fn ty(&self) -> &Type {
+        &self.ty
+    }
+
     /// The object as a value.
     pub fn as_value(&self) -> &Value {
         &self.value

@@ -1,6 +1,6 @@
 //! What the provider is: names, schemas, identities.
 
-use super::Service;
+use super::{Service, diagnostics_record};
 use crate::Schema;
 use crate::bindings::exports::wardian::plugin::provider as protocol;
 use crate::function::{Function, Parameter};
@@ -21,7 +21,7 @@ impl Service {
         let parts = &self.parts;
         protocol::Metadata {
             server_capabilities: Self::capabilities(),
-            diagnostics: Vec::new(),
+            diagnostics: diagnostics_record(parts.problems.clone()),
             resources: parts.resources.keys().cloned().collect(),
             data_sources: parts.data_sources.keys().cloned().collect(),
             ephemeral_resources: parts.ephemeral_resources.keys().cloned().collect(),
@@ -36,7 +36,7 @@ impl Service {
         let named = |(name, schema): (&String, &Schema)| (name.clone(), schema_record(schema));
         protocol::ProviderSchema {
             server_capabilities: Self::capabilities(),
-            diagnostics: Vec::new(),
+            diagnostics: diagnostics_record(parts.problems.clone()),
             provider: schema_record(parts.schema.schema()),
             provider_meta: parts.meta.as_ref().map(|meta| schema_record(meta.schema())),
             resources: parts.resources.iter().map(|(n, p)| named((n, p.schema()))).collect(),

@@ -1,4 +1,6 @@
-//! Which paths lie in a directory that the host granted.
+//! Which paths lie in a directory that the host granted. A provider that takes paths
+//! from people asks before it opens one, so that a missing grant is an error and never
+//! passes for an absent file, which would drop a resource from state.
 //!
 //! A component finds granted directories open, each under a name: `.`, or an
 //! absolute path. The C library below std compares names and paths without
@@ -11,14 +13,14 @@ use std::path::{Component, Path};
 /// Whether some granted directory contains the path. Links and `..` are the
 /// host's to check when the path is opened.
 #[cfg(target_os = "wasi")]
-pub(crate) fn is_granted(path: &Path) -> bool {
+pub fn is_granted(path: &Path) -> bool {
     let directories = wasip2::filesystem::preopens::get_directories();
     directories.iter().any(|(_, name)| covers(Path::new(name), path))
 }
 
 /// Outside of a sandbox every path is the system's to judge.
 #[cfg(not(target_os = "wasi"))]
-pub(crate) fn is_granted(_path: &Path) -> bool {
+pub fn is_granted(_path: &Path) -> bool {
     true
 }
 

@@ -1,0 +1,234 @@
+//! The life of resources and data sources.
+
+use wardian_sdk::testing::{Action, json};
+
+use super::{COMPLEX, Project, SIMPLE};
+
+#[test]
+fn a_simple_resource_is_a_file_from_creation_to_deletion() {
+    let project = Project::new();
+    let provider = project.provider();
+    let configured = json!({ "bool": true, "number": 1.5, "string": "a", "float": 0.25, "integer": 7 });
+    let state = provider.create(SIMPLE, configured.clone()).unwrap();
+    let id: String = state.get("id");
+    assert_eq!(uuid::Uuid::parse_str(&id).unwrap().get_version_num(), 4);
+    assert_eq!(
+        project.stored(&id),
+        json!({
+            "bool": { "boolean": true },
+            "float": { "number": "0.25" },
+            "id": { "string": id },
+            "integer": { "number": "7" },
+            "number": { "number": "1.5" },
+            "string": { "string": "a" },
+        })
+    );
+    assert_eq!(provider.read(SIMPLE, &state).unwrap().unwrap().object(), state.object());
+    assert_eq!(provider.plan(SIMPLE, Some(&state), configured).unwrap().action, Action::NoOp);
+
+    let plan = provider.plan(SIMPLE, Some(&state), json!({ "string": "b" })).unwrap();
+    assert_eq!(plan.action, Action::Update);
+    let state = provider.apply(&plan).unwrap().unwrap();
+    assert_eq!(state.get::<String>("id"), id);
+    assert_eq!(project.stored(&id), json!({ "id": { "string": id }, "string": { "string": "b" } }));
+
+    provider.delete(SIMPLE, &state).unwrap();
+    assert!(!project.path("resources").exists(), "the directory goes with its last file");
+}
+
+#[test]
+fn an_id_is_kept_and_another_replaces_the_object() {
+    let project = Project::new();
+    let provider = project.provider();
+    let state = provider.create(SIMPLE, json!({ "id": "one", "string": "a" })).unwrap();
+    let plan = provider.plan(SIMPLE, Some(&state), json!({ "string": "a" })).unwrap();
+    assert_eq!(plan.action, Action::NoOp);
+    let plan = provider.plan(SIMPLE, Some(&state), json!({ "id": "two", "string": "a" })).unwrap();
+    assert_eq!(plan.action, Action::Replace);
+    assert_eq!(plan.requires_replace[0].to_string(), ".id");
+    provider.apply(&plan).unwrap();
+    assert!(project.path("resources/two.json").exists() && !project.path("resources/one.json").exists());
+}
+
+#[test]
+fn nested_attributes_and_blocks_are_stored_as_what_they_are() {
+    let project = Project::new();
+    let provider = project.provider();
+    let configured = json!({
+        "id": "complex",
+        "list": [{ "string": "zero" }, { "list": [{ "list": [{ "integer": 1 }] }] }],
+        "map": { "key": { "bool": false } },
+        "object": { "set": [] },
+        "set": [{ "string": "b" }, { "string": "a" }],
+        "list_block": [{ "integer": 0, "set_block": [{ "list_block": [{ "string": "deep" }] }] }, {}],
+        "set_block": [{ "object": { "number": 1_000_000 } }],
+    });
+    let state = provider.create(COMPLEX, configured.clone()).unwrap();
+    assert_eq!(
+        project.stored("complex"),
+        json!({
+            "id": { "string": "complex" },
+            "list": { "list": [
+                { "object": { "string": { "string": "zero" } } },
+                { "object": { "list": { "list": [{ "object": {
+                    "list": { "list": [{ "object": { "integer": { "number": "1" } } }] }
+                } }] } } },
+            ] },
+            "map": { "map": { "key": { "object": { "bool": { "boolean": false } } } } },
+            "object": { "object": { "set": { "set": [] } } },
+            "set": { "set": [
+                { "object": { "string": { "string": "a" } } },
+                { "object": { "string": { "string": "b" } } },
+            ] },
+            "list_block": { "list": [
+                { "object": {
+                    "integer": { "number": "0" },
+                    "set_block": { "set": [{ "object": {
+                        "list_block": { "list": [{ "object": { "string": { "string": "deep" } } }] }
+                    } }] },
+                } },
+                { "object": {} },
+            ] },
+            "set_block": { "set": [
+                { "object": { "object": { "object": { "number": { "number": "1e+06" } } } } },
+            ] },
+        })
+    );
+    assert_eq!(provider.read(COMPLEX, &state).unwrap().unwrap().object(), state.object());
+    assert_eq!(provider.plan(COMPLEX, Some(&state), configured).unwrap().action, Action::NoOp);
+    let changed = provider.update(COMPLEX, &state, json!({ "set": [{ "string": "c" }] })).unwrap();
+    assert_eq!(
+        project.stored("complex"),
+        json!({
+            "id": { "string": "complex" },
+            "set": { "set": [{ "object": { "string": { "string": "c" } } }] },
+        })
+    );
+    assert_eq!(provider.read(COMPLEX, &changed).unwrap().unwrap().object(), changed.object());
+}
+
+#[test]
+fn what_is_changed_or_removed_outside_shows_when_it_is_read() {
+    let project = Project::new();
+    let provider = project.provider();
+    let state = provider.create(SIMPLE, json!({ "id": "a", "string": "mine" })).unwrap();
+    project
+        .write("resources/a.json", r#"{"resource_type": "t", "values": {"string": {"string": "theirs"}}}"#);
+    let read = provider.read(SIMPLE, &state).unwrap().unwrap();
+    assert_eq!(read.get::<String>("string"), "theirs");
+    assert_eq!(read.get::<String>("id"), "a");
+    std::fs::remove_file(project.path("resources/a.json")).unwrap();
+    assert!(provider.read(SIMPLE, &state).unwrap().is_none());
+    let failed = provider.delete(SIMPLE, &state).unwrap_err();
+    assert!(failed.diagnostics.to_string().contains("failed to delete"), "{failed:?}");
+    let failed = provider.update(SIMPLE, &state, json!({ "string": "b" })).unwrap_err();
+    assert!(failed.diagnostics.to_string().contains("failed to update"), "{failed:?}");
+}
+
+#[test]
+fn what_is_there_is_imported_by_its_id() {
+    let project = Project::new();
+    project.write("resources/a.json", r#"{"values": {"id": {"string": "a"}, "integer": {"number": "3"}}}"#);
+    let provider = project.provider();
+    let imported = provider.import(SIMPLE, "a").unwrap();
+    let read = provider.read(SIMPLE, &imported).unwrap().unwrap();
+    assert_eq!((read.get::<String>("id").as_str(), read.get::<i64>("integer")), ("a", 3));
+}
+
+#[test]
+fn an_id_that_is_taken_is_an_error_and_nothing_is_stored() {
+    let project = Project::new();
+    let provider = project.provider();
+    provider.create(SIMPLE, json!({ "id": "a", "string": "first" })).unwrap();
+    let failed = provider.create(SIMPLE, json!({ "id": "a", "string": "second" })).unwrap_err();
+    assert!(failed.diagnostics.to_string().contains("another resource has the ID"), "{failed:?}");
+    assert!(failed.state.is_none());
+    assert_eq!(project.stored("a")["string"], json!({ "string": "first" }));
+}
+
+#[test]
+fn operations_fail_after_they_are_done_where_that_is_asked_for() {
+    let project = Project::new();
+    let harmless = project.provider();
+    let kept = harmless.create(SIMPLE, json!({ "id": "kept", "string": "a" })).unwrap();
+    let listed = json!(["x", "kept", null]);
+    let provider = project.configured(json!({
+        "fail_on_create": ["new"], "fail_on_read": listed, "fail_on_update": listed, "fail_on_delete": listed,
+    }));
+
+    let failed = provider.create(SIMPLE, json!({ "id": "new" })).unwrap_err();
+    assert!(failed.diagnostics.to_string().contains("fail_on_create"), "{failed:?}");
+    assert_eq!(failed.state.unwrap().get::<String>("id"), "new");
+    assert!(project.path("resources/new.json").exists());
+
+    let failed = provider.read(SIMPLE, &kept).unwrap_err();
+    assert!(failed.diagnostics.to_string().contains("fail_on_read"), "{failed:?}");
+
+    let failed = provider.update(SIMPLE, &kept, json!({ "string": "b" })).unwrap_err();
+    assert!(failed.diagnostics.to_string().contains("fail_on_update"), "{failed:?}");
+    assert_eq!(failed.state.unwrap().get::<String>("string"), "b");
+    assert_eq!(project.stored("kept")["string"], json!({ "string": "b" }));
+
+    let failed = provider.delete(SIMPLE, &kept).unwrap_err();
+    assert!(failed.diagnostics.to_string().contains("fail_on_delete"), "{failed:?}");
+    assert!(failed.state.is_some());
+    assert!(!project.path("resources/kept.json").exists());
+}
+
+#[test]
+fn the_state_alone_has_resources_where_that_is_configured() {
+    let project = Project::new();
+    let provider = project.configured(json!({ "use_only_state": true }));
+    let state = provider.create(SIMPLE, json!({ "string": "a" })).unwrap();
+    let state = provider.update(SIMPLE, &state, json!({ "string": "b" })).unwrap();
+    let read = provider.read(SIMPLE, &state).unwrap().unwrap();
+    assert_eq!(read.get::<String>("string"), "b");
+    provider.delete(SIMPLE, &read).unwrap();
+    assert!(!project.path("resources").exists());
+}
+
+#[test]
+fn data_sources_are_files_that_somebody_else_wrote() {
+    let project = Project::new();
+    project.write(
+        "data/a.json",
+        r#"{"values": {
+            "integer": {"number": "3"}, "list": {"list": [{"object": {"bool": {"boolean": true}}}]},
+            "set_block": {"set": [{"object": {"string": {"string": "in a block"}}}]}
+        }}"#,
+    );
+    let provider = project.provider();
+    let found = provider.data(COMPLEX, json!({ "id": "a" })).unwrap();
+    assert_eq!(found.get::<i64>("integer").unwrap(), 3);
+    assert_eq!(found.value("list").as_elements().unwrap()[0].get("bool").unwrap().as_bool(), Some(true));
+    let blocks = found.value("set_block");
+    assert_eq!(blocks.as_elements().unwrap()[0].get("string").unwrap().as_str(), Some("in a block"));
+    assert_eq!(found.value("list_block").as_elements(), Some(&[][..]));
+
+    let missing = provider.data(SIMPLE, json!({ "id": "b" })).unwrap_err();
+    assert!(missing.diagnostics.to_string().contains("\"b.json\""), "{missing:?}");
+    assert!(provider.data(SIMPLE, json!({})).is_err(), "the ID has to be given");
+    assert!(provider.data(SIMPLE, json!({ "id": "a", "string": "mine" })).is_err());
+}
+
+#[test]
+fn numbers_are_kept_to_the_last_digit_and_checked_for_their_kind() {
+    let project = Project::new();
+    let provider = project.provider();
+    let exact = serde_json::from_str::<serde_json::Value>(
+        r#"{"id": "n", "number": 3.14159265358979323846264338327950288, "integer": -9223372036854775808}"#,
+    )
+    .unwrap();
+    let state = provider.create(SIMPLE, exact).unwrap();
+    assert_eq!(project.stored("n")["number"], json!({ "number": "3.14159265358979323846264338327950288" }));
+    assert_eq!(project.stored("n")["integer"], json!({ "number": "-9.223372036854775808e+18" }));
+    assert_eq!(provider.read(SIMPLE, &state).unwrap().unwrap().object(), state.object());
+
+    let refused = |config: &str| {
+        let config = serde_json::from_str::<serde_json::Value>(config).unwrap();
+        provider.validate(SIMPLE, config).has_errors()
+    };
+    assert!(refused(r#"{"integer": 1.5}"#) && refused(r#"{"integer": 9223372036854775808}"#));
+    assert!(refused(r#"{"float": 1e400}"#) && refused(r#"{"float": 1e-400}"#));
+    assert!(!refused(r#"{"float": 0.1, "integer": 0, "number": 1e400}"#));
+}
