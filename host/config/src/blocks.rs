@@ -21,7 +21,7 @@ pub use output::Output;
 pub use provider::{ProviderConfig, ProviderReference};
 pub use refactoring::{Import, Moved, Removed};
 pub use resource::{Provisioner, Resource};
-pub use settings::{Backend, RequiredProvider, RequiredVersion};
+pub use settings::{Backend, ProviderMeta, RequiredProvider, RequiredVersion};
 pub use target::{Target, TargetResource};
 pub use variable::Variable;
 

@@ -26,8 +26,8 @@ mod walk;
 
 pub use blocks::{
     Backend, Check, Condition, IgnoreChanges, Import, Lifecycle, Local, ModuleCall, Moved, Output,
-    ProviderConfig, ProviderReference, Provisioner, Removed, RequiredProvider, RequiredVersion, Resource,
-    Target, TargetResource, Variable,
+    ProviderConfig, ProviderMeta, ProviderReference, Provisioner, Removed, RequiredProvider, RequiredVersion,
+    Resource, Target, TargetResource, Variable,
 };
 pub use configuration::{Configuration, ModuleNode, Requirement};
 pub use decode::{decode_body, references, span_of};

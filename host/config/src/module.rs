@@ -9,8 +9,8 @@ use wardian_plugin::ResourceMode;
 use wardian_value::Str;
 
 use crate::blocks::{
-    Backend, Check, Import, Local, ModuleCall, Moved, Output, ProviderConfig, Removed, RequiredProvider,
-    RequiredVersion, Resource, Variable,
+    Backend, Check, Import, Local, ModuleCall, Moved, Output, ProviderConfig, ProviderMeta, Removed,
+    RequiredProvider, RequiredVersion, Resource, Variable,
 };
 
 /// Mode, type and name: what names a resource inside its module.
@@ -43,8 +43,8 @@ pub struct Module {
     pub required_versions: Vec<RequiredVersion>,
     /// Where the `required_providers` block is.
     pub(crate) required_providers_span: Option<Span>,
-    /// Providers that `provider_meta` blocks tell about the module.
-    pub provider_metas: BTreeMap<Str, Span>,
+    /// What `provider_meta` blocks tell providers about the module, by local name.
+    pub provider_metas: BTreeMap<Str, ProviderMeta>,
     /// Where the state is kept, if it says so.
     pub backend: Option<Backend>,
     /// The service that keeps the state, if there is a `cloud` block.

@@ -21,7 +21,7 @@ use crate::evaluator::{Evaluator, Phase};
 use crate::graph::NodeId;
 use crate::located::{in_provider, in_resource, resource_of};
 use crate::nodes::{self, Node, NodeGraph};
-use crate::operation::apply::{ApplyInput, ApplyOutcome, apply as apply_instance, destroy};
+use crate::operation::apply::{ApplyInput, ApplyOutcome, apply as apply_instance, destroy, plan_and_destroy};
 use crate::operation::data;
 use crate::operation::plan::IgnoreChanges;
 use crate::operation::{Replan, Subject};
@@ -379,11 +379,14 @@ impl ApplyWalk<'_> {
 
     fn subject(&mut self, change: &ResourceChange) -> Option<Subject> {
         let provider = self.configured.get(&change.provider)?;
+        let meta = self.evaluator.provider_meta(change.address.module(), &change.provider.provider);
+        let provider_meta = meta.map_err(|found| self.applied.diagnostics.extend(found)).ok()?;
         Some(Subject {
             address: change.address.clone(),
             provider_config: change.provider.clone(),
             provider: Arc::clone(provider),
             schema: Arc::clone(&change.schema),
+            provider_meta,
             events: Arc::clone(&self.run.events),
         })
     }
@@ -549,16 +552,18 @@ impl ApplyWalk<'_> {
         });
         let Some(object) = object else { return Start::Done };
         let Some(subject) = self.subject(change) else { return Start::Failed };
-        let change = ResourceChange {
-            deposed,
-            planned_private: match change.action {
-                Action::Delete => Arc::clone(&change.planned_private),
-                _ => Arc::clone(&object.private),
-            },
-            ..change.clone()
-        };
+        // What was planned for an object that is created first is about the new one.
+        let is_left_over = change.action == Action::CreateThenDelete;
+        let planned = if is_left_over { &object.private } else { &change.planned_private };
+        let change = ResourceChange { deposed, planned_private: Arc::clone(planned), ..change.clone() };
+        let schemas = self.evaluator.schemas.provider(&change.provider.provider);
+        let is_planned = is_left_over && schemas.is_some_and(|schema| schema.capabilities.plan_destroy);
         Start::running(subject.address.to_string(), async move {
-            let outcome = destroy(&subject, &change, &object).await;
+            let outcome = if is_planned {
+                plan_and_destroy(&subject, &change, &object).await
+            } else {
+                destroy(&subject, &change, &object).await
+            };
             Outcome::Destroyed { index, subject, outcome }
         })
     }

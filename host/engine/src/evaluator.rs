@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use wardian_config::{Configuration, ModuleNode, Resource, decode_body};
 use wardian_lang::{Diagnostic, Diagnostics, Span};
+use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{ModuleInstance, ModulePath, ProviderConfigAddress};
 use wardian_value::{Marks, Str, Value};
 
@@ -290,6 +291,38 @@ impl Evaluator {
         let (value, diagnostics) =
             decode_body(&config.body, block, &self.scope(&instance, RepetitionData::None));
         diagnostics.in_block(&format!("provider \"{}\"", config.local_name)).into_result(value)
+    }
+
+    /// What a module tells a provider about itself.
+    ///
+    /// # Errors
+    /// A provider that wants no such thing, or not this.
+    pub fn provider_meta(
+        &self,
+        module: &ModuleInstance,
+        provider: &ProviderAddress,
+    ) -> Result<Option<Value>, Diagnostics> {
+        let Some(node) = self.configuration.module(&module.path()) else { return Ok(None) };
+        let mut metas = node.module.provider_metas.iter();
+        let Some((name, meta)) = metas.find(|(name, _)| node.module.provider_address(name) == *provider)
+        else {
+            return Ok(None);
+        };
+        let Some(schema) = self.schemas.provider(provider).and_then(|schema| schema.provider_meta.as_ref())
+        else {
+            let detail = format!(
+                "The provider {} takes no provider_meta, so that nobody would read what is said here. Leave the block \
+                 out.",
+                provider.for_display()
+            );
+            return Err(Diagnostic::error("Provider does not support provider_meta", detail)
+                .at(meta.span.clone())
+                .in_block("terraform")
+                .into());
+        };
+        let (value, found) =
+            decode_body(&meta.body, &schema.block, &self.scope(module, RepetitionData::None));
+        found.in_block(&format!("provider_meta \"{name}\"")).into_result(Some(value.unmark_deep()))
     }
 
     /// While validating, the instances of what repeats are not told apart.

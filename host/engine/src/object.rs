@@ -5,7 +5,12 @@
 //! Pure functions over values and schemas; nothing here calls a provider.
 
 pub mod compatible;
+pub mod conforming;
 pub mod ephemeral;
+pub mod ignored;
+pub mod legacy;
 pub mod plan_valid;
 pub mod proposed;
+pub mod replace_paths;
 pub mod sensitive;
+pub mod stale_attributes;

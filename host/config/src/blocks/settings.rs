@@ -51,8 +51,17 @@ pub(crate) struct Settings {
     pub(crate) required_providers: Vec<(Span, Vec<(Str, RequiredProvider)>)>,
     pub(crate) backends: Vec<Backend>,
     pub(crate) clouds: Vec<Backend>,
-    /// Providers that are told about the module, and where that is said.
-    pub(crate) provider_metas: Vec<(Str, Span)>,
+    /// What providers are told about the module, by local name.
+    pub(crate) provider_metas: Vec<(Str, ProviderMeta)>,
+}
+
+/// A `provider_meta` block: what a module tells a provider about itself.
+#[derive(Clone, Debug)]
+pub struct ProviderMeta {
+    /// Its arguments, by the provider's schema for them.
+    pub body: Body,
+    /// Where it is.
+    pub span: Span,
 }
 
 impl Settings {
@@ -105,7 +114,8 @@ impl Settings {
                 "provider_meta" => {
                     if let Some([label]) = labels(inner, ["provider"], problems) {
                         check_body(&inner.body, problems);
-                        settings.provider_metas.push((label.text.clone(), inner.header_span.clone()));
+                        let meta = ProviderMeta { body: inner.body.clone(), span: inner.header_span.clone() };
+                        settings.provider_metas.push((label.text.clone(), meta));
                     }
                 }
                 _ => {

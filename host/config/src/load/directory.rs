@@ -347,12 +347,12 @@ impl Module {
                 }
             }
         }
-        for (name, span) in settings.provider_metas {
+        for (name, meta) in settings.provider_metas {
             add(
                 &mut self.provider_metas,
                 name,
-                span,
-                |span| span,
+                meta,
+                |meta| &meta.span,
                 problems,
                 |name| {
                     let what = format!("A provider_meta block for \"{name}\"");

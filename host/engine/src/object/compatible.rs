@@ -2,8 +2,10 @@
 //! one that was planned: what was known is the same, what was unknown fits its
 //! type and what was said about it.
 
+use std::collections::HashSet;
+
 use wardian_plugin::{Attribute, AttributeType, Block, BlockNesting};
-use wardian_value::{Path, PathStep, Refinement, Type, Value, View};
+use wardian_value::{Path, PathStep, Refinement, Type, Value, View, msgpack};
 
 use super::plan_valid::Violation;
 
@@ -84,7 +86,8 @@ fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, foun
                 let (planned_set, actual_set) =
                     (planned.as_elements().unwrap_or_default(), actual.as_elements().unwrap_or_default());
                 check_set(planned_set, actual_set, &path, found);
-                if planned.is_wholly_known() && planned_set.len() > actual_set.len() {
+                // Blocks that turn out equal are one.
+                if actual_set.len() > planned_set.len() {
                     let text = format!(
                         "{} blocks were planned, and there are {}",
                         planned_set.len(),
@@ -154,21 +157,38 @@ fn check_value(planned: &Value, actual: &Value, path: &Path, found: &mut Vec<Vio
     }
 }
 
-/// Every planned element must have become one of the actual ones.
+/// Every planned element must have become one of the actual ones, and every actual
+/// one must have been planned.
 fn check_set(planned: &[Value], actual: &[Value], path: &Path, found: &mut Vec<Violation>) {
-    for element in planned {
-        // Both sets are sorted, but a search by equality is enough for known
-        // elements, and unknown ones need the full comparison.
-        let correlates = actual.iter().any(|candidate| {
-            let mut problems = Vec::new();
-            check_value(element, candidate, &Path::root(), &mut problems);
-            problems.is_empty()
-        });
-        if !correlates {
+    // Only elements that the other side does not have just so need the full
+    // comparison, which is one of all with all.
+    let (of_plan, of_answer) = (known_elements(planned), known_elements(actual));
+    let lacks = |set: &HashSet<Vec<u8>>, element: &Value| encoded(element).is_none_or(|e| !set.contains(&e));
+    let became = |planned: &Value, actual: &Value| {
+        let mut problems = Vec::new();
+        check_value(planned, actual, &Path::root(), &mut problems);
+        problems.is_empty()
+    };
+    for element in planned.iter().filter(|element| lacks(&of_answer, element)) {
+        if !actual.iter().any(|candidate| became(element, candidate)) {
             let text = format!("the planned element {element:?} has become none of those there are");
             found.push((path.clone(), text));
         }
     }
+    for element in actual.iter().filter(|element| lacks(&of_plan, element)) {
+        if !planned.iter().any(|candidate| became(candidate, element)) {
+            found.push((path.clone(), format!("the element {element:?} is none of those that were planned")));
+        }
+    }
+}
+
+/// The wholly known elements, by what tells them apart.
+fn known_elements(set: &[Value]) -> HashSet<Vec<u8>> {
+    set.iter().filter_map(encoded).collect()
+}
+
+fn encoded(element: &Value) -> Option<Vec<u8>> {
+    element.is_wholly_known().then(|| msgpack::encode(element, &Type::Dynamic).ok()).flatten()
 }
 
 /// Why a value cannot take the place of an unknown one.

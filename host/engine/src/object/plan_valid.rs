@@ -6,6 +6,7 @@
 //! is never the provider's to change.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting,
@@ -126,18 +127,15 @@ fn check_nested_block(
                 found.push((path.clone(), text));
             }
         }
+        // Nothing tells which blocks of two sets are the same, so that what is in them
+        // is taken on trust.
         BlockNesting::Set => {
-            let (Some(config), Some(planned)) = (config.as_elements(), planned.as_elements()) else {
+            let Some(planned) = planned.as_elements() else {
                 null_collection("set", path, found);
                 return;
             };
             for element in planned {
                 unknown_element(element, path, found);
-            }
-            // Elements with unknown parts may turn out equal, so that only wholly
-            // known sets can be counted.
-            if planned.len() > config.len() {
-                block_count(planned.len(), config.len(), path, found);
             }
         }
     }
@@ -309,16 +307,24 @@ fn check_nested_object(
             }
         }
         ObjectNesting::Set => {
-            let (config, planned) =
-                (config.as_elements().unwrap_or_default(), planned.as_elements().unwrap_or_default());
-            if planned.len() > config.len() {
+            // Elements with unknown parts may turn out equal.
+            let (config_sizes, planned_sizes) = (possible_sizes(config), possible_sizes(planned));
+            if planned_sizes.start() > config_sizes.end() || planned_sizes.end() < config_sizes.start() {
                 let text = format!(
                     "{} elements are planned, and the configuration has {}",
-                    planned.len(),
-                    config.len()
+                    planned_sizes.end(),
+                    config_sizes.end()
                 );
                 found.push((path.clone(), text));
             }
         }
     }
+}
+
+/// How many elements a set may turn out to have.
+fn possible_sizes(set: &Value) -> RangeInclusive<usize> {
+    let elements = set.as_elements().unwrap_or_default();
+    let known = elements.iter().filter(|element| element.is_wholly_known()).count();
+    let least = if known < elements.len() { known.max(1) } else { known };
+    least..=elements.len()
 }

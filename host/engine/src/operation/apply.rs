@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use wardian_lang::Diagnostics;
-use wardian_plugin::{ApplyRequest, ApplyResponse, PrivateBytes};
+use wardian_plugin::{
+    ApplyRequest, ApplyResponse, ClientCapabilities, ConfigKind, PrivateBytes, ValidateConfigRequest,
+};
 use wardian_state::{Object, ObjectStatus};
 use wardian_value::{PathMarks, Value, View};
 
 use super::data::marked;
-use super::plan::{IgnoreChanges, ask, ignore};
+use super::plan::{IgnoreChanges, Question, ask, ask_for_destruction};
 use super::subject::{Ended, Replan, Subject, object_id};
 use crate::object::compatible::completion_violations;
+use crate::object::legacy::without_null_blocks;
 use crate::plan::{Action, ResourceChange};
 
 /// What is there after an operation, whether it failed or not.
@@ -31,6 +34,25 @@ impl ApplyOutcome {
     }
 }
 
+/// Destroys an object for whose destruction the provider is to make a plan first.
+pub async fn plan_and_destroy(
+    subject: &Subject,
+    change: &ResourceChange,
+    object: &Arc<Object>,
+) -> ApplyOutcome {
+    match ask_for_destruction(subject, &change.before, Arc::clone(&change.planned_private)).await {
+        Ok((planned_private, diagnostics)) => {
+            let change = ResourceChange { planned_private, ..change.clone() };
+            let mut outcome = destroy(subject, &change, object).await;
+            outcome.diagnostics.extend(diagnostics);
+            outcome
+        }
+        Err(diagnostics) => {
+            ApplyOutcome { object: Some(Arc::clone(object)), value: change.before.clone(), diagnostics }
+        }
+    }
+}
+
 /// Destroys an object. After a failure what the provider says is left is kept.
 pub async fn destroy(subject: &Subject, change: &ResourceChange, object: &Arc<Object>) -> ApplyOutcome {
     let prior = change.before.unmark_deep();
@@ -41,15 +63,27 @@ pub async fn destroy(subject: &Subject, change: &ResourceChange, object: &Arc<Ob
             planned_state: subject.null(),
             config: subject.null(),
             planned_private: Arc::clone(&change.planned_private),
-            provider_meta: None,
+            provider_meta: subject.provider_meta.clone(),
             planned_identity: None,
         };
         let response = subject.provider.apply_resource_change(request).await;
         let mut diagnostics = subject.about(&response.diagnostics);
-        let left = response.new_state.unwrap_or_else(|| {
+        let left = response.new_state.filter(|left| {
+            let fits = subject.conforming(left, "Provider produced invalid object", "returned");
+            fits.map_err(|problem| diagnostics.push(problem)).is_ok()
+        });
+        let left = left.unwrap_or_else(|| {
             // No answer at all: what was there is there.
             if diagnostics.has_errors() { prior.clone() } else { subject.null() }
         });
+        if left.is_null() && diagnostics.has_errors() {
+            // It is not said that the object is gone.
+            return ApplyOutcome {
+                object: Some(Arc::clone(object)),
+                value: change.before.clone(),
+                diagnostics,
+            };
+        }
         if left.is_null() {
             return ApplyOutcome { object: None, value: left, diagnostics };
         }
@@ -138,7 +172,7 @@ pub async fn apply(subject: &Subject, input: &ApplyInput) -> ApplyOutcome {
             planned_state: planned.clone(),
             config: input.config.unmark_deep(),
             planned_private: private,
-            provider_meta: None,
+            provider_meta: subject.provider_meta.clone(),
             planned_identity: None,
         };
         let response = subject.provider.apply_resource_change(request).await;
@@ -176,9 +210,34 @@ async fn final_plan(
     }
     let approved = input.change.after.unmark_deep();
     let private = if input.stored.is_some() { stored_private(input) } else { PrivateBytes::default() };
-    let steered = ignore(subject, &input.ignore_changes, prior, &config);
+    let request = ValidateConfigRequest {
+        type_name: subject.address.type_name().clone(),
+        config: config.clone(),
+        capabilities: ClientCapabilities::default(),
+    };
+    let found = subject.about(&subject.provider.validate_config(ConfigKind::Resource, request).await);
+    let invalid = found.has_errors();
+    diagnostics.extend(found);
+    if invalid {
+        return None;
+    }
     let marked = marks(input);
-    let planned = ask(subject, prior, &steered, &marked, private, diagnostics).await?;
+    let question = Question { prior, config: &config, ignored: &input.ignore_changes, marked: &marked };
+    let planned = ask(subject, &question, private, diagnostics).await?;
+    // An update that turns out to be none is one that was not needed.
+    if !planned.required_replace.is_empty() {
+        let paths: Vec<String> = planned.required_replace.iter().map(ToString::to_string).collect();
+        diagnostics.push(subject.provider_error(
+            "Provider produced inconsistent final plan",
+            &format!(
+                "changed the planned action for {} from an update to a replacement, once all values were \
+                 known: it says now that {} cannot be changed in place.",
+                subject.address,
+                paths.join(" and ")
+            ),
+        ));
+        return None;
+    }
     let violations = completion_violations(&subject.schema.block, &approved, &planned.object);
     if violations.is_empty() {
         return Some((planned.object, planned.private));
@@ -209,8 +268,12 @@ fn finish(
 ) -> ApplyOutcome {
     let failed = diagnostics.has_errors();
     let creating = input.stored.is_none();
-    let Some(new) = response.new_state.filter(|new| !new.is_null()) else {
-        if !failed {
+    let answered = response.new_state.filter(|new| {
+        let fits = subject.conforming(new, "Provider produced invalid object", "returned");
+        fits.map_err(|problem| diagnostics.push(problem)).is_ok()
+    });
+    let Some(new) = answered.filter(|new| !new.is_null()) else {
+        if !diagnostics.has_errors() {
             diagnostics.push(subject.provider_error(
                 "Provider returned invalid result object after apply",
                 &format!("returned no object for {} though it reported no error.", subject.address),
@@ -223,6 +286,8 @@ fn finish(
             diagnostics,
         };
     };
+    let new =
+        if response.legacy_type_system { without_null_blocks(&subject.schema.block, &new) } else { new };
     if !new.is_wholly_known() {
         if !failed {
             diagnostics.push(subject.provider_error(
@@ -234,15 +299,14 @@ fn finish(
                 ),
             ));
         }
-    } else if !failed && !response.legacy_type_system {
+    } else if !failed {
         let violations = completion_violations(&subject.schema.block, planned, &new);
-        if !violations.is_empty() {
-            diagnostics.push(subject.violations(
-                "Provider produced inconsistent result after apply",
-                "produced an unexpected new value for",
-                &violations,
-                &marks(input),
-            ));
+        let (summary, opening) =
+            ("Provider produced inconsistent result after apply", "produced an unexpected new value for");
+        if !violations.is_empty() && response.legacy_type_system {
+            subject.excuse(summary, &violations);
+        } else if !violations.is_empty() {
+            diagnostics.push(subject.violations(summary, opening, &violations, &marks(input)));
         }
     }
     let new = without_unknowns(&new);

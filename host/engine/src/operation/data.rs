@@ -29,13 +29,16 @@ pub async fn read(subject: &Subject, config: &Value) -> Result<(Value, Diagnosti
         let request = ReadDataSourceRequest {
             type_name: subject.address.type_name().clone(),
             config: config.unmark_deep(),
-            provider_meta: None,
+            provider_meta: subject.provider_meta.clone(),
             capabilities: ClientCapabilities::default(),
         };
         let response = subject.provider.read_data_source(request).await;
         diagnostics.extend(subject.about(&response.diagnostics));
         if diagnostics.has_errors() {
             return Err(diagnostics);
+        }
+        if let Some(value) = &response.state {
+            subject.conforming(value, "Provider produced invalid object", "read")?;
         }
         match response.state {
             Some(value) if value.is_null() => Err(subject

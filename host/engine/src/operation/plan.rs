@@ -7,38 +7,17 @@ use wardian_plugin::{
     ClientCapabilities, ConfigKind, PlanRequest, PlanResponse, PrivateBytes, ValidateConfigRequest,
 };
 use wardian_state::Object;
-use wardian_value::{Path, PathMarks, PathStep, Value};
+use wardian_value::{Path, PathMarks, Value};
 
 use super::data::marked;
 use super::refresh::refresh;
 use super::subject::{Replan, Subject};
+pub use crate::object::ignored::IgnoreChanges;
+use crate::object::legacy::without_null_blocks;
 use crate::object::plan_valid::plan_violations;
 use crate::object::proposed::proposed_new;
+use crate::object::replace_paths::changing_paths;
 use crate::plan::{Action, ActionReason, ResourceChange};
-
-/// Which differences between configuration and object are left alone.
-#[derive(Clone, Debug, Default)]
-pub enum IgnoreChanges {
-    /// None.
-    #[default]
-    Nothing,
-    /// All.
-    All,
-    /// Those at these paths and below.
-    Paths(Vec<Path>),
-}
-
-impl From<&wardian_config::IgnoreChanges> for IgnoreChanges {
-    fn from(written: &wardian_config::IgnoreChanges) -> Self {
-        match written {
-            wardian_config::IgnoreChanges::Nothing => Self::Nothing,
-            wardian_config::IgnoreChanges::All => Self::All,
-            wardian_config::IgnoreChanges::Paths(paths) => {
-                Self::Paths(paths.iter().map(|(path, _)| path.clone()).collect())
-            }
-        }
-    }
-}
 
 /// What a plan starts from.
 #[derive(Clone, Debug)]
@@ -134,11 +113,10 @@ async fn plan_change(
     let before = current.unmark_deep();
     let prior = if tainted { subject.null() } else { before.clone() };
     let private = object.filter(|_| !tainted).map(|o| Arc::clone(&o.private)).unwrap_or_default();
-    let steered = ignore(subject, &input.ignore_changes, &prior, &config);
-    let first = ask(subject, &prior, &steered, &marks, private, diagnostics).await?;
-    let required_replace = filter_required_replace(subject, &first, &prior, diagnostics)?;
+    let question =
+        Question { prior: &prior, config: &config, ignored: &input.ignore_changes, marked: &marks };
+    let first = ask(subject, &question, private, diagnostics).await?;
 
-    let changed = first.object != prior;
     let replace = |reason| (replace_action(input), Some(reason));
     let (action, reason) = if tainted {
         replace(ActionReason::ReplaceBecauseTainted)
@@ -146,17 +124,26 @@ async fn plan_change(
         (Action::Create, None)
     } else if let Some(reason) = input.force_replace {
         replace(reason)
-    } else if !required_replace.is_empty() && changed {
+    } else if !first.required_replace.is_empty() {
         replace(ActionReason::ReplaceBecauseCannotUpdate)
-    } else if changed {
+    } else if first.object != prior {
         (Action::Update, None)
     } else {
         (Action::NoOp, None)
     };
 
+    let required_replace = first.required_replace.clone();
     // The new object of a replacement is planned as one that was never there.
     let planned = if action.is_replace() && !tainted {
-        ask(subject, &subject.null(), &config, &marks, first.private.clone(), diagnostics).await?
+        let none = subject.null();
+        let anew = Question { prior: &none, ignored: &IgnoreChanges::Nothing, ..question };
+        // What it warns of, it warned of when it was asked first.
+        let mut found = Diagnostics::new();
+        let Some(planned) = ask(subject, &anew, first.private.clone(), &mut found).await else {
+            diagnostics.extend(found);
+            return None;
+        };
+        planned
     } else {
         first
     };
@@ -182,33 +169,47 @@ fn replace_action(input: &PlanInput) -> Action {
     if input.replan.create_before_destroy { Action::CreateThenDelete } else { Action::DeleteThenCreate }
 }
 
+/// What a provider is asked to plan. Values bear no marks.
+#[derive(Clone, Copy)]
+pub struct Question<'a> {
+    /// The object as it is.
+    pub prior: &'a Value,
+    /// The configuration as it is written.
+    pub config: &'a Value,
+    /// What to leave alone.
+    pub ignored: &'a IgnoreChanges,
+    /// Where values must not be shown.
+    pub marked: &'a PathMarks,
+}
+
 /// A provider's plan that passed the checks.
 pub struct Planned {
     /// The planned object.
     pub object: Value,
     /// For the apply.
     pub private: PrivateBytes,
-    response_paths: Vec<Path>,
+    /// Paths that change and cannot be changed in place.
+    pub required_replace: Vec<Path>,
 }
 
 /// Asks the provider for a plan and checks it. `None` where the diagnostics hold
 /// an error.
 pub async fn ask(
     subject: &Subject,
-    prior: &Value,
-    config: &Value,
-    marked: &PathMarks,
+    question: &Question<'_>,
     private: PrivateBytes,
     diagnostics: &mut Diagnostics,
 ) -> Option<Planned> {
     let block = &subject.schema.block;
+    let Question { prior, ignored, marked, .. } = *question;
+    let config = ignored.in_configuration(block, prior, question.config);
     let request = PlanRequest {
         type_name: subject.address.type_name().clone(),
         prior_state: prior.clone(),
-        proposed_new_state: proposed_new(block, prior, config),
+        proposed_new_state: proposed_new(block, prior, &config),
         config: config.clone(),
         prior_private: private,
-        provider_meta: None,
+        provider_meta: subject.provider_meta.clone(),
         prior_identity: None,
         capabilities: ClientCapabilities::default(),
     };
@@ -219,13 +220,17 @@ pub async fn ask(
     if failed {
         return None;
     }
-    let Some(planned) = response.planned_state else {
+    let Some(mut planned) = response.planned_state else {
         diagnostics.push(subject.provider_error(
             "Provider produced invalid plan",
             &format!("gave no planned object for {}.", subject.address),
         ));
         return None;
     };
+    if let Err(problem) = subject.conforming(&planned, "Provider produced invalid plan", "planned") {
+        diagnostics.push(problem);
+        return None;
+    }
     if response.deferred.is_some() {
         diagnostics.push(subject.provider_error(
             "Provider deferred changes without being allowed to",
@@ -233,154 +238,71 @@ pub async fn ask(
         ));
         return None;
     }
-    let violations = plan_violations(block, prior, config, &planned);
-    if !violations.is_empty() && !response.legacy_type_system {
-        diagnostics.push(subject.violations(
-            "Provider produced invalid plan",
-            "planned an invalid value for",
-            &violations,
-            marked,
-        ));
-        return None;
+    if response.legacy_type_system {
+        planned = without_null_blocks(block, &planned);
     }
-    Some(Planned {
-        object: planned,
-        private: response.planned_private,
-        response_paths: response.requires_replace,
-    })
+    let violations = plan_violations(block, prior, &config, &planned);
+    if !violations.is_empty() {
+        let (summary, opening) = ("Provider produced invalid plan", "planned an invalid value for");
+        if !response.legacy_type_system {
+            diagnostics.push(subject.violations(summary, opening, &violations, marked));
+            return None;
+        }
+        subject.excuse(summary, &violations);
+    }
+    if response.legacy_type_system {
+        planned = ignored.in_plan(prior, &planned);
+    }
+    match changing_paths(block, &response.requires_replace, prior, &planned) {
+        Ok(required_replace) => {
+            Some(Planned { object: planned, private: response.planned_private, required_replace })
+        }
+        Err(path) => {
+            diagnostics.push(subject.provider_error(
+                "Provider produced invalid plan",
+                &format!(
+                    "has indicated \"requires replacement\" on {} for a non-existent attribute path {path}.",
+                    subject.address
+                ),
+            ));
+            None
+        }
+    }
 }
 
-/// The paths whose value really changes. `None` where a path leads nowhere.
-fn filter_required_replace(
+/// Asks the provider to plan an object's destruction; what it wants back then.
+///
+/// # Errors
+/// What the provider has against it, or an answer that is none.
+pub async fn ask_for_destruction(
     subject: &Subject,
-    plan: &Planned,
-    prior: &Value,
-    diagnostics: &mut Diagnostics,
-) -> Option<Vec<Path>> {
-    if prior.is_null() {
-        return Some(Vec::new());
-    }
-    let mut kept = Vec::new();
-    for path in &plan.response_paths {
-        let (before, after) = (path.apply(prior), path.apply(&plan.object));
-        match (before, after) {
-            (None, None) if !leads_through_null(path, prior) && !leads_through_null(path, &plan.object) => {
-                diagnostics.push(subject.provider_error(
-                    "Provider produced invalid plan",
-                    &format!(
-                        "has indicated \"requires replacement\" on {} for a non-existent attribute path {path}.",
-                        subject.address
-                    ),
-                ));
-                return None;
-            }
-            (before, after) if before != after => kept.push(path.clone()),
-            _ => {}
-        }
-    }
-    kept.sort();
-    kept.dedup();
-    Some(kept)
-}
-
-/// Whether a path ends early at a null or an unknown: then there may well be such
-/// an attribute.
-fn leads_through_null(path: &Path, value: &Value) -> bool {
-    let mut steps = path.clone();
-    while steps.pop().is_some() {
-        if let Some(part) = steps.apply(value) {
-            return part.is_null() || !part.is_known() || part.as_elements().is_some();
-        }
-    }
-    false
-}
-
-/// The configuration with what shall be left alone taken from the prior object.
-pub fn ignore(subject: &Subject, ignored: &IgnoreChanges, prior: &Value, config: &Value) -> Value {
-    if prior.is_null() {
-        return config.clone();
-    }
-    match ignored {
-        IgnoreChanges::Nothing => config.clone(),
-        IgnoreChanges::All => without_computed(&subject.schema.block, prior),
-        IgnoreChanges::Paths(paths) => {
-            paths.iter().fold(config.clone(), |config, path| take_over(&config, prior, path.steps()))
-        }
-    }
-}
-
-/// The object as a configuration would have to be to ask for it.
-fn without_computed(block: &wardian_plugin::Block, prior: &Value) -> Value {
-    prior.transform(&mut |path, value| match path.steps() {
-        [PathStep::Attribute(name)] => match block.attributes.get(name) {
-            Some(attribute) if !attribute.setting.is_configurable() => Value::null(value.ty().clone()),
-            _ => value,
-        },
-        _ => value,
-    })
-}
-
-fn take_over(config: &Value, prior: &Value, steps: &[PathStep]) -> Value {
-    let Some((step, rest)) = steps.split_first() else {
-        return prior.clone();
+    current: &Value,
+    private: PrivateBytes,
+) -> Result<(PrivateBytes, Diagnostics), Diagnostics> {
+    let request = PlanRequest {
+        type_name: subject.address.type_name().clone(),
+        prior_state: current.unmark_deep(),
+        proposed_new_state: subject.null(),
+        config: subject.null(),
+        prior_private: private,
+        provider_meta: subject.provider_meta.clone(),
+        prior_identity: None,
+        capabilities: ClientCapabilities::default(),
     };
-    match step {
-        PathStep::Attribute(name) | PathStep::Key(name) => {
-            match (config.get(name), prior.get(name)) {
-                (Some(configured), Some(before)) => {
-                    config.with_attribute(name, take_over(configured, before, rest))
-                }
-                // A key that only one of them has: the prior object decides.
-                (None, Some(before)) if rest.is_empty() && config.as_mapping().is_some() => {
-                    config.with_attribute(name, before.clone())
-                }
-                (Some(_), None) if rest.is_empty() && matches!(config.ty(), wardian_value::Type::Map(_)) => {
-                    without_key(config, name)
-                }
-                (None, Some(_)) if rest.is_empty() && config.is_null() && prior.as_mapping().is_some() => {
-                    only_key(prior, name)
-                }
-                _ => config.clone(),
-            }
-        }
-        PathStep::Index(index) => {
-            let at = usize::try_from(*index).unwrap_or(usize::MAX);
-            let (Some(configured), Some(before)) = (config.as_elements(), prior.as_elements()) else {
-                return config.clone();
-            };
-            if at >= configured.len() || at >= before.len() {
-                return config.clone();
-            }
-            let elements = configured.iter().enumerate().map(|(i, element)| {
-                if i == at { take_over(element, &before[at], rest) } else { element.clone() }
-            });
-            match config.ty() {
-                wardian_value::Type::List(element) => Value::list((**element).clone(), elements),
-                wardian_value::Type::Tuple(_) => Value::tuple(elements),
-                _ => config.clone(),
-            }
-        }
+    let response = subject.provider.plan_resource_change(request).await;
+    let diagnostics = subject.about(&response.diagnostics);
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
     }
-}
-
-fn without_key(map: &Value, key: &str) -> Value {
-    match (map.ty(), map.as_mapping()) {
-        (wardian_value::Type::Map(element), Some(elements)) => Value::map(
-            (**element).clone(),
-            elements.iter().filter(|(k, _)| &***k != key).map(|(k, v)| (k.clone(), v.clone())),
-        ),
-        _ => map.clone(),
+    if response.planned_state.is_some_and(|planned| !planned.is_null()) {
+        return Err(subject
+            .provider_error(
+                "Provider produced invalid plan",
+                &format!("planned a non-null destroy value for {}.", subject.address),
+            )
+            .into());
     }
-}
-
-fn only_key(map: &Value, key: &str) -> Value {
-    match (map.ty(), map.as_mapping()) {
-        (wardian_value::Type::Map(element), Some(elements)) => Value::map(
-            (**element).clone(),
-            elements.iter().filter(|(k, _)| &***k == key).map(|(k, v)| (k.clone(), v.clone())),
-        ),
-        _ => map.clone(),
-    }
+    Ok((response.planned_private, diagnostics))
 }
 
 /// A planned destruction.
@@ -413,30 +335,9 @@ pub async fn plan_destroy(
     if let Some(object) = &found.object {
         let mut private = Arc::clone(&object.private);
         if plan_destroy_supported {
-            let request = PlanRequest {
-                type_name: subject.address.type_name().clone(),
-                prior_state: found.current.unmark_deep(),
-                proposed_new_state: subject.null(),
-                config: subject.null(),
-                prior_private: Arc::clone(&object.private),
-                provider_meta: None,
-                prior_identity: None,
-                capabilities: ClientCapabilities::default(),
-            };
-            let response = subject.provider.plan_resource_change(request).await;
-            diagnostics.extend(subject.about(&response.diagnostics));
-            if diagnostics.has_errors() {
-                return Err(diagnostics);
-            }
-            if response.planned_state.is_some_and(|planned| !planned.is_null()) {
-                return Err(subject
-                    .provider_error(
-                        "Provider produced invalid plan",
-                        &format!("planned a non-null destroy value for {}.", subject.address),
-                    )
-                    .into());
-            }
-            private = response.planned_private;
+            let (planned, found) = ask_for_destruction(subject, &found.current, private).await?;
+            diagnostics.extend(found);
+            private = planned;
         }
         change = Some(ResourceChange {
             deposed: deposed.cloned(),

@@ -9,6 +9,7 @@ use wardian_value::Value;
 
 use super::subject::{Replan, Subject, object_id};
 use crate::events::Event;
+use crate::object::legacy::without_null_blocks;
 
 /// A managed object before and after it was read.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ pub async fn refresh(subject: &Subject, object: &Arc<Object>, read: bool) -> Res
         type_name: address.type_name().clone(),
         current_state: stored.unmark_deep(),
         private: Arc::clone(&object.private),
-        provider_meta: None,
+        provider_meta: subject.provider_meta.clone(),
         current_identity: None,
         capabilities: ClientCapabilities::default(),
     };
@@ -55,6 +56,7 @@ pub async fn refresh(subject: &Subject, object: &Arc<Object>, read: bool) -> Res
             .provider_error("Provider produced invalid object", &format!("gave no object for {address}."))
             .into());
     };
+    subject.conforming(&read, "Provider produced invalid object", "read")?;
     if read.is_null() {
         return Ok(Refreshed { stored, current: subject.null(), object: None, diagnostics });
     }
@@ -66,7 +68,7 @@ pub async fn refresh(subject: &Subject, object: &Arc<Object>, read: bool) -> Res
             )
             .into());
     }
-    let current = subject.mark_stored(object, &read);
+    let current = subject.mark_stored(object, &without_null_blocks(&subject.schema.block, &read));
     let replan = Replan {
         dependencies: Arc::clone(&object.dependencies),
         create_before_destroy: object.create_before_destroy,

@@ -1,5 +1,6 @@
 //! The object of an operation.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::future::Future;
 use std::sync::Arc;
@@ -14,8 +15,10 @@ use wardian_state::{Attributes, Object, ObjectStatus};
 use wardian_value::{Marks, Path, PathMarks, Type, Value};
 
 use crate::events::{Event, Events};
+use crate::object::conforming::misfit;
 use crate::object::plan_valid::Violation;
 use crate::object::sensitive::mark_by_schema;
+use crate::object::stale_attributes::without_stale;
 use crate::plan::Action;
 use crate::providers::about;
 
@@ -33,6 +36,8 @@ pub struct Subject {
     pub provider: Arc<dyn Provider>,
     /// The resource's schema.
     pub schema: Arc<Schema>,
+    /// What the module tells the provider about itself.
+    pub provider_meta: Option<Value>,
     /// Who hears what happens.
     pub events: Arc<dyn Events>,
 }
@@ -100,6 +105,37 @@ impl Subject {
         self.provider_error(summary, &problem)
     }
 
+    /// That an answer is of the type that the schema says.
+    ///
+    /// # Errors
+    /// Then, naming the provider: it `did` that.
+    pub fn conforming(&self, answer: &Value, summary: &str, did: &str) -> Result<(), Diagnostic> {
+        match misfit(answer.ty(), self.ty()) {
+            None => Ok(()),
+            Some((path, problem)) => {
+                let place = path.to_string();
+                let place = if place.is_empty() { "as a whole".to_owned() } else { format!("at {place}") };
+                let told = format!(
+                    "{did} an object for {} that is not as its schema says: {place}, {problem}.",
+                    self.address
+                );
+                Err(self.provider_error(summary, &told))
+            }
+        }
+    }
+
+    /// Notes what an old provider SDK does against the rules, which it is allowed.
+    pub fn excuse(&self, summary: &str, violations: &[Violation]) {
+        // Without values: they may be secret.
+        let places: Vec<String> = violations.iter().map(|(path, _)| path.to_string()).collect();
+        tracing::warn!(
+            address = %self.address,
+            provider = %self.provider_config.provider,
+            places = places.join(", "),
+            "{summary}, which is tolerated since it uses an old SDK"
+        );
+    }
+
     /// The stored object as a value of the current schema, brought there by the
     /// provider.
     pub async fn decode(&self, object: &Object) -> Result<Value, Diagnostics> {
@@ -118,6 +154,13 @@ impl Subject {
                 .into());
         }
         let raw = match &object.attributes {
+            // A provider that raises no version need not know what it dropped.
+            Attributes::Json(json) if object.schema_version == current => {
+                RawState::Json(match without_stale(json, self.ty()) {
+                    Cow::Borrowed(_) => Arc::clone(json),
+                    Cow::Owned(json) => json.into(),
+                })
+            }
             Attributes::Json(json) => RawState::Json(Arc::clone(json)),
             Attributes::Flat(flat) => RawState::Flatmap(Arc::clone(flat)),
         };
@@ -130,6 +173,9 @@ impl Subject {
         let diagnostics = self.about(&response.diagnostics);
         if diagnostics.has_errors() {
             return Err(diagnostics);
+        }
+        if let Some(value) = &response.upgraded {
+            self.conforming(value, "Invalid resource state upgrade", "upgraded")?;
         }
         match response.upgraded {
             Some(value) if !value.is_null() && value.is_wholly_known() => {

@@ -142,8 +142,11 @@ impl PlanWalk<'_> {
             return true;
         }
         if let Some(change) = outcome.change {
+            // What is left over of a replacement is not what the lifecycle is about.
+            let is_left_over = change.deposed.is_some();
             self.push_change(change);
-            if let Some(resource) = resource_of(&self.run.configuration, address)
+            if !is_left_over
+                && let Some(resource) = resource_of(&self.run.configuration, address)
                 && resource.lifecycle.prevent_destroy
             {
                 self.diagnostics.push(prevented(address, resource));

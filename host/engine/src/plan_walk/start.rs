@@ -64,11 +64,19 @@ impl<'a> PlanWalk<'a> {
             );
             return None;
         };
+        let meta = match self.evaluator.provider_meta(address.module(), &provider_config.provider) {
+            Ok(meta) => meta,
+            Err(found) => {
+                self.diagnostics.extend(found);
+                return None;
+            }
+        };
         Some(Subject {
             address,
             provider_config: provider_config.clone(),
             provider: Arc::clone(provider),
             schema: Arc::clone(schema),
+            provider_meta: meta,
             events: Arc::clone(&self.run.events),
         })
     }

@@ -13,7 +13,7 @@ use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_state::{Instance, State};
 use wardian_value::{Str, Value};
 
-use crate::provider::{MemorySource, World};
+use crate::provider::{MemorySource, Twist, World};
 
 const REQUIRED: &str = r#"
 terraform {
@@ -136,6 +136,20 @@ impl Fixture {
             self.runtime.block_on(run.apply(&plan, &mut recorded, options.parallelism, StopSignal::never()));
         self.state = applied.state.clone();
         (applied, recorded.0)
+    }
+
+    /// Carries out a plan; the state is kept whatever happens.
+    pub fn apply_plan(&mut self, configuration: &str, plan: &Plan) -> Applied {
+        let run = self.run_with_modules(configuration, &[]).expect("a configuration");
+        let mut recorded = Recorded::default();
+        let applied = self.runtime.block_on(run.apply(plan, &mut recorded, 10, StopSignal::never()));
+        self.state = applied.state.clone();
+        applied
+    }
+
+    /// Changes how the provider answers.
+    pub fn twist(&self, change: impl FnOnce(&mut Twist)) {
+        change(&mut self.world.twist.lock().unwrap());
     }
 
     /// Applies a configuration with which nothing goes wrong.

@@ -10,6 +10,7 @@
 
 mod apply;
 mod fixture;
+mod misbehaviour;
 mod order;
 mod plan;
 mod plan_file;

@@ -19,7 +19,33 @@ pub struct World {
     pub calls: Mutex<Vec<String>>,
     /// Names of things that are gone when they are read.
     pub gone: Mutex<Vec<String>>,
+    /// What answers are changed to.
+    pub twist: Mutex<Twist>,
     next: Mutex<u64>,
+}
+
+/// Changes an answer before it is given.
+pub type Change<Q, A> = Option<Box<dyn Fn(&Q, &mut A) + Send>>;
+
+/// How the provider misbehaves, where it is not the configuration that says so.
+#[derive(Default)]
+pub struct Twist {
+    pub validate: Change<ValidateConfigRequest, PluginDiagnostics>,
+    pub upgrade: Change<UpgradeStateRequest, UpgradeStateResponse>,
+    pub read: Change<ReadResourceRequest, ReadResourceResponse>,
+    pub plan: Change<PlanRequest, PlanResponse>,
+    pub apply: Change<ApplyRequest, ApplyResponse>,
+    pub look_up: Change<ReadDataSourceRequest, ReadDataSourceResponse>,
+    pub capabilities: ServerCapabilities,
+    pub version: i64,
+    pub takes_meta: bool,
+}
+
+fn twisted<Q, A>(change: &Change<Q, A>, request: &Q, mut answer: A) -> A {
+    if let Some(change) = change {
+        change(request, &mut answer);
+    }
+    answer
 }
 
 impl World {
@@ -48,7 +74,7 @@ pub struct MemorySource(pub Arc<World>);
 #[async_trait]
 impl ProviderSource for MemorySource {
     async fn provider(&self, _address: &ProviderAddress) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
-        Ok(Arc::new(Memory { world: Arc::clone(&self.0), schema: Arc::new(schema()) }))
+        Ok(Arc::new(Memory { world: Arc::clone(&self.0), schema: Arc::new(schema(&self.0)) }))
     }
 }
 
@@ -75,7 +101,8 @@ fn block(attributes: impl IntoIterator<Item = (&'static str, Attribute)>) -> Blo
     }
 }
 
-fn schema() -> ProviderSchema {
+fn schema(world: &World) -> ProviderSchema {
+    let twist = world.twist.lock().unwrap();
     let thing = block([
         ("id", attribute(Type::String, Setting::Computed)),
         ("name", attribute(Type::String, Setting::Required)),
@@ -92,8 +119,12 @@ fn schema() -> ProviderSchema {
     let configuration = block([("region", attribute(Type::String, Setting::Optional))]);
     ProviderSchema {
         provider: Schema::new(0, configuration),
-        resources: BTreeMap::from([(Str::new("memory_thing"), Arc::new(Schema::new(0, thing)))]),
+        resources: BTreeMap::from([(Str::new("memory_thing"), Arc::new(Schema::new(twist.version, thing)))]),
         data_sources: BTreeMap::from([(Str::new("memory_lookup"), Arc::new(Schema::new(0, lookup)))]),
+        capabilities: twist.capabilities,
+        provider_meta: twist
+            .takes_meta
+            .then(|| Schema::new(0, block([("team", attribute(Type::String, Setting::Optional))]))),
         ..ProviderSchema::default()
     }
 }
@@ -133,26 +164,28 @@ impl Provider for Memory {
     }
 
     async fn validate_config(&self, _kind: ConfigKind, request: ValidateConfigRequest) -> PluginDiagnostics {
-        match request.config.get("name").and_then(Value::as_str) {
+        let found = match request.config.get("name").and_then(Value::as_str) {
             Some("") => vec![PluginDiagnostic {
                 attribute: Some(Path::root().attribute("name")),
                 ..PluginDiagnostic::error("Invalid name", "A name must not be empty.")
             }],
             _ => Vec::new(),
-        }
+        };
+        twisted(&self.world.twist.lock().unwrap().validate, &request, found)
     }
 
     async fn upgrade_resource_state(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
-        let RawState::Json(text) = request.raw else {
+        let RawState::Json(text) = request.raw.clone() else {
             return UpgradeStateResponse { upgraded: None, diagnostics: refuse() };
         };
-        match json::decode(text.as_bytes(), self.thing().implied_type()) {
+        let answer = match json::decode(text.as_bytes(), self.thing().implied_type()) {
             Ok(value) => UpgradeStateResponse { upgraded: Some(value), diagnostics: Vec::new() },
             Err(error) => UpgradeStateResponse {
                 upgraded: None,
                 diagnostics: vec![PluginDiagnostic::error("Unreadable state", error.to_string())],
             },
-        }
+        };
+        twisted(&self.world.twist.lock().unwrap().upgrade, &request, answer)
     }
 
     async fn upgrade_resource_identity(&self, _request: UpgradeStateRequest) -> UpgradeStateResponse {
@@ -168,19 +201,33 @@ impl Provider for Memory {
         } else if mischief(&request.current_state) == "drift" {
             request.current_state.with_attribute("size", Value::number(99_i64))
         } else {
-            request.current_state
+            request.current_state.clone()
         };
-        ReadResourceResponse {
+        let answer = ReadResourceResponse {
             new_state: Some(new),
-            private: request.private,
+            private: request.private.clone(),
             new_identity: None,
             deferred: None,
             diagnostics: Vec::new(),
-        }
+        };
+        twisted(&self.world.twist.lock().unwrap().read, &request, answer)
     }
 
     async fn plan_resource_change(&self, request: PlanRequest) -> PlanResponse {
         let mut planned = request.proposed_new_state.clone();
+        if planned.is_null() {
+            self.world.call("plan to destroy", &request.prior_state);
+            let answer = PlanResponse {
+                planned_state: Some(planned),
+                requires_replace: Vec::new(),
+                planned_private: Arc::from(*b"to go"),
+                legacy_type_system: false,
+                deferred: None,
+                planned_identity: None,
+                diagnostics: Vec::new(),
+            };
+            return twisted(&self.world.twist.lock().unwrap().plan, &request, answer);
+        }
         let mut requires_replace = Vec::new();
         if request.prior_state.is_null() {
             planned = planned.with_attribute("id", Value::unknown(Type::String));
@@ -196,7 +243,7 @@ impl Provider for Memory {
             "replace a ghost" => requires_replace.push(Path::root().attribute("ghost")),
             _ => {}
         }
-        PlanResponse {
+        let answer = PlanResponse {
             planned_state: Some(planned),
             requires_replace,
             planned_private: Arc::from(*b"planned"),
@@ -204,28 +251,32 @@ impl Provider for Memory {
             deferred: None,
             planned_identity: None,
             diagnostics: Vec::new(),
-        }
+        };
+        twisted(&self.world.twist.lock().unwrap().plan, &request, answer)
     }
 
     async fn apply_resource_change(&self, request: ApplyRequest) -> ApplyResponse {
-        let answer = |new_state: Option<Value>, diagnostics: PluginDiagnostics| ApplyResponse {
-            new_state,
-            private: Arc::from(*b"applied"),
-            legacy_type_system: false,
-            new_identity: None,
-            diagnostics,
+        let answer = |new_state: Option<Value>, diagnostics: PluginDiagnostics| {
+            let answer = ApplyResponse {
+                new_state,
+                private: Arc::from(*b"applied"),
+                legacy_type_system: false,
+                new_identity: None,
+                diagnostics,
+            };
+            twisted(&self.world.twist.lock().unwrap().apply, &request, answer)
         };
         let failure = || vec![PluginDiagnostic::error("It did not work", "The thing broke.")];
         if request.planned_state.is_null() {
             self.world.call("destroy", &request.prior_state);
             if mischief(&request.prior_state) == "refuse to go" {
-                return answer(Some(request.prior_state), failure());
+                return answer(Some(request.prior_state.clone()), failure());
             }
-            return answer(Some(request.planned_state), Vec::new());
+            return answer(Some(request.planned_state.clone()), Vec::new());
         }
         let what = if request.prior_state.is_null() { "create" } else { "update" };
         self.world.call(what, &request.planned_state);
-        let mut new = request.planned_state;
+        let mut new = request.planned_state.clone();
         for name in ["id", "label"] {
             if new.get(name).is_some_and(|value| !value.is_known()) {
                 new = new.with_attribute(name, Value::string(self.world.next_id()));
@@ -267,11 +318,12 @@ impl Provider for Memory {
         self.world.call("look up", &request.config);
         let name = request.config.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let found = Value::string(format!("found {name}"));
-        ReadDataSourceResponse {
+        let answer = ReadDataSourceResponse {
             state: Some(request.config.with_attribute("found", found)),
             deferred: None,
             diagnostics: Vec::new(),
-        }
+        };
+        twisted(&self.world.twist.lock().unwrap().look_up, &request, answer)
     }
 
     async fn open_ephemeral_resource(&self, _request: OpenEphemeralRequest) -> OpenEphemeralResponse {

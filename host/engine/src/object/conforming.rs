@@ -1,0 +1,80 @@
+//! Whether an answer is of the type that the schema says. Types are compared, not
+//! values: a value is of the type that it says.
+
+use wardian_value::{Path, Type};
+
+use super::plan_valid::Violation;
+
+/// The first place where a type is not what it must be; `None` where it fits.
+/// Cost: O(size of the type), and O(1) for the very same type.
+pub fn misfit(actual: &Type, wanted: &Type) -> Option<Violation> {
+    find(actual, wanted, &Path::root())
+}
+
+fn find(actual: &Type, wanted: &Type, path: &Path) -> Option<Violation> {
+    if actual == wanted || *wanted == Type::Dynamic {
+        return None;
+    }
+    match (actual, wanted) {
+        (Type::List(a), Type::List(b)) | (Type::Set(a), Type::Set(b)) | (Type::Map(a), Type::Map(b)) => {
+            find(a, b, path)
+        }
+        (Type::Tuple(a), Type::Tuple(b)) if a.len() == b.len() => {
+            (0u64..).zip(a.iter().zip(b.iter())).find_map(|(i, (a, b))| find(a, b, &path.index(i)))
+        }
+        (Type::Object(a), Type::Object(b)) => {
+            let wrong = b.iter().find_map(|(name, wanted)| {
+                let path = path.attribute(name.clone());
+                match a.attribute(name) {
+                    Some(actual) => find(actual, wanted, &path),
+                    None => Some((path, "the attribute is missing".to_owned())),
+                }
+            });
+            wrong.or_else(|| {
+                let (name, _) = a.iter().find(|(name, _)| b.attribute(name).is_none())?;
+                Some((path.attribute(name.clone()), "the schema has no such attribute".to_owned()))
+            })
+        }
+        _ => {
+            let text = format!("it is of type {}, not {}", actual.friendly_name(), wanted.friendly_name());
+            Some((path.clone(), text))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_place_that_does_not_fit_is_named() {
+        let wanted = Type::object([
+            ("any", Type::Dynamic),
+            ("tags", Type::map(Type::String)),
+            ("rules", Type::list(Type::object([("port", Type::Number)]))),
+        ]);
+        let with = |any: Type, tags: Type, port: Type| {
+            Type::object([
+                ("any", any),
+                ("tags", tags),
+                ("rules", Type::list(Type::object([("port", port)]))),
+            ])
+        };
+        assert_eq!(misfit(&wanted, &wanted), None);
+        assert_eq!(misfit(&with(Type::Bool, Type::map(Type::String), Type::Number), &wanted), None);
+        let found = |actual: Type| misfit(&actual, &wanted).map(|(path, text)| format!("{path}: {text}"));
+        assert_eq!(
+            found(with(Type::Bool, Type::map(Type::Bool), Type::Number)).as_deref(),
+            Some(".tags: it is of type bool, not string")
+        );
+        assert_eq!(
+            found(with(Type::Bool, Type::map(Type::String), Type::String)).as_deref(),
+            Some(".rules.port: it is of type string, not number")
+        );
+        assert_eq!(
+            found(Type::object([("any", Type::Bool)])).as_deref(),
+            Some(".rules: the attribute is missing")
+        );
+        assert_eq!(found(Type::Dynamic).as_deref(), Some(": it is of type dynamic, not object"));
+    }
+}

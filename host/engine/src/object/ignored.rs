@@ -1,0 +1,253 @@
+//! What `ignore_changes` leaves alone: parts of the configuration for which the
+//! prior object's values stand.
+
+use std::collections::BTreeMap;
+
+use wardian_plugin::{Attribute, AttributeType, Block, BlockNesting, ObjectNesting};
+use wardian_value::{Path, PathStep, Str, Type, Value};
+
+use super::legacy::each;
+
+/// Which differences between configuration and object are left alone.
+#[derive(Clone, Debug, Default)]
+pub enum IgnoreChanges {
+    /// None.
+    #[default]
+    Nothing,
+    /// All.
+    All,
+    /// Those at these paths and below.
+    Paths(Vec<Path>),
+}
+
+impl From<&wardian_config::IgnoreChanges> for IgnoreChanges {
+    fn from(written: &wardian_config::IgnoreChanges) -> Self {
+        match written {
+            wardian_config::IgnoreChanges::Nothing => Self::Nothing,
+            wardian_config::IgnoreChanges::All => Self::All,
+            wardian_config::IgnoreChanges::Paths(paths) => {
+                Self::Paths(paths.iter().map(|(path, _)| path.clone()).collect())
+            }
+        }
+    }
+}
+
+impl IgnoreChanges {
+    /// The configuration with what shall be left alone taken from the prior object.
+    pub fn in_configuration(&self, block: &Block, prior: &Value, config: &Value) -> Value {
+        if prior.is_null() {
+            return config.clone();
+        }
+        match self {
+            Self::Nothing => config.clone(),
+            Self::All => configurable(block, prior),
+            Self::Paths(paths) => taken_over(paths, prior, config),
+        }
+    }
+
+    /// A planned object with what shall be left alone as it was: old provider SDKs
+    /// plan changes that the configuration did not ask for.
+    pub fn in_plan(&self, prior: &Value, planned: &Value) -> Value {
+        if prior.is_null() {
+            return planned.clone();
+        }
+        match self {
+            Self::Nothing => planned.clone(),
+            Self::All => prior.clone(),
+            Self::Paths(paths) => taken_over(paths, prior, planned),
+        }
+    }
+}
+
+/// The object as a configuration would have to be to ask for it: without what only
+/// the provider sets.
+fn configurable(block: &Block, object: &Value) -> Value {
+    let Some(parts) = object.as_mapping() else { return object.clone() };
+    Value::object(parts.iter().map(|(name, part)| {
+        let part = match (block.attributes.get(name), block.block_types.get(name)) {
+            (Some(attribute), _) => configurable_attribute(attribute, part),
+            (None, Some(nested)) => match nested.nesting {
+                BlockNesting::Single | BlockNesting::Group => configurable(&nested.block, part),
+                _ => each(part, &|element| configurable(&nested.block, element)),
+            },
+            (None, None) => part.clone(),
+        };
+        (name.clone(), part)
+    }))
+}
+
+fn configurable_attribute(attribute: &Attribute, value: &Value) -> Value {
+    if !attribute.setting.is_configurable() {
+        return Value::null(value.ty().clone());
+    }
+    match &attribute.ty {
+        AttributeType::Value(_) => value.clone(),
+        AttributeType::Nested(object) => {
+            let inside = |element: &Value| configurable_parts(&object.attributes, element);
+            match object.nesting {
+                ObjectNesting::Single => inside(value),
+                _ => each(value, &inside),
+            }
+        }
+    }
+}
+
+fn configurable_parts(attributes: &BTreeMap<Str, Attribute>, object: &Value) -> Value {
+    let Some(parts) = object.as_mapping() else { return object.clone() };
+    Value::object(parts.iter().map(|(name, part)| match attributes.get(name) {
+        Some(attribute) => (name.clone(), configurable_attribute(attribute, part)),
+        None => (name.clone(), part.clone()),
+    }))
+}
+
+fn taken_over(paths: &[Path], prior: &Value, value: &Value) -> Value {
+    paths.iter().fold(value.clone(), |value, path| take_over(&value, prior, path.steps()))
+}
+
+fn take_over(value: &Value, prior: &Value, steps: &[PathStep]) -> Value {
+    let Some((step, rest)) = steps.split_first() else {
+        return prior.clone();
+    };
+    match step {
+        PathStep::Attribute(name) | PathStep::Key(name) => {
+            match (value.get(name), prior.get(name)) {
+                (Some(now), Some(before)) => value.with_attribute(name, take_over(now, before, rest)),
+                // A key that only one of them has: the prior object decides.
+                (None, Some(before)) if rest.is_empty() && value.as_mapping().is_some() => {
+                    value.with_attribute(name, before.clone())
+                }
+                (Some(_), None) if rest.is_empty() && matches!(value.ty(), Type::Map(_)) => {
+                    filtered(value, |key| key != &**name)
+                }
+                (None, Some(_)) if rest.is_empty() && value.is_null() && prior.as_mapping().is_some() => {
+                    filtered(prior, |key| key == &**name)
+                }
+                _ => value.clone(),
+            }
+        }
+        PathStep::Index(index) => {
+            let at = usize::try_from(*index).unwrap_or(usize::MAX);
+            let (Some(now), Some(before)) = (value.as_elements(), prior.as_elements()) else {
+                return value.clone();
+            };
+            if at >= now.len() || at >= before.len() {
+                return value.clone();
+            }
+            let elements = now.iter().enumerate().map(|(i, element)| {
+                if i == at { take_over(element, &before[at], rest) } else { element.clone() }
+            });
+            match value.ty() {
+                Type::List(element) => Value::list((**element).clone(), elements),
+                Type::Tuple(_) => Value::tuple(elements),
+                _ => value.clone(),
+            }
+        }
+    }
+}
+
+/// A map with those of its keys alone; anything else as it is.
+fn filtered(map: &Value, keep: impl Fn(&str) -> bool) -> Value {
+    match (map.ty(), map.as_mapping()) {
+        (Type::Map(element), Some(elements)) => Value::map(
+            (**element).clone(),
+            elements.iter().filter(|(key, _)| keep(key)).map(|(key, value)| (key.clone(), value.clone())),
+        ),
+        _ => map.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wardian_plugin::{Deprecation, Description, NestedBlock, NestedObject, Setting};
+
+    use super::*;
+
+    fn attribute(ty: AttributeType, setting: Setting) -> Attribute {
+        Attribute {
+            ty,
+            description: Description::default(),
+            setting,
+            sensitive: false,
+            write_only: false,
+            deprecation: Deprecation::None,
+        }
+    }
+
+    fn text(setting: Setting) -> Attribute {
+        attribute(AttributeType::Value(Type::String), setting)
+    }
+
+    fn s(text: &str) -> Value {
+        Value::string(text)
+    }
+
+    #[test]
+    fn everything_ignored_asks_for_no_computed_value_at_any_depth() {
+        let parts: BTreeMap<Str, Attribute> =
+            [("id".into(), text(Setting::Computed)), ("name".into(), text(Setting::Optional))].into();
+        let nested = attribute(
+            AttributeType::Nested(
+                NestedObject { attributes: parts.clone(), nesting: ObjectNesting::List }.into(),
+            ),
+            Setting::Optional,
+        );
+        let rule = NestedBlock {
+            block: Block { attributes: parts.clone(), ..Block::default() },
+            nesting: BlockNesting::Set,
+            min_items: 0,
+            max_items: 0,
+        };
+        let block = Block {
+            attributes: parts.into_iter().chain([("nested".into(), nested)]).collect(),
+            block_types: [("rule".into(), rule)].into(),
+            ..Block::default()
+        };
+        let part = |id: Value| Value::object([("id", id), ("name", s("n"))]);
+        let whole = |id: &Value| {
+            let ty = part(s("")).ty().clone();
+            Value::object([
+                ("id", id.clone()),
+                ("name", s("n")),
+                ("nested", Value::list(ty.clone(), [part(id.clone())])),
+                ("rule", Value::set(ty, [part(id.clone())])),
+            ])
+        };
+        let ignored = IgnoreChanges::All.in_configuration(&block, &whole(&s("1")), &whole(&s("2")));
+        assert_eq!(ignored, whole(&Value::null(Type::String)));
+        assert_eq!(IgnoreChanges::All.in_plan(&whole(&s("1")), &whole(&s("2"))), whole(&s("1")));
+    }
+
+    #[test]
+    fn single_keys_of_maps_are_the_prior_objects() {
+        let map = |elements: &[(&str, &str)]| {
+            Value::object([(
+                "tags",
+                Value::map(Type::String, elements.iter().map(|(k, v)| (Str::new(k), s(v)))),
+            )])
+        };
+        let null = || Value::object([("tags", Value::null(Type::map(Type::String)))]);
+        let path = |key: &str| Path::root().attribute("tags").key(key);
+        let ignored = IgnoreChanges::Paths(vec![path("a"), path("b")]);
+        let cases = [
+            (map(&[("a", "1")]), map(&[("a", "2"), ("c", "3")]), map(&[("a", "1"), ("c", "3")])),
+            (map(&[("c", "1")]), map(&[("a", "2"), ("b", "3")]), map(&[])),
+            (map(&[("a", "1"), ("b", "2")]), map(&[]), map(&[("a", "1"), ("b", "2")])),
+            (map(&[("a", "1"), ("c", "2")]), null(), map(&[("a", "1")])),
+            (null(), map(&[("a", "1"), ("c", "2")]), map(&[("c", "2")])),
+            (null(), null(), null()),
+        ];
+        for (prior, config, expected) in cases {
+            let found = ignored.in_configuration(&Block::default(), &prior, &config);
+            assert_eq!(found, expected, "{prior:?} {config:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_ignored_where_there_was_no_object() {
+        let config = Value::object([("name", s("n"))]);
+        let none = Value::null(config.ty().clone());
+        for ignored in [IgnoreChanges::All, IgnoreChanges::Paths(vec![Path::root().attribute("name")])] {
+            assert_eq!(ignored.in_configuration(&Block::default(), &none, &config), config);
+        }
+    }
+}
