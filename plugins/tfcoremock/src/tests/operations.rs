@@ -1,6 +1,6 @@
 //! The life of resources and data sources.
 
-use wardian_sdk::testing::{Action, json};
+use wardian_sdk::testing::{Action, ProviderHarness, config, json};
 
 use super::{COMPLEX, Project, SIMPLE};
 
@@ -231,4 +231,25 @@ fn numbers_are_kept_to_the_last_digit_and_checked_for_their_kind() {
     assert!(refused(r#"{"integer": 1.5}"#) && refused(r#"{"integer": 9223372036854775808}"#));
     assert!(refused(r#"{"float": 1e400}"#) && refused(r#"{"float": 1e-400}"#));
     assert!(!refused(r#"{"float": 0.1, "integer": 0, "number": 1e400}"#));
+}
+
+#[test]
+fn what_is_not_known_yet_is_an_error_only_where_it_is_needed() {
+    let project = Project::new();
+    let unknown = |name: &str, rest| {
+        let provider = ProviderHarness::new(crate::provider_in(project.0.path()));
+        provider.configure(config(rest).unknown(name)).unwrap();
+        provider
+    };
+    let state = project.configured(json!({ "use_only_state": true })).create(SIMPLE, json!({})).unwrap();
+    for name in ["resource_directory", "use_only_state"] {
+        let provider = unknown(name, json!({}));
+        assert!(provider.plan(SIMPLE, Some(&state), json!({ "string": "a" })).is_ok());
+        let failed = provider.read(SIMPLE, &state).unwrap_err();
+        assert!(failed.diagnostics.to_string().contains("not known yet"), "{failed:?}");
+    }
+    assert!(unknown("resource_directory", json!({ "use_only_state": true })).read(SIMPLE, &state).is_ok());
+    let failed = unknown("data_directory", json!({})).data(SIMPLE, json!({ "id": "a" })).unwrap_err();
+    assert!(failed.diagnostics.to_string().contains("not known yet"), "{failed:?}");
+    assert!(unknown("fail_on_read", json!({ "use_only_state": true })).read(SIMPLE, &state).is_ok());
 }

@@ -8,6 +8,7 @@ mod initialisation;
 mod interrupts;
 mod language_commands;
 mod main_job;
+mod mock_resources;
 mod plan_files;
 mod recorded;
 mod state_files;
