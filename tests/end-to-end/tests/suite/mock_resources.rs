@@ -13,34 +13,29 @@ fn project(main: &str) -> Project {
     project
 }
 
-/// A file of the project as JSON.
-#[track_caller]
-fn json_of(project: &Project, path: &str) -> Value {
-    let text = project.read(path);
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}: {text:?}"))
-}
-
-/// The values in a resource's file.
-#[track_caller]
+/// The values in a resource's file; null where they cannot be read.
 fn stored(project: &Project, id: &str) -> Value {
-    json_of(project, &format!("terraform.resource/{id}.json"))["values"].take()
+    let text = project.read(&format!("terraform.resource/{id}.json"));
+    serde_json::from_str(&text).map_or(Value::Null, |file: Value| file["values"].clone())
 }
 
-/// The attributes of the only instance of a resource in the state.
+/// The attributes of the first instance of a resource in the state.
 fn attributes(project: &Project, name: &str) -> Value {
     instance(project, name)["attributes"].take()
 }
 
 fn instance(project: &Project, name: &str) -> Value {
-    let mut state = project.state();
-    let resources = state["resources"].as_array_mut().unwrap();
-    let resource = resources.iter_mut().find(|resource| resource["name"] == name).unwrap();
-    resource["instances"][0].take()
+    let state = project.state();
+    let mut resources = state["resources"].as_array().into_iter().flatten();
+    let resource = resources.find(|resource| resource["name"] == name);
+    resource.map_or(Value::Null, |resource| resource["instances"][0].clone())
 }
 
 /// Puts the elements of a set, which have no order, into one.
 fn sort(set: &mut Value) {
-    set.as_array_mut().unwrap().sort_by_key(Value::to_string);
+    if let Some(elements) = set.as_array_mut() {
+        elements.sort_by_key(Value::to_string);
+    }
 }
 
 /// Whether a text is among what was told, wherever lines are broken.
