@@ -86,7 +86,12 @@ pub fn build(configuration: &Configuration, configured: &NodeGraph, plan: &Plan)
         depends.extend(changes_after_destructions(&graph, &early, &created_first));
         if late.contains(&true) {
             let late = nodes.iter().zip(&destructions).zip(&late).filter(|(_, is_late)| **is_late);
-            depends.extend(destructions_after_dependents(configured, plan, late.map(|(pair, _)| pair)));
+            depends.extend(destructions_after_dependents(
+                &mut graph,
+                configured,
+                plan,
+                late.map(|(pair, _)| pair),
+            ));
         }
     }
     for (node, dependency) in depends {
@@ -147,7 +152,7 @@ fn dependencies_of<'a>(
         Some(key) => instance.deposed.get(key),
         None => instance.current.as_ref(),
     });
-    object.into_iter().flat_map(|object| object.dependencies.iter())
+    object.into_iter().flat_map(|object| object.dependencies.iter().map(|address| &**address))
 }
 
 struct Gates<'a> {
@@ -192,24 +197,38 @@ fn changes_after_destructions(
         .collect()
 }
 
-/// An object is destroyed when all that depend on it know that it goes.
+/// An object is destroyed when all that depend on it, directly or not, know that it
+/// goes. "All that depend on this" is a node, too, which waits for the like nodes of
+/// each dependent: what is added is as large as the graph at most.
 fn destructions_after_dependents<'a>(
+    graph: &mut NodeGraph,
     configured: &NodeGraph,
     plan: &Plan,
     late: impl Iterator<Item = (&'a NodeId, &'a usize)>,
 ) -> Vec<(NodeId, NodeId)> {
-    let mut dependents: HashMap<ResourceAddress, Vec<NodeId>> = HashMap::new();
-    for (id, node) in configured.iter() {
-        if matches!(node, Node::Resource(_)) {
-            for dependency in configured.resources_behind(id).iter() {
-                dependents.entry(dependency.clone()).or_default().push(id);
-            }
+    let mut depends = Vec::new();
+    let mut done: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut open: Vec<(NodeId, NodeId)> = Vec::new();
+    let mut dependents_of = |graph: &mut NodeGraph, open: &mut Vec<(NodeId, NodeId)>, node: NodeId| {
+        *done.entry(node).or_insert_with(|| {
+            let dependents = graph.add(Node::DependentsDone(Box::new(configured.node(node).clone())));
+            open.push((node, dependents));
+            dependents
+        })
+    };
+    for (node, index) in late {
+        let resource = plan.changes[*index].address.config();
+        if let Some(made) = configured.id(&Node::Resource(resource)) {
+            depends.push((*node, dependents_of(graph, &mut open, made)));
         }
     }
-    let mut depends = Vec::new();
-    for (node, index) in late {
-        for dependent in dependents.get(&plan.changes[*index].address.config()).into_iter().flatten() {
-            depends.push((*node, *dependent));
+    while let Some((node, dependents)) = open.pop() {
+        for dependent in configured.graph.dependents(node) {
+            // What is no resource only hands on what it is made from.
+            if matches!(configured.node(*dependent), Node::Resource(_)) {
+                depends.push((dependents, *dependent));
+            }
+            depends.push((dependents, dependents_of(graph, &mut open, *dependent)));
         }
     }
     depends

@@ -188,7 +188,7 @@ impl Walker for ApplyWalk<'_> {
         }
         let evaluated = match graph.node(node) {
             Node::Module(path) => self.evaluator.expand_module(path).map(|()| Diagnostics::new()),
-            Node::ModuleDone(_) | Node::Gate { .. } => return Visit::Done,
+            Node::ModuleDone(_) | Node::Gate { .. } | Node::DependentsDone(_) => return Visit::Done,
             Node::Expand(address) => return self.expand_resource(address),
             Node::Change(index) => return Visit::Operations(vec![Pending::Change(*index)]),
             Node::Variable(path, name) => self.evaluator.evaluate_variable(path, name),

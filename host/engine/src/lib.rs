@@ -10,6 +10,7 @@
 
 mod apply_order;
 mod apply_walk;
+mod behind;
 mod clock;
 mod conditions;
 mod drawing;

@@ -2,7 +2,6 @@
 //! `for_each` will be. Cost: O(objects + references).
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use wardian_config::{Configuration, Module, ProviderConfig, Resource, references, resource_mode};
 use wardian_lang::{Diagnostic, Diagnostics, Expression, Reference, Subject};
@@ -44,6 +43,8 @@ pub enum Node {
         /// Whether those are meant that are destroyed after changes are made.
         is_late: bool,
     },
+    /// All resources that depend on a node, directly or not, are done.
+    DependentsDone(Box<Node>),
 }
 
 /// A graph and what its nodes are.
@@ -82,27 +83,6 @@ impl NodeGraph {
         self.graph.nodes().zip(&self.nodes)
     }
 
-    /// The resources that a node waits for, directly or not, sorted, without
-    /// itself. Cost: O(nodes + what it waits for), and sorting that.
-    pub fn resources_behind(&self, id: NodeId) -> Arc<[ResourceAddress]> {
-        let mut found: Vec<&ResourceAddress> = Vec::new();
-        let mut seen = vec![false; self.nodes.len()];
-        seen[id.index()] = true;
-        let mut open = vec![id];
-        while let Some(node) = open.pop() {
-            for dependency in self.graph.dependencies(node) {
-                if !std::mem::replace(&mut seen[dependency.index()], true) {
-                    open.push(*dependency);
-                    if let Node::Resource(address) = self.node(*dependency) {
-                        found.push(address);
-                    }
-                }
-            }
-        }
-        found.sort_unstable();
-        found.into_iter().cloned().collect()
-    }
-
     /// An error for the nodes of a cycle.
     pub fn cycle_error(&self, cycle: &[NodeId]) -> Diagnostic {
         let name = |id: &NodeId| match self.node(*id) {
@@ -133,6 +113,7 @@ impl std::fmt::Display for Node {
             Self::Object(index) => write!(f, "object {index}"),
             Self::Expand(address) => write!(f, "{address} (expand)"),
             Self::Change(index) => write!(f, "change {index}"),
+            Self::DependentsDone(node) => write!(f, "{node} (dependents done)"),
             Self::Gate { resource, .. } => write!(f, "{resource} (dependents destroyed)"),
         }
     }

@@ -233,7 +233,11 @@ impl Walker for PlanWalk<'_> {
                 let expanded = self.evaluator.expand_module(path);
                 self.visited(expanded)
             }
-            Node::ModuleDone(_) | Node::Gate { .. } | Node::Expand(_) | Node::Change(_) => Visit::Done,
+            Node::ModuleDone(_)
+            | Node::Gate { .. }
+            | Node::DependentsDone(_)
+            | Node::Expand(_)
+            | Node::Change(_) => Visit::Done,
             Node::Variable(path, name) => {
                 let evaluated = self.evaluator.evaluate_variable(path, name);
                 self.visited_with_warnings(evaluated)

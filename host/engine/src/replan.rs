@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use wardian_config::Configuration;
 use wardian_plugin::ResourceAddress;
 
+use crate::behind::Behind;
 use crate::graph::NodeId;
 use crate::nodes::{Node, NodeGraph, create_before_destroy};
 use crate::operation::Replan;
@@ -12,6 +13,7 @@ use crate::operation::Replan;
 /// Finds it once for each resource, when an instance first asks.
 pub struct Replans<'a> {
     graph: &'a NodeGraph,
+    behind: Behind<'a>,
     create_before_destroy: Vec<bool>,
     known: HashMap<NodeId, Replan>,
 }
@@ -20,7 +22,7 @@ impl<'a> Replans<'a> {
     /// From the graph of a configuration, without what an apply adds to it.
     pub fn new(configuration: &Configuration, graph: &'a NodeGraph) -> Self {
         let create_before_destroy = create_before_destroy(configuration, graph);
-        Self { graph, create_before_destroy, known: HashMap::new() }
+        Self { graph, behind: Behind::new(graph), create_before_destroy, known: HashMap::new() }
     }
 
     /// What objects of a resource keep.
@@ -28,9 +30,9 @@ impl<'a> Replans<'a> {
         let Some(node) = self.graph.id(&Node::Resource(address.clone())) else {
             return Replan::default();
         };
-        let (graph, created_first) = (self.graph, &self.create_before_destroy);
+        let (behind, created_first) = (&mut self.behind, &self.create_before_destroy);
         let known = self.known.entry(node).or_insert_with(|| Replan {
-            dependencies: graph.resources_behind(node),
+            dependencies: behind.of(node),
             create_before_destroy: created_first.get(node.index()) == Some(&true),
         });
         known.clone()

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use wardian_plugin::{AbsoluteResourceAddress, ResourceAddress, ResourceInstanceAddress};
 use wardian_state::State;
 
+use crate::behind::Behind;
 use crate::graph::NodeId;
 use crate::nodes::{Node, NodeGraph};
 use crate::plan::{Action, Mode, Plan, Target};
@@ -94,10 +95,11 @@ pub fn included_in_destruction<'a>(
         _ => false,
     });
     let mut nodes = graph.graph.closure(roots.map(|(id, _)| id));
+    let mut behind = Behind::new(graph);
     for (id, node) in graph.iter() {
         // An output goes with any of the objects that it is about.
         if matches!(node, Node::Output(path, _) if path.is_root()) {
-            nodes[id.index()] = graph.resources_behind(id).iter().any(|resource| affected.contains(resource));
+            nodes[id.index()] = behind.any(id, |resource| affected.contains(resource));
         }
     }
     let needed = affected.into_iter().filter(|address| !targeted.contains(address)).collect();

@@ -77,7 +77,11 @@ pub async fn validate(run: &Run, schemas: &Schemas, told: Told) -> Diagnostics {
                     diagnostics.extend(validate_rest(&evaluator, path, &node.module));
                 }
             }
-            Node::Object(_) | Node::Gate { .. } | Node::Expand(_) | Node::Change(_) => {}
+            Node::Object(_)
+            | Node::Gate { .. }
+            | Node::DependentsDone(_)
+            | Node::Expand(_)
+            | Node::Change(_) => {}
         }
     }
     diagnostics

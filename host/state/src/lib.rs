@@ -25,5 +25,6 @@ pub use format::{FORMAT_VERSION, decode_state, encode_state};
 pub use journal::Journal;
 pub use lock::{LockError, LockInfo, LockRequest};
 pub use model::{
-    Attributes, Identity, Instance, Object, ObjectStatus, OutputValue, PrivateBytes, Resource, State,
+    Attributes, Dependencies, Identity, Instance, Object, ObjectStatus, OutputValue, PrivateBytes, Resource,
+    State,
 };

@@ -14,6 +14,10 @@ use crate::checks::CheckResult;
 /// Bytes that a provider stores with an object; empty where there are none.
 pub type PrivateBytes = Arc<[u8]>;
 
+/// What an object was made from, sorted. Objects share the addresses: of n objects in
+/// a chain the last one names n - 1 others.
+pub type Dependencies = Arc<[Arc<ResourceAddress>]>;
+
 /// All that is known. A clone is one pointer for the resources; the first change
 /// after it copies the table of pointers, later changes cost their own size.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,8 +79,8 @@ pub struct Object {
     pub private: PrivateBytes,
     /// Whether it is whole.
     pub status: ObjectStatus,
-    /// What it was made from, sorted.
-    pub dependencies: Arc<[ResourceAddress]>,
+    /// What it was made from.
+    pub dependencies: Dependencies,
     /// Whether a replacement is created before this is destroyed.
     pub create_before_destroy: bool,
 }

@@ -1,6 +1,7 @@
 //! A state for people: `show` and `state show`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use wardian_plugin::{ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode, Schema};
 use wardian_state::OutputValue;
@@ -33,7 +34,7 @@ pub(crate) struct StateObject<'a> {
     /// Whether it is to be replaced.
     pub(crate) tainted: bool,
     /// What it was made from.
-    pub(crate) dependencies: &'a [ResourceAddress],
+    pub(crate) dependencies: &'a [Arc<ResourceAddress>],
 }
 
 /// All objects, module by module, and the outputs. Ends with a line break.

@@ -74,15 +74,20 @@ pub async fn plan(subject: &Subject, input: PlanInput) -> Result<PlanOutcome, Di
 /// was stored.
 fn keep_replan(object: Arc<Object>, replan: &Replan) -> Arc<Object> {
     // What it was made from once still counts when it is destroyed.
-    let mut dependencies: Vec<_> =
-        object.dependencies.iter().chain(replan.dependencies.iter()).cloned().collect();
-    dependencies.sort_unstable();
-    dependencies.dedup();
-    if *object.dependencies == *dependencies && object.create_before_destroy == replan.create_before_destroy {
+    let dependencies = if object.dependencies == replan.dependencies {
+        Arc::clone(&object.dependencies)
+    } else {
+        let mut both: Vec<_> = object.dependencies.iter().chain(replan.dependencies.iter()).collect();
+        both.sort_unstable();
+        both.dedup();
+        both.into_iter().cloned().collect()
+    };
+    let is_same = dependencies == object.dependencies;
+    if is_same && object.create_before_destroy == replan.create_before_destroy {
         return object;
     }
     Arc::new(Object {
-        dependencies: dependencies.into(),
+        dependencies,
         create_before_destroy: replan.create_before_destroy,
         ..Object::clone(&object)
     })

@@ -11,7 +11,7 @@ use wardian_plugin::{
     PluginDiagnostics, PrivateBytes, Provider, ProviderConfigAddress, RawState, ResourceInstanceAddress,
     Schema, UpgradeStateRequest,
 };
-use wardian_state::{Attributes, Object, ObjectStatus};
+use wardian_state::{Attributes, Dependencies, Object, ObjectStatus};
 use wardian_value::{Marks, Path, PathMarks, Type, Value};
 
 use crate::events::{Event, Events};
@@ -46,7 +46,7 @@ pub struct Subject {
 #[derive(Clone, Debug, Default)]
 pub struct Replan {
     /// Resources that the object is made from.
-    pub dependencies: Arc<[wardian_plugin::ResourceAddress]>,
+    pub dependencies: Dependencies,
     /// Whether a replacement is created before the object is destroyed.
     pub create_before_destroy: bool,
 }

@@ -112,7 +112,6 @@ impl<'a> PlanWalk<'a> {
         address: ResourceInstanceAddress,
         repetition: RepetitionData,
     ) -> Start<Outcome> {
-        let replan = self.replans.of(&address.config());
         let Some((resource, subject, config)) = self.prepare(address, &repetition) else {
             return Start::Failed;
         };
@@ -125,8 +124,11 @@ impl<'a> PlanWalk<'a> {
         } else {
             None
         };
+        let stored = self.state.current(&subject.address).cloned();
+        // What will be stored of a new object is found when it is made.
+        let replan = stored.as_ref().map(|_| self.replans.of(&subject.address.config())).unwrap_or_default();
         let input = PlanInput {
-            stored: self.state.current(&subject.address).cloned(),
+            stored,
             refresh: self.options.refresh,
             config,
             ignore_changes,

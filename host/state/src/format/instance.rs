@@ -1,13 +1,14 @@
 //! The objects of an instance, in the file and in the journal.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use wardian_plugin::{InstanceKey, ResourceAddress};
+use wardian_plugin::{InstanceAddressError, InstanceKey, ResourceAddress};
 use wardian_value::{Path, PathStep, Str};
 
 use super::layout::{Parts, compact, push_string};
@@ -29,8 +30,30 @@ pub(super) struct StoredObject<'a> {
     #[serde(borrow)]
     identity: Option<&'a RawValue>,
     private: Option<String>,
-    dependencies: Option<Vec<String>>,
+    #[serde(borrow)]
+    dependencies: Option<Vec<StoredText<'a>>>,
     create_before_destroy: Option<bool>,
+}
+
+/// A text that is copied only where it is written with escapes.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct StoredText<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Addresses of resources that were read already: objects name the same ones over
+/// and over.
+#[derive(Default)]
+pub(super) struct KnownResources(HashMap<String, Arc<ResourceAddress>>);
+
+impl KnownResources {
+    fn parse(&mut self, text: &str) -> Result<Arc<ResourceAddress>, InstanceAddressError> {
+        if let Some(known) = self.0.get(text) {
+            return Ok(Arc::clone(known));
+        }
+        let address: Arc<ResourceAddress> = Arc::new(text.parse()?);
+        self.0.insert(text.to_owned(), Arc::clone(&address));
+        Ok(address)
+    }
 }
 
 #[derive(Deserialize)]
@@ -138,6 +161,7 @@ fn encode_paths(json: &mut String, paths: &[Path]) {
 pub(super) fn collect_instances(
     stored: Vec<StoredObject<'_>>,
     place: &str,
+    known: &mut KnownResources,
 ) -> Result<BTreeMap<InstanceKey, Instance>, StateProblem> {
     let mut instances: BTreeMap<InstanceKey, Instance> = BTreeMap::new();
     for stored in stored {
@@ -145,7 +169,7 @@ pub(super) fn collect_instances(
         let key = stored.index_key.map_or(Ok(InstanceKey::None), |raw| index_key(raw, &invalid))?;
         let place = format!("{place}{key}");
         let deposed = stored.deposed.clone().unwrap_or_default();
-        let object = Arc::new(object(stored, &place)?);
+        let object = Arc::new(object(stored, &place, known)?);
         let instance = instances.entry(key).or_default();
         let invalid = |problem: String| StateProblem::Invalid { place: format!("resource {place}"), problem };
         if deposed.is_empty() {
@@ -170,7 +194,7 @@ pub(super) fn collect_instances(
 /// wrote.
 pub(crate) fn decode_instance(json: &str, place: &str) -> Result<Instance, StateProblem> {
     let stored: Vec<StoredObject<'_>> = serde_json::from_str(json).map_err(StateProblem::NotJson)?;
-    let mut instances = collect_instances(stored, place)?;
+    let mut instances = collect_instances(stored, place, &mut KnownResources::default())?;
     Ok(instances.pop_first().map(|(_, instance)| instance).unwrap_or_default())
 }
 
@@ -200,7 +224,7 @@ fn whole_number(text: &str) -> Option<u64> {
     exact.then_some(number as u64)
 }
 
-fn object(stored: StoredObject<'_>, place: &str) -> Result<Object, StateProblem> {
+fn object(stored: StoredObject<'_>, place: &str, known: &mut KnownResources) -> Result<Object, StateProblem> {
     let place = format!("resource {place}");
     let invalid = |problem: String| StateProblem::Invalid { place: place.clone(), problem };
     let status = match stored.status.as_deref() {
@@ -226,8 +250,8 @@ fn object(stored: StoredObject<'_>, place: &str) -> Result<Object, StateProblem>
         .map_err(|error| invalid(format!("\"private\" is not base64: {error}")))?;
     let mut dependencies = Vec::new();
     for text in stored.dependencies.unwrap_or_default() {
-        let address = text
-            .parse::<ResourceAddress>()
+        let address = known
+            .parse(&text.0)
             .map_err(|error| StateProblem::Address { place: format!("{place}, dependencies"), error })?;
         dependencies.push(address);
     }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use wardian_plugin::{AbsoluteResourceAddress, ModuleInstance, ProviderConfigAddress, ResourceMode};
 use wardian_value::Str;
 
-use super::instance::{StoredObject, collect_instances};
+use super::instance::{KnownResources, StoredObject, collect_instances};
 use super::legacy::{self, LegacyVersion};
 use super::output::decode_output;
 use crate::checks::{CheckKind, CheckObject, CheckResult, CheckStatus};
@@ -132,13 +132,18 @@ fn decode_version_4(stored: StoredState<'_>) -> Result<State, StateProblem> {
             .transpose()?,
         ..State::default()
     };
+    let mut known = KnownResources::default();
     for resource in stored.resources.unwrap_or_default() {
-        add_resource(&mut state, resource)?;
+        add_resource(&mut state, resource, &mut known)?;
     }
     Ok(state)
 }
 
-fn add_resource(state: &mut State, stored: StoredResource<'_>) -> Result<(), StateProblem> {
+fn add_resource(
+    state: &mut State,
+    stored: StoredResource<'_>,
+    known: &mut KnownResources,
+) -> Result<(), StateProblem> {
     let dot = if stored.module.as_deref().unwrap_or_default().is_empty() { "" } else { "." };
     let place =
         format!("{}{dot}{}.{}", stored.module.as_deref().unwrap_or_default(), stored.type_name, stored.name);
@@ -166,7 +171,7 @@ fn add_resource(state: &mut State, stored: StoredResource<'_>) -> Result<(), Sta
         type_name: stored.type_name.into(),
         name: stored.name.into(),
     };
-    let instances = collect_instances(stored.instances, &address.to_string())?;
+    let instances = collect_instances(stored.instances, &address.to_string(), known)?;
     // Terraform itself leaves a resource without instances behind in some
     // states; there is nothing in it to keep.
     if instances.is_empty() {

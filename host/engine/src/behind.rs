@@ -1,0 +1,79 @@
+//! Which resources a node of the graph waits for, directly or not.
+
+use std::sync::Arc;
+
+use wardian_plugin::ResourceAddress;
+use wardian_state::Dependencies;
+
+use crate::graph::NodeId;
+use crate::nodes::{Node, NodeGraph};
+
+/// Searches one graph, again and again, with tables that are made once: a search
+/// costs what it finds and the edges on the way, and allocates no more than that.
+pub struct Behind<'a> {
+    graph: &'a NodeGraph,
+    /// All resources, sorted.
+    resources: Vec<Arc<ResourceAddress>>,
+    /// Where a node's resource is in that order.
+    rank: Vec<Option<u32>>,
+    /// In which search a node was last seen.
+    seen: Vec<u32>,
+    search: u32,
+}
+
+impl<'a> Behind<'a> {
+    /// Sorts the graph's resources.
+    pub fn new(graph: &'a NodeGraph) -> Self {
+        let mut found: Vec<(&ResourceAddress, NodeId)> = graph
+            .iter()
+            .filter_map(|(id, node)| match node {
+                Node::Resource(address) => Some((address, id)),
+                _ => None,
+            })
+            .collect();
+        found.sort_unstable();
+        let size = graph.graph.size();
+        let mut rank = vec![None; size];
+        for (place, (_, id)) in found.iter().enumerate() {
+            rank[id.index()] = u32::try_from(place).ok();
+        }
+        let resources = found.into_iter().map(|(address, _)| Arc::new(address.clone())).collect();
+        Self { graph, resources, rank, seen: vec![0; size], search: 0 }
+    }
+
+    /// The resources behind a node, sorted, without itself.
+    pub fn of(&mut self, id: NodeId) -> Dependencies {
+        let mut ranks = self.ranks(id);
+        ranks.sort_unstable();
+        ranks.into_iter().filter_map(|rank| self.resource(rank)).map(Arc::clone).collect()
+    }
+
+    /// Whether any resource behind a node is so.
+    pub fn any(&mut self, id: NodeId, is_so: impl Fn(&ResourceAddress) -> bool) -> bool {
+        self.ranks(id).into_iter().filter_map(|rank| self.resource(rank)).any(|address| is_so(address))
+    }
+
+    fn resource(&self, rank: u32) -> Option<&Arc<ResourceAddress>> {
+        self.resources.get(usize::try_from(rank).ok()?)
+    }
+
+    fn ranks(&mut self, id: NodeId) -> Vec<u32> {
+        self.search += 1;
+        let search = self.search;
+        let mut is_new = |node: NodeId| {
+            self.seen.get_mut(node.index()).is_some_and(|seen| std::mem::replace(seen, search) != search)
+        };
+        is_new(id);
+        let mut found = Vec::new();
+        let mut open = vec![id];
+        while let Some(node) = open.pop() {
+            for dependency in self.graph.graph.dependencies(node) {
+                if is_new(*dependency) {
+                    open.push(*dependency);
+                    found.extend(self.rank.get(dependency.index()).copied().flatten());
+                }
+            }
+        }
+        found
+    }
+}
