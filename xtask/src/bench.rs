@@ -11,7 +11,7 @@ use crate::guests::{self, Artefact};
 use crate::measure::{self, Measurement};
 use crate::progress::{Step, note, say};
 use crate::workspace::{Purpose, Workspace};
-use crate::{language_bench, oracle, process};
+use crate::{engine_bench, language_bench, oracle, process};
 
 /// An example of the sandbox crate that prints `name<TAB>value<TAB>unit`.
 const CALLS: &str = "examples/calls";
@@ -101,6 +101,7 @@ pub(crate) fn run(workspace: &Workspace, artefacts: &[Artefact], options: &Optio
     };
     let mut rows = plan_rows(&ours, theirs.as_deref());
     rows.extend(language_bench::rows(&directory.join("language"), &wardian, terraform.as_deref())?);
+    rows.extend(engine_bench::rows(&directory.join("engine"), &wardian, terraform.as_deref())?);
     rows.extend(call_rows(workspace, artefacts)?);
     rows.extend(size_rows(artefacts));
 

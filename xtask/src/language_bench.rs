@@ -2,15 +2,12 @@
 //! their layout beside Terraform, and a `for` over many elements.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
-use crate::bench::{Row, median, megabytes};
-use crate::measure::{self, Measurement};
-use crate::process;
+use crate::bench::Row;
+use crate::comparison::{Programs, measured, peak, repeated, run, shared, wall, write};
 use crate::progress::Step;
 
 /// How much of Terraform's cost ours may be.
@@ -25,11 +22,6 @@ const FOR_ELEMENTS: [u32; 2] = [50_000, 100_000];
 
 /// Our runs of one command; the median counts.
 const RUNS: usize = 5;
-
-struct Programs<'a> {
-    ours: &'a Path,
-    theirs: Option<&'a Path>,
-}
 
 /// Measures everything in folders of its own below `directory`.
 pub(crate) fn rows(directory: &Path, ours: &Path, theirs: Option<&Path>) -> Result<Vec<Row>> {
@@ -93,71 +85,6 @@ fn long_for(directory: &Path, ours: &Path) -> Result<Vec<Row>> {
         .collect()
 }
 
-impl Programs<'_> {
-    fn initialise(&self, directory: &Path) -> Result<()> {
-        if let Some(theirs) = self.theirs {
-            run(theirs, directory, &["init", "-input=false"])?;
-        }
-        run(self.ours, directory, &["init", "-input=false"])
-    }
-
-    fn of_terraform(
-        &self,
-        runs: usize,
-        directory: &Path,
-        arguments: &[&str],
-    ) -> Result<Option<Vec<Measurement>>> {
-        self.theirs.map(|program| repeated(runs, || measured(program, directory, arguments))).transpose()
-    }
-}
-
-/// A row whose target is a part of what Terraform takes in the same run.
-fn shared(what: &str, unit: &str, ours: f64, terraform: Option<f64>, share: f64) -> Row {
-    Row {
-        what: what.to_owned(),
-        unit: unit.to_owned(),
-        ours,
-        target: terraform.map(|theirs| theirs * share),
-        terraform,
-    }
-}
-
-fn wall(runs: &[Measurement]) -> f64 {
-    let mut times: Vec<_> = runs.iter().map(|run| run.wall).collect();
-    times.sort_unstable();
-    median(&times).as_secs_f64() * 1e3
-}
-
-fn peak(runs: &[Measurement]) -> f64 {
-    megabytes(runs.iter().map(|run| run.peak_bytes).max().unwrap_or(0))
-}
-
-fn repeated(runs: usize, mut once: impl FnMut() -> Result<Measurement>) -> Result<Vec<Measurement>> {
-    (0..runs).map(|_| once()).collect()
-}
-
-fn command(program: &Path, directory: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(directory);
-    process::without_settings(&mut command);
-    command
-}
-
-fn measured(program: &Path, directory: &Path, arguments: &[&str]) -> Result<Measurement> {
-    measure::once(&mut command(program, directory, arguments))
-}
-
-fn run(program: &Path, directory: &Path, arguments: &[&str]) -> Result<()> {
-    process::output(&mut command(program, directory, arguments)).map(drop)
-}
-
-fn write(file: &Path, text: &str) -> Result<()> {
-    if let Some(directory) = file.parent() {
-        fs::create_dir_all(directory).with_context(|| format!("could not create {}", directory.display()))?;
-    }
-    fs::write(file, text).with_context(|| format!("could not write {}", file.display()))
-}
-
 /// 1000 typed variables, local values and outputs, laid out as `fmt` leaves them.
 fn large() -> String {
     let mut text = String::new();
@@ -217,12 +144,5 @@ mod tests {
     fn the_large_configuration_is_of_the_size_that_the_target_names() {
         let bytes = large().len();
         assert!((215_000..245_000).contains(&bytes), "{bytes} bytes");
-    }
-
-    #[test]
-    fn a_target_is_a_part_of_what_terraform_takes() {
-        assert!(shared("validate", "ms", 41.0, Some(600.0), VALIDATE_SHARE).over());
-        assert!(!shared("validate", "ms", 39.0, Some(600.0), VALIDATE_SHARE).over());
-        assert!(shared("validate", "ms", 39.0, None, VALIDATE_SHARE).target.is_none());
     }
 }

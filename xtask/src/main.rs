@@ -5,7 +5,9 @@
 //! compiles in seconds on a fresh machine.
 
 mod bench;
+mod comparison;
 mod demo;
+mod engine_bench;
 mod guests;
 mod host;
 mod language_bench;
