@@ -13,8 +13,10 @@ mod normalise;
 mod operation;
 mod options;
 mod shell_words;
+mod state;
 mod values;
 mod variables;
+mod workspace;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,7 +31,9 @@ pub(crate) use configuration::*;
 pub(crate) use inspection::*;
 pub(crate) use operation::*;
 pub(crate) use options::*;
+pub(crate) use state::*;
 pub(crate) use variables::{VariableArgument, VariableArguments};
+pub(crate) use workspace::*;
 
 /// What a person asked for.
 #[derive(Debug)]
@@ -97,6 +101,8 @@ pub(crate) enum Command {
     /// .tftest.hcl and .tfmock.hcl. Files in JSON are left alone. Exits with 2 where a
     /// file cannot be read or understood.
     Fmt(FmtArguments),
+    /// Release a lock that nobody holds any more.
+    ForceUnlock(ForceUnlockArguments),
     /// Record where modules are.
     ///
     /// Lists them in .terraform/modules, where Terraform looks for them. `wardian init`
@@ -121,10 +127,18 @@ pub(crate) enum Command {
     Refresh(RefreshArguments),
     /// Show the state or a saved plan.
     Show(ShowArguments),
-    /// Look into the state.
+    /// Look into the state, and change it by hand.
     State(StateArguments),
+    /// Have an object replaced by the next apply.
+    ///
+    /// `wardian apply -replace=ADDRESS` does that at once, and shows it first.
+    Taint(TaintArguments),
+    /// Take an object for whole that was half made or tainted.
+    Untaint(TaintArguments),
     /// Show the versions of the program and of the chosen plugins.
     Version(VersionArguments),
+    /// Keep several states of one configuration apart.
+    Workspace(WorkspaceArguments),
 }
 
 /// Reads the arguments behind the program's name.
@@ -179,6 +193,15 @@ impl CommandLine {
             }
         }
         match &self.command {
+            Command::Init(init)
+                if init.backend.reconfigure && (init.backend.migrate_state || init.backend.force_copy) =>
+            {
+                wrong(
+                    "Incompatible options",
+                    "-reconfigure leaves the states where they are, and -migrate-state and -force-copy bring them along: \
+                     give one of them.",
+                )
+            }
             Command::Output(output) if output.json && output.raw => {
                 wrong("Incompatible options", "An output is printed with -json or with -raw, not with both.")
             }

@@ -3,6 +3,7 @@
 mod apply;
 mod console;
 mod fmt;
+mod force_unlock;
 mod get;
 mod graph;
 mod init;
@@ -14,21 +15,27 @@ mod providers;
 mod refresh;
 mod show;
 mod state_list;
+mod state_mv;
 mod state_pull;
+mod state_push;
+mod state_replace_provider;
+mod state_rm;
 mod state_show;
+mod taint;
 mod validate;
 mod version;
+mod workspace;
 
-use crate::arguments::{Command, ProvidersCommand, StateCommand};
+use crate::arguments::{Command, ProvidersCommand, StateCommand, WorkspaceCommand};
+use crate::compatibility::DEFAULT_WORKSPACE;
+use crate::environment::Environment;
 use crate::failure::Outcome;
 use crate::session::Session;
 use crate::shell::ShellOptions;
+use crate::workspaces::{SelectedBy, Workspace};
 
 /// Carries out a command.
 pub(crate) async fn run(session: &Session, command: Command) -> Outcome {
-    if needs_workspace(&command) {
-        session.check_workspace()?;
-    }
     match command {
         Command::Init(arguments) => init::run(session, &arguments).await,
         Command::Validate(arguments) => validate::run(session, &arguments).await,
@@ -37,6 +44,7 @@ pub(crate) async fn run(session: &Session, command: Command) -> Outcome {
         Command::Destroy(arguments) => apply::destroy(session, &arguments).await,
         Command::Console(arguments) => console::run(session, &arguments).await,
         Command::Fmt(arguments) => Ok(fmt::run(session, &arguments)),
+        Command::ForceUnlock(arguments) => force_unlock::run(session, &arguments),
         Command::Get(arguments) => get::run(session, &arguments),
         Command::Graph(arguments) => graph::run(session, &arguments).await,
         Command::Metadata(arguments) => Ok(metadata::run(session, &arguments.command)),
@@ -48,10 +56,30 @@ pub(crate) async fn run(session: &Session, command: Command) -> Outcome {
         Command::State(state) => match state.command {
             StateCommand::List(arguments) => state_list::run(session, &arguments),
             StateCommand::Show(arguments) => state_show::run(session, &arguments).await,
+            StateCommand::Mv(arguments) => state_mv::run(session, &arguments).await,
             StateCommand::Pull(_) => state_pull::run(session),
+            StateCommand::Push(arguments) => state_push::run(session, &arguments).await,
+            StateCommand::ReplaceProvider(arguments) => {
+                state_replace_provider::run(session, &arguments).await
+            }
+            StateCommand::Rm(arguments) => state_rm::run(session, &arguments).await,
         },
+        Command::Taint(arguments) => taint::taint(session, &arguments).await,
+        Command::Untaint(arguments) => taint::untaint(session, &arguments).await,
         Command::Version(arguments) => version::run(session, &arguments),
+        Command::Workspace(arguments) => workspace::run(session, &arguments.command).await,
     }
+}
+
+/// The workspace that a command works in. One that needs none does not look.
+///
+/// # Errors
+/// Where what selects it is no name.
+pub(crate) fn workspace(command: &Command, environment: &Environment) -> Outcome<Workspace> {
+    if needs_workspace(command) {
+        return Workspace::selected(environment);
+    }
+    Ok(Workspace { name: DEFAULT_WORKSPACE.to_owned(), selected_by: SelectedBy::Directory })
 }
 
 /// Whether a command looks into the state of the workspace, or names it.
@@ -73,7 +101,11 @@ fn needs_workspace(command: &Command) -> bool {
         | Command::Providers(_)
         | Command::Refresh(_)
         | Command::Show(_)
-        | Command::State(_) => true,
+        | Command::ForceUnlock(_)
+        | Command::State(_)
+        | Command::Taint(_)
+        | Command::Untaint(_)
+        | Command::Workspace(_) => true,
     }
 }
 
@@ -102,6 +134,18 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
             StateCommand::List(one) => (one.view.no_color, false),
             StateCommand::Show(one) => (one.view.no_color, false),
             StateCommand::Pull(one) => (one.no_color, false),
+            StateCommand::Mv(one) => (one.view.no_color, false),
+            StateCommand::Push(one) => (one.view.no_color, false),
+            StateCommand::ReplaceProvider(one) => (one.view.no_color, false),
+            StateCommand::Rm(one) => (one.view.no_color, false),
+        },
+        Command::ForceUnlock(one) => (one.view.no_color, false),
+        Command::Taint(one) | Command::Untaint(one) => (one.view.no_color, false),
+        Command::Workspace(one) => match &one.command {
+            WorkspaceCommand::List(one) | WorkspaceCommand::Show(one) => (one.no_color, false),
+            WorkspaceCommand::New(one) => (one.view.no_color, false),
+            WorkspaceCommand::Select(one) => (one.view.no_color, false),
+            WorkspaceCommand::Delete(one) => (one.view.no_color, false),
         },
         Command::Version(_) => (false, false),
     };
@@ -111,7 +155,10 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
         | Command::Apply(_)
         | Command::Destroy(_)
         | Command::Get(_)
-        | Command::Refresh(_) => false,
+        | Command::Refresh(_)
+        | Command::ForceUnlock(_)
+        | Command::Taint(_)
+        | Command::Untaint(_) => false,
         Command::Validate(one) => one.json,
         Command::Console(_)
         | Command::Fmt(_)
@@ -122,7 +169,8 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
         | Command::Providers(_)
         | Command::Show(_)
         | Command::State(_)
-        | Command::Version(_) => true,
+        | Command::Version(_)
+        | Command::Workspace(_) => true,
     };
     ShellOptions { no_color, compact_warnings, data_only }
 }

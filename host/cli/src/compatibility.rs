@@ -7,5 +7,5 @@ pub(crate) use wardian_engine::TERRAFORM_VERSION;
 /// This program's own version.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The one workspace that there is so far.
+/// The workspace that always is.
 pub(crate) const DEFAULT_WORKSPACE: &str = "default";

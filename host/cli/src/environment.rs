@@ -31,7 +31,7 @@ variables! {
     DATA_DIRECTORY = "TF_DATA_DIR": "the directory used instead of .terraform";
     INPUT = "TF_INPUT": "`0` or `false`: never ask for values of variables";
     IN_AUTOMATION = "TF_IN_AUTOMATION": "not empty: leave out what to type next";
-    WORKSPACE = "TF_WORKSPACE": "the workspace; only `default` for now";
+    WORKSPACE = "TF_WORKSPACE": "the workspace, whatever `workspace select` selected";
     CLI_CONFIG_FILE = "TF_CLI_CONFIG_FILE": "the CLI configuration file used instead of ~/.terraformrc";
     LOG = "WARDIAN_LOG": "what is logged to standard error: trace, debug, info, warn, error, or filters as `wardian_engine=debug`";
     TERRAFORM_LOG = "TF_LOG": "the same, where WARDIAN_LOG is not set; JSON means trace as JSON";

@@ -14,6 +14,7 @@
 //! it ends.
 
 mod arguments;
+mod backend;
 mod built_in;
 mod catalogue;
 mod commands;
@@ -32,7 +33,9 @@ mod saved_plan;
 mod session;
 mod shell;
 mod state_access;
+mod state_change;
 mod variables;
+mod workspaces;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -73,7 +76,8 @@ fn run(line: CommandLine, environment: Environment, shell: &Arc<Shell>) -> Outco
     if let Some(directory) = &line.chdir {
         change_to(directory)?;
     }
-    let session = Session::new(Arc::clone(shell), environment, started_in)?;
+    let workspace = commands::workspace(&line.command, &environment)?;
+    let session = Session::new(Arc::clone(shell), environment, started_in, workspace)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)

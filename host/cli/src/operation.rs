@@ -8,13 +8,15 @@ use std::sync::Arc;
 use wardian_config::Configuration;
 use wardian_engine::{Applied, ChangeCounts, Mode, Plan, PlanOptions, Run, StopSignal};
 use wardian_lang::{Diagnostic, Diagnostics};
-use wardian_state::{State, StateFile};
+use wardian_state::{State, StateFile, encode_state};
 use wardian_value::{Str, Value};
 
 use crate::arguments::{
     LockArguments, OperationArguments, PlanningArguments, ScopeArguments, StateOutArguments,
     VariableArguments,
 };
+use crate::backend;
+use crate::compatibility::TERRAFORM_VERSION;
 use crate::failure::{Failure, Outcome, Status, state_diagnostic};
 use crate::interrupt;
 use crate::render::value::render_outputs;
@@ -84,6 +86,8 @@ impl Operation {
             Mode::Destroy => session.configuration()?,
             Mode::Normal | Mode::RefreshOnly => session.configuration_with_files()?,
         };
+        // Nobody is asked for values of a run that cannot begin.
+        backend::in_effect(session, Some(&configuration))?;
         let asking = if order.operation.input { Asking::Allowed } else { Asking::Forbidden };
         let (module, shell) = (&configuration.root().module, &session.shell);
         let variables =
@@ -123,7 +127,7 @@ impl Operation {
     ) -> Outcome<Done> {
         let mut recorder = Recorder::begin(&mut self.file)?;
         let applied = self.run.apply(plan, &mut recorder, parallelism, self.stop.clone()).await;
-        let Applied { state, counts, mut diagnostics, stopped } = applied;
+        let Applied { mut state, counts, mut diagnostics, stopped } = applied;
         if !plan.targets.is_empty() {
             diagnostics.push(Diagnostic::warning(
                 "Applied changes may be incomplete",
@@ -131,11 +135,17 @@ impl Operation {
                  `wardian plan` shows whether there is more.",
             ));
         }
-        let state = match self.file.finish(recorder.into_journal(), &state) {
+        let journal = recorder.into_journal();
+        let lineage = journal.lineage().to_owned();
+        let state = match self.file.finish(journal, &state) {
             Ok(saved) => saved,
             Err(error) => {
                 diagnostics.push(state_diagnostic(&error));
-                keep_elsewhere(&state, &mut diagnostics);
+                // Newer than what the journal may be folded in as.
+                state.serial = self.state.serial.saturating_add(2);
+                state.lineage = lineage;
+                TERRAFORM_VERSION.clone_into(&mut state.terraform_version);
+                keep_elsewhere(&state, &mut diagnostics, session);
                 Arc::new(state)
             }
         };
@@ -189,26 +199,33 @@ pub(crate) fn tell_outputs(state: &State, session: &Session) {
     }
 }
 
-/// A state that cannot be stored where it belongs must not be lost.
-fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics) {
-    match StateFile::write_errored(Path::new("."), state) {
-        Ok(path) => diagnostics.error(
-            "State saved elsewhere",
-            format!(
-                "The new state could not be written to its place and is in {} instead. Put it there once that is \
-                 possible again: nothing else knows what was changed.",
-                path.display()
-            ),
-        ),
-        Err(error) => {
-            diagnostics.push(state_diagnostic(&error));
+/// A state that cannot be stored where it belongs must not be lost. Where no file can
+/// be written at all, people get it to see.
+fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, session: &Session) {
+    let error = match StateFile::write_errored(Path::new(""), state) {
+        Ok(path) => {
             diagnostics.error(
-                "State not saved",
-                "The new state could not be written anywhere. The journal beside the state has every change; the \
-                 next command that locks the state takes it in.",
+                "State saved elsewhere",
+                format!(
+                    "The new state could not be written to its place and is in {0} instead: nothing else knows what was \
+                     changed. Once its place can be written again, run `wardian state push {0}` before anything else.",
+                    path.display()
+                ),
             );
+            return;
         }
+        Err(error) => error,
+    };
+    diagnostics.push(state_diagnostic(&error));
+    if let Ok(text) = encode_state(state) {
+        session.shell.print(&text);
     }
+    diagnostics.error(
+        "State not saved",
+        "The new state could not be written to any file, so it is printed above. Keep that text: put it into a file \
+         once there is room for one, and run `wardian state push FILE` before anything else. The journal beside the \
+         state has every change that could be recorded, and the next command that locks the state takes it in.",
+    );
 }
 
 /// What happens where an approval was asked for.

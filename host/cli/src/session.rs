@@ -27,12 +27,13 @@ use wardian_state::State;
 use wardian_value::Str;
 
 use crate::catalogue;
-use crate::compatibility::{DEFAULT_WORKSPACE, TERRAFORM_VERSION};
+use crate::compatibility::TERRAFORM_VERSION;
 use crate::environment::Environment;
 use crate::failure::{Failure, Outcome, sentence};
 use crate::plugins::{Plugins, native_is_not_available};
 use crate::progress::Progress;
 use crate::shell::Shell;
+use crate::workspaces::Workspace;
 
 /// One command in one directory.
 pub(crate) struct Session {
@@ -44,6 +45,8 @@ pub(crate) struct Session {
     pub(crate) directory: PathBuf,
     /// Where the program was started, absolute.
     pub(crate) started_in: PathBuf,
+    /// The workspace whose state is worked on.
+    pub(crate) workspace: Workspace,
     catalogue: Catalogue,
     /// The CLI configuration is read where it is needed, and complained about once.
     warned_of_settings: AtomicBool,
@@ -54,27 +57,18 @@ impl Session {
     ///
     /// # Errors
     /// Where there is none.
-    pub(crate) fn new(shell: Arc<Shell>, environment: Environment, started_in: PathBuf) -> Outcome<Self> {
+    pub(crate) fn new(
+        shell: Arc<Shell>,
+        environment: Environment,
+        started_in: PathBuf,
+        workspace: Workspace,
+    ) -> Outcome<Self> {
         let directory = std::env::current_dir().map_err(|error| {
             Failure::error("No working directory", format!("The working directory cannot be found: {error}."))
         })?;
         let catalogue = catalogue::embedded();
         let warned_of_settings = AtomicBool::new(false);
-        Ok(Self { shell, environment, directory, started_in, catalogue, warned_of_settings })
-    }
-
-    /// That the workspace is there which the environment asks for.
-    ///
-    /// # Errors
-    /// Where it is not.
-    pub(crate) fn check_workspace(&self) -> Outcome<()> {
-        match self.environment.workspace().filter(|name| *name != DEFAULT_WORKSPACE) {
-            None => Ok(()),
-            Some(workspace) => Err(Failure::not_yet(
-                &format!("The workspace \"{workspace}\", which TF_WORKSPACE asks for,"),
-                "There is only the workspace \"default\".",
-            )),
-        }
+        Ok(Self { shell, environment, directory, started_in, workspace, catalogue, warned_of_settings })
     }
 
     /// The configuration in the directory. Warnings are shown.
@@ -228,7 +222,7 @@ impl Session {
             configuration,
             providers: plugins,
             events: Arc::new(Progress::new(&self.shell)),
-            workspace: Str::new(DEFAULT_WORKSPACE),
+            workspace: Str::new(&self.workspace.name),
             environment: Place {
                 root_directory: self.directory.clone(),
                 working_directory: self.started_in.clone(),

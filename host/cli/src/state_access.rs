@@ -9,37 +9,65 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use wardian_config::Configuration;
 use wardian_engine::{StateSink, StopSignal};
-use wardian_lang::{Diagnostic, EmptyScope};
+use wardian_lang::Diagnostic;
 use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_state::{
     BackupRule, Instance, Journal, LockError, LockRequest, State, StateError, StateFile, StateFileOptions,
 };
 
 use crate::arguments::{LockArguments, StateOutArguments};
+use crate::backend;
 use crate::compatibility::TERRAFORM_VERSION;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt;
 use crate::session::Session;
-
-const DEFAULT_FILE: &str = "terraform.tfstate";
 
 /// What a lock is held for, as its note says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LockedFor {
     /// To make a plan.
     Plan,
-    /// To carry one out.
+    /// To make one and carry it out.
     Apply,
+    /// To carry out one that was saved.
+    SavedPlan,
     /// To bring the state to what the objects are.
     Refresh,
+    /// To copy it to another backend.
+    Migration,
+    /// `state mv`
+    Move,
+    /// `state rm`
+    Removal,
+    /// `state push`
+    Push,
+    /// `state replace-provider`
+    ProviderReplacement,
+    /// `taint`
+    Taint,
+    /// `untaint`
+    Untaint,
+    /// `workspace new`
+    NewWorkspace,
+    /// `workspace delete`
+    WorkspaceDeletion,
 }
 
 impl LockedFor {
     fn operation(self) -> &'static str {
         match self {
             Self::Plan => "OperationTypePlan",
-            Self::Apply => "OperationTypeApply",
+            Self::Apply | Self::SavedPlan => "OperationTypeApply",
             Self::Refresh => "OperationTypeRefresh",
+            Self::Migration => "migrate",
+            Self::Move => "state-mv",
+            Self::Removal => "state-rm",
+            Self::Push => "state-push",
+            Self::ProviderReplacement => "state-replace-provider",
+            Self::Taint => "taint",
+            Self::Untaint => "untaint",
+            Self::NewWorkspace => "workspace-new",
+            Self::WorkspaceDeletion => "workspace-delete",
         }
     }
 }
@@ -53,10 +81,28 @@ pub(crate) fn look(
     configuration: Option<&Configuration>,
     named: Option<&Path>,
 ) -> Outcome<Look> {
-    let path = match named {
-        Some(path) => path.to_owned(),
-        None => default_path(configuration)?,
-    };
+    let path = state_path(session, configuration, named)?;
+    look_at(session, path)
+}
+
+/// The file that a command means: the one it names, or that of the workspace.
+///
+/// # Errors
+/// Where the backend is not the one that was initialised.
+pub(crate) fn state_path(
+    session: &Session,
+    configuration: Option<&Configuration>,
+    named: Option<&Path>,
+) -> Outcome<PathBuf> {
+    let backend = backend::in_effect(session, configuration)?;
+    Ok(named.map_or_else(|| backend.state_path(&session.workspace.name), Path::to_owned))
+}
+
+/// As [`look`], in a file.
+///
+/// # Errors
+/// Where it is there and cannot be read.
+pub(crate) fn look_at(session: &Session, path: PathBuf) -> Outcome<Look> {
     let mut file = StateFile::open(&path, options(BackupRule::Off, None));
     let state = file.read()?;
     let exists = file.exists()?;
@@ -86,10 +132,14 @@ pub(crate) async fn open(
     purpose: LockedFor,
     stop: &StopSignal,
 ) -> Outcome<StateFile> {
-    let read = match &lock.state {
-        Some(path) => path.clone(),
-        None => default_path(Some(configuration))?,
+    let backend = match purpose {
+        LockedFor::SavedPlan => backend::of_plan(session, configuration)?,
+        _ => backend::in_effect(session, Some(configuration))?,
     };
+    if lock.state.is_some() {
+        warn_of_state_option(session);
+    }
+    let read = lock.state.clone().unwrap_or_else(|| backend.state_path(&session.workspace.name));
     let (path, read_from) = match &out.state_out {
         Some(written) if *written != read => (written.clone(), Some(read)),
         _ => (read, None),
@@ -112,7 +162,10 @@ pub(crate) async fn open(
 }
 
 /// The directory of a state that is about to be locked or written.
-fn make_directory_of(path: &Path) -> Outcome<()> {
+///
+/// # Errors
+/// Where it cannot be made.
+pub(crate) fn make_directory_of(path: &Path) -> Outcome<()> {
     let Some(directory) = path.parent() else { return Ok(()) };
     fs::create_dir_all(directory).map_err(|error| {
         Failure::error(
@@ -124,7 +177,10 @@ fn make_directory_of(path: &Path) -> Outcome<()> {
 
 /// Tries at once, and then with growing pauses until the time is up. Waiting can
 /// be interrupted.
-async fn acquire(
+///
+/// # Errors
+/// Where somebody else holds the lock, or the system refuses.
+pub(crate) async fn acquire(
     session: &Session,
     file: &mut StateFile,
     timeout: Duration,
@@ -161,41 +217,19 @@ async fn acquire(
     }
 }
 
-fn options(backup: BackupRule, read_from: Option<PathBuf>) -> StateFileOptions {
+/// How this program uses state files.
+pub(crate) fn options(backup: BackupRule, read_from: Option<PathBuf>) -> StateFileOptions {
     StateFileOptions { terraform_version: TERRAFORM_VERSION.to_owned(), backup, read_from }
 }
 
-/// Where the configuration says that the state is.
-fn default_path(configuration: Option<&Configuration>) -> Outcome<PathBuf> {
-    let root = configuration.map(|configuration| &configuration.root().module);
-    let backend = root.and_then(|module| module.backend.as_ref().or(module.cloud.as_ref()));
-    let Some(backend) = backend else { return Ok(DEFAULT_FILE.into()) };
-    if backend.type_name.as_str() != "local" {
-        let error = Diagnostic::error(
-            "Backend not available yet",
-            format!(
-                "Keeping the state in a \"{}\" backend is not available yet: only \"local\" is.",
-                backend.type_name
-            ),
-        );
-        return Err(error.at(backend.span.clone()).in_block("terraform").into());
-    }
-    let Some(path) = backend.body.attribute("path") else { return Ok(DEFAULT_FILE.into()) };
-    let value = path.expression.evaluate(&EmptyScope)?;
-    if value.is_null() {
-        return Ok(DEFAULT_FILE.into());
-    }
-    let text = value.as_str().filter(|text| !text.is_empty()).ok_or_else(|| {
-        Diagnostic::error(
-            "Invalid backend configuration",
-            "The path of the state must be a text that is not empty.",
-        )
-        .at(path.expression.span().clone())
-    })?;
-    Ok(text.into())
+fn warn_of_state_option(session: &Session) {
+    let detail = "Where states are is better said once, by the argument \"path\" of a backend \"local\", than by the \
+                  option -state of every command.";
+    session.shell.diagnostics(&Diagnostic::warning("Deprecated flag: -state", detail).into());
 }
 
-fn warn_of_recovery(session: &Session, file: &StateFile) {
+/// Says what an interrupted run had left.
+pub(crate) fn warn_of_recovery(session: &Session, file: &StateFile) {
     let Some(recovery) = file.recovery() else { return };
     let whole = if recovery.ignored_bytes > 0 {
         " Its last record was cut off; what that one said is not known."

@@ -13,7 +13,7 @@ mod terraform;
 
 pub use program::{Running, binary, test_guest};
 pub use project::{Project, Seen};
-pub use recorded::assert_recorded;
+pub use recorded::{assert_recorded, assert_recorded_with_files};
 pub use terraform::{Terraform, terraform};
 
 /// Compares what was seen with a stored snapshot of that name.

@@ -51,6 +51,19 @@ struct Answer {
 /// # Panics
 /// Where one is not the same; or, when recording, where that fails.
 pub fn assert_recorded(name: &str, shape: impl Fn(String) -> String) {
+    assert_recorded_with_files(name, shape, |path, text| Some((path.to_owned(), text.to_owned())));
+}
+
+/// As [`assert_recorded`]; `file` does the same to the path and the text of each file
+/// that was changed or made, or leaves it out.
+///
+/// # Panics
+/// As [`assert_recorded`].
+pub fn assert_recorded_with_files(
+    name: &str,
+    shape: impl Fn(String) -> String,
+    file: impl Fn(&str, &str) -> Option<(String, String)>,
+) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded").join(format!("{name}.json"));
     let text = fs::read_to_string(&path).unwrap_or_default();
     let cases: Result<Vec<Case>, _> = serde_json::from_str(&text);
@@ -71,6 +84,9 @@ pub fn assert_recorded(name: &str, shape: impl Fn(String) -> String) {
         let mut expected = case.answer.clone();
         seen.out = shape(seen.out);
         expected.out = shape(expected.out);
+        for answer in [&mut seen, &mut expected] {
+            answer.changed = answer.changed.iter().filter_map(|(path, text)| file(path, text)).collect();
+        }
         if seen != expected {
             wrong.push(format!(
                 "wardian {}\n{}\nexpected: {expected:#?}\nseen: {seen:#?}",
@@ -140,6 +156,9 @@ impl Case {
         let mut found = BTreeMap::new();
         files_below(&project.path(""), "", &mut found);
         found.retain(|path, text| self.files.get(path) != Some(text));
+        for text in found.values_mut() {
+            *text = project.filtered(text);
+        }
         found
     }
 }

@@ -17,29 +17,46 @@ pub(crate) struct InitArguments {
     /// `readonly`: fail rather than change the lock file.
     #[arg(long, value_name = "MODE", value_parser = ["readonly"])]
     pub(crate) lockfile: Option<String>,
-    /// `false`: leave the backend as it is.
-    #[arg(long, alias = "cloud", action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
-    pub(crate) backend: bool,
     /// `false`: do not fetch modules. Local ones need no fetching.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) get: bool,
+    #[command(flatten)]
+    pub(crate) backend: BackendArguments,
+    #[command(flatten)]
+    pub(crate) view: ViewArguments,
+}
+
+/// What becomes of the backend, and of the states in it.
+#[derive(Args, Debug)]
+pub(crate) struct BackendArguments {
+    /// `false`: leave the backend as it is.
+    #[arg(long, alias = "cloud", action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
+    pub(crate) backend: bool,
+    /// An argument that the backend block leaves out, as NAME=VALUE, or a file of such
+    /// lines. Repeatable.
+    #[arg(long, value_name = "ARGUMENT")]
+    pub(crate) backend_config: Vec<String>,
+    /// Leave the states where they are, whatever the backend was before.
+    #[arg(long)]
+    pub(crate) reconfigure: bool,
+    /// Bring the states along to a backend that has changed.
+    #[arg(long)]
+    pub(crate) migrate_state: bool,
+    /// As -migrate-state, without asking.
+    #[arg(long)]
+    pub(crate) force_copy: bool,
     /// `false`: never ask anything.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) input: bool,
-    /// Accepted; nothing is locked here.
-    #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL", hide = true)]
+    /// `false`: do not lock states that are brought along.
+    #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) lock: bool,
-    /// Accepted; nothing is locked here.
-    #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION", hide = true)]
+    /// How long to wait for a lock that somebody else holds.
+    #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION")]
     pub(crate) lock_timeout: Duration,
-    /// Accepted; there is one backend, which has nothing to configure anew.
+    /// Accepted; there is no remote backend.
     #[arg(long, hide = true)]
-    pub(crate) reconfigure: bool,
-    /// Accepted: as -reconfigure.
-    #[arg(long, hide = true)]
-    pub(crate) force_copy: bool,
-    #[command(flatten)]
-    pub(crate) view: ViewArguments,
+    pub(crate) ignore_remote_version: bool,
 }
 
 /// `validate`.

@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use wardian_engine::Target;
-use wardian_plugin::ResourceInstanceAddress;
 
 use super::VariableArguments;
 use super::options::{ColorArguments, ViewArguments};
@@ -136,54 +134,6 @@ pub(crate) struct ShowArguments {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) view: ColorArguments,
-}
-
-/// `state`.
-#[derive(Args, Debug)]
-#[command(disable_help_flag = true, disable_help_subcommand = true, args_override_self = true)]
-pub(crate) struct StateArguments {
-    #[command(subcommand)]
-    pub(crate) command: StateCommand,
-}
-
-/// What can be done with a state.
-#[derive(Debug, Subcommand)]
-pub(crate) enum StateCommand {
-    /// List the instances in the state.
-    List(StateListArguments),
-    /// Show one instance.
-    Show(StateShowArguments),
-    /// Print the state file.
-    Pull(ColorArguments),
-}
-
-/// `state list`.
-#[derive(Args, Debug)]
-pub(crate) struct StateListArguments {
-    /// Only these modules, resources or instances.
-    #[arg(value_name = "ADDRESS")]
-    pub(crate) addresses: Vec<Target>,
-    /// Only instances whose attribute `id` is this.
-    #[arg(long, value_name = "ID")]
-    pub(crate) id: Option<String>,
-    /// The state file to read, instead of terraform.tfstate.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) state: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) view: ColorArguments,
-}
-
-/// `state show`.
-#[derive(Args, Debug)]
-pub(crate) struct StateShowArguments {
-    /// The instance.
-    #[arg(value_name = "ADDRESS")]
-    pub(crate) address: ResourceInstanceAddress,
-    /// The state file to read, instead of terraform.tfstate.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) state: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) view: ColorArguments,
 }

@@ -2,43 +2,12 @@
 //! that people learn that rather than "no such option".
 
 /// Commands, with their parents.
-const COMMANDS: [&str; 18] = [
-    "force-unlock",
-    "import",
-    "login",
-    "logout",
-    "providers lock",
-    "providers mirror",
-    "state mv",
-    "state push",
-    "state replace-provider",
-    "state rm",
-    "taint",
-    "test",
-    "untaint",
-    "workspace",
-    "workspace list",
-    "workspace new",
-    "workspace select",
-    "workspace show",
-];
+const COMMANDS: [&str; 6] = ["import", "login", "logout", "providers lock", "providers mirror", "test"];
 
 /// Options by command; whether they take a value does not matter any more.
 const OPTIONS: [(&str, &[&str]); 7] = [
     ("", &["install-autocomplete", "uninstall-autocomplete"]),
-    (
-        "init",
-        &[
-            "backend-config",
-            "from-module",
-            "ignore-remote-version",
-            "json",
-            "migrate-state",
-            "plugin-dir",
-            "test-directory",
-            "verify-plugins",
-        ],
-    ),
+    ("init", &["from-module", "json", "plugin-dir", "test-directory", "verify-plugins"]),
     ("plan", &["generate-config-out", "json", "allow-deferral"]),
     ("apply", &["json", "allow-deferral", "generate-config-out"]),
     ("destroy", &["json"]),

@@ -21,6 +21,12 @@ pub(crate) struct PlanArguments {
     /// Exit with 2 where there is something to do, and 0 where there is not.
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
+    /// Accepted; a plan writes no state.
+    #[arg(long, value_name = "PATH", hide = true)]
+    pub(crate) state_out: Option<PathBuf>,
+    /// Accepted; a plan writes no state.
+    #[arg(long, value_name = "PATH", hide = true)]
+    pub(crate) backup: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) operation: OperationArguments,
     #[command(flatten)]

@@ -133,8 +133,8 @@ fn what_is_not_understood_is_refused_with_a_suggestion() {
 
 #[test]
 fn what_comes_later_is_refused_by_name() {
-    assert_eq!(refused(&["taint"]), "Not available yet: Terraform's command \"taint\" is not available yet.");
-    assert!(refused(&["state", "mv", "a", "b"]).contains("\"state mv\" is not available yet"));
+    assert_eq!(refused(&["login"]), "Not available yet: Terraform's command \"login\" is not available yet.");
+    assert!(refused(&["providers", "mirror", "a"]).contains("\"providers mirror\" is not available yet"));
     assert!(refused(&["plan", "-json"]).contains("-json of \"plan\" is not available yet"));
 }
 
@@ -143,6 +143,7 @@ fn options_that_exclude_each_other_are_refused() {
     assert!(refused(&["plan", "-destroy", "-refresh-only"]).starts_with("Incompatible options"));
     assert!(refused(&["output", "-json", "-raw", "x"]).starts_with("Incompatible options"));
     assert!(refused(&["output", "-raw"]).starts_with("Output name required"));
+    assert!(refused(&["init", "-reconfigure", "-migrate-state"]).starts_with("Incompatible options"));
 }
 
 #[test]

@@ -105,7 +105,7 @@ async fn saved(session: &Session, path: &Path, arguments: &ApplyArguments) -> Ou
         &configuration,
         &arguments.lock,
         &arguments.state_out,
-        LockedFor::Apply,
+        LockedFor::SavedPlan,
         &stop,
     )
     .await?;

@@ -1,6 +1,7 @@
 //! `wardian init`
 
 use std::path::Path;
+use std::sync::Arc;
 
 use wardian_config::Configuration;
 use wardian_install::installed::install;
@@ -18,8 +19,10 @@ use wardian_state::State;
 
 use super::get;
 use crate::arguments::InitArguments;
+use crate::backend;
 use crate::built_in;
 use crate::failure::{Failure, Outcome, Status, sentence};
+use crate::interrupt;
 use crate::module_manifest;
 use crate::plugins::native_is_not_available;
 use crate::session::{Session, requirements};
@@ -37,8 +40,13 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
         ));
         return Ok(Status::Success);
     }
-    shell.say(shell.paint(Paint::Bold, "Initializing the backend..."));
-    let look = state_access::look(session, Some(&configuration), None)?;
+    let mut state = Arc::<State>::default();
+    if arguments.backend.backend {
+        shell.say(shell.paint(Paint::Bold, "Initializing the backend..."));
+        let stop = interrupt::listen(shell)?;
+        let backend = backend::initialise(session, &configuration, &arguments.backend, &stop).await?;
+        state = state_access::look_at(session, backend.state_path(&session.workspace.name))?.state;
+    }
     if arguments.get && !configuration.root().module.module_calls.is_empty() {
         shell.say(shell.paint(Paint::Bold, "Initializing modules..."));
         let records = module_manifest::records(&configuration);
@@ -47,7 +55,7 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
         get::tell(session, if arguments.upgrade { &all } else { &new });
     }
     shell.say(shell.paint(Paint::Bold, "Initializing provider plugins..."));
-    let selection = choose(session, &configuration, &look.state, arguments)?;
+    let selection = choose(session, &configuration, &state, arguments)?;
     refuse_native(&selection)?;
     for (address, chosen) in &selection.chosen {
         install(chosen, &session.data_directory(), &Platform::current())
@@ -56,7 +64,7 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
     }
     tell_notices(session, &selection.notices);
     save_lock(session, &selection)?;
-    compile(session, &configuration, &look.state, &selection).await?;
+    compile(session, &configuration, &state, &selection).await?;
     refuse_unplannable(&configuration)?;
     shell
         .say(format_args!("\n{}", shell.paint(Paint::Success, "Wardian has been successfully initialized!")));

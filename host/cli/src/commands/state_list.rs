@@ -11,6 +11,7 @@ use crate::arguments::StateListArguments;
 use crate::failure::{Failure, Outcome, Status};
 use crate::session::Session;
 use crate::state_access::{self, Look};
+use crate::state_change;
 
 /// Lists instances, one a line.
 pub(crate) fn run(session: &Session, arguments: &StateListArguments) -> Outcome {
@@ -42,7 +43,7 @@ pub(crate) fn run(session: &Session, arguments: &StateListArguments) -> Outcome 
 
 /// Whether an instance is meant. An address without a key at its end means all
 /// instances of the resource in that module instance.
-fn names(target: &Target, address: &ResourceInstanceAddress) -> bool {
+pub(super) fn names(target: &Target, address: &ResourceInstanceAddress) -> bool {
     match target {
         Target::Instance(wanted) if wanted.key.is_none() => address.resource == wanted.resource,
         _ => target.includes(address),
@@ -59,14 +60,7 @@ pub(super) fn existing_state(session: &Session, named: Option<&Path>) -> Outcome
     if look.exists {
         return Ok(look);
     }
-    Err(Failure::error(
-        "No state file was found",
-        format!(
-            "There is no {} here. The commands on states need one: run them where `wardian apply` was run, or name \
-             the file with -state.",
-            look.path.display()
-        ),
-    ))
+    Err(state_change::missing(&look.path))
 }
 
 fn has_id(instance: &Instance, wanted: &str) -> bool {

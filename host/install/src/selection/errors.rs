@@ -129,7 +129,7 @@ pub enum SelectionError {
     },
     /// An address from an old state that nobody can install.
     #[error(
-        "the state or configuration names the provider {address} in a form that cannot be installed; declare its source in required_providers"
+        "the state or configuration names the provider {address} in a form that cannot be installed, since it does not say whose provider that is; declare its source in required_providers, and hand what is in the state over with `wardian state replace-provider {address} NAMESPACE/{type_name}`", type_name = address.type_name()
     )]
     Legacy {
         /// Which provider.

@@ -4,6 +4,8 @@ mod bad_configuration;
 mod bad_plugins;
 mod bad_states;
 mod command_line;
+#[cfg(unix)]
+mod failing_writes;
 mod initialisation;
 mod interrupts;
 mod language_commands;
@@ -16,6 +18,7 @@ mod state_lock;
 #[cfg(unix)]
 mod terminal;
 mod terraform_reads;
+mod workspaces;
 
 /// A file beside this one that nobody names here would never run.
 #[test]

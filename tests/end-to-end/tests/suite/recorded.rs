@@ -3,7 +3,7 @@
 
 use regex::Regex;
 use serde_json::{Value, json};
-use wardian_end_to_end::assert_recorded;
+use wardian_end_to_end::{assert_recorded, assert_recorded_with_files};
 
 #[test]
 fn fmt_answers_as_terraform_does() {
@@ -82,4 +82,37 @@ fn validate_answers_as_terraform_does() {
         diagnostics.dedup();
         format!("{} {} {}", report["format_version"], report["valid"], diagnostics.join("\n"))
     });
+}
+
+/// What commands on states print for programs.
+#[test]
+fn commands_that_look_into_states_answer_as_terraform_does() {
+    // Terraform ends `state pull` with one more line break.
+    assert_recorded_with_files("state_data", |out| out.trim_end().to_owned(), |_, _| None);
+}
+
+/// What is said is in our own words; what became of which address, and what is on disk
+/// afterwards, is the same.
+#[test]
+fn commands_that_change_states_answer_as_terraform_does() {
+    let told = Regex::new(r"^(Removed|Would remove|Move|Would move) ").unwrap();
+    let second = Regex::new(r"\.\d{10}\.backup$").unwrap();
+    assert_recorded_with_files(
+        "state_changes",
+        |out| {
+            // Modules come in another order each time.
+            let mut lines: Vec<&str> = out.lines().filter(|line| told.is_match(line)).collect();
+            if lines.iter().any(|line| line.contains("ove \"module.")) {
+                lines.sort_unstable();
+            }
+            lines.join("\n")
+        },
+        |path, text| {
+            // Which plugins and modules there are is another suite's matter.
+            let is_other = path.starts_with(".terraform/modules") || path == ".terraform.lock.hcl";
+            // Terraform leaves an empty file where a state was that has moved on.
+            (!is_other && !text.is_empty())
+                .then(|| (second.replace(path, ".[SECOND].backup").into_owned(), text.to_owned()))
+        },
+    );
 }

@@ -47,9 +47,14 @@ fn a_state_can_be_read_here_and_written_there() {
 fn the_local_backend_says_where_the_state_is() {
     let backend = "terraform {\n  backend \"local\" {\n    path = \"states/here.tfstate\"\n  }\n}\n";
     let project = Project::new(&[("main.tf", MAIN), ("backend.tf", backend), ("states/.keep", "")]);
+    assert_seen!("backend_not_initialised", project.run("plan").ended_with(1));
+    project.run("init").success();
     project.run("apply -auto-approve").success();
     assert!(project.has("states/here.tfstate"));
     assert_eq!(project.run("output a").success().out, "1\n");
+    project.write("backend.tf", backend.replace("here", "there"));
+    let seen = project.run("plan").ended_with(1);
+    assert!(seen.errors.contains("are others than when"), "{}", seen.text());
     project.write("backend.tf", "terraform {\n  backend \"s3\" {}\n}\n");
     assert_seen!("backend_later", project.run("plan").ended_with(1));
 }
@@ -102,6 +107,7 @@ fn a_reader_that_went_away_ends_nothing() {
 fn the_directory_of_a_state_is_made() {
     let backend = "terraform {\n  backend \"local\" {\n    path = \"x/y.tfstate\"\n  }\n}\n";
     let project = Project::new(&[("main.tf", MAIN), ("backend.tf", backend)]);
+    project.run("init").success();
     project.run("plan -lock=false").success();
     assert!(!project.has("x"), "nothing was to be written");
     project.run("apply -auto-approve").success();

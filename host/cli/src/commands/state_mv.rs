@@ -1,0 +1,287 @@
+//! `wardian state mv`
+//!
+//! | source | destination | moves |
+//! |---|---|---|
+//! | an instance, or a resource of which the state has an instance without a key | an instance | that one |
+//! | a resource with keys | a resource | all its instances |
+//! | a module instance | a module instance | all resources in it and below |
+//!
+//! Nothing may be at the destination, and types stay what they are. Into another file
+//! (`-state-out`) the destination is written first: a failure between the two leaves an
+//! object in both, never in none.
+
+use std::path::Path;
+
+use wardian_engine::{StopSignal, Target};
+use wardian_plugin::{ModuleInstance, ResourceInstanceAddress, ResourceMode};
+use wardian_state::{Resource, State};
+
+use crate::arguments::StateMvArguments;
+use crate::failure::{Failure, Outcome, Status};
+use crate::interrupt;
+use crate::session::Session;
+use crate::state_access::LockedFor;
+use crate::state_change::{self, ChangeRequest, DefaultBackup, backup_rule};
+
+/// What an address means here, where a missing key means no key.
+enum Item {
+    Module(ModuleInstance),
+    Instance(ResourceInstanceAddress),
+}
+
+/// Moves something, within a state or to another.
+pub(crate) async fn run(session: &Session, arguments: &StateMvArguments) -> Outcome {
+    let configuration = session.configuration()?;
+    let stop = interrupt::listen(&session.shell)?;
+    let (lock, out) = (&arguments.lock, &arguments.state_out);
+    let mut request =
+        ChangeRequest::new(session, &configuration, lock, out, DefaultBackup::Timed, LockedFor::Move)?;
+    state_change::require(session, &request.path)?;
+    let written = request.written.take();
+    request.backup = backup_rule(out.backup.as_deref(), DefaultBackup::Timed, &request.path);
+    let source = request.open(session, &stop).await?;
+    let mut from = (*source.state).clone();
+    let moving = Move::new(arguments);
+    match written {
+        None => {
+            let taken = moving.take(&mut from)?;
+            let moved = moving.moved(&taken);
+            moving.put(taken, &mut from)?;
+            if arguments.dry_run {
+                return Ok(tell(session, "Would move", &moved));
+            }
+            source.save(&from)?;
+            tell(session, "Move", &moved);
+        }
+        Some(path) => {
+            let destination = other(session, arguments, path, &stop).await?;
+            let mut to = (*destination.state).clone();
+            let taken = moving.take(&mut from)?;
+            let moved = moving.moved(&taken);
+            moving.put(taken, &mut to)?;
+            if arguments.dry_run {
+                return Ok(tell(session, "Would move", &moved));
+            }
+            destination.save(&to)?;
+            source.save(&from)?;
+            tell(session, "Move", &moved);
+        }
+    }
+    session.shell.say("The state has it at its new address now.");
+    Ok(Status::Success)
+}
+
+/// The state of `-state-out`.
+async fn other(
+    session: &Session,
+    arguments: &StateMvArguments,
+    path: &Path,
+    stop: &StopSignal,
+) -> Outcome<state_change::StateChange> {
+    let request = ChangeRequest {
+        lock: arguments.lock.lock,
+        lock_timeout: arguments.lock.lock_timeout,
+        path: path.to_owned(),
+        written: None,
+        backup: backup_rule(arguments.backup_out.as_deref(), DefaultBackup::Timed, path),
+        purpose: LockedFor::Move,
+    };
+    request.open(session, stop).await
+}
+
+fn tell(session: &Session, what: &str, moved: &[(String, String)]) -> Status {
+    for (from, to) in moved {
+        session.shell.say(format_args!("{what} {from:?} to {to:?}"));
+    }
+    Status::Success
+}
+
+struct Move<'a> {
+    source: Item,
+    destination: Item,
+    arguments: &'a StateMvArguments,
+}
+
+/// What was taken out of a state.
+enum Taken {
+    /// With the address that each gets.
+    Resources(Vec<(wardian_plugin::AbsoluteResourceAddress, Resource)>),
+    Instance(Box<(wardian_plugin::ProviderConfigAddress, wardian_state::Instance)>),
+}
+
+impl<'a> Move<'a> {
+    fn new(arguments: &'a StateMvArguments) -> Self {
+        Self { source: item(&arguments.source), destination: item(&arguments.destination), arguments }
+    }
+
+    /// From where to where; each module by itself.
+    fn moved(&self, taken: &Taken) -> Vec<(String, String)> {
+        let StateMvArguments { source, destination, .. } = self.arguments;
+        let (Taken::Resources(resources), Item::Module(from), Item::Module(to)) =
+            (taken, &self.source, &self.destination)
+        else {
+            return vec![(source.to_string(), destination.to_string())];
+        };
+        let mut moved: Vec<(String, String)> = Vec::new();
+        for (address, _) in resources {
+            let below = address.module.steps().get(to.steps().len()..).unwrap_or_default();
+            let before: ModuleInstance = from.steps().iter().chain(below).cloned().collect();
+            let pair = (before.to_string(), address.module.to_string());
+            if moved.last() != Some(&pair) {
+                moved.push(pair);
+            }
+        }
+        moved
+    }
+
+    fn wrong(&self, summary: &str, why: &str) -> Failure {
+        let StateMvArguments { source, destination, .. } = self.arguments;
+        Failure::error(
+            summary,
+            format!("{source} cannot be moved to {destination}: {why}. Nothing was changed."),
+        )
+    }
+
+    fn missing(&self) -> Failure {
+        self.wrong(
+            "Invalid source address",
+            "the state has nothing at the first of these addresses; `wardian state list` lists what there is",
+        )
+    }
+
+    /// Takes out what is moved.
+    fn take(&self, state: &mut State) -> Outcome<Taken> {
+        match (&self.source, &self.destination) {
+            (Item::Module(source), Item::Module(destination)) => self.take_module(state, source, destination),
+            (Item::Module(_), Item::Instance(_)) => {
+                Err(self.wrong("Invalid target address", "a module can only become a module"))
+            }
+            (Item::Instance(_), Item::Module(_)) => {
+                Err(self.wrong("Invalid target address", "a resource can only become a resource"))
+            }
+            (Item::Instance(source), Item::Instance(destination)) => {
+                self.check_types(source, destination)?;
+                self.take_instances(state, source, destination)
+            }
+        }
+    }
+
+    fn check_types(
+        &self,
+        source: &ResourceInstanceAddress,
+        destination: &ResourceInstanceAddress,
+    ) -> Outcome<()> {
+        if source.mode() != destination.mode() {
+            let why = if source.mode() == ResourceMode::Managed {
+                "a managed resource can only become a managed resource"
+            } else {
+                "a data resource can only become a data resource"
+            };
+            return Err(self.wrong("Invalid state move request", why));
+        }
+        if source.type_name() != destination.type_name() {
+            return Err(self.wrong("Invalid state move request", "the types of the resources differ"));
+        }
+        Ok(())
+    }
+
+    fn take_module(
+        &self,
+        state: &mut State,
+        source: &ModuleInstance,
+        destination: &ModuleInstance,
+    ) -> Outcome<Taken> {
+        let inside: Vec<_> = state
+            .resources()
+            .filter(|(address, _)| address.module.is_within(source))
+            .map(|(address, _)| address.clone())
+            .collect();
+        if inside.is_empty() || source.is_root() {
+            return Err(self.missing());
+        }
+        let mut taken = Vec::new();
+        for mut address in inside {
+            let Some(resource) = state.remove_resource(&address) else { continue };
+            let below = address.module.steps().get(source.steps().len()..).unwrap_or_default();
+            address.module = destination.steps().iter().chain(below).cloned().collect();
+            taken.push((address, (*resource).clone()));
+        }
+        Ok(Taken::Resources(taken))
+    }
+
+    fn take_instances(
+        &self,
+        state: &mut State,
+        source: &ResourceInstanceAddress,
+        destination: &ResourceInstanceAddress,
+    ) -> Outcome<Taken> {
+        let resource = state.resource(&source.resource).ok_or_else(|| self.missing())?;
+        if source.key.is_none() && !resource.instances.contains_key(&source.key) {
+            if !destination.key.is_none() {
+                let why = "the source is a whole resource, which can only become a whole resource";
+                return Err(self.wrong("Invalid target address", why));
+            }
+            let resource = resource.clone();
+            state.remove_resource(&source.resource);
+            return Ok(Taken::Resources(vec![(destination.resource.clone(), resource)]));
+        }
+        if source == destination && self.is_within_one_state() {
+            return Err(self.occupied());
+        }
+        let provider = resource.provider.clone();
+        let instance = state.remove_instance(source).ok_or_else(|| self.missing())?;
+        Ok(Taken::Instance(Box::new((provider, instance))))
+    }
+
+    fn is_within_one_state(&self) -> bool {
+        self.arguments.state_out.state_out.is_none()
+    }
+
+    fn occupied(&self) -> Failure {
+        self.wrong("Invalid target address", "there is something at the second of these addresses already")
+    }
+
+    /// Puts what was taken where it belongs.
+    fn put(&self, taken: Taken, state: &mut State) -> Outcome<()> {
+        match (taken, &self.destination) {
+            (Taken::Resources(resources), destination) => {
+                let occupied = match destination {
+                    Item::Module(module) => {
+                        state.resources().any(|(address, _)| address.module.is_within(module))
+                    }
+                    Item::Instance(address) => state.resource(&address.resource).is_some(),
+                };
+                if occupied {
+                    return Err(self.occupied());
+                }
+                for (address, resource) in resources {
+                    state.set_resource(address, resource);
+                }
+            }
+            (Taken::Instance(taken), Item::Instance(destination)) => {
+                let (provider, instance) = *taken;
+                if state.instance(destination).is_some() {
+                    return Err(self.occupied());
+                }
+                // One resource has one provider.
+                let provider =
+                    state.resource(&destination.resource).map_or(provider, |there| there.provider.clone());
+                state.set_instance(destination, &provider, instance);
+            }
+            (Taken::Instance(_), Item::Module(_)) => return Err(self.occupied()),
+        }
+        Ok(())
+    }
+}
+
+fn item(target: &Target) -> Item {
+    match target {
+        Target::Module(module) => Item::Module(module.clone()),
+        Target::Instance(instance) => Item::Instance(instance.clone()),
+        Target::Resource(resource) => Item::Instance(
+            resource
+                .in_module(&resource.module.unkeyed_instance())
+                .instance(wardian_plugin::InstanceKey::None),
+        ),
+    }
+}

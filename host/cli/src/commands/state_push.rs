@@ -1,0 +1,102 @@
+//! `wardian state push`
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use wardian_state::{BackupRule, State, decode_state};
+
+use crate::arguments::StatePushArguments;
+use crate::compatibility::TERRAFORM_VERSION;
+use crate::failure::{Failure, Outcome, Status, sentence};
+use crate::interrupt;
+use crate::session::Session;
+use crate::state_access::{self, LockedFor};
+use crate::state_change::ChangeRequest;
+
+/// Stores a state in the place of the one that is there.
+pub(crate) async fn run(session: &Session, arguments: &StatePushArguments) -> Outcome {
+    let configuration = session.configuration()?;
+    let path = state_access::state_path(session, Some(&configuration), None)?;
+    let mut pushed = read(&arguments.path)?;
+    let stop = interrupt::listen(&session.shell)?;
+    let open = |backup| {
+        let request = ChangeRequest {
+            lock: arguments.lock,
+            lock_timeout: arguments.lock_timeout,
+            path: path.clone(),
+            written: None,
+            backup,
+            purpose: LockedFor::Push,
+        };
+        request.open(session, &stop)
+    };
+    let mut change = open(BackupRule::Beside).await?;
+    let exists = change.exists()?;
+    let there = change.state.clone();
+    if exists && !arguments.force {
+        check(&pushed, &there)?;
+    }
+    let is_same = exists && there.same_content(&pushed);
+    if is_same && there.lineage == pushed.lineage && there.serial == pushed.serial {
+        return Ok(Status::Success);
+    }
+    if is_same {
+        // Only the numbers change: there is nothing to keep.
+        drop(change);
+        change = open(BackupRule::Off).await?;
+    }
+    // As Terraform: what replaces something is a change of it.
+    if exists && !is_same {
+        pushed.serial = pushed.serial.saturating_add(1);
+    }
+    TERRAFORM_VERSION.clone_into(&mut pushed.terraform_version);
+    change.save_verbatim(&pushed)?;
+    Ok(Status::Success)
+}
+
+fn read(path: &Path) -> Outcome<State> {
+    let unusable = |problem: &str| {
+        let name =
+            if path.as_os_str() == "-" { "Standard input".to_owned() } else { path.display().to_string() };
+        Failure::error("State cannot be pushed", format!("{name}: {}", sentence(problem)))
+    };
+    let mut bytes = Vec::new();
+    let read = if path.as_os_str() == "-" {
+        io::stdin().lock().read_to_end(&mut bytes).map(drop)
+    } else {
+        fs::read(path).map(|read| bytes = read)
+    };
+    read.map_err(|error| unusable(&error.to_string()))?;
+    let state = decode_state(&bytes).map_err(|problem| unusable(&problem.to_string()))?;
+    state.ok_or_else(|| unusable("it is empty"))
+}
+
+/// That nothing newer and nothing of somebody else's is overwritten.
+fn check(pushed: &State, there: &State) -> Outcome<()> {
+    let refused = |why: String| {
+        Err(Failure::error(
+            "Failed to write state",
+            format!("{why} Nothing was changed. With -force it is stored nevertheless."),
+        ))
+    };
+    if !pushed.lineage.is_empty() && !there.lineage.is_empty() && pushed.lineage != there.lineage {
+        return refused(format!(
+            "The state to push is not a version of the one that is there: its lineage is \"{}\", and \"{}\" is there.",
+            pushed.lineage, there.lineage
+        ));
+    }
+    if pushed.serial < there.serial {
+        return refused(format!(
+            "The state to push is older than the one that is there: its serial is {}, and {} is there.",
+            pushed.serial, there.serial
+        ));
+    }
+    if pushed.serial == there.serial && !pushed.same_content(there) {
+        return refused(format!(
+            "The state that is there has the same serial, {}, and is another one.",
+            there.serial
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! `wardian state replace-provider`
+
+use std::fmt::Write as _;
+
+use wardian_plugin::AbsoluteResourceAddress;
+use wardian_plugin::address::{AddressError, DEFAULT_HOST, LEGACY_NAMESPACE, ProviderAddress};
+
+use crate::arguments::StateReplaceProviderArguments;
+use crate::failure::{Failure, Outcome, Status, sentence};
+use crate::interrupt;
+use crate::session::Session;
+use crate::shell::Paint;
+use crate::state_access::LockedFor;
+use crate::state_change::{self, ChangeRequest, DefaultBackup};
+
+/// Hands all resources of one provider over to another.
+pub(crate) async fn run(session: &Session, arguments: &StateReplaceProviderArguments) -> Outcome {
+    let from = provider(&arguments.from)
+        .map_err(|error| Failure::error("Invalid provider to replace", sentence(&error.to_string())))?;
+    let to = ProviderAddress::parse(&arguments.to)
+        .map_err(|error| Failure::error("Invalid replacing provider", sentence(&error.to_string())))?;
+    let configuration = session.configuration()?;
+    let stop = interrupt::listen(&session.shell)?;
+    let request = ChangeRequest::new(
+        session,
+        &configuration,
+        &arguments.lock,
+        &arguments.state_out,
+        DefaultBackup::Timed,
+        LockedFor::ProviderReplacement,
+    )?;
+    state_change::require(session, &request.path)?;
+    let change = request.open(session, &stop).await?;
+    let changed: Vec<AbsoluteResourceAddress> = change
+        .state
+        .resources()
+        .filter(|(_, resource)| resource.provider.provider == from)
+        .map(|(address, _)| address.clone())
+        .collect();
+    let shell = &session.shell;
+    if changed.is_empty() {
+        shell.say(format_args!("No resource in the state is of {from}. Nothing was changed."));
+        return Ok(Status::Success);
+    }
+    let mut text = format!("The provider of {} resources changes from {from} to {to}:\n\n", changed.len());
+    for address in &changed {
+        let _ = writeln!(text, "  {address}");
+    }
+    shell.print(&text);
+    if !arguments.auto_approve {
+        let question = format!(
+            "\n{}\n  Only 'yes' will be accepted to continue.\n\n  {} ",
+            shell.paint(Paint::Bold, "Do you want to make these changes?"),
+            shell.paint(Paint::Bold, "Enter a value:")
+        );
+        let answer =
+            interrupt::unless_stopped(&stop, shell.ask(&question)).await.ok_or_else(Failure::interrupted)?;
+        match answer {
+            Ok(Some(answer)) if answer.trim() == "yes" => {}
+            Ok(Some(_)) => {
+                shell.say("Nothing was changed.");
+                return Ok(Status::Success);
+            }
+            Ok(None) => {
+                return Err(Failure::error(
+                    "No answer",
+                    "The input ended without an answer. Nothing was changed. Where nobody can be asked, use \
+                     -auto-approve.",
+                ));
+            }
+            Err(error) => {
+                return Err(Failure::error("No answer", format!("The answer cannot be read: {error}.")));
+            }
+        }
+    }
+    let mut state = (*change.state).clone();
+    for address in &changed {
+        if let Some(resource) = state.resource(address) {
+            let mut resource = resource.clone();
+            resource.provider.provider = to.clone();
+            state.set_resource(address.clone(), resource);
+        }
+    }
+    change.save(&state)?;
+    shell.say(format_args!("\nThe provider of {} resources was replaced.", changed.len()));
+    Ok(Status::Success)
+}
+
+/// An address as people write it; of a state from before namespaces too.
+fn provider(text: &str) -> Result<ProviderAddress, AddressError> {
+    match ProviderAddress::parse(text) {
+        Err(AddressError::Legacy { .. }) => {
+            let name = text.rsplit('/').next().unwrap_or(text);
+            ProviderAddress::parse_full(&format!("{DEFAULT_HOST}/{LEGACY_NAMESPACE}/{name}"))
+        }
+        done => done,
+    }
+}

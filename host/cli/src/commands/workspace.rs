@@ -1,0 +1,232 @@
+//! `wardian workspace`
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use wardian_state::{BackupRule, State, StateFile};
+
+use crate::arguments::{
+    StateLockArguments, WorkspaceCommand, WorkspaceDeleteArguments, WorkspaceNewArguments,
+    WorkspaceSelectArguments,
+};
+use crate::backend::{self, LocalBackend};
+use crate::compatibility::DEFAULT_WORKSPACE;
+use crate::failure::{Failure, Outcome, Status};
+use crate::interrupt;
+use crate::session::Session;
+use crate::shell::Paint;
+use crate::state_access::{self, LockedFor};
+use crate::state_change::ChangeRequest;
+use crate::workspaces::{self, RULE, SelectedBy};
+
+/// Carries out one of the commands.
+pub(crate) async fn run(session: &Session, command: &WorkspaceCommand) -> Outcome {
+    if let WorkspaceCommand::Show(_) = command {
+        session.shell.say(&session.workspace.name);
+        return Ok(Status::Success);
+    }
+    let configuration = session.configuration()?;
+    let backend = backend::in_effect(session, Some(&configuration))?;
+    match command {
+        WorkspaceCommand::Show(_) | WorkspaceCommand::List(_) => list(session, &backend),
+        WorkspaceCommand::New(arguments) => new(session, &backend, arguments).await,
+        WorkspaceCommand::Select(arguments) => select(session, &backend, arguments),
+        WorkspaceCommand::Delete(arguments) => delete(session, &backend, arguments).await,
+    }
+}
+
+fn list(session: &Session, backend: &LocalBackend) -> Outcome {
+    let mut text = String::new();
+    for name in workspaces::all(backend)? {
+        let mark = if name == session.workspace.name { "*" } else { " " };
+        let _ = writeln!(text, "{mark} {name}");
+    }
+    session.shell.say(text);
+    if session.workspace.selected_by == SelectedBy::Environment {
+        session.shell.note("TF_WORKSPACE says which workspace is worked in.");
+    }
+    Ok(Status::Success)
+}
+
+async fn new(session: &Session, backend: &LocalBackend, arguments: &WorkspaceNewArguments) -> Outcome {
+    let name = &arguments.name;
+    check_name(name)?;
+    check_selectable(session)?;
+    if workspaces::all(backend)?.contains(name) {
+        return Err(Failure::error(
+            "Workspace exists already",
+            format!("There is a workspace \"{name}\". `wardian workspace select {name}` works in it."),
+        ));
+    }
+    // What cannot be read is told before anything is made.
+    let first = arguments.state.as_deref().map(|path| first_state(path)).transpose()?;
+    make(backend, name)?;
+    if let Some(state) = first {
+        store(session, backend, name, &state, arguments.lock).await?;
+    }
+    workspaces::select(&session.environment, name)?;
+    tell_new(session, name);
+    Ok(Status::Success)
+}
+
+/// A state to begin with; it begins a life of its own.
+fn first_state(path: &Path) -> Outcome<State> {
+    let unreadable =
+        |problem: String| Failure::error("State cannot be copied", format!("{}: {problem}.", path.display()));
+    let bytes = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+    let state = wardian_state::decode_state(&bytes).map_err(|problem| unreadable(problem.to_string()))?;
+    state.ok_or_else(|| unreadable("it is empty".to_owned()))
+}
+
+async fn store(
+    session: &Session,
+    backend: &LocalBackend,
+    name: &str,
+    state: &State,
+    lock: StateLockArguments,
+) -> Outcome<()> {
+    let stop = interrupt::listen(&session.shell)?;
+    let request = ChangeRequest {
+        lock: lock.lock,
+        lock_timeout: lock.lock_timeout,
+        path: backend.state_path(name),
+        written: None,
+        backup: BackupRule::Off,
+        purpose: LockedFor::NewWorkspace,
+    };
+    request.open(session, &stop).await?.save(state)
+}
+
+fn make(backend: &LocalBackend, name: &str) -> Outcome<()> {
+    let directory = workspaces::directory(backend, name);
+    fs::create_dir_all(&directory).map_err(|error| {
+        Failure::error(
+            "Workspace cannot be made",
+            format!("The directory {} cannot be made: {error}.", directory.display()),
+        )
+    })
+}
+
+fn tell_new(session: &Session, name: &str) {
+    let text = format!("The workspace \"{name}\" is made, and worked in from now on.");
+    session.shell.say(format_args!(
+        "{}\n\nIts state is its own: plans know nothing of the objects of other workspaces.",
+        session.shell.paint(Paint::Success, &text)
+    ));
+}
+
+fn select(session: &Session, backend: &LocalBackend, arguments: &WorkspaceSelectArguments) -> Outcome {
+    let name = &arguments.name;
+    check_name(name)?;
+    check_selectable(session)?;
+    if *name == session.workspace.name {
+        return Ok(Status::Success);
+    }
+    if !workspaces::all(backend)?.contains(name) {
+        if !arguments.or_create {
+            return Err(unknown(name));
+        }
+        make(backend, name)?;
+        workspaces::select(&session.environment, name)?;
+        tell_new(session, name);
+        return Ok(Status::Success);
+    }
+    workspaces::select(&session.environment, name)?;
+    let text = format!("Working in the workspace \"{name}\" from now on.");
+    session.shell.say(session.shell.paint(Paint::Success, &text));
+    Ok(Status::Success)
+}
+
+async fn delete(session: &Session, backend: &LocalBackend, arguments: &WorkspaceDeleteArguments) -> Outcome {
+    let name = &arguments.name;
+    check_name(name)?;
+    if !workspaces::all(backend)?.contains(name) {
+        return Err(unknown(name));
+    }
+    if *name == session.workspace.name {
+        return Err(Failure::error(
+            "Workspace is worked in",
+            format!("\"{name}\" is the workspace that is worked in. Select another one first."),
+        ));
+    }
+    if name == DEFAULT_WORKSPACE {
+        return Err(Failure::error(
+            "Workspace cannot be deleted",
+            format!("The workspace \"{DEFAULT_WORKSPACE}\" always is."),
+        ));
+    }
+    let stop = interrupt::listen(&session.shell)?;
+    let mut file = StateFile::open(backend.state_path(name), state_access::options(BackupRule::Off, None));
+    if arguments.lock.lock {
+        let timeout = arguments.lock.lock_timeout;
+        state_access::acquire(session, &mut file, timeout, LockedFor::WorkspaceDeletion, &stop).await?;
+    }
+    let state = file.read()?;
+    let count = state.instances().count();
+    if count > 0 && !arguments.force {
+        return Err(Failure::error("Workspace is not empty", not_empty(name, &state)));
+    }
+    let directory = workspaces::directory(backend, name);
+    let removed = fs::remove_dir_all(&directory);
+    // The lock is in that directory, and released with it.
+    drop(file);
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(Failure::error(
+                "Workspace cannot be deleted",
+                format!("The directory {} cannot be removed: {error}.", directory.display()),
+            ));
+        }
+        _ => {}
+    }
+    let text = format!("The workspace \"{name}\" is deleted.");
+    session.shell.say(session.shell.paint(Paint::Success, &text));
+    if count > 0 {
+        session.shell.say(format_args!(
+            "Its state had {count} instances. The objects may still exist; nothing here knows of them any more."
+        ));
+    }
+    Ok(Status::Success)
+}
+
+fn not_empty(name: &str, state: &State) -> String {
+    let mut text = format!("The state of the workspace \"{name}\" has these instances:\n");
+    for (address, ..) in state.instances() {
+        let _ = write!(text, "\n  - {address}");
+    }
+    text.push_str(
+        "\n\nWithout the state nothing here knows of these objects any more, and somebody has to destroy them by hand. \
+         Destroy them first. To delete the workspace nevertheless, use -force.",
+    );
+    text
+}
+
+fn check_name(name: &str) -> Outcome<()> {
+    if workspaces::is_name(name) {
+        return Ok(());
+    }
+    Err(Failure::error("Invalid workspace name", format!("\"{name}\" is no name of a workspace. {RULE}")))
+}
+
+fn check_selectable(session: &Session) -> Outcome<()> {
+    if session.workspace.selected_by == SelectedBy::Directory {
+        return Ok(());
+    }
+    Err(Failure::error(
+        "Workspace is selected by the environment",
+        "TF_WORKSPACE says which workspace is worked in, so another one can neither be made nor selected. Unset it, or \
+         set it to the workspace that is wanted.",
+    ))
+}
+
+fn unknown(name: &str) -> Failure {
+    Failure::error(
+        "No such workspace",
+        format!(
+            "There is no workspace \"{name}\". `wardian workspace list` lists those that there are; `wardian workspace \
+             new {name}` makes it."
+        ),
+    )
+}
