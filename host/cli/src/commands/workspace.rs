@@ -61,7 +61,7 @@ async fn new(session: &Session, backend: &LocalBackend, arguments: &WorkspaceNew
         ));
     }
     // What cannot be read is told before anything is made.
-    let first = arguments.state.as_deref().map(|path| first_state(path)).transpose()?;
+    let first = arguments.state.as_deref().map(first_state).transpose()?;
     make(backend, name)?;
     if let Some(state) = first {
         store(session, backend, name, &state, arguments.lock).await?;

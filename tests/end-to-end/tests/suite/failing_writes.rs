@@ -2,6 +2,8 @@
 //! said helps. Limits on the size of files stand for a full disk; a directory that is
 //! gone, for one that cannot be written (tests may run as a user who may write all).
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
