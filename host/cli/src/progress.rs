@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wardian_engine::{Action, Event, Events};
+use wardian_engine::{Action, EphemeralAction, Event, Events};
 
 use crate::shell::{Paint, Shell};
 
@@ -51,8 +51,18 @@ fn line(event: &Event<'_>) -> Option<String> {
             let id = if *action == Action::Delete { &None } else { id };
             format!("{address}: {} complete after {}{}", words.done, Elapsed(*elapsed), Id(id))
         }
+        Event::EphemeralStarted { address, action } => {
+            format!("{address}: {}...", Words::of_ephemeral(*action).going_on)
+        }
+        Event::EphemeralInProgress { address, action, elapsed } => {
+            let going_on = Words::of_ephemeral(*action).going_on.to_lowercase();
+            format!("{address}: Still {going_on}... [{} elapsed]", Elapsed(*elapsed))
+        }
+        Event::EphemeralCompleted { address, action, elapsed } => {
+            format!("{address}: {} complete after {}", Words::of_ephemeral(*action).done, Elapsed(*elapsed))
+        }
         // The error itself is shown when the run is over.
-        Event::Failed { .. } => return None,
+        Event::Failed { .. } | Event::EphemeralFailed { .. } => return None,
     })
 }
 
@@ -75,6 +85,15 @@ impl Words {
             }
         };
         Some(Self { going_on, done })
+    }
+
+    fn of_ephemeral(action: EphemeralAction) -> Self {
+        let (going_on, done) = match action {
+            EphemeralAction::Open => ("Opening", "Opening"),
+            EphemeralAction::Renew => ("Renewing", "Renewal"),
+            EphemeralAction::Close => ("Closing", "Closing"),
+        };
+        Self { going_on, done }
     }
 }
 
@@ -143,5 +162,13 @@ mod tests {
             "random_id.a[0]: Destruction complete after 0s",
         );
         check(Event::Failed { address: &address, action: Action::Create, elapsed }, "");
+        check(
+            Event::EphemeralStarted { address: &address, action: EphemeralAction::Open },
+            "random_id.a[0]: Opening...",
+        );
+        check(
+            Event::EphemeralCompleted { address: &address, action: EphemeralAction::Close, elapsed },
+            "random_id.a[0]: Closing complete after 1m10s",
+        );
     }
 }

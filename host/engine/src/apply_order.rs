@@ -18,7 +18,7 @@
 use std::collections::{HashMap, HashSet};
 
 use wardian_config::Configuration;
-use wardian_plugin::ResourceAddress;
+use wardian_plugin::{ResourceAddress, ResourceMode};
 use wardian_state::State;
 
 use crate::graph::NodeId;
@@ -36,6 +36,7 @@ pub struct ApplyGraph {
 /// Builds the graph of an apply from the configuration's.
 pub fn build(configuration: &Configuration, configured: &NodeGraph, plan: &Plan) -> ApplyGraph {
     let mut graph = configured.clone();
+    settle_before_checks(&mut graph, configuration);
     let destructions: Vec<usize> = plan
         .changes
         .iter()
@@ -98,6 +99,32 @@ pub fn build(configuration: &Configuration, configured: &NodeGraph, plan: &Plan)
         graph.graph.depend(node, dependency);
     }
     ApplyGraph { graph, destructions }
+}
+
+/// What is read for checks alone is read when all managed objects are as they will
+/// be: a check is about those, whether it refers to them or not.
+fn settle_before_checks(graph: &mut NodeGraph, configuration: &Configuration) {
+    let nested: Vec<NodeId> = configuration
+        .modules()
+        .flat_map(|node| {
+            let data = node.module.checks.values().filter_map(|check| check.data.as_ref());
+            data.map(|data| Node::Resource(nodes::address_of(&node.path, data)))
+        })
+        .filter_map(|node| graph.id(&node))
+        .collect();
+    if nested.is_empty() {
+        return;
+    }
+    let is_managed =
+        |node: &Node| matches!(node, Node::Resource(address) if address.mode == ResourceMode::Managed);
+    let managed: Vec<NodeId> = graph.iter().filter(|(_, node)| is_managed(node)).map(|(id, _)| id).collect();
+    let settled = graph.add(Node::Settled);
+    for resource in managed {
+        graph.graph.depend(settled, resource);
+    }
+    for data in nested {
+        graph.graph.depend(data, settled);
+    }
 }
 
 /// Whether an object goes only when all that depend on it know that it does.

@@ -5,7 +5,11 @@
 //! plan does not change is not touched. Each finished change is recorded before
 //! anything that depends on it begins.
 
-use std::collections::HashMap;
+mod check;
+mod ephemeral;
+mod read;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use wardian_config::{Resource, decode_body};
@@ -13,18 +17,19 @@ use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_plugin::{
     Provider, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode,
 };
-use wardian_state::{Instance, Object, ObjectStatus, OutputValue, State};
+use wardian_state::{CheckResult, Instance, OutputValue, State};
 use wardian_value::{Str, Value};
 
-use crate::conditions::{PRECONDITION, check_postconditions};
+use crate::checks::Checks;
+use crate::ephemeral::{Ephemerals, add_closes};
 use crate::evaluator::{Evaluator, Phase};
 use crate::graph::NodeId;
 use crate::located::{in_provider, in_resource, resource_of};
 use crate::nodes::{self, Node, NodeGraph};
+use crate::operation::Subject;
 use crate::operation::apply::{ApplyInput, ApplyOutcome, apply as apply_instance, destroy, plan_and_destroy};
-use crate::operation::data;
+use crate::operation::ephemeral::{Lease, Opened};
 use crate::operation::plan::IgnoreChanges;
-use crate::operation::{Replan, Subject};
 use crate::plan::{Action, ChangeCounts, Mode, Plan, ResourceChange};
 use crate::providers::{Configured, Schemas, configure};
 use crate::replan::Replans;
@@ -32,7 +37,8 @@ use crate::run::{Applied, Run, StateSink, stopped};
 use crate::scheduler::{Operation, Start, Visit, Walked, Walker, walk};
 use crate::stop::StopSignal;
 use crate::stored::{decode_stored, set_from_state};
-use crate::{apply_order, conditions, targets};
+use crate::{apply_order, targets};
+use ephemeral::start_close;
 
 /// Applies. See [`Run::apply`].
 pub async fn apply(
@@ -51,6 +57,7 @@ pub async fn apply(
     };
     if plan.mode == Mode::RefreshOnly {
         planned_outputs(&mut applied.state, plan);
+        applied.state.check_results = stored_checks(plan.checks.clone());
         return applied;
     }
     let configuration = match nodes::build(&run.configuration) {
@@ -60,22 +67,16 @@ pub async fn apply(
             return applied;
         }
     };
-    let order = apply_order::build(&run.configuration, &configuration, plan);
+    let mut order = apply_order::build(&run.configuration, &configuration, plan);
     if let Err(cycle) = order.graph.graph.order() {
         applied.diagnostics.push(order.graph.cycle_error(&cycle));
         return applied;
     }
     let mut evaluator = run.evaluator(schemas, Phase::Apply, plan.timestamp.clone());
     evaluator.values.add_root();
-    for (name, value) in &plan.variables {
-        match evaluator.set_root_variable(name, value.clone()) {
-            Ok(found) | Err(found) => applied.diagnostics.extend(found),
-        }
-    }
-    if applied.diagnostics.has_errors() {
-        return applied;
-    }
+    evaluator.checks = Checks::of_plan(&run.configuration, &plan.checks);
     let included = targets::Included::of_plan(&configuration, plan);
+    let for_providers = add_closes(&mut order.graph);
     let mut walker = ApplyWalk {
         run,
         plan,
@@ -90,15 +91,28 @@ pub async fn apply(
         applied,
         deposed: HashMap::new(),
         unrecorded: false,
+        ephemerals: Ephemerals::default(),
+        for_providers,
     };
     let walked = walk(&order.graph.graph, &mut walker, parallelism, &mut stop).await;
+    walker.close_all(walked).await;
     walker.configured.close().await;
     walker.applied.stopped = walked != Walked::Fully;
     if walker.applied.stopped {
         walker.applied.diagnostics.push(stopped());
     }
     walker.set_outputs();
+    let checks = match plan.mode {
+        Mode::Destroy => plan.checks.clone(),
+        Mode::Normal | Mode::RefreshOnly => walker.evaluator.checks.results(),
+    };
+    walker.applied.state.check_results = stored_checks(checks);
     walker.applied
+}
+
+/// A state of a configuration without conditions has no results.
+fn stored_checks(results: Vec<CheckResult>) -> Option<Vec<CheckResult>> {
+    (!results.is_empty()).then_some(results)
 }
 
 fn changes_by_config(plan: &Plan) -> HashMap<ResourceAddress, Vec<usize>> {
@@ -143,6 +157,9 @@ struct ApplyWalk<'a> {
     deposed: HashMap<usize, Str>,
     /// Something could not be recorded: nothing more is begun.
     unrecorded: bool,
+    ephemerals: Ephemerals,
+    /// Ephemeral resources that provider configurations are made from.
+    for_providers: HashSet<ResourceAddress>,
 }
 
 enum Pending {
@@ -151,6 +168,10 @@ enum Pending {
     Change(usize),
     /// Read a data source.
     Read(usize),
+    /// Open an ephemeral resource.
+    Open(ResourceInstanceAddress),
+    /// Close one.
+    Close(Lease),
     /// Destroy an object.
     Destroy(usize),
 }
@@ -170,6 +191,14 @@ enum Outcome {
         config: Value,
         result: Result<(Value, Diagnostics), Diagnostics>,
     },
+    Opened {
+        subject: Subject,
+        result: Result<Opened, Diagnostics>,
+    },
+    Closed {
+        address: ResourceInstanceAddress,
+        diagnostics: Diagnostics,
+    },
     Destroyed {
         index: usize,
         subject: Subject,
@@ -188,7 +217,16 @@ impl Walker for ApplyWalk<'_> {
         }
         let evaluated = match graph.node(node) {
             Node::Module(path) => self.evaluator.expand_module(path).map(|()| Diagnostics::new()),
-            Node::ModuleDone(_) | Node::Gate { .. } | Node::DependentsDone(_) => return Visit::Done,
+            Node::ModuleDone(_) | Node::Gate { .. } | Node::DependentsDone(_) | Node::Settled => return Visit::Done,
+            Node::Close(address) => {
+                let leases = self.ephemerals.take(address);
+                return Visit::Operations(leases.into_iter().map(Pending::Close).collect());
+            }
+            Node::Resource(address) if address.mode == ResourceMode::Ephemeral => {
+                return self.visit_ephemeral(address);
+            }
+            Node::Check(path, name) => return self.visit_check(path, name),
+            Node::Variable(path, name) if path.is_root() => return self.visit_root_variable(name),
             Node::Expand(address) => return self.expand_resource(address),
             Node::Change(index) => return Visit::Operations(vec![Pending::Change(*index)]),
             Node::Variable(path, name) => self.evaluator.evaluate_variable(path, name),
@@ -214,13 +252,15 @@ impl Walker for ApplyWalk<'_> {
     }
 
     fn start(&mut self, pending: Pending) -> Start<Outcome> {
-        if self.unrecorded {
+        if self.unrecorded && !matches!(pending, Pending::Close(_)) {
             return Start::Failed;
         }
         match pending {
             Pending::Configure(address) => self.start_configure(address),
             Pending::Change(index) => self.start_change(index),
             Pending::Read(index) => self.start_read(index),
+            Pending::Open(address) => self.start_open(address),
+            Pending::Close(lease) => start_close(lease),
             Pending::Destroy(index) => self.start_destroy(index),
         }
     }
@@ -237,6 +277,8 @@ impl Walker for ApplyWalk<'_> {
             }
             Outcome::Changed { index, subject, outcome } => self.changed(index, &subject, outcome),
             Outcome::Read { subject, config, result } => self.read(&subject, &config, result),
+            Outcome::Opened { subject, result } => self.opened(&subject, result),
+            Outcome::Closed { address, diagnostics } => self.closed(&address, diagnostics),
             Outcome::Destroyed { index, subject, outcome } => self.destroyed(index, &subject, outcome),
         }
     }
@@ -294,6 +336,7 @@ impl ApplyWalk<'_> {
             let count = resource.count.as_ref();
             match self.evaluator.repetition(&module, count, resource.for_each.as_ref()) {
                 Ok(repetition) => {
+                    self.evaluator.checks.expand_resource(&absolute, repetition.keys());
                     let values = self.evaluator.values.module_mut(&module);
                     values.expand_resource(address.mode, &address.type_name, &address.name, repetition);
                 }
@@ -324,23 +367,14 @@ impl ApplyWalk<'_> {
         address: &ResourceInstanceAddress,
         value: &Value,
     ) -> bool {
-        if resource.lifecycle.preconditions.is_empty() && resource.lifecycle.postconditions.is_empty() {
-            return true;
-        }
         let repetition = self.evaluator.values.repetition_data(address);
-        let scope = self.evaluator.scope(address.module(), repetition);
-        let found = conditions::check(&resource.lifecycle.preconditions, &scope, PRECONDITION);
-        let failed = found.has_errors();
-        let located = found.in_block(&resource.context()).for_address(&address.to_string());
-        self.applied.diagnostics.extend(located);
-        !failed
-            && check_postconditions(
-                &mut self.applied.diagnostics,
-                &self.evaluator,
-                resource,
-                address,
-                value.clone(),
-            )
+        let mut found = self.evaluator.check_preconditions(resource, address, repetition);
+        if !found.has_errors() {
+            found.extend(self.evaluator.check_postconditions(resource, address, value.clone()));
+        }
+        let hold = !found.has_errors();
+        self.applied.diagnostics.extend(found.in_block(&resource.context()));
+        hold
     }
 
     /// Values of instances that the plan has no change for: data sources that were
@@ -397,8 +431,8 @@ impl ApplyWalk<'_> {
         let address = &subject.address;
         let resource = resource_of(&run.configuration, address)?;
         let repetition = self.evaluator.values.repetition_data(address);
+        let mut found = self.evaluator.check_preconditions(resource, address, repetition.clone());
         let scope = self.evaluator.scope(address.module(), repetition);
-        let mut found = conditions::check(&resource.lifecycle.preconditions, &scope, PRECONDITION);
         let (config, decoded) = decode_body(&resource.body, &subject.schema.block, &scope);
         found.extend(decoded);
         let failed = found.has_errors();
@@ -491,53 +525,10 @@ impl ApplyWalk<'_> {
         }
         self.evaluator.values.set_instance(address, outcome.value.clone());
         let holds = match resource_of(&self.run.configuration, address) {
-            Some(resource) => check_postconditions(
-                &mut self.applied.diagnostics,
-                &self.evaluator,
-                resource,
-                address,
-                outcome.value,
-            ),
+            Some(resource) => self.postconditions_hold(resource, address, outcome.value),
             None => true,
         };
         stored && holds
-    }
-
-    fn start_read(&mut self, index: usize) -> Start<Outcome> {
-        let plan = self.plan;
-        let Some(subject) = self.subject(&plan.changes[index]) else { return Start::Failed };
-        let Some(config) = self.config(&subject) else { return Start::Failed };
-        Start::running(subject.address.to_string(), async move {
-            let result = data::read(&subject, &config).await;
-            Outcome::Read { subject, config, result }
-        })
-    }
-
-    fn read(
-        &mut self,
-        subject: &Subject,
-        config: &Value,
-        result: Result<(Value, Diagnostics), Diagnostics>,
-    ) -> bool {
-        let address = &subject.address;
-        let read = result.and_then(|(value, warnings)| {
-            let value = data::marked(subject, config, &value);
-            let object = subject.encode(&value, Arc::default(), ObjectStatus::Ready, &Replan::default())?;
-            Ok((value, object, warnings))
-        });
-        let (value, object, found) = match read {
-            Ok((value, object, warnings)) => (value, object, warnings),
-            Err(found) => {
-                let located = in_resource(&self.run.configuration, address, found);
-                self.applied.diagnostics.extend(located);
-                return false;
-            }
-        };
-        self.applied.diagnostics.extend(in_resource(&self.run.configuration, address, found));
-        let object = Object { schema_version: 0, ..object };
-        let stored = self.store(address, &subject.provider_config, Instance::of(object));
-        self.evaluator.values.set_instance(address, value);
-        stored
     }
 
     fn start_destroy(&mut self, index: usize) -> Start<Outcome> {

@@ -1,12 +1,16 @@
 //! Conditions that people state: validations of variables, pre- and
 //! postconditions, assertions.
 
-use wardian_config::{Condition, Resource};
-use wardian_lang::{Cause, Diagnostic, Diagnostics, Scope, Span};
-use wardian_plugin::ResourceInstanceAddress;
-use wardian_value::{Type, Value, convert::convert};
+use std::sync::Arc;
 
+use wardian_config::{Condition, Resource};
+use wardian_lang::{Cause, Diagnostic, Diagnostics, Expression, Scope, Span};
+use wardian_plugin::{ModulePath, ResourceInstanceAddress};
+use wardian_value::{Str, Type, Value, convert::convert};
+
+use crate::checks::{Checkable, CheckedObject, Found};
 use crate::evaluator::Evaluator;
+use crate::values::RepetitionData;
 
 /// What is said where a condition does not hold.
 #[derive(Clone, Copy)]
@@ -16,24 +20,68 @@ pub struct Complaint<'a> {
     /// Where that is; at the condition itself where nothing else is named, and else
     /// the condition is named in the message.
     pub place: Option<&'a Span>,
+    /// Whether the run can go on.
+    pub weight: Weight,
+}
+
+/// What it means that a condition does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// What depends on it is not done.
+    Refusal,
+    /// People are told, also where it is not known yet.
+    Advice,
+}
+
+impl Complaint<'static> {
+    /// A condition whose own place is told, and without which nothing goes on.
+    const fn refusal(summary: &'static str) -> Self {
+        Self { summary, place: None, weight: Weight::Refusal }
+    }
 }
 
 /// What is said where a precondition of a resource does not hold.
-pub const PRECONDITION: Complaint<'static> =
-    Complaint { summary: "Resource precondition failed", place: None };
+pub const PRECONDITION: Complaint<'static> = Complaint::refusal("Resource precondition failed");
 
-/// Checks conditions. Those that are not known yet are left for later.
-pub fn check(conditions: &[Condition], scope: &dyn Scope, complaint: Complaint<'_>) -> Diagnostics {
+/// What is said where a postcondition of a resource does not hold.
+const POSTCONDITION: Complaint<'static> = Complaint::refusal("Resource postcondition failed");
+
+/// What is said where a precondition of an output does not hold.
+pub const OUTPUT_PRECONDITION: Complaint<'static> =
+    Complaint::refusal("Module output value precondition failed");
+
+/// What is said where an assertion of a check does not hold.
+pub const ASSERTION: Complaint<'static> =
+    Complaint { summary: "Check block assertion failed", place: None, weight: Weight::Advice };
+
+/// Checks conditions. Those that are not known yet are left for later. Returns what
+/// is to be said, and what was found of each.
+pub fn check(
+    conditions: &[Condition],
+    scope: &dyn Scope,
+    complaint: Complaint<'_>,
+) -> (Diagnostics, Vec<Found>) {
     let mut diagnostics = Diagnostics::new();
-    for condition in conditions {
-        if let Err(found) = check_one(condition, scope, complaint) {
-            diagnostics.extend(found);
-        }
-    }
-    diagnostics
+    let found = conditions
+        .iter()
+        .map(|condition| match check_one(condition, scope, complaint, &mut diagnostics) {
+            Ok(found) => found,
+            Err(problems) => {
+                diagnostics.extend(problems);
+                Found::Error
+            }
+        })
+        .collect();
+    (diagnostics, found)
 }
 
-fn check_one(condition: &Condition, scope: &dyn Scope, complaint: Complaint<'_>) -> Result<(), Diagnostics> {
+/// What was found of one condition; the error is what keeps it from being evaluated.
+fn check_one(
+    condition: &Condition,
+    scope: &dyn Scope,
+    complaint: Complaint<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Result<Found, Diagnostics> {
     let expression = &condition.condition;
     let problem = |detail: String| -> Diagnostics {
         let mut found = Diagnostic::error("Invalid condition result", detail).at(expression.span().clone());
@@ -43,7 +91,11 @@ fn check_one(condition: &Condition, scope: &dyn Scope, complaint: Complaint<'_>)
     let value = expression.evaluate(scope)?.unmark_deep();
     if !value.is_known() {
         // Of what type it will be says nothing yet; the message must be right all the same.
-        return message(condition, scope, &mut Diagnostics::new()).map(|_| ());
+        message(condition, scope, &mut Diagnostics::new())?;
+        if complaint.weight == Weight::Advice {
+            diagnostics.push(not_yet_known(expression, scope));
+        }
+        return Ok(Found::Unknown);
     }
     let holds = convert(&value, &Type::Bool)
         .map_err(|error| problem(format!("The condition must be true or false: {error}.")))?;
@@ -51,20 +103,31 @@ fn check_one(condition: &Condition, scope: &dyn Scope, complaint: Complaint<'_>)
         return Err(problem("The condition must be true or false, and is null.".to_owned()));
     }
     if holds.as_bool() == Some(true) {
-        return Ok(());
+        return Ok(Found::Pass);
     }
-    let mut diagnostics = Diagnostics::new();
-    let message = message(condition, scope, &mut diagnostics)?;
-    let mut failed = match complaint.place {
-        None => Diagnostic::error(complaint.summary, message).at(expression.span().clone()),
-        Some(place) => {
-            let detail = format!("{message}\n\nThis was checked by the rule at {}.", condition.span);
-            Diagnostic::error(complaint.summary, detail).at(place.clone())
-        }
+    let message = message(condition, scope, diagnostics)?;
+    let (detail, place) = match complaint.place {
+        None => (message.clone(), expression.span()),
+        Some(place) => (format!("{message}\n\nThis was checked by the rule at {}.", condition.span), place),
     };
+    let failed = match complaint.weight {
+        Weight::Refusal => Diagnostic::error(complaint.summary, detail),
+        Weight::Advice => Diagnostic::warning(complaint.summary, detail),
+    };
+    let mut failed = failed.at(place.clone());
     failed.values = expression.value_notes(scope, Cause::Value);
     diagnostics.push(failed);
-    Err(diagnostics)
+    Ok(Found::Fail(message))
+}
+
+fn not_yet_known(condition: &Expression, scope: &dyn Scope) -> Diagnostic {
+    let mut warning = Diagnostic::warning(
+        "Check block assertion known after apply",
+        "Whether this holds follows from something that only an apply makes known, and is looked at again then.",
+    )
+    .at(condition.span().clone());
+    warning.values = condition.value_notes(scope, Cause::Unknown);
+    warning
 }
 
 /// The message of a condition that does not hold; what keeps it from being shown is
@@ -154,22 +217,62 @@ pub fn check_types(conditions: &[Condition], scope: &dyn Scope) -> Diagnostics {
     diagnostics
 }
 
-/// Checks what must hold for an instance once its value is known.
-pub fn check_postconditions(
-    diagnostics: &mut Diagnostics,
-    evaluator: &Evaluator,
-    resource: &Resource,
-    address: &ResourceInstanceAddress,
-    value: Value,
-) -> bool {
-    if resource.lifecycle.postconditions.is_empty() {
-        return true;
+impl Evaluator {
+    /// Checks what must hold before anything is done for an instance, where `count`
+    /// and `each` stand for what `repetition` says.
+    pub fn check_preconditions(
+        &mut self,
+        resource: &Resource,
+        address: &ResourceInstanceAddress,
+        repetition: RepetitionData,
+    ) -> Diagnostics {
+        let conditions = &resource.lifecycle.preconditions;
+        if conditions.is_empty() {
+            return Diagnostics::new();
+        }
+        let scope = self.scope(address.module(), repetition);
+        let (diagnostics, found) = check(conditions, &scope, PRECONDITION);
+        self.checks.report_resource(address, 0, found);
+        diagnostics.for_address(&address.to_string())
     }
-    let repetition = evaluator.values.repetition_data(address);
-    let scope = evaluator.scope(address.module(), repetition).with_self(value);
-    let complaint = Complaint { summary: "Resource postcondition failed", place: None };
-    let found = check(&resource.lifecycle.postconditions, &scope, complaint);
-    let failed = found.has_errors();
-    diagnostics.extend(found.in_block(&resource.context()).for_address(&address.to_string()));
-    !failed
+
+    /// Checks what must hold for an instance once its value is known.
+    pub fn check_postconditions(
+        &mut self,
+        resource: &Resource,
+        address: &ResourceInstanceAddress,
+        value: Value,
+    ) -> Diagnostics {
+        let conditions = &resource.lifecycle.postconditions;
+        if conditions.is_empty() {
+            return Diagnostics::new();
+        }
+        let repetition = self.values.repetition_data(address);
+        let scope = self.scope(address.module(), repetition).with_self(value);
+        let (diagnostics, found) = check(conditions, &scope, POSTCONDITION);
+        self.checks.report_resource(address, resource.lifecycle.preconditions.len(), found);
+        diagnostics.in_block(&resource.context()).for_address(&address.to_string())
+    }
+
+    /// Looks at the assertions of a check in all instances of its module. Those of a
+    /// check whose data could not be read are left alone: that was told.
+    pub fn evaluate_check(&mut self, path: &ModulePath, name: &Str) -> Diagnostics {
+        let configuration = Arc::clone(&self.configuration);
+        let Some(check_block) = configuration.module(path).and_then(|m| m.module.checks.get(name)) else {
+            return Diagnostics::new();
+        };
+        let checkable = Checkable::Check(path.clone(), name.clone());
+        let mut diagnostics = Diagnostics::new();
+        for instance in self.values.module_instances(path).to_vec() {
+            let object = CheckedObject::of_module(&instance);
+            if self.checks.has_failed(&checkable, &object) {
+                continue;
+            }
+            let scope = self.scope(&instance, RepetitionData::None);
+            let (problems, found) = check(&check_block.assertions, &scope, ASSERTION);
+            self.checks.report(&checkable, object, usize::from(check_block.data.is_some()), found);
+            diagnostics.extend(problems);
+        }
+        diagnostics.in_block(&format!("check \"{name}\""))
+    }
 }

@@ -10,7 +10,9 @@ use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{ModuleInstance, ModulePath, ProviderConfigAddress};
 use wardian_value::{Marks, Str, Value};
 
-use crate::conditions::{self, Complaint};
+use crate::checks::{Checkable, CheckedObject, Checks};
+use crate::conditions::{self, Complaint, OUTPUT_PRECONDITION, Weight};
+use crate::ephemeral::Expired;
 use crate::nodes::provider_block;
 use crate::providers::Schemas;
 use crate::reference_check::Told;
@@ -57,6 +59,10 @@ pub struct Evaluator {
     pub timestamp: String,
     /// References that something was said about already.
     pub told: Arc<Told>,
+    /// What was found of conditions so far.
+    pub checks: Checks,
+    /// Ephemeral resources that must not be used any more.
+    pub expired: Expired,
 }
 
 impl Evaluator {
@@ -103,6 +109,8 @@ impl Evaluator {
         };
         let Some(variable) = module.module.variables.get(name) else { return Ok(Diagnostics::new()) };
         let mut diagnostics = Diagnostics::new();
+        let checkable = Checkable::Variable(path.clone(), name.clone());
+        self.checks.expand_in(&checkable, self.values.module_instances(path));
         for instance in self.values.module_instances(path).to_vec() {
             let Some((caller, _)) = instance.parent() else { continue };
             let repetition = self.values.module(&instance).map(|m| m.repetition.clone()).unwrap_or_default();
@@ -194,13 +202,16 @@ impl Evaluator {
             return;
         }
         let scope = self.scope(instance, RepetitionData::None);
-        let complaint = Complaint { summary: "Invalid value for variable", place: Some(place) };
-        let found = conditions::check(&variable.validations, &scope, complaint);
-        if found.has_errors() {
+        let complaint =
+            Complaint { summary: "Invalid value for variable", place: Some(place), weight: Weight::Refusal };
+        let (problems, found) = conditions::check(&variable.validations, &scope, complaint);
+        let checkable = Checkable::Variable(instance.path(), variable.name.clone());
+        self.checks.report(&checkable, CheckedObject::of_module(instance), 0, found);
+        if problems.has_errors() {
             // What is made of a value that is refused tells nothing.
             self.values.module_mut(instance).variables.remove(&variable.name);
         }
-        diagnostics.extend(found.in_block(&format!("variable \"{}\"", variable.name)));
+        diagnostics.extend(problems.in_block(&format!("variable \"{}\"", variable.name)));
     }
 
     /// Evaluates a local value in all instances of its module.
@@ -227,12 +238,15 @@ impl Evaluator {
         };
         let context = format!("output \"{name}\"");
         let mut diagnostics = Diagnostics::new();
+        let checkable = Checkable::Output(path.clone(), name.clone());
+        self.checks.expand_in(&checkable, self.values.module_instances(path));
         for instance in self.values.module_instances(path).to_vec() {
             let scope = self.scope(&instance, RepetitionData::None);
-            let complaint = Complaint { summary: "Module output value precondition failed", place: None };
-            let found = conditions::check(&output.preconditions, &scope, complaint);
-            let failed = found.has_errors();
-            diagnostics.extend(found.in_block(&context));
+            let (problems, found) = conditions::check(&output.preconditions, &scope, OUTPUT_PRECONDITION);
+            let failed = problems.has_errors();
+            diagnostics.extend(problems.in_block(&context));
+            self.checks.report(&checkable, CheckedObject::of_module(&instance), 0, found);
+            let scope = self.scope(&instance, RepetitionData::None);
             if failed {
                 continue;
             }

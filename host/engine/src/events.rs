@@ -66,6 +66,51 @@ pub enum Event<'a> {
         /// How long it took.
         elapsed: Duration,
     },
+    /// An ephemeral resource is about to be opened, renewed or closed.
+    EphemeralStarted {
+        /// Which instance.
+        address: &'a ResourceInstanceAddress,
+        /// What is done.
+        action: EphemeralAction,
+    },
+    /// That goes on; told every ten seconds.
+    EphemeralInProgress {
+        /// Which instance.
+        address: &'a ResourceInstanceAddress,
+        /// What is done.
+        action: EphemeralAction,
+        /// Since when.
+        elapsed: Duration,
+    },
+    /// That is done.
+    EphemeralCompleted {
+        /// Which instance.
+        address: &'a ResourceInstanceAddress,
+        /// What was done.
+        action: EphemeralAction,
+        /// How long it took.
+        elapsed: Duration,
+    },
+    /// That failed.
+    EphemeralFailed {
+        /// Which instance.
+        address: &'a ResourceInstanceAddress,
+        /// What was tried.
+        action: EphemeralAction,
+        /// How long it took.
+        elapsed: Duration,
+    },
+}
+
+/// What is done with an ephemeral resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EphemeralAction {
+    /// It comes to be.
+    Open,
+    /// It is kept.
+    Renew,
+    /// It ends.
+    Close,
 }
 
 /// Hears what a run tells. Called from several threads, and must not block.

@@ -11,9 +11,11 @@
 mod apply_order;
 mod apply_walk;
 mod behind;
+mod checks;
 mod clock;
 mod conditions;
 mod drawing;
+mod ephemeral;
 mod evaluator;
 mod events;
 mod files;
@@ -42,7 +44,7 @@ mod values;
 
 pub use drawing::{DrawnKind, DrawnNode, draw, draw_plan};
 pub use evaluator::Environment;
-pub use events::{Event, Events, Silent};
+pub use events::{EphemeralAction, Event, Events, Silent};
 pub use plan::{
     Action, ActionReason, ChangeCounts, Importing, Mode, OutputChange, Plan, PlanOptions, RelevantAttribute,
     ResourceChange, Target,

@@ -2,7 +2,7 @@
 
 use wardian_config::{Configuration, Resource, span_of};
 use wardian_lang::{Body, Diagnostics};
-use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMode};
 
 use crate::nodes::provider_block;
 
@@ -22,10 +22,27 @@ pub fn in_resource(
     address: &ResourceInstanceAddress,
     diagnostics: Diagnostics,
 ) -> Diagnostics {
+    if diagnostics.is_empty() {
+        return diagnostics;
+    }
     match resource_of(configuration, address) {
-        Some(resource) => in_body(&resource.body, &resource.span, diagnostics).in_block(&resource.context()),
+        Some(resource) => {
+            let context = check_around(configuration, address).unwrap_or_else(|| resource.context());
+            in_body(&resource.body, &resource.span, diagnostics).in_block(&context)
+        }
         None => diagnostics,
     }
+}
+
+/// The header of the check that a data source is read for.
+fn check_around(configuration: &Configuration, address: &ResourceInstanceAddress) -> Option<String> {
+    let is_it = |data: &Resource| data.type_name == *address.type_name() && data.name == *address.name();
+    let checks = configuration.module(&address.module().path())?.module.checks.values();
+    let mut around = checks.filter(|check| check.data.as_ref().is_some_and(is_it));
+    around
+        .next()
+        .filter(|_| address.mode() == ResourceMode::Data)
+        .map(|check| format!("check \"{}\"", check.name))
 }
 
 /// Diagnostics about a provider configuration.

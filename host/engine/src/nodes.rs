@@ -1,9 +1,11 @@
 //! The graph of a configuration: one node per object, whatever its `count` or
 //! `for_each` will be. Cost: O(objects + references).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use wardian_config::{Configuration, Module, ProviderConfig, Resource, references, resource_mode};
+use wardian_config::{
+    Configuration, Module, ProviderConfig, Resource, ResourceKey, references, resource_mode,
+};
 use wardian_lang::{Diagnostic, Diagnostics, Expression, Reference, Subject};
 use wardian_plugin::{ModulePath, ProviderConfigAddress, ResourceAddress};
 use wardian_value::{PathStep, Str};
@@ -27,6 +29,12 @@ pub enum Node {
     Provider(ProviderConfigAddress),
     /// A resource with all its instances.
     Resource(ResourceAddress),
+    /// The instances of an ephemeral resource are no longer needed.
+    Close(ResourceAddress),
+    /// The assertions of a check of a module.
+    Check(ModulePath, Str),
+    /// All managed objects are as a run leaves them.
+    Settled,
     /// Objects in the state, by their number in the list of the walk, that the
     /// configuration has no place for or that are destroyed.
     Object(usize),
@@ -108,6 +116,9 @@ impl std::fmt::Display for Node {
             Self::Variable(path, name) => write!(f, "{}var.{name}", within(path)),
             Self::Local(path, name) => write!(f, "{}local.{name}", within(path)),
             Self::Output(path, name) => write!(f, "{}output.{name}", within(path)),
+            Self::Check(path, name) => write!(f, "{}check.{name}", within(path)),
+            Self::Close(address) => write!(f, "{address} (close)"),
+            Self::Settled => f.write_str("resources (settled)"),
             Self::Provider(address) => address.fmt(f),
             Self::Resource(address) => address.fmt(f),
             Self::Object(index) => write!(f, "object {index}"),
@@ -162,6 +173,9 @@ impl Builder<'_> {
         }
         for name in module.outputs.keys() {
             self.graph.add(Node::Output(path.clone(), name.clone()));
+        }
+        for name in module.checks.keys() {
+            self.graph.add(Node::Check(path.clone(), name.clone()));
         }
         self.graph.add(Node::ModuleDone(path.clone()));
     }
@@ -226,11 +240,14 @@ impl Builder<'_> {
                 self.expression(node, path, &condition.error_message);
             }
         }
+        let nested = self.connect_checks(path, module, expansion);
         for resource in module.resources.values() {
             let address = address_of(path, resource);
             let node = self.graph.add(Node::Resource(address.clone()));
             self.depend(node, expansion);
-            self.depend(done, node);
+            if !nested.contains(&resource.key()) {
+                self.depend(done, node);
+            }
             for reference in resource_references(resource) {
                 let is_self = matches!(&reference.subject, Subject::Resource { mode, kind, name }
                     if resource_mode(*mode) == address.mode && *kind == address.type_name && *name == address.name);
@@ -244,6 +261,30 @@ impl Builder<'_> {
             let provider = self.configuration.provider_for(path, resource);
             self.provider(node, &provider);
         }
+    }
+
+    /// Connects the checks of a module. Nothing waits for a check, nor for the data
+    /// that is read for it: the keys of that are returned.
+    fn connect_checks(
+        &mut self,
+        path: &ModulePath,
+        module: &Module,
+        expansion: NodeId,
+    ) -> HashSet<ResourceKey> {
+        let mut nested = HashSet::new();
+        for (name, check) in &module.checks {
+            let node = self.graph.add(Node::Check(path.clone(), name.clone()));
+            self.depend(node, expansion);
+            if let Some(data) = &check.data {
+                self.depend_on(node, Node::Resource(address_of(path, data)));
+                nested.insert(data.key());
+            }
+            for assertion in &check.assertions {
+                self.expression(node, path, &assertion.condition);
+                self.expression(node, path, &assertion.error_message);
+            }
+        }
+        nested
     }
 
     /// `node` waits for a provider configuration.

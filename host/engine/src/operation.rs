@@ -8,6 +8,7 @@
 
 pub mod apply;
 pub mod data;
+pub mod ephemeral;
 pub mod plan;
 pub mod refresh;
 mod subject;

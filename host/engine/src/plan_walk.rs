@@ -5,11 +5,13 @@
 //! the state that the configuration has no place for are planned for destruction.
 //! In a destroy plan every object is, and values come from the state alone.
 
+mod check;
+mod ephemeral;
 mod expand;
 mod finish;
 mod start;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use wardian_lang::{Diagnostic, Diagnostics};
@@ -19,11 +21,13 @@ use wardian_plugin::{
 use wardian_state::{Object, State};
 use wardian_value::{Str, Value};
 
+use crate::ephemeral::{Ephemerals, add_closes};
 use crate::evaluator::{Evaluator, Phase, declared_marks};
 use crate::graph::NodeId;
 use crate::located::{in_provider, in_resource};
 use crate::nodes::{self, Node, NodeGraph};
 use crate::operation::Subject;
+use crate::operation::ephemeral::{Lease, Opened};
 use crate::operation::plan::{DestroyOutcome, PlanOutcome};
 use crate::plan::{ActionReason, Mode, Plan, PlanOptions, ResourceChange};
 use crate::providers::{Configured, Schemas};
@@ -34,6 +38,7 @@ use crate::stop::StopSignal;
 use crate::stored::state_by_config;
 use crate::values::RepetitionData;
 use crate::{clock, targets};
+use ephemeral::start_close;
 
 /// Plans, and hands over the values that the plan leads to. See [`Run::plan`].
 pub async fn plan(
@@ -51,19 +56,10 @@ pub async fn plan(
     };
     let mut evaluator = run.evaluator(schemas, Phase::Plan, timestamp.clone());
     evaluator.values.add_root();
-    let mut diagnostics = Diagnostics::new();
     for (name, variable) in &run.configuration.root().module.variables {
         if let Some(value) = variables.remove(name).or_else(|| variable.default.clone()) {
             variables.insert(name.clone(), value.with_marks(declared_marks(variable)));
         }
-    }
-    for (name, value) in &variables {
-        match evaluator.set_root_variable(name, value.clone()) {
-            Ok(found) | Err(found) => diagnostics.extend(found),
-        }
-    }
-    if diagnostics.has_errors() {
-        return (None, diagnostics);
     }
     let orphans = orphans(run, &state);
     for (index, orphan) in orphans.iter().enumerate() {
@@ -79,6 +75,7 @@ pub async fn plan(
             targets::included(&graph, &options.targets, |index| &orphans[index].address)
         }
     };
+    let for_providers = add_closes(&mut graph);
     let mut walker = PlanWalk {
         replans: Replans::new(&run.configuration, &graph),
         by_config: state_by_config(&state),
@@ -95,26 +92,31 @@ pub async fn plan(
         changes_of: HashMap::new(),
         moved: HashMap::new(),
         drift: Vec::new(),
-        diagnostics,
+        diagnostics: Diagnostics::new(),
+        variables,
+        ephemerals: Ephemerals::default(),
+        for_providers,
     };
     let walked = walk(&graph.graph, &mut walker, options.parallelism, &mut stop).await;
+    walker.close_all(walked).await;
     walker.configured.close().await;
     if walked != Walked::Fully {
         walker.diagnostics.push(stopped());
     }
     let outputs = walker.outputs();
     let errored = walker.diagnostics.has_errors();
+    let checks = walker.check_results();
     let mut changes = walker.changes;
     changes.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
     walker.drift.sort_by(|a, b| a.address.cmp(&b.address));
     let plan = Plan {
         mode: options.mode,
-        variables,
+        variables: walker.variables,
         targets: options.targets.clone(),
         changes,
         drift: walker.drift,
         outputs,
-        checks: Vec::new(),
+        checks,
         relevant_attributes: Vec::new(),
         previous_state: walker.previous,
         prior_state: walker.state,
@@ -160,6 +162,11 @@ struct PlanWalk<'a> {
     moved: HashMap<ResourceInstanceAddress, ResourceInstanceAddress>,
     drift: Vec<ResourceChange>,
     diagnostics: Diagnostics,
+    /// The values of the root module's variables.
+    variables: BTreeMap<Str, Value>,
+    ephemerals: Ephemerals,
+    /// Ephemeral resources that provider configurations are made from.
+    for_providers: HashSet<ResourceAddress>,
 }
 
 enum Pending {
@@ -174,6 +181,13 @@ enum Pending {
         address: ResourceInstanceAddress,
         repetition: RepetitionData,
     },
+    /// Open an ephemeral resource of the configuration.
+    Open {
+        address: ResourceInstanceAddress,
+        repetition: RepetitionData,
+    },
+    /// Close one.
+    Close(Lease),
     /// Read an object and plan its destruction.
     Destroy {
         address: ResourceInstanceAddress,
@@ -204,6 +218,14 @@ enum Outcome {
         config: Value,
         result: Result<(Value, Diagnostics), Diagnostics>,
     },
+    Opened {
+        subject: Subject,
+        result: Result<Opened, Diagnostics>,
+    },
+    Closed {
+        address: ResourceInstanceAddress,
+        diagnostics: Diagnostics,
+    },
     /// A data source that is to be read during the apply.
     ReadLater {
         subject: Subject,
@@ -231,13 +253,17 @@ impl Walker for PlanWalk<'_> {
         match graph.node(node) {
             Node::Module(path) => {
                 let expanded = self.evaluator.expand_module(path);
+                self.expand_checks(path);
                 self.visited(expanded)
             }
-            Node::ModuleDone(_)
-            | Node::Gate { .. }
-            | Node::DependentsDone(_)
-            | Node::Expand(_)
-            | Node::Change(_) => Visit::Done,
+            Node::ModuleDone(_) | Node::Gate { .. } | Node::Expand(_) | Node::Change(_) | Node::DependentsDone(_) | Node::Settled => {
+                Visit::Done
+            }
+            Node::Close(address) => {
+                Visit::Operations(self.ephemerals.take(address).into_iter().map(Pending::Close).collect())
+            }
+            Node::Check(path, name) => self.visit_check(path, name),
+            Node::Variable(path, name) if path.is_root() => self.visit_root_variable(name),
             Node::Variable(path, name) => {
                 let evaluated = self.evaluator.evaluate_variable(path, name);
                 self.visited_with_warnings(evaluated)
@@ -269,6 +295,8 @@ impl Walker for PlanWalk<'_> {
             Pending::Configure(address) => self.start_configure(address),
             Pending::Managed { address, repetition } => self.start_managed(address, repetition),
             Pending::Data { address, repetition } => self.start_data(address, repetition),
+            Pending::Open { address, repetition } => self.start_open(address, &repetition),
+            Pending::Close(lease) => start_close(lease),
             Pending::Destroy { address, deposed, object, provider, reason } => {
                 self.start_destroy(address, deposed, object, &provider, reason, false)
             }
@@ -297,8 +325,10 @@ impl Walker for PlanWalk<'_> {
             },
             Outcome::Read { subject, config, result } => match result {
                 Ok((value, warnings)) => self.data_read(&subject, &config, value, warnings),
-                Err(found) => self.failed(&subject.address, found),
+                Err(found) => self.data_unread(&subject, &config, found),
             },
+            Outcome::Opened { subject, result } => self.opened(&subject, result),
+            Outcome::Closed { address, diagnostics } => self.closed(&address, diagnostics),
             Outcome::ReadLater { subject, config, reason, diagnostics } => {
                 self.read_later(&subject, &config, reason, diagnostics)
             }

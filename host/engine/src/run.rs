@@ -10,6 +10,8 @@ use wardian_plugin::{ModuleInstance, ProviderConfigAddress, ProviderSource, Reso
 use wardian_state::{Instance, State};
 use wardian_value::{Str, Value};
 
+use crate::checks::Checks;
+use crate::ephemeral::Expired;
 use crate::evaluator::{Environment, Evaluator, Phase};
 use crate::events::Events;
 use crate::plan::{ChangeCounts, Plan, PlanOptions};
@@ -208,6 +210,8 @@ impl Run {
             environment: Arc::new(self.environment.clone()),
             timestamp,
             told: Arc::default(),
+            checks: Checks::of(&self.configuration),
+            expired: Expired::default(),
         }
     }
 }

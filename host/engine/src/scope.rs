@@ -91,6 +91,9 @@ impl<'a> ModuleScope<'a> {
         let Some(resource) = node.module.resources.get(&(mode, type_name.clone(), name.clone())) else {
             return Err(self.undeclared(subject, span));
         };
+        if mode == ResourceMode::Ephemeral {
+            self.check_expired(type_name, name, span)?;
+        }
         let provider = self.evaluator.configuration.provider_for(&self.path, resource);
         let schema = self.evaluator.schemas.resource(&provider.provider, mode, type_name);
         let ty = schema.map_or(&Type::Dynamic, |schema| schema.implied_type());
@@ -115,6 +118,18 @@ impl<'a> ModuleScope<'a> {
             return Ok(Resolved::Element(value.clone()));
         }
         Ok(Resolved::Whole(known.whole(ty).clone()))
+    }
+
+    /// What could not be renewed is of no use any more.
+    fn check_expired(&self, type_name: &Str, name: &Str, span: &Span) -> Result<(), Diagnostics> {
+        let expired = self.evaluator.expired.find(|address| {
+            address.module() == self.instance && address.type_name() == type_name && address.name() == name
+        });
+        let Some(address) = expired else { return Ok(()) };
+        let detail = format!(
+            "{address} could not be renewed, so that what it gave is no longer valid. Why is told beside this."
+        );
+        Err(Self::invalid("Ephemeral resource instance has expired", detail, span))
     }
 
     fn call(&self, name: &Str, index: Option<&Value>, span: &Span) -> Result<Resolved, Diagnostics> {

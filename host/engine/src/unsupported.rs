@@ -3,7 +3,6 @@
 
 use wardian_config::Configuration;
 use wardian_lang::{Diagnostic, Diagnostics, Span};
-use wardian_plugin::ResourceMode;
 
 /// An error for each block that the engine does not honour.
 pub fn check(configuration: &Configuration) -> Diagnostics {
@@ -25,11 +24,7 @@ pub fn check(configuration: &Configuration) -> Diagnostics {
         module.moved.iter().for_each(|block| refuse("\"moved\" blocks", &block.span));
         module.removed.iter().for_each(|block| refuse("\"removed\" blocks", &block.span));
         module.imports.iter().for_each(|block| refuse("\"import\" blocks", &block.span));
-        module.checks.values().for_each(|block| refuse("\"check\" blocks", &block.span));
         for resource in module.resources.values() {
-            if resource.mode == ResourceMode::Ephemeral {
-                refuse("ephemeral resources", &resource.span);
-            }
             for provisioner in &resource.provisioners {
                 refuse("provisioners", &provisioner.span);
             }

@@ -79,9 +79,12 @@ pub async fn validate(run: &Run, schemas: &Schemas, told: Told) -> Diagnostics {
             }
             Node::Object(_)
             | Node::Gate { .. }
-            | Node::DependentsDone(_)
             | Node::Expand(_)
-            | Node::Change(_) => {}
+            | Node::Change(_)
+            | Node::Check(..)
+            | Node::Close(_)
+            | Node::DependentsDone(_)
+            | Node::Settled => {}
         }
     }
     diagnostics

@@ -338,7 +338,7 @@ fn store(
 }
 
 /// Unknown parts become null.
-fn without_unknowns(value: &Value) -> Value {
+pub fn without_unknowns(value: &Value) -> Value {
     if value.is_wholly_known() {
         return value.clone();
     }

@@ -23,7 +23,7 @@ use crate::plan::Action;
 use crate::providers::about;
 
 /// How often work that goes on is told of.
-const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
+pub const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// An object, its provider and its schema.
 #[derive(Clone)]

@@ -30,7 +30,11 @@ impl PlanWalk<'_> {
             self.diagnostics.push(unknown_type(&self.evaluator, resource, &provider));
             return Visit::Failed;
         }
-        if self.options.mode == Mode::Destroy {
+        if address.mode == ResourceMode::Ephemeral {
+            if self.options.mode == Mode::Destroy && !self.for_providers.contains(address) {
+                return Visit::Done;
+            }
+        } else if self.options.mode == Mode::Destroy {
             return Visit::Operations(self.visit_for_destroy(address, &provider));
         }
         let mut pending = Vec::new();
@@ -99,6 +103,7 @@ impl PlanWalk<'_> {
             }
             let data = repetition.data(&key);
             pending.push(match (address.mode, self.options.mode) {
+                (ResourceMode::Ephemeral, _) => Pending::Open { address: instance, repetition: data },
                 (ResourceMode::Data, _) => Pending::Data { address: instance, repetition: data },
                 (_, Mode::RefreshOnly) => match self.state.current(&instance) {
                     Some(object) => Pending::Refresh {
@@ -111,6 +116,7 @@ impl PlanWalk<'_> {
                 _ => Pending::Managed { address: instance, repetition: data },
             });
         }
+        self.evaluator.checks.expand_resource(address, repetition.keys());
         let values = self.evaluator.values.module_mut(&address.module);
         values.expand_resource(address.mode, &address.type_name, &address.name, repetition);
         pending

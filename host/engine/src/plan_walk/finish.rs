@@ -10,10 +10,11 @@ use wardian_state::ObjectStatus;
 use wardian_value::{Str, Type, Value};
 
 use super::PlanWalk;
-use crate::conditions::check_postconditions;
+use crate::checks::{Found, advice};
 use crate::located::{in_resource, resource_of};
 use crate::nodes::Node;
 use crate::object::proposed::placeholder;
+use crate::operation::apply::without_unknowns;
 use crate::operation::data;
 use crate::operation::plan::{DestroyOutcome, PlanOutcome};
 use crate::operation::{Replan, Subject};
@@ -36,7 +37,19 @@ impl PlanWalk<'_> {
             self.diagnostics.push(prevented(address, resource));
             return false;
         }
-        check_postconditions(&mut self.diagnostics, &self.evaluator, resource, address, after)
+        self.postconditions_hold(resource, address, after)
+    }
+
+    pub(super) fn postconditions_hold(
+        &mut self,
+        resource: &Resource,
+        address: &ResourceInstanceAddress,
+        value: Value,
+    ) -> bool {
+        let found = self.evaluator.check_postconditions(resource, address, value);
+        let hold = !found.has_errors();
+        self.diagnostics.extend(found);
+        hold
     }
 
     fn push_change(&mut self, change: ResourceChange) {
@@ -69,7 +82,8 @@ impl PlanWalk<'_> {
         self.diagnostics.extend(in_resource(&self.run.configuration, address, warnings));
         let value = data::marked(subject, config, &value);
         let replan = Replan::default();
-        match subject.encode(&value, Arc::default(), ObjectStatus::Ready, &replan) {
+        let known = without_unknowns(&value);
+        match subject.encode(&known, Arc::default(), ObjectStatus::Ready, &replan) {
             Ok(mut object) => {
                 object.schema_version = 0;
                 self.state.set_current(address, &subject.provider_config, Some(Arc::new(object)));
@@ -77,12 +91,41 @@ impl PlanWalk<'_> {
             Err(found) => return self.failed(address, found),
         }
         self.evaluator.values.set_instance(address, value.clone());
+        if self.evaluator.checks.check_around(&address.config()).is_some()
+            && self.options.mode == Mode::Normal
+        {
+            self.push_read(subject, value.clone(), ActionReason::ReadBecauseCheckNested);
+        }
         match resource_of(&self.run.configuration, address) {
-            Some(resource) => {
-                check_postconditions(&mut self.diagnostics, &self.evaluator, resource, address, value)
-            }
+            Some(resource) => self.postconditions_hold(resource, address, value),
             None => true,
         }
+    }
+
+    /// A data source could not be read. What is read for a check alone is tried again
+    /// during the apply.
+    pub(super) fn data_unread(&mut self, subject: &Subject, config: &Value, found: Diagnostics) -> bool {
+        let address = &subject.address;
+        let Some(check) = self.evaluator.checks.check_around(&address.config()) else {
+            return self.failed(address, found);
+        };
+        self.evaluator.checks.report_data(&check, address.module(), Found::unreadable(&found));
+        let unmarked = placeholder(&subject.schema.block, &config.unmark_deep());
+        let unread = data::marked(subject, config, &unmarked);
+        self.data_read(subject, config, unread, advice(found))
+    }
+
+    fn push_read(&mut self, subject: &Subject, after: Value, reason: ActionReason) {
+        self.push_change(ResourceChange {
+            reason: Some(reason),
+            ..ResourceChange::new(
+                subject.address.clone(),
+                subject.provider_config.clone(),
+                Action::Read,
+                (subject.null(), after),
+                Arc::clone(&subject.schema),
+            )
+        });
     }
 
     pub(super) fn read_later(
@@ -101,16 +144,7 @@ impl PlanWalk<'_> {
         let unmarked = placeholder(&subject.schema.block, &config.unmark_deep());
         let after = data::marked(subject, config, &unmarked);
         self.evaluator.values.set_instance(address, after.clone());
-        self.push_change(ResourceChange {
-            reason: Some(reason),
-            ..ResourceChange::new(
-                address.clone(),
-                subject.provider_config.clone(),
-                Action::Read,
-                (subject.null(), after),
-                Arc::clone(&subject.schema),
-            )
-        });
+        self.push_read(subject, after, reason);
         true
     }
 

@@ -7,12 +7,13 @@ use wardian_config::{Resource, decode_body};
 use wardian_lang::{Diagnostic, Diagnostics, Reference, Resolved, Scope, Span, Subject as Named};
 use wardian_plugin::{
     InstanceKey, ModuleInstance, ModulePath, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress,
+    ResourceMode,
 };
 use wardian_state::Object;
 use wardian_value::{PathStep, Str, Value};
 
 use super::{Outcome, PlanWalk};
-use crate::conditions::{self, PRECONDITION};
+use crate::checks::Found;
 use crate::located::{in_resource, resource_of};
 use crate::object::ephemeral::stored_ephemeral;
 use crate::operation::Subject;
@@ -82,7 +83,7 @@ impl<'a> PlanWalk<'a> {
     }
 
     /// The block, subject and configuration of an instance; `None` after an error.
-    fn prepare(
+    pub(super) fn prepare(
         &mut self,
         address: ResourceInstanceAddress,
         repetition: &RepetitionData,
@@ -92,13 +93,15 @@ impl<'a> PlanWalk<'a> {
         let provider = run.configuration.provider_for(&address.module().path(), resource);
         let subject = self.subject(address, &provider)?;
         let module = subject.address.module().clone();
+        let mut found = self.evaluator.check_preconditions(resource, &subject.address, repetition.clone());
         let scope = self.evaluator.scope(&module, repetition.clone());
-        let mut found = conditions::check(&resource.lifecycle.preconditions, &scope, PRECONDITION);
         let mut config = None;
         if !found.has_errors() {
             let (value, decoded) = decode_body(&resource.body, &subject.schema.block, &scope);
             found.extend(decoded);
-            found.extend(stored_ephemeral(&subject.schema.block, &value));
+            if resource.mode != ResourceMode::Ephemeral {
+                found.extend(stored_ephemeral(&subject.schema.block, &value));
+            }
             config = Some(value);
         }
         let failed = found.has_errors();
@@ -193,6 +196,9 @@ impl<'a> PlanWalk<'a> {
         let Some((resource, subject, config)) = self.prepare(address, &repetition) else {
             return Start::Failed;
         };
+        if let Some(check) = self.evaluator.checks.check_around(&subject.address.config()) {
+            self.evaluator.checks.report_data(&check, subject.address.module(), Found::Pass);
+        }
         let depends_on = resource.depends_on.clone();
         let lifecycle = &resource.lifecycle;
         let has_conditions = !lifecycle.preconditions.is_empty() || !lifecycle.postconditions.is_empty();
@@ -221,7 +227,7 @@ impl<'a> PlanWalk<'a> {
 
     /// Whether anything that a data source, or a module around it, depends on by
     /// `depends_on` is still to change.
-    fn has_pending(&self, module: &ModuleInstance, depends_on: &[Reference]) -> bool {
+    pub(super) fn has_pending(&self, module: &ModuleInstance, depends_on: &[Reference]) -> bool {
         let mut path = module.path();
         if depends_on.iter().any(|reference| self.is_pending(&path, reference)) {
             return true;

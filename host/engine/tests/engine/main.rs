@@ -9,6 +9,7 @@
 )]
 
 mod apply;
+mod checks;
 mod fixture;
 mod misbehaviour;
 mod order;

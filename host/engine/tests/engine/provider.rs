@@ -2,7 +2,8 @@
 //!
 //! `memory_thing` has `name`, `size`, `fixed` (forces a replacement), `secret`
 //! (sensitive), `label` (optional and computed), `id` (computed), and `mischief`,
-//! which says what to do wrong. `memory_lookup` is a data source.
+//! which says what to do wrong. `memory_lookup` is a data source, that finds all but
+//! what is gone.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -317,6 +318,10 @@ impl Provider for Memory {
     async fn read_data_source(&self, request: ReadDataSourceRequest) -> ReadDataSourceResponse {
         self.world.call("look up", &request.config);
         let name = request.config.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if self.world.gone.lock().unwrap().contains(&name) {
+            let problem = PluginDiagnostic::error("Not found", format!("There is no {name}."));
+            return ReadDataSourceResponse { state: None, deferred: None, diagnostics: vec![problem] };
+        }
         let found = Value::string(format!("found {name}"));
         let answer = ReadDataSourceResponse {
             state: Some(request.config.with_attribute("found", found)),

@@ -1,0 +1,332 @@
+//! What was found of all conditions of a run.
+//!
+//! Every block that states conditions is in it from the start, and nothing is known
+//! of it; its objects are added when it becomes known which there are, and what was
+//! found of each condition when it is looked at. What was not looked at stays not
+//! known: an object's status, and a block's, is the worst of what is in it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use wardian_config::{Configuration, ModuleNode, Resource};
+use wardian_lang::{Diagnostic, Diagnostics, Severity};
+use wardian_plugin::{
+    AbsoluteResourceAddress, InstanceKey, ModuleInstance, ModulePath, ResourceAddress,
+    ResourceInstanceAddress,
+};
+use wardian_state::{CheckKind, CheckObject, CheckResult, CheckStatus};
+use wardian_value::Str;
+
+use crate::nodes::address_of;
+
+/// A block that may state conditions.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Checkable {
+    /// A resource.
+    Resource(ResourceAddress),
+    /// An output.
+    Output(ModulePath, Str),
+    /// A check.
+    Check(ModulePath, Str),
+    /// A variable.
+    Variable(ModulePath, Str),
+}
+
+/// One object of a block.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CheckedObject {
+    module: ModuleInstance,
+    key: InstanceKey,
+}
+
+/// What was found of one condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It holds.
+    Pass,
+    /// It does not, and this is said of it.
+    Fail(String),
+    /// It could not be evaluated.
+    Error,
+    /// It is not known yet.
+    Unknown,
+}
+
+/// What was found of all conditions.
+#[derive(Clone, Debug, Default)]
+pub struct Checks {
+    blocks: HashMap<Checkable, Block>,
+    /// Data sources that are read for a check only, and that check.
+    nested: HashMap<ResourceAddress, Str>,
+}
+
+#[derive(Clone, Debug)]
+struct Block {
+    /// How many conditions each object has.
+    conditions: usize,
+    /// Those that are known to be there.
+    objects: Option<BTreeMap<CheckedObject, Vec<Found>>>,
+}
+
+impl CheckedObject {
+    /// The one object of a block in an instance of its module.
+    pub fn of_module(module: &ModuleInstance) -> Self {
+        Self { module: module.clone(), key: InstanceKey::None }
+    }
+}
+
+impl Checks {
+    /// Nothing is known of any condition of a configuration.
+    pub fn of(configuration: &Configuration) -> Self {
+        let mut checks = Self::default();
+        for node in configuration.modules() {
+            checks.declare(node);
+        }
+        checks
+    }
+
+    /// The same for an apply: it is known which objects a plan has.
+    pub fn of_plan(configuration: &Configuration, planned: &[CheckResult]) -> Self {
+        let mut checks = Self::of(configuration);
+        let named: HashMap<String, Checkable> =
+            checks.blocks.keys().map(|checkable| (checkable.to_string(), checkable.clone())).collect();
+        for result in planned {
+            let (Some(checkable), Some(objects)) = (named.get(&*result.config_address), &result.objects)
+            else {
+                continue;
+            };
+            let objects = objects.iter().filter_map(|object| checkable.parse_object(&object.address));
+            checks.expand(checkable, objects.collect::<Vec<_>>());
+        }
+        checks
+    }
+
+    fn declare(&mut self, node: &ModuleNode) {
+        let (path, module) = (&node.path, &node.module);
+        for (name, variable) in &module.variables {
+            self.add(Checkable::Variable(path.clone(), name.clone()), variable.validations.len());
+        }
+        for (name, output) in &module.outputs {
+            self.add(Checkable::Output(path.clone(), name.clone()), output.preconditions.len());
+        }
+        for resource in module.resources.values() {
+            self.add(Checkable::Resource(address_of(path, resource)), conditions_of(resource));
+        }
+        for (name, check) in &module.checks {
+            // That its data can be read is one more condition.
+            let conditions = check.assertions.len() + usize::from(check.data.is_some());
+            self.add(Checkable::Check(path.clone(), name.clone()), conditions);
+            if let Some(data) = &check.data {
+                self.nested.insert(address_of(path, data), name.clone());
+            }
+        }
+    }
+
+    fn add(&mut self, checkable: Checkable, conditions: usize) {
+        if conditions > 0 {
+            self.blocks.insert(checkable, Block { conditions, objects: None });
+        }
+    }
+
+    /// The check that a data source is read for, where it is for one only.
+    pub fn check_around(&self, address: &ResourceAddress) -> Option<Checkable> {
+        let name = self.nested.get(address)?;
+        Some(Checkable::Check(address.module.clone(), name.clone()))
+    }
+
+    /// These are objects of a block.
+    pub fn expand(&mut self, checkable: &Checkable, objects: impl IntoIterator<Item = CheckedObject>) {
+        let Some(block) = self.blocks.get_mut(checkable) else { return };
+        let conditions = block.conditions;
+        let known = block.objects.get_or_insert_default();
+        for object in objects {
+            known.entry(object).or_insert_with(|| vec![Found::Unknown; conditions]);
+        }
+    }
+
+    /// A block has one object in each of these instances of its module.
+    pub fn expand_in(&mut self, checkable: &Checkable, modules: &[ModuleInstance]) {
+        self.expand(checkable, modules.iter().map(CheckedObject::of_module));
+    }
+
+    /// These are the instances of a resource in one instance of its module.
+    pub fn expand_resource(
+        &mut self,
+        address: &AbsoluteResourceAddress,
+        keys: impl IntoIterator<Item = InstanceKey>,
+    ) {
+        let module = &address.module;
+        let object = |key| CheckedObject { module: module.clone(), key };
+        self.expand(&Checkable::Resource(address.config()), keys.into_iter().map(object));
+    }
+
+    /// What was found of some conditions of an object, of which `first` is the number
+    /// of the first.
+    pub fn report(&mut self, checkable: &Checkable, object: CheckedObject, first: usize, found: Vec<Found>) {
+        let Some(block) = self.blocks.get_mut(checkable) else { return };
+        let conditions = block.conditions;
+        let known = block.objects.get_or_insert_default();
+        let of_object = known.entry(object).or_insert_with(|| vec![Found::Unknown; conditions]);
+        for (place, found) in of_object.iter_mut().skip(first).zip(found) {
+            *place = found;
+        }
+    }
+
+    /// [`Checks::report`] for an instance of a resource.
+    pub fn report_resource(&mut self, address: &ResourceInstanceAddress, first: usize, found: Vec<Found>) {
+        let object = CheckedObject { module: address.module().clone(), key: address.key.clone() };
+        self.report(&Checkable::Resource(address.config()), object, first, found);
+    }
+
+    /// What was found of the data that is read for a check.
+    pub fn report_data(&mut self, check: &Checkable, module: &ModuleInstance, found: Found) {
+        self.report(check, CheckedObject::of_module(module), 0, vec![found]);
+    }
+
+    /// Whether something about an object does not hold.
+    pub fn has_failed(&self, checkable: &Checkable, object: &CheckedObject) -> bool {
+        let found = self.blocks.get(checkable).and_then(|block| block.objects.as_ref()?.get(object));
+        found.is_some_and(|found| matches!(status(found), CheckStatus::Fail | CheckStatus::Error))
+    }
+
+    /// All results, sorted by address.
+    pub fn results(&self) -> Vec<CheckResult> {
+        let mut results: Vec<CheckResult> =
+            self.blocks.iter().map(|(checkable, block)| block.result(checkable)).collect();
+        results.sort_by(|a, b| a.config_address.cmp(&b.config_address));
+        results
+    }
+}
+
+fn conditions_of(resource: &Resource) -> usize {
+    resource.lifecycle.preconditions.len() + resource.lifecycle.postconditions.len()
+}
+
+impl Block {
+    fn result(&self, checkable: &Checkable) -> CheckResult {
+        let objects = self.objects.as_ref().map(|objects| {
+            let one = |(object, found): (&CheckedObject, &Vec<Found>)| CheckObject {
+                address: Str::new(&checkable.object_address(object)),
+                status: status(found),
+                failure_messages: found.iter().filter_map(Found::message).collect(),
+            };
+            objects.iter().map(one).collect::<Vec<CheckObject>>()
+        });
+        let status = match &objects {
+            None => CheckStatus::Unknown,
+            Some(objects) => worst(objects.iter().map(|object| object.status)),
+        };
+        CheckResult {
+            kind: checkable.kind(),
+            config_address: Str::new(&checkable.to_string()),
+            status,
+            // A block without objects is stored as one whose objects are not known.
+            objects: objects.filter(|objects| !objects.is_empty()),
+        }
+    }
+}
+
+impl Found {
+    fn status(&self) -> CheckStatus {
+        match self {
+            Self::Pass => CheckStatus::Pass,
+            Self::Fail(_) => CheckStatus::Fail,
+            Self::Error => CheckStatus::Error,
+            Self::Unknown => CheckStatus::Unknown,
+        }
+    }
+
+    fn message(&self) -> Option<String> {
+        match self {
+            Self::Fail(message) => Some(message.clone()),
+            _ => None,
+        }
+    }
+}
+
+fn status(found: &[Found]) -> CheckStatus {
+    worst(found.iter().map(Found::status))
+}
+
+/// Of several together: an error counts more than a failure, and that more than not
+/// to know.
+fn worst(statuses: impl Iterator<Item = CheckStatus>) -> CheckStatus {
+    let rank = |status: &CheckStatus| match status {
+        CheckStatus::Pass => 0,
+        CheckStatus::Unknown => 1,
+        CheckStatus::Fail => 2,
+        CheckStatus::Error => 3,
+    };
+    statuses.max_by_key(rank).unwrap_or(CheckStatus::Pass)
+}
+
+impl Checkable {
+    fn kind(&self) -> CheckKind {
+        match self {
+            Self::Resource(_) => CheckKind::Resource,
+            Self::Output(..) => CheckKind::Output,
+            Self::Check(..) => CheckKind::Check,
+            Self::Variable(..) => CheckKind::Variable,
+        }
+    }
+
+    /// What it is called in its module, where it is no resource.
+    fn name_in_module(&self) -> Option<(&ModulePath, String)> {
+        match self {
+            Self::Resource(_) => None,
+            Self::Output(module, name) | Self::Check(module, name) | Self::Variable(module, name) => {
+                Some((module, format!("{}.{name}", self.kind().as_str())))
+            }
+        }
+    }
+
+    fn object_address(&self, object: &CheckedObject) -> String {
+        match self {
+            Self::Resource(address) => {
+                address.in_module(&object.module).instance(object.key.clone()).to_string()
+            }
+            _ => {
+                let name = self.name_in_module().map(|(_, name)| name).unwrap_or_default();
+                if object.module.is_root() { name } else { format!("{}.{name}", object.module) }
+            }
+        }
+    }
+
+    fn parse_object(&self, text: &str) -> Option<CheckedObject> {
+        let Some((_, name)) = self.name_in_module() else {
+            let address: ResourceInstanceAddress = text.parse().ok()?;
+            return Some(CheckedObject { module: address.module().clone(), key: address.key.clone() });
+        };
+        let module = match text.strip_suffix(&*name)? {
+            "" => ModuleInstance::root(),
+            module => module.strip_suffix('.')?.parse().ok()?,
+        };
+        Some(CheckedObject::of_module(&module))
+    }
+}
+
+/// Diagnostics about the data of a check, which stop nothing.
+pub fn advice(found: Diagnostics) -> Diagnostics {
+    let weaker = |diagnostic: Diagnostic| Diagnostic { severity: Severity::Warning, ..diagnostic };
+    found.into_iter().map(weaker).collect()
+}
+
+impl Found {
+    /// Data that could not be read.
+    pub fn unreadable(problems: &Diagnostics) -> Self {
+        let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
+        let texts: Vec<String> = errors.map(|error| format!("{}: {}", error.summary, error.detail)).collect();
+        Self::Fail(texts.join("\n"))
+    }
+}
+
+/// The address in the configuration.
+impl std::fmt::Display for Checkable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self, self.name_in_module()) {
+            (_, Some((module, name))) if module.is_root() => f.write_str(&name),
+            (_, Some((module, name))) => write!(f, "{module}.{name}"),
+            (Self::Resource(address), None) => address.fmt(f),
+            (_, None) => Ok(()),
+        }
+    }
+}
