@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use wardian_config::{
     Module, Variable, VariableInputs, VariableSource, VariableText, given_variables, root_variables,
+    variables_for_saved_plan,
 };
 use wardian_engine::StopSignal;
 use wardian_lang::{Diagnostic, EmptyScope, SourceBytes, SourceFile, parse_body, parse_expression};
@@ -83,6 +84,27 @@ pub(crate) fn as_far_as_given(
             values.insert(name.clone(), Value::unknown(variable.constraint.ty.without_optional()));
         }
     }
+    shell.warned(values, &warnings)
+}
+
+/// The values of ephemeral variables that are given for a saved plan, in which the
+/// others have the values `planned`.
+///
+/// # Errors
+/// Where a value cannot be read or converted, or is another one than the planned.
+pub(crate) fn for_saved_plan(
+    module: &Module,
+    arguments: &VariableArguments,
+    planned: &BTreeMap<Str, Value>,
+    environment: &Environment,
+    shell: &Shell,
+) -> Outcome<BTreeMap<Str, Value>> {
+    let inputs = VariableInputs {
+        environment: environment.root_variables(),
+        automatic_files: automatic_files(Path::new("."))?,
+        arguments: arguments.0.iter().map(argument).collect::<Outcome<_>>()?,
+    };
+    let (values, warnings) = variables_for_saved_plan(module, &inputs, planned)?;
     shell.warned(values, &warnings)
 }
 

@@ -37,5 +37,5 @@ pub use module::{Module, ResourceKey};
 pub use names::resource_mode;
 pub use variables::{
     VariableInputs, VariableSource, VariableText, automatic_files, given_variables, missing_variables,
-    root_variables,
+    root_variables, variables_for_saved_plan,
 };

@@ -14,6 +14,7 @@
 //! others. Expressions are constants.
 
 mod given;
+mod saved;
 mod undeclared;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,8 @@ use wardian_value::{Str, Value};
 use crate::blocks::Variable;
 use crate::module::Module;
 use given::{Given, Origin};
+
+pub use saved::variables_for_saved_plan;
 
 /// Everything that gives values to root variables. The caller has read the
 /// files and the environment.

@@ -13,6 +13,7 @@ use wardian_value::{Marks, Str, Value};
 use crate::checks::{Checkable, CheckedObject, Checks};
 use crate::conditions::{self, Complaint, OUTPUT_PRECONDITION, Weight};
 use crate::ephemeral::Expired;
+use crate::function_results::FunctionResults;
 use crate::nodes::provider_block;
 use crate::providers::Schemas;
 use crate::reference_check::Told;
@@ -61,6 +62,8 @@ pub struct Evaluator {
     pub told: Arc<Told>,
     /// What was found of conditions so far.
     pub checks: Checks,
+    /// What providers' functions gave so far.
+    pub function_results: FunctionResults,
     /// Ephemeral resources that must not be used any more.
     pub expired: Expired,
 }

@@ -10,9 +10,11 @@ use std::sync::Arc;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use wardian_config::Module;
 use wardian_lang::{Diagnostic, ProviderCall};
+use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{Function, FunctionError, Parameter, Provider};
 use wardian_value::{Str, Type, Value, convert};
 
+use crate::function_results::{Consistency, FunctionResults};
 use crate::providers::Schemas;
 
 const UNKNOWN_FUNCTION: &str = "Unknown provider function";
@@ -23,8 +25,13 @@ const FAILED: &str = "Error in function call";
 /// # Errors
 /// Where the module does not require that provider, it has no such function, or
 /// the arguments or the result are not as the signature says.
-pub fn call(module: &Module, schemas: &Schemas, call: &ProviderCall<'_>) -> Result<Value, Diagnostic> {
-    let (provider, signature) = find(module, schemas, call)?;
+pub fn call(
+    module: &Module,
+    schemas: &Schemas,
+    results: &FunctionResults,
+    call: &ProviderCall<'_>,
+) -> Result<Value, Diagnostic> {
+    let (address, provider, signature) = find(module, schemas, call)?;
     check_count(signature, call)?;
     let arguments = arguments(signature, call)?;
     let passable = |(position, value): (usize, &Value)| {
@@ -33,15 +40,19 @@ pub fn call(module: &Module, schemas: &Schemas, call: &ProviderCall<'_>) -> Resu
     if !arguments.iter().enumerate().all(passable) {
         return Ok(Value::unknown(signature.return_type.clone()));
     }
-    let result = ask(provider, call, arguments).map_err(|error| refused(signature, call, error))?;
-    conforming(result, &signature.return_type).map_err(|problem| failed(call, &problem))
+    let result = ask(provider, call, arguments.clone()).map_err(|error| refused(signature, call, error))?;
+    let result = conforming(result, &signature.return_type).map_err(|problem| failed(call, &problem))?;
+    match results.note(address, call.function(), &arguments, &result) {
+        Consistency::Consistent => Ok(result),
+        Consistency::Inconsistent => Err(inconsistent(address, call)),
+    }
 }
 
 fn find<'a>(
-    module: &Module,
+    module: &'a Module,
     schemas: &'a Schemas,
     call: &ProviderCall<'_>,
-) -> Result<(&'a Arc<dyn Provider>, &'a Function), Diagnostic> {
+) -> Result<(&'a ProviderAddress, &'a Arc<dyn Provider>, &'a Function), Diagnostic> {
     let unknown = |detail: String| Diagnostic::error(UNKNOWN_FUNCTION, detail).at(call.name_span());
     let (local_name, name) = (call.provider(), call.function());
     let Some(required) = module.required_providers.get(local_name) else {
@@ -68,7 +79,7 @@ fn find<'a>(
             address.for_display()
         )));
     };
-    Ok((provider, signature))
+    Ok((address, provider, signature))
 }
 
 fn check_count(signature: &Function, call: &ProviderCall<'_>) -> Result<(), Diagnostic> {
@@ -147,6 +158,16 @@ fn unsuitable(parameter: &Parameter, position: usize, call: &ProviderCall<'_>, p
     let (name, function) = (&parameter.name, call.name());
     let detail = format!("The argument for \"{name}\" of \"{function}\": {}.", shown(call, problem));
     Diagnostic::error("Invalid function argument", detail).at(call.argument_span(position))
+}
+
+fn inconsistent(provider: &ProviderAddress, call: &ProviderCall<'_>) -> Diagnostic {
+    let detail = format!(
+        "The function \"{}\" gave another result than before for the same arguments. What a plan says would not \
+         hold when it is applied. The mistake is in the provider {}: whoever maintains it should hear of it.",
+        call.name(),
+        provider.for_display()
+    );
+    Diagnostic::error("Provider function returned an inconsistent result", detail).at(call.name_span())
 }
 
 fn failed(call: &ProviderCall<'_>, problem: &str) -> Diagnostic {

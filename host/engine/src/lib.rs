@@ -19,6 +19,7 @@ mod ephemeral;
 mod evaluator;
 mod events;
 mod files;
+mod function_results;
 mod functions;
 mod graph;
 mod located;
@@ -45,6 +46,7 @@ mod values;
 pub use drawing::{DrawnKind, DrawnNode, draw, draw_plan};
 pub use evaluator::Environment;
 pub use events::{EphemeralAction, Event, Events, Silent};
+pub use function_results::CallDigest;
 pub use plan::{
     Action, ActionReason, ChangeCounts, Importing, Mode, OutputChange, Plan, PlanOptions, RelevantAttribute,
     ResourceChange, Target,

@@ -14,3 +14,4 @@ pub mod proposed;
 pub mod replace_paths;
 pub mod sensitive;
 pub mod stale_attributes;
+pub mod write_only;

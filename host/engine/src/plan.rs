@@ -2,12 +2,15 @@
 
 mod change;
 mod target;
+mod variables;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wardian_plugin::{ResourceInstanceAddress, ResourceMode};
 use wardian_state::{CheckResult, State};
 use wardian_value::{Path, Str, Value};
+
+use crate::function_results::CallDigest;
 
 pub use change::{Action, ActionReason, Importing, OutputChange, ResourceChange};
 pub use target::Target;
@@ -53,6 +56,11 @@ pub struct Plan {
     /// Values of the root module's variables, those with defaults included, with the
     /// marks that their declarations give them.
     pub variables: BTreeMap<Str, Value>,
+    /// Ephemeral variables of the root module that were given a value: their values are
+    /// not kept, and are needed again for an apply.
+    pub ephemeral_variables: BTreeSet<Str>,
+    /// What providers' functions gave.
+    pub function_results: BTreeMap<CallDigest, CallDigest>,
     /// What was asked to be looked at alone.
     pub targets: Vec<Target>,
     /// Changes in the order of their addresses, those that do nothing included.

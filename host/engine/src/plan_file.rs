@@ -16,9 +16,10 @@
 
 mod change;
 mod checks;
+mod functions;
 mod value;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read, Write};
 use std::sync::Arc;
 
@@ -30,10 +31,11 @@ use wardian_value::{Str, Value};
 use crate::plan::{Action, ActionReason, Mode, OutputChange, Plan, Target};
 use change::{ChangeContents, decode_change, encode_change};
 use checks::{CheckContents, RelevantContents};
+use functions::FunctionContents;
 use value::{Encoded, decode_value, encode_value};
 
 /// The version of `plan.json`.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// The most bytes that any entry of a plan file may unpack to.
 const ENTRY_LIMIT: u64 = 1 << 30;
@@ -86,6 +88,8 @@ struct Contents {
     format: u32,
     mode: String,
     variables: BTreeMap<String, Encoded>,
+    ephemeral_variables: BTreeSet<String>,
+    function_results: Vec<FunctionContents>,
     targets: Vec<String>,
     changes: Vec<ChangeContents>,
     drift: Vec<ChangeContents>,
@@ -122,6 +126,8 @@ pub fn encode(
             .filter(|(_, value)| !value.inside_marks().is_ephemeral())
             .map(|(name, value)| Ok((name.to_string(), encode_value(value)?)))
             .collect::<Result<_, PlanFileError>>()?,
+        ephemeral_variables: plan.ephemeral_variables.iter().map(ToString::to_string).collect(),
+        function_results: functions::encode(&plan.function_results),
         targets: plan.targets.iter().map(target_text).collect(),
         changes: plan.changes.iter().map(encode_change).collect::<Result<_, _>>()?,
         drift: plan.drift.iter().map(encode_change).collect::<Result<_, _>>()?,
@@ -256,6 +262,8 @@ impl PlanFile {
         Ok(Plan {
             mode: parse(&contents.mode, mode_by_name, "mode")?,
             variables,
+            ephemeral_variables: contents.ephemeral_variables.iter().map(|name| Str::new(name)).collect(),
+            function_results: functions::decode(&contents.function_results)?,
             targets: contents
                 .targets
                 .iter()

@@ -50,6 +50,9 @@ pub async fn plan(
     mut stop: StopSignal,
 ) -> (Option<(Plan, Evaluator)>, Diagnostics) {
     let timestamp = clock::now();
+    let declared = &run.configuration.root().module.variables;
+    let is_ephemeral = |name: &&Str| declared.get(*name).is_some_and(|variable| variable.ephemeral);
+    let ephemeral_variables = variables.keys().filter(is_ephemeral).cloned().collect();
     let mut graph = match nodes::build(&run.configuration) {
         Ok(graph) => graph,
         Err(diagnostics) => return (None, diagnostics),
@@ -112,6 +115,8 @@ pub async fn plan(
     let plan = Plan {
         mode: options.mode,
         variables: walker.variables,
+        ephemeral_variables,
+        function_results: walker.evaluator.function_results.noted(),
         targets: options.targets.clone(),
         changes,
         drift: walker.drift,
@@ -187,7 +192,7 @@ enum Pending {
         repetition: RepetitionData,
     },
     /// Close one.
-    Close(Lease),
+    Close(Box<Lease>),
     /// Read an object and plan its destruction.
     Destroy {
         address: ResourceInstanceAddress,
@@ -214,13 +219,13 @@ enum Outcome {
         result: Box<Result<PlanOutcome, Diagnostics>>,
     },
     Read {
-        subject: Subject,
+        subject: Box<Subject>,
         config: Value,
         result: Result<(Value, Diagnostics), Diagnostics>,
     },
     Opened {
         subject: Subject,
-        result: Result<Opened, Diagnostics>,
+        result: Box<Result<Opened, Diagnostics>>,
     },
     Closed {
         address: ResourceInstanceAddress,
@@ -259,9 +264,13 @@ impl Walker for PlanWalk<'_> {
             Node::ModuleDone(_) | Node::Gate { .. } | Node::Expand(_) | Node::Change(_) | Node::DependentsDone(_) | Node::Settled => {
                 Visit::Done
             }
-            Node::Close(address) => {
-                Visit::Operations(self.ephemerals.take(address).into_iter().map(Pending::Close).collect())
-            }
+            Node::Close(address) => Visit::Operations(
+                self.ephemerals
+                    .take(address)
+                    .into_iter()
+                    .map(|lease| Pending::Close(Box::new(lease)))
+                    .collect(),
+            ),
             Node::Check(path, name) => self.visit_check(path, name),
             Node::Variable(path, name) if path.is_root() => self.visit_root_variable(name),
             Node::Variable(path, name) => {
@@ -327,7 +336,7 @@ impl Walker for PlanWalk<'_> {
                 Ok((value, warnings)) => self.data_read(&subject, &config, value, warnings),
                 Err(found) => self.data_unread(&subject, &config, found),
             },
-            Outcome::Opened { subject, result } => self.opened(&subject, result),
+            Outcome::Opened { subject, result } => self.opened(&subject, *result),
             Outcome::Closed { address, diagnostics } => self.closed(&address, diagnostics),
             Outcome::ReadLater { subject, config, reason, diagnostics } => {
                 self.read_later(&subject, &config, reason, diagnostics)

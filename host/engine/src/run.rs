@@ -14,6 +14,7 @@ use crate::checks::Checks;
 use crate::ephemeral::Expired;
 use crate::evaluator::{Environment, Evaluator, Phase};
 use crate::events::Events;
+use crate::function_results::FunctionResults;
 use crate::plan::{ChangeCounts, Plan, PlanOptions};
 use crate::providers::Schemas;
 use crate::stop::StopSignal;
@@ -212,6 +213,7 @@ impl Run {
             told: Arc::default(),
             checks: Checks::of(&self.configuration),
             expired: Expired::default(),
+            function_results: FunctionResults::default(),
         }
     }
 }

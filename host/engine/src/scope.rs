@@ -246,7 +246,8 @@ impl Scope for ModuleScope<'_> {
 
     fn call_provider_function(&self, call: &ProviderCall<'_>) -> Result<Value, Diagnostics> {
         let module = &self.declared()?.module;
-        crate::functions::call(module, &self.evaluator.schemas, call).map_err(Diagnostics::from)
+        crate::functions::call(module, &self.evaluator.schemas, &self.evaluator.function_results, call)
+            .map_err(Diagnostics::from)
     }
 
     fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {

@@ -18,13 +18,6 @@ pub(crate) enum VariableArgument {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VariableArguments(pub(crate) Vec<VariableArgument>);
 
-impl VariableArguments {
-    /// Whether there is none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
 impl Args for VariableArguments {
     fn augment_args(command: Command) -> Command {
         command

@@ -12,6 +12,7 @@ use crate::render::plan::{PlanNote, render_plan};
 use crate::saved_plan::SavedPlan;
 use crate::session::Session;
 use crate::state_access::{self, LockedFor};
+use crate::variables;
 
 /// Plans, asks and does it; or does what a saved plan says.
 pub(crate) async fn run(session: &Session, arguments: &ApplyArguments) -> Outcome {
@@ -81,13 +82,6 @@ async fn finish(session: &Session, operation: &mut Operation, plan: &Plan, paral
 async fn saved(session: &Session, path: &Path, arguments: &ApplyArguments) -> Outcome {
     let planning = &arguments.planning;
     let scope = &planning.scope;
-    if !scope.variables.is_empty() {
-        return Err(Failure::error(
-            "Variables are in the plan",
-            "A saved plan has the values of the variables that it was made with, so none can be given when it is \
-             applied. To change one, make a new plan.",
-        ));
-    }
     let shapes_plan = planning.destroy || planning.refresh_only || !scope.refresh;
     if shapes_plan || !scope.target.is_empty() || !scope.replace.is_empty() {
         return Err(Failure::error(
@@ -114,7 +108,7 @@ async fn saved(session: &Session, path: &Path, arguments: &ApplyArguments) -> Ou
     let plugins = session.plugins(&configuration, Some(&state), &saved.lock, parallelism)?;
     let run = session.run(configuration, plugins);
     let schemas = run.schemas(Some(&state)).await?;
-    let plan = saved.into_plan(path, &schemas)?;
+    let mut plan = saved.into_plan(path, &schemas)?;
     schemas.close().await;
     if plan.errored {
         return Err(Failure::error(
@@ -122,6 +116,10 @@ async fn saved(session: &Session, path: &Path, arguments: &ApplyArguments) -> Ou
             "The plan was saved although an error ended the planning early. Make a new one.",
         ));
     }
+    let module = &run.configuration.root().module;
+    let (environment, shell) = (&session.environment, &session.shell);
+    let given = variables::for_saved_plan(module, &scope.variables, &plan.variables, environment, shell)?;
+    plan.give_ephemeral_variables(&run.configuration, given)?;
     let variables = plan.variables.clone();
     let mut operation = Operation { run, file, state, variables, stop };
     finish(session, &mut operation, &plan, parallelism).await

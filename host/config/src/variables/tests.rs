@@ -119,6 +119,40 @@ fn files_with_more_than_values() {
 }
 
 #[test]
+fn a_saved_plan_takes_ephemeral_values_and_no_others() {
+    let declared = "variable \"kept\" {}\nvariable \"key\" {\n  ephemeral = true\n}\n";
+    let files = MemoryFiles::new([("main.tf", declared)]);
+    let configuration = load_root_from(&files, Path::new("")).unwrap();
+    let planned = BTreeMap::from([(Str::new("kept"), Value::string("k"))]);
+    let check = |inputs: VariableInputs, expected: &str| {
+        let module = &configuration.root().module;
+        let told = match variables_for_saved_plan(module, &inputs, &planned) {
+            Ok((values, warnings)) => {
+                let warnings: Vec<_> = warnings.iter().map(|warning| warning.summary.clone()).collect();
+                format!("{values:?} {}", warnings.join(","))
+            }
+            Err(problems) => problems.iter().map(|p| p.summary.clone()).collect::<Vec<_>>().join(","),
+        };
+        assert_eq!(told.trim(), expected);
+    };
+    let argument = |name: &str, text: &str| {
+        VariableSource::Text(VariableText { name: name.to_owned(), text: text.to_owned() })
+    };
+    let environment = |text: &str| vec![("kept".to_owned(), text.to_owned())];
+    let file = || SourceFile::new("terraform.tfvars", "kept = \"other\"\n");
+    let of = |arguments: Vec<VariableSource>| VariableInputs { arguments, ..VariableInputs::default() };
+    check(of(vec![argument("key", "x"), argument("kept", "k")]), r#"{"key": "x"}"#);
+    check(of(vec![argument("kept", "x")]), "Can't change variable when applying a saved plan");
+    check(of(vec![VariableSource::File(file())]), "Can't change variable when applying a saved plan");
+    check(
+        VariableInputs { environment: environment("x"), ..VariableInputs::default() },
+        "{} Ignoring variable when applying a saved plan",
+    );
+    check(VariableInputs { automatic_files: vec![file()], ..VariableInputs::default() }, "{}");
+    check(of(vec![argument("kye", "x")]), "Value for undeclared variable");
+}
+
+#[test]
 fn the_order_of_automatic_files() {
     let names =
         ["z.auto.tfvars", "terraform.tfvars.json", "a.auto.tfvars.json", "x.tfvars", "terraform.tfvars"];

@@ -55,7 +55,7 @@ impl ApplyWalk<'_> {
         };
         let (schema, provider) = (Arc::clone(schema), Arc::clone(provider));
         let events = Arc::clone(&run.events);
-        let subject = Subject { address, provider_config, provider, schema, events };
+        let subject = Subject { address, provider_config, provider, schema, provider_meta: None, events };
         let Some(config) = self.config(&subject) else { return Start::Failed };
         if !config.is_wholly_known() {
             let problem = subject.error(
@@ -73,7 +73,7 @@ impl ApplyWalk<'_> {
         let expired = self.evaluator.expired.clone();
         Start::running(subject.address.to_string(), async move {
             let result = ephemeral::open(&subject, &config, &expired).await;
-            Outcome::Opened { subject, result }
+            Outcome::Opened { subject, result: Box::new(result) }
         })
     }
 
@@ -110,7 +110,7 @@ impl ApplyWalk<'_> {
 }
 
 /// Closes what nobody needs any more.
-pub(super) fn start_close(lease: Lease) -> Start<Outcome> {
+pub(super) fn start_close(lease: Box<Lease>) -> Start<Outcome> {
     let address = lease.subject().address.clone();
     Start::running(address.to_string(), async move {
         let diagnostics = lease.close().await;

@@ -25,7 +25,7 @@ impl ApplyWalk<'_> {
         }
         Start::running(subject.address.to_string(), async move {
             let result = data::read(&subject, &config).await;
-            Outcome::Read { subject, config, result }
+            Outcome::Read { subject: Box::new(subject), config, result }
         })
     }
 

@@ -5,6 +5,8 @@ use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_plugin::Block;
 use wardian_value::{Path, PathStep, Value};
 
+use super::replace_paths::is_write_only;
+
 /// An error for each ephemeral value of a configuration that would be stored.
 pub fn stored_ephemeral(block: &Block, config: &Value) -> Diagnostics {
     let error = |path: Path| {
@@ -25,14 +27,10 @@ fn stored_ephemeral_paths(block: &Block, config: &Value) -> Vec<Path> {
     if !config.inside_marks().is_ephemeral() {
         return Vec::new();
     }
-    let is_write_only = |path: &Path| match path.steps().first() {
-        Some(PathStep::Attribute(name)) => block.attributes.get(name).is_some_and(|a| a.write_only),
-        _ => false,
-    };
     config
         .mark_paths()
         .into_iter()
-        .filter(|(path, marks)| marks.is_ephemeral() && !is_write_only(path))
+        .filter(|(path, marks)| marks.is_ephemeral() && !is_write_only(block, path))
         .map(|(path, _)| path)
         .collect()
 }

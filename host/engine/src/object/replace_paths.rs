@@ -75,7 +75,7 @@ fn find<'a>(path: &Path, value: &'a Value) -> Found<'a> {
 }
 
 /// Whether a path leads to a write-only attribute, or into one.
-fn is_write_only(block: &Block, path: &Path) -> bool {
+pub fn is_write_only(block: &Block, path: &Path) -> bool {
     let mut names = path.steps().iter().filter_map(|step| match step {
         PathStep::Attribute(name) => Some(name),
         _ => None,

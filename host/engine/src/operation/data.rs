@@ -66,6 +66,12 @@ pub async fn read(subject: &Subject, config: &Value) -> Result<(Value, Diagnosti
 
 /// A value with the marks of the configuration that it was made from.
 pub fn marked(subject: &Subject, config: &Value, value: &Value) -> Value {
-    let marks: Vec<(Path, Marks)> = config.mark_paths();
+    // What is ephemeral in a configuration goes where nothing is stored.
+    let marks: Vec<(Path, Marks)> = config
+        .mark_paths()
+        .into_iter()
+        .map(|(path, marks)| (path, marks.without(Marks::EPHEMERAL)))
+        .filter(|(_, marks)| !marks.is_empty())
+        .collect();
     mark_by_schema(&subject.schema.block, &value.mark_at(&marks))
 }

@@ -19,6 +19,7 @@ use crate::object::conforming::misfit;
 use crate::object::plan_valid::Violation;
 use crate::object::sensitive::mark_by_schema;
 use crate::object::stale_attributes::without_stale;
+use crate::object::write_only::written;
 use crate::plan::Action;
 use crate::providers::about;
 
@@ -105,11 +106,20 @@ impl Subject {
         self.provider_error(summary, &problem)
     }
 
-    /// That an answer is of the type that the schema says.
+    /// That an answer is of the type that the schema says, with nothing in what is
+    /// write-only.
     ///
     /// # Errors
     /// Then, naming the provider: it `did` that.
     pub fn conforming(&self, answer: &Value, summary: &str, did: &str) -> Result<(), Diagnostic> {
+        if let Some(path) = written(&self.schema.block, answer).first() {
+            let told = format!(
+                "{did} an object for {} that has a value for the write-only attribute {path}. What is write-only \
+                 is given to a provider, and never given back.",
+                self.address
+            );
+            return Err(self.provider_error("Write-only attribute set", &told));
+        }
         match misfit(answer.ty(), self.ty()) {
             None => Ok(()),
             Some((path, problem)) => {

@@ -29,7 +29,7 @@ impl PlanWalk<'_> {
             } else {
                 ephemeral::defer(&subject, &config).await
             };
-            Outcome::Opened { subject, result }
+            Outcome::Opened { subject, result: Box::new(result) }
         })
     }
 
@@ -63,7 +63,7 @@ impl PlanWalk<'_> {
 }
 
 /// Closes what nobody needs any more.
-pub(super) fn start_close(lease: Lease) -> Start<Outcome> {
+pub(super) fn start_close(lease: Box<Lease>) -> Start<Outcome> {
     let address = lease.subject().address.clone();
     Start::running(address.to_string(), async move {
         let diagnostics = lease.close().await;

@@ -215,7 +215,7 @@ impl<'a> PlanWalk<'a> {
             match reason {
                 None => {
                     let result = data::read(&subject, &config).await;
-                    Outcome::Read { subject, config, result }
+                    Outcome::Read { subject: Box::new(subject), config, result }
                 }
                 Some(reason) => {
                     let diagnostics = data::validate(&subject, &config).await;

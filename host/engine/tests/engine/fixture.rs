@@ -84,13 +84,21 @@ impl Fixture {
         modules: &[(&str, &str)],
         options: &PlanOptions,
     ) -> (Option<Plan>, Diagnostics) {
+        self.plan_given(configuration, modules, BTreeMap::new(), options)
+    }
+
+    /// Plans with values of root variables.
+    pub fn plan_given(
+        &self,
+        configuration: &str,
+        modules: &[(&str, &str)],
+        variables: BTreeMap<Str, Value>,
+        options: &PlanOptions,
+    ) -> (Option<Plan>, Diagnostics) {
         match self.run_with_modules(configuration, modules) {
-            Ok(run) => self.runtime.block_on(run.plan(
-                self.state.clone(),
-                BTreeMap::<Str, Value>::new(),
-                options,
-                StopSignal::never(),
-            )),
+            Ok(run) => {
+                self.runtime.block_on(run.plan(self.state.clone(), variables, options, StopSignal::never()))
+            }
             Err(diagnostics) => (None, diagnostics),
         }
     }
@@ -150,6 +158,11 @@ impl Fixture {
     /// Changes how the provider answers.
     pub fn twist(&self, change: impl FnOnce(&mut Twist)) {
         change(&mut self.world.twist.lock().unwrap());
+    }
+
+    /// A configuration, as far as it is loaded.
+    pub fn configuration(&self, configuration: &str) -> Arc<wardian_config::Configuration> {
+        self.run_with_modules(configuration, &[]).expect("a configuration").configuration
     }
 
     /// Applies a configuration with which nothing goes wrong.

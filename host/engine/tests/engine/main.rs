@@ -10,11 +10,13 @@
 
 mod apply;
 mod checks;
+mod ephemeral;
 mod fixture;
 mod misbehaviour;
 mod order;
 mod plan;
 mod plan_file;
 mod provider;
+mod token;
 mod validate;
 mod violations;

@@ -13,6 +13,8 @@ use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::*;
 use wardian_value::{Path, Str, Type, Value, json};
 
+use crate::token;
+
 /// What happened, and what there is.
 #[derive(Default)]
 pub struct World {
@@ -58,7 +60,7 @@ impl World {
         self.calls.lock().unwrap().clear();
     }
 
-    fn call(&self, what: &str, object: &Value) {
+    pub fn call(&self, what: &str, object: &Value) {
         let name = object.get("name").and_then(Value::as_str).unwrap_or("?");
         self.calls.lock().unwrap().push(format!("{what} {name}"));
     }
@@ -84,7 +86,7 @@ struct Memory {
     schema: Arc<ProviderSchema>,
 }
 
-fn attribute(ty: Type, setting: Setting) -> Attribute {
+pub fn attribute(ty: Type, setting: Setting) -> Attribute {
     Attribute {
         ty: AttributeType::Value(ty),
         description: Description::default(),
@@ -95,7 +97,7 @@ fn attribute(ty: Type, setting: Setting) -> Attribute {
     }
 }
 
-fn block(attributes: impl IntoIterator<Item = (&'static str, Attribute)>) -> Block {
+pub fn block(attributes: impl IntoIterator<Item = (&'static str, Attribute)>) -> Block {
     Block {
         attributes: attributes.into_iter().map(|(name, a)| (Str::new(name), a)).collect(),
         ..Block::default()
@@ -111,6 +113,7 @@ fn schema(world: &World) -> ProviderSchema {
         ("fixed", attribute(Type::String, Setting::Optional)),
         ("label", attribute(Type::String, Setting::OptionalComputed)),
         ("mischief", attribute(Type::String, Setting::Optional)),
+        ("password", Attribute { write_only: true, ..attribute(Type::String, Setting::Optional) }),
         ("secret", Attribute { sensitive: true, ..attribute(Type::String, Setting::Optional) }),
     ]);
     let lookup = block([
@@ -122,6 +125,8 @@ fn schema(world: &World) -> ProviderSchema {
         provider: Schema::new(0, configuration),
         resources: BTreeMap::from([(Str::new("memory_thing"), Arc::new(Schema::new(twist.version, thing)))]),
         data_sources: BTreeMap::from([(Str::new("memory_lookup"), Arc::new(Schema::new(0, lookup)))]),
+        ephemeral_resources: token::ephemeral_resources(),
+        functions: token::functions(),
         capabilities: twist.capabilities,
         provider_meta: twist
             .takes_meta
@@ -156,6 +161,10 @@ impl Provider for Memory {
 
     async fn configure(&self, request: ConfigureRequest) -> PluginDiagnostics {
         match request.config.get("region").and_then(Value::as_str) {
+            Some(region) if region.starts_with("token-") => {
+                self.world.calls.lock().unwrap().push(format!("configure {region}"));
+                Vec::new()
+            }
             Some("nowhere") => vec![PluginDiagnostic {
                 attribute: Some(Path::root().attribute("region")),
                 ..PluginDiagnostic::error("No such region", "There is nothing at \"nowhere\".")
@@ -238,7 +247,9 @@ impl Provider for Memory {
         if planned.get("label").is_some_and(Value::is_null) {
             planned = planned.with_attribute("label", Value::unknown(Type::String));
         }
+        planned = planned.with_attribute("password", Value::null(Type::String));
         match mischief(&request.config).as_str() {
+            "plan a password" => planned = planned.with_attribute("password", Value::string("known")),
             "plan another name" => planned = planned.with_attribute("name", Value::string("other")),
             "plan a size" => planned = planned.with_attribute("size", Value::number(7_i64)),
             "replace a ghost" => requires_replace.push(Path::root().attribute("ghost")),
@@ -277,6 +288,12 @@ impl Provider for Memory {
         }
         let what = if request.prior_state.is_null() { "create" } else { "update" };
         self.world.call(what, &request.planned_state);
+        if let Some(password) = request.config.get("password").and_then(Value::as_str) {
+            self.world.calls.lock().unwrap().push(format!("with {password}"));
+        }
+        if mischief(&request.config) == "take a while" {
+            tokio::time::sleep(std::time::Duration::from_millis(150)).await;
+        }
         let mut new = request.planned_state.clone();
         for name in ["id", "label"] {
             if new.get(name).is_some_and(|value| !value.is_known()) {
@@ -288,6 +305,9 @@ impl Provider for Memory {
             "fail half way" => answer(Some(new), failure()),
             "leave unknown" => {
                 answer(Some(new.with_attribute("label", Value::unknown(Type::String))), Vec::new())
+            }
+            "apply a password" => {
+                answer(Some(new.with_attribute("password", Value::string("known"))), Vec::new())
             }
             "apply another size" => {
                 answer(Some(new.with_attribute("size", Value::number(7_i64))), Vec::new())
@@ -331,30 +351,24 @@ impl Provider for Memory {
         twisted(&self.world.twist.lock().unwrap().look_up, &request, answer)
     }
 
-    async fn open_ephemeral_resource(&self, _request: OpenEphemeralRequest) -> OpenEphemeralResponse {
-        OpenEphemeralResponse {
-            result: None,
-            renew_at: None,
-            private: Arc::default(),
-            deferred: None,
-            diagnostics: refuse(),
-        }
+    async fn open_ephemeral_resource(&self, request: OpenEphemeralRequest) -> OpenEphemeralResponse {
+        token::open(&self.world, &request)
     }
 
     async fn renew_ephemeral_resource(
         &self,
         _type_name: Str,
-        _private: PrivateBytes,
+        private: PrivateBytes,
     ) -> RenewEphemeralResponse {
-        RenewEphemeralResponse { renew_at: None, private: Arc::default(), diagnostics: refuse() }
+        token::renew(&self.world, &private)
     }
 
-    async fn close_ephemeral_resource(&self, _type_name: Str, _private: PrivateBytes) -> PluginDiagnostics {
-        refuse()
+    async fn close_ephemeral_resource(&self, _type_name: Str, private: PrivateBytes) -> PluginDiagnostics {
+        token::close(&self.world, &private)
     }
 
-    async fn call_function(&self, _name: Str, _arguments: Vec<Value>) -> Result<Value, FunctionError> {
-        Err(FunctionError { text: "there are no functions".into(), argument: None })
+    async fn call_function(&self, name: Str, arguments: Vec<Value>) -> Result<Value, FunctionError> {
+        token::call_function(&self.world, &name, &arguments)
     }
 
     async fn validate_list_resource_config(&self, _request: ValidateListRequest) -> PluginDiagnostics {

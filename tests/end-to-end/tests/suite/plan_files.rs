@@ -40,7 +40,22 @@ fn what_is_no_plan_is_refused() {
     assert_seen!("plan_broken", project.run("apply zip").ended_with(1));
     assert_seen!("plan_missing", project.run("apply none").ended_with(1));
     project.run("plan -out=tfplan").success();
-    assert_seen!("plan_with_variables", project.run("apply -var a=1 tfplan").ended_with(1));
+    assert_seen!("plan_with_variables", project.run("apply -var a=3 tfplan").ended_with(1));
     assert_seen!("plan_with_options", project.run("apply -destroy tfplan").ended_with(1));
     assert_seen!("plan_as_json", project.run("show -json tfplan").ended_with(1));
+}
+
+#[test]
+fn ephemeral_variables_are_given_again() {
+    let main = "variable \"key\" {\n  ephemeral = true\n}\nvariable \"kept\" {\n  default = 1\n}\n\
+                check \"key\" {\n  assert {\n    condition     = var.key == \"x\"\n    \
+                error_message = \"another key\"\n  }\n}\noutput \"kept\" {\n  value = var.kept\n}\n";
+    let project = Project::new(&[("main.tf", main)]);
+    project.run("plan -out=tfplan -var key=secret").success();
+    assert_seen!("plan_without_ephemeral", project.run("apply tfplan").ended_with(1));
+    project.run("apply -var key=x -var kept=1 tfplan").success();
+    let state = project.state();
+    assert_eq!(state["outputs"]["kept"]["value"], 1);
+    assert_eq!(state["check_results"][0]["config_addr"], "check.key");
+    assert_eq!(state["check_results"][0]["status"], "pass");
 }

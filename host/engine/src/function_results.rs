@@ -1,0 +1,99 @@
+//! What providers' functions gave, so that one that gives something else for the same
+//! arguments is found: what a plan says of a value must be so when it is applied.
+//!
+//! Only digests are kept: arguments and results may be secret, and large.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sha2::{Digest as _, Sha256};
+use wardian_plugin::address::ProviderAddress;
+use wardian_value::{Type, Value, msgpack};
+
+/// The SHA-256 of a call or of a result.
+pub type CallDigest = [u8; 32];
+
+/// What calls gave, by the digest of provider, function and arguments.
+#[derive(Clone, Debug, Default)]
+pub struct FunctionResults(Arc<Mutex<BTreeMap<CallDigest, CallDigest>>>);
+
+/// Whether a call gave the same as before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consistency {
+    /// It did, or was not made before, or not all of it is known.
+    Consistent,
+    /// It did not.
+    Inconsistent,
+}
+
+impl FunctionResults {
+    /// Those that a plan was made with.
+    pub fn of_plan(planned: &BTreeMap<CallDigest, CallDigest>) -> Self {
+        Self(Arc::new(Mutex::new(planned.clone())))
+    }
+
+    /// All that was noted.
+    pub fn noted(&self) -> BTreeMap<CallDigest, CallDigest> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes what a call gave, and holds it against what it gave before.
+    pub fn note(
+        &self,
+        provider: &ProviderAddress,
+        function: &str,
+        arguments: &[Value],
+        result: &Value,
+    ) -> Consistency {
+        let known = result.is_wholly_known() && arguments.iter().all(Value::is_wholly_known);
+        let digests = || Some((digest_of_call(provider, function, arguments)?, digest_of(result)?));
+        let Some((call, result)) = known.then(digests).flatten() else { return Consistency::Consistent };
+        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if *noted.entry(call).or_insert(result) == result {
+            Consistency::Consistent
+        } else {
+            Consistency::Inconsistent
+        }
+    }
+}
+
+/// Each part is preceded by its length, so that no two calls are the same bytes.
+fn digest_of_call(provider: &ProviderAddress, function: &str, arguments: &[Value]) -> Option<CallDigest> {
+    let mut digest = Sha256::new();
+    let mut add = |part: &[u8]| {
+        digest.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+        digest.update(part);
+    };
+    add(provider.to_string().as_bytes());
+    add(function.as_bytes());
+    for argument in arguments {
+        add(&msgpack::encode(argument, &Type::Dynamic).ok()?);
+    }
+    Some(digest.finalize().into())
+}
+
+fn digest_of(value: &Value) -> Option<CallDigest> {
+    Some(Sha256::digest(msgpack::encode(value, &Type::Dynamic).ok()?).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_result_for_the_same_call_is_told() {
+        let results = FunctionResults::default();
+        let provider: ProviderAddress = "example.com/test/memory".parse().unwrap();
+        let note = |results: &FunctionResults, arguments: &[&str], result: Value| {
+            let arguments: Vec<Value> = arguments.iter().map(|text| Value::string(*text)).collect();
+            results.note(&provider, "f", &arguments, &result)
+        };
+        assert_eq!(note(&results, &["a", "b"], Value::string("1")), Consistency::Consistent);
+        assert_eq!(note(&results, &["a", "b"], Value::string("1")), Consistency::Consistent);
+        assert_eq!(note(&results, &["ab"], Value::string("2")), Consistency::Consistent);
+        assert_eq!(note(&results, &["a", "b"], Value::unknown(Type::String)), Consistency::Consistent);
+        assert_eq!(note(&results, &["a", "b"], Value::string("2")), Consistency::Inconsistent);
+        let later = FunctionResults::of_plan(&results.noted());
+        assert_eq!(note(&later, &["ab"], Value::string("3")), Consistency::Inconsistent);
+    }
+}
