@@ -219,7 +219,9 @@ impl Walker for ApplyWalk<'_> {
         }
         let evaluated = match graph.node(node) {
             Node::Module(path) => self.evaluator.expand_module(path).map(|()| Diagnostics::new()),
-            Node::ModuleDone(_) | Node::Gate { .. } | Node::DependentsDone(_) | Node::Settled => return Visit::Done,
+            Node::ModuleDone(_) | Node::Gate { .. } | Node::DependentsDone(_) | Node::Settled => {
+                return Visit::Done;
+            }
             Node::Close(address) => {
                 let leases = self.ephemerals.take(address);
                 return Visit::Operations(

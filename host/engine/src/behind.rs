@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wardian_plugin::ResourceAddress;
+use wardian_plugin::{ResourceAddress, ResourceMode};
 use wardian_state::Dependencies;
 
 use crate::graph::NodeId;
@@ -27,7 +27,8 @@ impl<'a> Behind<'a> {
         let mut found: Vec<(&ResourceAddress, NodeId)> = graph
             .iter()
             .filter_map(|(id, node)| match node {
-                Node::Resource(address) => Some((address, id)),
+                // Nothing that is stored names what is ephemeral.
+                Node::Resource(address) if address.mode != ResourceMode::Ephemeral => Some((address, id)),
                 _ => None,
             })
             .collect();

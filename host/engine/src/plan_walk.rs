@@ -261,9 +261,12 @@ impl Walker for PlanWalk<'_> {
                 self.expand_checks(path);
                 self.visited(expanded)
             }
-            Node::ModuleDone(_) | Node::Gate { .. } | Node::Expand(_) | Node::Change(_) | Node::DependentsDone(_) | Node::Settled => {
-                Visit::Done
-            }
+            Node::ModuleDone(_)
+            | Node::Gate { .. }
+            | Node::Expand(_)
+            | Node::Change(_)
+            | Node::DependentsDone(_)
+            | Node::Settled => Visit::Done,
             Node::Close(address) => Visit::Operations(
                 self.ephemerals
                     .take(address)

@@ -37,7 +37,9 @@ fn remove(value: &mut serde_json::Value, ty: &Type) {
         }
         (Json::Object(members), Type::Map(element)) => members.values_mut().for_each(|m| remove(m, element)),
         (Json::Array(elements), Type::List(element) | Type::Set(element)) => {
-            elements.iter_mut().for_each(|e| remove(e, element));
+            for e in elements.iter_mut() {
+                remove(e, element);
+            }
         }
         (Json::Array(elements), Type::Tuple(types)) => {
             elements.iter_mut().zip(types.iter()).for_each(|(e, ty)| remove(e, ty));

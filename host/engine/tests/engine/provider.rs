@@ -368,7 +368,7 @@ impl Provider for Memory {
     }
 
     async fn call_function(&self, name: Str, arguments: Vec<Value>) -> Result<Value, FunctionError> {
-        token::call_function(&self.world, &name, &arguments)
+        Ok(token::call_function(&self.world, &name, &arguments))
     }
 
     async fn validate_list_resource_config(&self, _request: ValidateListRequest) -> PluginDiagnostics {

@@ -44,10 +44,10 @@ pub fn functions() -> BTreeMap<Str, Function> {
     BTreeMap::from([(Str::new("same"), function()), (Str::new("tally"), function())])
 }
 
-pub fn call_function(world: &World, name: &str, arguments: &[Value]) -> Result<Value, FunctionError> {
+pub fn call_function(world: &World, name: &str, arguments: &[Value]) -> Value {
     match name {
-        "same" => Ok(arguments[0].clone()),
-        _ => Ok(Value::string(world.calls().len().to_string())),
+        "same" => arguments[0].clone(),
+        _ => Value::string(world.calls().len().to_string()),
     }
 }
 
