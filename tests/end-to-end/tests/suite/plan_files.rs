@@ -47,7 +47,7 @@ fn what_is_no_plan_is_refused() {
 
 #[test]
 fn ephemeral_variables_are_given_again() {
-    let main = "variable \"key\" {\n  ephemeral = true\n}\nvariable \"kept\" {\n  default = 1\n}\n\
+    let main = "variable \"key\" {\n  ephemeral = true\n}\nvariable \"kept\" {\n  type    = number\n  default = 1\n}\n\
                 check \"key\" {\n  assert {\n    condition     = var.key == \"x\"\n    \
                 error_message = \"another key\"\n  }\n}\noutput \"kept\" {\n  value = var.kept\n}\n";
     let project = Project::new(&[("main.tf", main)]);
