@@ -90,9 +90,12 @@ impl Checks {
         let named: HashMap<String, Checkable> =
             checks.blocks.keys().map(|checkable| (checkable.to_string(), checkable.clone())).collect();
         for result in planned {
-            let (Some(checkable), Some(objects)) = (named.get(&*result.config_address), &result.objects)
-            else {
-                continue;
+            let Some(checkable) = named.get(&*result.config_address) else { continue };
+            let objects: &[CheckObject] = match &result.objects {
+                Some(objects) => objects,
+                // It is known that there are none.
+                None if result.status == CheckStatus::Pass => &[],
+                None => continue,
             };
             let objects = objects.iter().filter_map(|object| checkable.parse_object(&object.address));
             checks.expand(checkable, objects.collect::<Vec<_>>());

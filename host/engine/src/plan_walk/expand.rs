@@ -10,6 +10,7 @@ use wardian_plugin::{
 use wardian_state::Object;
 
 use super::{Pending, PlanWalk};
+use crate::checks::Checkable;
 use crate::plan::{ActionReason, Mode};
 use crate::providers::unknown_type;
 use crate::scheduler::Visit;
@@ -39,6 +40,7 @@ impl PlanWalk<'_> {
         }
         let mut pending = Vec::new();
         let modules = self.evaluator.values.module_instances(&address.module).to_vec();
+        self.evaluator.checks.expand(&Checkable::Resource(address.clone()), []);
         for module in &modules {
             let count = resource.count.as_ref();
             let repetition = match self.evaluator.repetition(module, count, resource.for_each.as_ref()) {
