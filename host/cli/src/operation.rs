@@ -125,6 +125,12 @@ impl Operation {
         parallelism: usize,
         session: &Session,
     ) -> Outcome<Done> {
+        // Moves are one step for the state, and the journal has one object at a time.
+        let is_moved = plan.changes.iter().any(|change| change.previous_address.is_some())
+            || plan.mode == Mode::Destroy && !plan.previous_state.same_content(&self.state);
+        if is_moved {
+            self.file.write(&plan.prior_state)?;
+        }
         let mut recorder = Recorder::begin(&mut self.file)?;
         let applied = self.run.apply(plan, &mut recorder, parallelism, self.stop.clone()).await;
         let Applied { mut state, counts, mut diagnostics, stopped } = applied;

@@ -61,11 +61,13 @@ pub fn build(configuration: &Configuration, configured: &NodeGraph, plan: &Plan)
         .filter(|change| change.action == Action::CreateThenDelete)
         .map(|change| change.address.config())
         .collect();
+    let moved = MovedResources::of(plan);
     let mut gates = Gates { graph: &mut graph, early: HashMap::new(), late: HashMap::new() };
     for ((node, index), is_late) in nodes.iter().zip(&destructions).zip(&late) {
         let change = &plan.changes[*index];
         let resource = change.address.config();
-        for dependency in dependencies_of(&plan.prior_state, change) {
+        let made_from = dependencies_of(&plan.prior_state, change);
+        for dependency in made_from.flat_map(|old| std::iter::once(old).chain(moved.present(old))) {
             if *dependency != resource {
                 let gate = gates.of(dependency, *is_late);
                 depends.push((gate, *node));
@@ -180,6 +182,26 @@ fn dependencies_of<'a>(
         None => instance.current.as_ref(),
     });
     object.into_iter().flat_map(|object| object.dependencies.iter().map(|address| &**address))
+}
+
+/// What an object was made from is remembered by the address that it had then.
+struct MovedResources(HashMap<ResourceAddress, HashSet<ResourceAddress>>);
+
+impl MovedResources {
+    fn of(plan: &Plan) -> Self {
+        let mut moved: HashMap<ResourceAddress, HashSet<ResourceAddress>> = HashMap::new();
+        for change in &plan.changes {
+            if let Some(old) = &change.previous_address {
+                moved.entry(old.config()).or_default().insert(change.address.config());
+            }
+        }
+        Self(moved)
+    }
+
+    /// What has moved from there in this plan.
+    fn present(&self, old: &ResourceAddress) -> impl Iterator<Item = &ResourceAddress> {
+        self.0.get(old).into_iter().flatten()
+    }
 }
 
 struct Gates<'a> {

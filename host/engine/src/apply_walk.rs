@@ -96,6 +96,7 @@ pub async fn apply(
         ephemerals: Ephemerals::default(),
         for_providers,
     };
+    walker.forget();
     let walked = walk(&order.graph.graph, &mut walker, parallelism, &mut stop).await;
     walker.close_all(walked).await;
     walker.configured.close().await;
@@ -120,7 +121,7 @@ fn stored_checks(results: Vec<CheckResult>) -> Option<Vec<CheckResult>> {
 fn changes_by_config(plan: &Plan) -> HashMap<ResourceAddress, Vec<usize>> {
     let mut changes: HashMap<ResourceAddress, Vec<usize>> = HashMap::new();
     for (index, change) in plan.changes.iter().enumerate() {
-        if change.action != Action::Delete {
+        if !matches!(change.action, Action::Delete | Action::Forget) {
             changes.entry(change.address.config()).or_default().push(index);
         }
     }
@@ -482,6 +483,23 @@ impl ApplyWalk<'_> {
         instance.deposed.insert(key.clone(), current);
         self.deposed.insert(index, key);
         self.store(address, &subject.provider_config, instance)
+    }
+
+    /// Leaves out of the state what the plan forgets. Nothing depends on that, and
+    /// nothing real changes.
+    fn forget(&mut self) {
+        let plan = self.plan;
+        for change in plan.changes.iter().filter(|change| change.action == Action::Forget) {
+            let Some(mut instance) = self.applied.state.instance(&change.address).cloned() else { continue };
+            match &change.deposed {
+                Some(key) => _ = instance.deposed.remove(key),
+                None => instance.current = None,
+            }
+            if !self.store(&change.address, &change.provider, instance) {
+                return;
+            }
+            self.applied.counts.count(Action::Forget);
+        }
     }
 
     /// Puts an instance into the state and records it.

@@ -30,6 +30,7 @@ mod plan;
 pub mod plan_file;
 mod plan_walk;
 mod providers;
+mod refactoring;
 mod reference_check;
 mod repetition;
 mod replan;

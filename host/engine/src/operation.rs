@@ -9,6 +9,7 @@
 pub mod apply;
 pub mod data;
 pub mod ephemeral;
+pub mod forget;
 pub mod plan;
 pub mod refresh;
 mod subject;

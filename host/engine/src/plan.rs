@@ -140,7 +140,9 @@ impl Plan {
 
     /// Whether any object or output changes.
     pub fn has_changes(&self) -> bool {
-        let acts = |change: &ResourceChange| change.is_effective() || change.importing.is_some();
+        let acts = |change: &ResourceChange| {
+            change.is_effective() || change.importing.is_some() || change.previous_address.is_some()
+        };
         self.changes.iter().any(acts) || self.has_output_changes()
     }
 
@@ -153,7 +155,10 @@ impl Plan {
     pub fn is_applyable(&self) -> bool {
         !self.errored
             && match self.mode {
-                Mode::RefreshOnly => !self.drift.is_empty() || self.has_output_changes(),
+                // A mere move is recorded by an apply, and is no reason for one.
+                Mode::RefreshOnly => {
+                    self.drift.iter().any(ResourceChange::is_effective) || self.has_output_changes()
+                }
                 Mode::Normal | Mode::Destroy => self.has_changes(),
             }
     }

@@ -31,20 +31,21 @@ use crate::operation::ephemeral::{Lease, Opened};
 use crate::operation::plan::{DestroyOutcome, PlanOutcome};
 use crate::plan::{ActionReason, Mode, Plan, PlanOptions, ResourceChange};
 use crate::providers::{Configured, Schemas};
+use crate::refactoring::Forgotten;
 use crate::replan::Replans;
 use crate::run::{Run, stopped};
 use crate::scheduler::{Operation, Start, Visit, Walked, Walker, walk};
 use crate::stop::StopSignal;
 use crate::stored::state_by_config;
 use crate::values::RepetitionData;
-use crate::{clock, targets};
+use crate::{clock, refactoring, targets};
 use ephemeral::start_close;
 
 /// Plans, and hands over the values that the plan leads to. See [`Run::plan`].
 pub async fn plan(
     run: &Run,
     schemas: &Schemas,
-    state: State,
+    mut state: State,
     mut variables: BTreeMap<Str, Value>,
     options: &PlanOptions,
     mut stop: StopSignal,
@@ -64,6 +65,26 @@ pub async fn plan(
             variables.insert(name.clone(), value.with_marks(declared_marks(variable)));
         }
     }
+    let mut moves = match refactoring::apply(&evaluator, &mut state).await {
+        Ok(moves) => moves,
+        Err(found) => return (None, found),
+    };
+    if let Some(problem) = refactoring::check_targets(&moves, &options.targets) {
+        return (None, problem.into());
+    }
+    // Before objects are destroyed they are planned as usual, unless nothing shall be
+    // read: what was moved then has its new address already.
+    let is_preceded = options.mode == Mode::Destroy && options.refresh;
+    let forgotten = match options.mode {
+        Mode::Normal => Forgotten::of(&run.configuration),
+        Mode::Destroy if is_preceded => Forgotten::of(&run.configuration).map(|_| Forgotten::default()),
+        Mode::Destroy | Mode::RefreshOnly => Ok(Forgotten::default()),
+    };
+    let forgotten = match forgotten {
+        Ok(forgotten) => forgotten,
+        Err(found) => return (None, found),
+    };
+    let moved = std::mem::take(&mut moves.moved);
     let orphans = orphans(run, &state);
     for (index, orphan) in orphans.iter().enumerate() {
         let node = graph.add(Node::Object(index));
@@ -93,7 +114,8 @@ pub async fn plan(
         included,
         changes: Vec::new(),
         changes_of: HashMap::new(),
-        moved: HashMap::new(),
+        moved: if is_preceded { HashMap::new() } else { moved },
+        forgotten,
         drift: Vec::new(),
         diagnostics: Diagnostics::new(),
         variables,
@@ -106,6 +128,17 @@ pub async fn plan(
     if walked != Walked::Fully {
         walker.diagnostics.push(stopped());
     }
+    if options.mode != Mode::Destroy || options.refresh {
+        let found = moves.check(&walker.evaluator, options.mode);
+        // Objects that are not where they should be make for errors of all kinds.
+        if found.has_errors() {
+            return (None, found);
+        }
+    }
+    if !walker.diagnostics.has_errors() {
+        walker.diagnostics.extend(moves.blocked());
+    }
+    walker.diagnostics.extend(refactoring::forgotten_warning(&walker.changes));
     let outputs = walker.outputs();
     let errored = walker.diagnostics.has_errors();
     let checks = walker.check_results();
@@ -164,7 +197,9 @@ struct PlanWalk<'a> {
     replans: Replans<'a>,
     changes: Vec<ResourceChange>,
     changes_of: HashMap<ResourceAddress, Vec<usize>>,
+    /// What objects were called that were moved.
     moved: HashMap<ResourceInstanceAddress, ResourceInstanceAddress>,
+    forgotten: Forgotten,
     drift: Vec<ResourceChange>,
     diagnostics: Diagnostics,
     /// The values of the root module's variables.
@@ -195,6 +230,14 @@ enum Pending {
     Close(Box<Lease>),
     /// Read an object and plan its destruction.
     Destroy {
+        address: ResourceInstanceAddress,
+        deposed: Option<Str>,
+        object: Arc<Object>,
+        provider: ProviderConfigAddress,
+        reason: Option<ActionReason>,
+    },
+    /// Leave an object out of the state.
+    Forget {
         address: ResourceInstanceAddress,
         deposed: Option<Str>,
         object: Arc<Object>,
@@ -293,11 +336,7 @@ impl Walker for PlanWalk<'_> {
             Node::Object(index) => {
                 let orphan = &self.orphans[*index];
                 let (address, provider) = (orphan.address.clone(), orphan.provider.clone());
-                Visit::Operations(
-                    self.destroy_all(&address, &provider, |_| {
-                        Some(ActionReason::DeleteBecauseNoResourceConfig)
-                    }),
-                )
+                Visit::Operations(self.end_orphan(&address, &provider))
             }
         }
     }
@@ -311,6 +350,9 @@ impl Walker for PlanWalk<'_> {
             Pending::Close(lease) => start_close(lease),
             Pending::Destroy { address, deposed, object, provider, reason } => {
                 self.start_destroy(address, deposed, object, &provider, reason, false)
+            }
+            Pending::Forget { address, deposed, object, provider, reason } => {
+                self.start_forget(address, deposed, object, &provider, reason)
             }
             Pending::Refresh { address, object, provider } => {
                 self.start_destroy(address, None, object, &provider, None, true)

@@ -21,9 +21,10 @@ pub fn check(configuration: &Configuration) -> Diagnostics {
     };
     for node in configuration.modules() {
         let module = &node.module;
-        module.moved.iter().for_each(|block| refuse("\"moved\" blocks", &block.span));
-        module.removed.iter().for_each(|block| refuse("\"removed\" blocks", &block.span));
         module.imports.iter().for_each(|block| refuse("\"import\" blocks", &block.span));
+        for provisioner in module.removed.iter().flat_map(|block| &block.provisioners) {
+            refuse("provisioners", &provisioner.span);
+        }
         for resource in module.resources.values() {
             for provisioner in &resource.provisioners {
                 refuse("provisioners", &provisioner.span);

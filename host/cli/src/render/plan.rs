@@ -150,7 +150,9 @@ fn write_legend(page: &mut Page, changes: &[&ResourceChange], options: RenderOpt
 fn write_change(page: &mut Page, change: &ResourceChange, cause: Cause) {
     header::write(page, change, cause);
     let forcing = Forcing::new(change.required_replace.iter().map(|path| path.steps()));
-    let sides = Sides::new(Some(&change.before), Some(&change.after));
+    // What is forgotten stays as it is.
+    let after = if change.action == Action::Forget { &change.before } else { &change.after };
+    let sides = Sides::new(Some(&change.before), Some(after));
     let difference = schema::of_block(sides, &change.schema.block, &forcing);
     layout::write(page, &difference, 0, Context::of_change());
     page.push("\n");

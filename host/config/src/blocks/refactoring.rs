@@ -15,6 +15,8 @@ pub struct Moved {
     pub from: Target,
     /// The new address.
     pub to: Target,
+    /// Where the new address stands.
+    pub to_span: Span,
     /// The header.
     pub span: Span,
 }
@@ -62,12 +64,13 @@ impl Moved {
         let from = address(&content, "from", Keywords::Refused, problems);
         let to = address(&content, "to", Keywords::Refused, problems);
         let (from, to) = (from?, to?);
+        let to_span = content.attribute("to")?.expression.span().clone();
         if from.resource.is_some() != to.resource.is_some() {
             let detail = "Both addresses are of resources, or both are of modules.";
             problems
                 .push(Diagnostic::error("Invalid \"moved\" addresses", detail).at(block.header_span.clone()));
         }
-        Some(Self { from, to, span: block.header_span.clone() })
+        Some(Self { from, to, to_span, span: block.header_span.clone() })
     }
 }
 

@@ -22,7 +22,12 @@ impl Target {
         match self {
             Self::Module(module) => lies_in(address.module(), module),
             Self::Resource(resource) => address.config() == *resource,
-            Self::Instance(instance) => address == instance,
+            // A resource without a key means all its instances, also where the modules
+            // around it bear keys.
+            Self::Instance(instance) => {
+                address.resource == instance.resource
+                    && (instance.key.is_none() || address.key == instance.key)
+            }
         }
     }
 }

@@ -70,7 +70,6 @@ impl PlanWalk<'_> {
         repetition: Repetition,
         provider: &ProviderConfigAddress,
     ) -> Vec<Pending> {
-        self.move_key(address, &repetition);
         let mut pending = Vec::new();
         if let Some(stored) = self.state.resource(address).cloned() {
             for (key, instance) in stored.instances {
@@ -142,30 +141,12 @@ impl PlanWalk<'_> {
         Pending::Destroy { address, deposed: None, object, provider: provider.clone(), reason: Some(reason) }
     }
 
-    /// When `count` comes or goes, the only object and the first one are the same.
-    fn move_key(&mut self, address: &AbsoluteResourceAddress, repetition: &Repetition) {
-        let (from, to) = match repetition {
-            Repetition::Single => (InstanceKey::Int(0), InstanceKey::None),
-            Repetition::Count(count) if *count > 0 => (InstanceKey::None, InstanceKey::Int(0)),
-            _ => return,
-        };
-        let (from, to) = (address.instance(from), address.instance(to));
-        if address.mode != ResourceMode::Managed || self.state.instance(&to).is_some() {
-            return;
-        }
-        let Some(provider) = self.state.resource(address).map(|r| r.provider.clone()) else { return };
-        if let Some(instance) = self.state.remove_instance(&from) {
-            self.state.set_instance(&to, &provider, instance);
-            self.moved.insert(to, from);
-        }
-    }
-
     /// Operations that destroy all objects of a resource in the state.
     pub(super) fn destroy_all(
         &mut self,
         address: &AbsoluteResourceAddress,
         provider: &ProviderConfigAddress,
-        reason: impl Fn(&InstanceKey) -> Option<ActionReason>,
+        reason: impl Fn(&ResourceInstanceAddress) -> Option<ActionReason>,
     ) -> Vec<Pending> {
         let Some(resource) = self.state.resource(address).cloned() else { return Vec::new() };
         if address.mode != ResourceMode::Managed {
@@ -174,8 +155,8 @@ impl PlanWalk<'_> {
         }
         let mut pending = Vec::new();
         for (key, instance) in resource.instances {
-            let reason = reason(&key);
             let address = address.instance(key);
+            let reason = reason(&address);
             if !self.included.instance(&address) {
                 continue;
             }
@@ -187,7 +168,7 @@ impl PlanWalk<'_> {
                     deposed: Some(deposed),
                     object,
                     provider: provider.clone(),
-                    reason,
+                    reason: None,
                 });
             }
             if let Some(object) = instance.current {
@@ -199,6 +180,33 @@ impl PlanWalk<'_> {
             }
         }
         pending
+    }
+
+    /// Operations for the objects of a resource that the configuration does not have.
+    pub(super) fn end_orphan(
+        &mut self,
+        address: &AbsoluteResourceAddress,
+        provider: &ProviderConfigAddress,
+    ) -> Vec<Pending> {
+        let moved = std::mem::take(&mut self.moved);
+        let mode = self.options.mode;
+        let reason = |instance: &ResourceInstanceAddress| match moved.get(instance) {
+            _ if mode == Mode::Destroy => None,
+            Some(_) => Some(ActionReason::DeleteBecauseNoMoveTarget),
+            None => Some(ActionReason::DeleteBecauseNoResourceConfig),
+        };
+        let pending = self.destroy_all(address, provider, reason);
+        self.moved = moved;
+        if !self.forgotten.includes(address) {
+            return pending;
+        }
+        let forget = |pending| match pending {
+            Pending::Destroy { address, deposed, object, provider, reason } => {
+                Pending::Forget { address, deposed, object, provider, reason }
+            }
+            other => other,
+        };
+        pending.into_iter().map(forget).collect()
     }
 
     /// In a destroy plan all values come from the state.

@@ -58,17 +58,28 @@ impl PlanWalk<'_> {
     }
 
     fn note_drift(&mut self, subject: &Subject, stored: &Value, current: &Value) {
-        if stored.is_null() || stored.unmark_deep() == current.unmark_deep() {
+        let previous_address = self.moved.get(&subject.address).cloned();
+        let is_same = stored.unmark_deep() == current.unmark_deep();
+        // Elsewhere than in a refresh-only plan a mere move is one of the changes.
+        let is_mere_move = is_same && previous_address.is_some() && self.options.mode == Mode::RefreshOnly;
+        if stored.is_null() || is_same && !is_mere_move {
             return;
         }
-        let action = if current.is_null() { Action::Delete } else { Action::Update };
-        self.drift.push(ResourceChange::new(
-            subject.address.clone(),
-            subject.provider_config.clone(),
-            action,
-            (stored.clone(), current.clone()),
-            Arc::clone(&subject.schema),
-        ));
+        let action = match (is_same, current.is_null()) {
+            (true, _) => Action::NoOp,
+            (false, true) => Action::Delete,
+            (false, false) => Action::Update,
+        };
+        self.drift.push(ResourceChange {
+            previous_address,
+            ..ResourceChange::new(
+                subject.address.clone(),
+                subject.provider_config.clone(),
+                action,
+                (stored.clone(), current.clone()),
+                Arc::clone(&subject.schema),
+            )
+        });
     }
 
     pub(super) fn data_read(
@@ -175,7 +186,8 @@ impl PlanWalk<'_> {
         if keep {
             return true;
         }
-        if let Some(change) = outcome.change {
+        if let Some(mut change) = outcome.change {
+            change.previous_address = self.moved.get(address).cloned();
             // What is left over of a replacement is not what the lifecycle is about.
             let is_left_over = change.deposed.is_some();
             self.push_change(change);

@@ -18,6 +18,7 @@ use crate::located::{in_resource, resource_of};
 use crate::object::ephemeral::stored_ephemeral;
 use crate::operation::Subject;
 use crate::operation::data;
+use crate::operation::forget::plan_forget;
 use crate::operation::plan::{IgnoreChanges, PlanInput, plan as plan_instance, plan_destroy};
 use crate::plan::{Action, ActionReason};
 use crate::providers::configure;
@@ -275,6 +276,21 @@ impl<'a> PlanWalk<'a> {
             }
             _ => false,
         }
+    }
+
+    pub(super) fn start_forget(
+        &mut self,
+        address: ResourceInstanceAddress,
+        deposed: Option<Str>,
+        object: Arc<Object>,
+        provider: &ProviderConfigAddress,
+        reason: Option<ActionReason>,
+    ) -> Start<Outcome> {
+        let Some(subject) = self.subject(address, provider) else { return Start::Failed };
+        Start::running(subject.address.to_string(), async move {
+            let result = Box::new(plan_forget(&subject, &object, deposed.clone(), reason).await);
+            Outcome::Destroyed { subject, deposed, keep: false, result }
+        })
     }
 
     pub(super) fn start_destroy(

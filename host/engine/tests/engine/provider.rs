@@ -2,8 +2,8 @@
 //!
 //! `memory_thing` has `name`, `size`, `fixed` (forces a replacement), `secret`
 //! (sensitive), `label` (optional and computed), `id` (computed), and `mischief`,
-//! which says what to do wrong. `memory_lookup` is a data source, that finds all but
-//! what is gone.
+//! which says what to do wrong. `memory_gadget` has the same, and takes over what was a
+//! `memory_thing`. `memory_lookup` is a data source, that finds all but what is gone.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -123,11 +123,14 @@ fn schema(world: &World) -> ProviderSchema {
     let configuration = block([("region", attribute(Type::String, Setting::Optional))]);
     ProviderSchema {
         provider: Schema::new(0, configuration),
-        resources: BTreeMap::from([(Str::new("memory_thing"), Arc::new(Schema::new(twist.version, thing)))]),
+        resources: BTreeMap::from([
+            (Str::new("memory_gadget"), Arc::new(Schema::new(0, thing.clone()))),
+            (Str::new("memory_thing"), Arc::new(Schema::new(twist.version, thing))),
+        ]),
         data_sources: BTreeMap::from([(Str::new("memory_lookup"), Arc::new(Schema::new(0, lookup)))]),
         ephemeral_resources: token::ephemeral_resources(),
         functions: token::functions(),
-        capabilities: twist.capabilities,
+        capabilities: ServerCapabilities { move_resource_state: true, ..twist.capabilities },
         provider_meta: twist
             .takes_meta
             .then(|| Schema::new(0, block([("team", attribute(Type::String, Setting::Optional))]))),
@@ -322,12 +325,19 @@ impl Provider for Memory {
         ImportResponse { imported: Vec::new(), deferred: None, diagnostics: refuse() }
     }
 
-    async fn move_resource_state(&self, _request: MoveRequest) -> MoveResponse {
+    async fn move_resource_state(&self, request: MoveRequest) -> MoveResponse {
+        let RawState::Json(text) = &request.source_state else { panic!("a thing is stored as JSON") };
+        let object = json::decode(text.as_bytes(), self.thing().implied_type()).unwrap();
+        let label = Value::string(format!("once a {}", request.source_type_name));
+        let target_state = match object.get("name").and_then(Value::as_str) {
+            Some("stubborn") => None,
+            _ => Some(object.with_attribute("label", label)),
+        };
         MoveResponse {
-            target_state: None,
+            diagnostics: if target_state.is_some() { Vec::new() } else { refuse() },
+            target_state,
             target_private: Arc::default(),
             target_identity: None,
-            diagnostics: refuse(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The comment above each change of a plan: what happens to the object, and why.
 
 use wardian_engine::{Action, ActionReason, ResourceChange};
-use wardian_plugin::{InstanceKey, ResourceMode};
+use wardian_plugin::{InstanceKey, ResourceInstanceAddress, ResourceMode};
 
 use super::Cause;
 use crate::render::style::{Page, Style};
@@ -23,6 +23,10 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
         page.push("\n");
         return;
     }
+    if change.action == Action::Forget {
+        forgetting(page, change, moved_from);
+        return;
+    }
     page.paint(Style::Bold, format_args!("  # {}", subject(change)));
     match (change.action, cause) {
         (Action::NoOp, _) => page.push(" stays as it is"),
@@ -35,7 +39,8 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
             page.paint(Style::BoldRed, "destroyed");
         }
         (Action::Delete, Cause::Drift) => page.push(" has been deleted"),
-        (Action::Forget, _) => page.push(" will no longer be managed, but will not be destroyed"),
+        // Told in its own way.
+        (Action::Forget, _) => {}
         (Action::DeleteThenCreate | Action::CreateThenDelete, _) => replacement(page, change.reason),
     }
     page.push("\n");
@@ -45,6 +50,24 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
     if change.deposed.is_some() && change.action == Action::Delete {
         page.push("  # (left over from a partially-failed replacement of this instance)\n");
     }
+    if let Some(from) = moved_from {
+        writeln!(page, "  # (moved from {from})");
+    }
+}
+
+/// What is forgotten stands out by one column.
+fn forgetting(page: &mut Page, change: &ResourceChange, moved_from: Option<&ResourceInstanceAddress>) {
+    page.paint(Style::Bold, format_args!(" # {}", subject(change)));
+    page.push(match change.deposed {
+        Some(_) => " will be removed from the state, but ",
+        None => " will no longer be managed by Wardian, but ",
+    });
+    page.paint(Style::BoldRed, "will not be destroyed");
+    page.push("\n");
+    if change.deposed.is_some() {
+        page.push(" # (left over from a partially-failed replacement of this instance)\n");
+    }
+    page.push(" # (destroy = false is set in the configuration)\n");
     if let Some(from) = moved_from {
         writeln!(page, "  # (moved from {from})");
     }
@@ -98,7 +121,8 @@ fn explanation(page: &mut Page, change: &ResourceChange, reason: ActionReason) {
             writeln!(page, "  # (because key {} is not in for_each map)", address.key);
         }
         ActionReason::DeleteBecauseNoMoveTarget => {
-            writeln!(page, "  # (because {address} was moved to an address that is not in configuration)");
+            let from = change.previous_address.as_ref().unwrap_or(address);
+            writeln!(page, "  # (because {from} was moved to {address}, which is not in configuration)");
         }
         ActionReason::ReadBecauseCheckNested => {
             page.push("  # (config will be reloaded to verify a check block)\n");
@@ -132,7 +156,10 @@ pub(super) fn symbol(page: &mut Page, action: Action) {
             page.push("  ");
             page.paint(Style::Red, "-");
         }
-        Action::Forget => page.push("  ."),
+        Action::Forget => {
+            page.push(" ");
+            page.paint(Style::Red, ".");
+        }
         Action::DeleteThenCreate => {
             page.paint(Style::Red, "-");
             page.push("/");

@@ -310,6 +310,47 @@ fn deposed_objects_and_moves_are_told() {
 }
 
 #[test]
+fn what_is_forgotten_is_shown_as_it_stays() {
+    let forgotten = ResourceChange {
+        reason: Some(ActionReason::DeleteBecauseNoResourceConfig),
+        previous_address: Some("terraform_data.old".parse().unwrap()),
+        ..change("terraform_data.a", Action::Forget, id("x"), none(), terraform_data())
+    };
+    let expected = " # terraform_data.a will no longer be managed by Wardian, but will not be destroyed
+ # (destroy = false is set in the configuration)
+  # (moved from terraform_data.old)
+ . resource \"terraform_data\" \"a\" {
+        id = \"x\"
+    }
+";
+    assert_eq!(rendered(&forgotten), expected);
+    let deposed = ResourceChange { deposed: Some("00c0ffee".into()), previous_address: None, ..forgotten };
+    assert!(rendered(&deposed).starts_with(
+        " # terraform_data.a (deposed object 00c0ffee) will be removed from the state, but will not be \
+         destroyed\n \
+         # (left over from a partially-failed replacement of this instance)\n \
+         # (destroy = false is set in the configuration)\n . resource"
+    ));
+    let text = text(&with_changes(vec![deposed]));
+    assert!(!text.contains("following execution plan"), "{text}");
+    assert!(text.ends_with("\nPlan: 0 to add, 0 to change, 0 to destroy.\n"), "{text}");
+}
+
+#[test]
+fn an_object_that_moved_to_no_place_is_told_from_where() {
+    let lost = ResourceChange {
+        reason: Some(ActionReason::DeleteBecauseNoMoveTarget),
+        previous_address: Some("terraform_data.old".parse().unwrap()),
+        ..change("terraform_data.new", Action::Delete, id("x"), none(), terraform_data())
+    };
+    assert!(rendered(&lost).starts_with(
+        "  # terraform_data.new will be destroyed\n  \
+         # (because terraform_data.old was moved to terraform_data.new, which is not in configuration)\n  \
+         # (moved from terraform_data.old)\n"
+    ));
+}
+
+#[test]
 fn what_becomes_sensitive_is_warned_of() {
     let object = |input: Value| Value::object([("id", "x".into()), ("input", input)]);
     let secret = || Value::string("s").with_marks(Marks::SENSITIVE);

@@ -1,0 +1,125 @@
+//! `removed` blocks: which objects are forgotten, not destroyed.
+
+use std::collections::HashSet;
+
+use wardian_config::Configuration;
+use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_plugin::{AbsoluteResourceAddress, ModulePath, ResourceAddress};
+
+use crate::plan::{Action, ResourceChange};
+
+/// What is forgotten when its block is gone.
+#[derive(Debug, Default)]
+pub struct Forgotten {
+    resources: HashSet<ResourceAddress>,
+    modules: HashSet<ModulePath>,
+}
+
+/// What a block names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Removed {
+    Module(ModulePath),
+    Resource(ResourceAddress),
+}
+
+impl Forgotten {
+    /// What the `removed` blocks of a configuration say. Where two blocks name the
+    /// same, the first one counts.
+    ///
+    /// # Errors
+    /// Something that is still declared.
+    pub fn of(configuration: &Configuration) -> Result<Self, Diagnostics> {
+        let mut said = HashSet::new();
+        let mut forgotten = Self::default();
+        let mut problems = Diagnostics::new();
+        for node in configuration.modules() {
+            for block in &node.module.removed {
+                let inner = block.from.modules.iter().map(|(name, _)| name.clone());
+                let module: ModulePath = node.path.names().iter().cloned().chain(inner).collect();
+                let removed = match &block.from.resource {
+                    Some(resource) => Removed::Resource(ResourceAddress::new(
+                        module,
+                        resource.mode,
+                        resource.type_name.clone(),
+                        resource.name.clone(),
+                    )),
+                    None => Removed::Module(module),
+                };
+                if !said.insert(removed.clone()) {
+                    continue;
+                }
+                problems.extend(still_declared(configuration, &removed, &block.span));
+                match removed {
+                    _ if block.destroy => {}
+                    Removed::Module(module) => _ = forgotten.modules.insert(module),
+                    Removed::Resource(resource) => _ = forgotten.resources.insert(resource),
+                }
+            }
+        }
+        problems.into_result(forgotten)
+    }
+
+    /// Whether the objects of a resource that is gone are forgotten.
+    pub fn includes(&self, address: &AbsoluteResourceAddress) -> bool {
+        if self.resources.is_empty() && self.modules.is_empty() {
+            return false;
+        }
+        let mut module = address.module.path();
+        if self.resources.contains(&address.config()) {
+            return true;
+        }
+        loop {
+            if self.modules.contains(&module) {
+                return true;
+            }
+            match module.parent() {
+                Some((parent, _)) => module = parent,
+                None => return false,
+            }
+        }
+    }
+}
+
+fn still_declared(
+    configuration: &Configuration,
+    removed: &Removed,
+    block: &wardian_lang::Span,
+) -> Option<Diagnostic> {
+    let (what, name, place) = match removed {
+        Removed::Module(path) => {
+            let (caller, name) = path.parent()?;
+            let call = configuration.module(&caller)?.module.module_calls.get(name)?;
+            ("module", path.to_string(), &call.span)
+        }
+        Removed::Resource(address) => {
+            let key = (address.mode, address.type_name.clone(), address.name.clone());
+            let resource = configuration.module(&address.module)?.module.resources.get(&key)?;
+            ("resource", address.to_string(), &resource.span)
+        }
+    };
+    let detail = format!(
+        "The \"removed\" block at {block} says that {name} is gone, and here it is declared. Take out one of both."
+    );
+    Some(Diagnostic::error(format!("Removed {what} still exists"), detail).at(place.clone()))
+}
+
+/// A warning for the objects that a plan forgets.
+pub fn warning(changes: &[ResourceChange]) -> Option<Diagnostic> {
+    let forgotten: Vec<String> = changes
+        .iter()
+        .filter(|change| change.action == Action::Forget)
+        .map(|change| match &change.deposed {
+            Some(key) => format!("\n - {} (deposed object {key})", change.address),
+            None => format!("\n - {}", change.address),
+        })
+        .collect();
+    if forgotten.is_empty() {
+        return None;
+    }
+    let detail = format!(
+        "These objects stay as they are, and the state will no longer know them once this plan is applied:{}\n\n\
+         To manage one of them again, it must be imported.",
+        forgotten.concat()
+    );
+    Some(Diagnostic::warning("Some objects will no longer be managed", detail))
+}
