@@ -141,6 +141,16 @@ pub(crate) enum Command {
     Workspace(WorkspaceArguments),
 }
 
+/// Whether arguments ask for messages to programs, told before they are understood: what
+/// is wrong with them is to be told in that form too.
+pub(crate) fn ask_for_messages(given: &[OsString]) -> bool {
+    let mut texts = given.iter().filter_map(|argument| argument.to_str());
+    let command = texts.by_ref().find(|text| !text.starts_with('-'));
+    matches!(command, Some("plan" | "apply" | "destroy" | "refresh"))
+        && texts
+            .any(|text| matches!(text.trim_start_matches('-'), "json" | "json=true") && text.starts_with('-'))
+}
+
 /// Reads the arguments behind the program's name.
 ///
 /// # Errors

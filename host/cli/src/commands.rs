@@ -172,5 +172,12 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
         | Command::Version(_)
         | Command::Workspace(_) => true,
     };
-    ShellOptions { no_color, compact_warnings, data_only }
+    let for_programs = match command {
+        Command::Plan(one) => one.json,
+        Command::Apply(one) => one.json,
+        Command::Destroy(one) => one.json,
+        Command::Refresh(one) => one.json,
+        _ => false,
+    };
+    ShellOptions { no_color, compact_warnings, data_only, for_programs }
 }

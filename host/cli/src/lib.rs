@@ -29,6 +29,7 @@ mod operation;
 mod plugins;
 mod progress;
 mod render;
+mod report;
 mod saved_plan;
 mod session;
 mod shell;
@@ -54,17 +55,20 @@ const THREADS: usize = 8;
 /// Does what the arguments behind the program's name ask for.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let environment = Environment::of_process();
-    let plain = || Shell::new(&environment, ShellOptions::default());
+    let for_programs = arguments::ask_for_messages(&arguments);
     let status = match arguments::parse(arguments, &environment) {
         Ok(Request::Help(text, status)) => {
-            plain().print(&text);
+            Shell::new(&environment, ShellOptions::default()).print(&text);
             status
         }
         Ok(Request::Run(line)) => {
             let shell = Arc::new(Shell::new(&environment, commands::shell_options(&line.command)));
             run(*line, environment, &shell).unwrap_or_else(|failure| shell.failure(&failure))
         }
-        Err(usage) => plain().failure(&usage.into()),
+        Err(usage) => {
+            let options = ShellOptions { for_programs, ..ShellOptions::default() };
+            Shell::new(&environment, options).failure(&usage.into())
+        }
     };
     ExitCode::from(status.code())
 }

@@ -19,7 +19,7 @@ use crate::backend;
 use crate::compatibility::TERRAFORM_VERSION;
 use crate::failure::{Failure, Outcome, Status, state_diagnostic};
 use crate::interrupt;
-use crate::render::value::render_outputs;
+use crate::report;
 use crate::session::Session;
 use crate::shell::Paint;
 use crate::state_access::{self, LockedFor, Recorder};
@@ -88,7 +88,8 @@ impl Operation {
         };
         // Nobody is asked for values of a run that cannot begin.
         backend::in_effect(session, Some(&configuration))?;
-        let asking = if order.operation.input { Asking::Allowed } else { Asking::Forbidden };
+        let asks = order.operation.input && !session.shell.is_for_programs();
+        let asking = if asks { Asking::Allowed } else { Asking::Forbidden };
         let (module, shell) = (&configuration.root().module, &session.shell);
         let variables =
             variables::collect(module, order.variables, asking, &session.environment, shell, &stop).await?;
@@ -180,28 +181,7 @@ pub(crate) struct Done {
 impl Done {
     /// Says what was done and what the outputs are.
     pub(crate) fn tell(&self, mode: Mode, session: &Session) {
-        let ChangeCounts { add, change, destroy, import, forget: _ } = self.counts;
-        let import = if import > 0 { format!("{import} imported, ") } else { String::new() };
-        let text = match mode {
-            Mode::Destroy => format!("Destroy complete! Resources: {destroy} destroyed."),
-            Mode::Normal | Mode::RefreshOnly => {
-                format!(
-                    "Apply complete! Resources: {import}{add} added, {change} changed, {destroy} destroyed."
-                )
-            }
-        };
-        session.shell.say(format_args!("\n{}", session.shell.paint(Paint::Success, &text)));
-        if mode != Mode::Destroy {
-            tell_outputs(&self.state, session);
-        }
-    }
-}
-
-/// Shows the outputs of a state, if it has any.
-pub(crate) fn tell_outputs(state: &State, session: &Session) {
-    if !state.outputs.is_empty() {
-        let heading = session.shell.paint(Paint::Success, "Outputs:");
-        session.shell.print(&format!("\n{heading}\n\n{}", render_outputs(&state.outputs)));
+        report::done(&session.shell, mode, self.counts, &self.state);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a run tells, as lines for people.
+//! What a run tells while it goes on: as lines for people, as messages for programs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use wardian_engine::{Action, EphemeralAction, Event, Events};
 
+use crate::render::json::hook;
 use crate::shell::{Paint, Shell};
 
 /// Writes a line for every event.
@@ -22,7 +23,9 @@ impl Progress {
 
 impl Events for Progress {
     fn event(&self, event: &Event<'_>) {
-        if let Some(line) = line(event) {
+        if self.shell.is_for_programs() {
+            self.shell.message(&hook(event));
+        } else if let Some(line) = line(event) {
             self.shell.say(self.shell.paint(Paint::Bold, &line));
         }
     }

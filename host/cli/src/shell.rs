@@ -15,11 +15,15 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use jiff::Timestamp;
+use serde::Serialize;
 use wardian_lang::{Diagnostic, Diagnostics, NoStyle, Severity, Style};
 
+use crate::compatibility::TERRAFORM_VERSION;
 use crate::environment::Environment;
 use crate::failure::{Failure, Outcome, Status, Usage};
 use crate::render::RenderOptions;
+use crate::render::json::{Message, write_compact};
 
 pub(crate) use style::{Paint, Painted};
 
@@ -35,6 +39,9 @@ pub(crate) struct ShellOptions {
     pub(crate) compact_warnings: bool,
     /// Standard output is for what the command was asked for and nothing else.
     pub(crate) data_only: bool,
+    /// Programs read standard output: everything is told in messages, one on each
+    /// line.
+    pub(crate) for_programs: bool,
 }
 
 /// Standard output, standard error and standard input.
@@ -45,6 +52,8 @@ pub(crate) struct Shell {
     compact_warnings: bool,
     /// Warnings go to standard error.
     data_only: bool,
+    /// Everything is told in messages.
+    for_programs: bool,
     /// There is somebody who can answer.
     asks: bool,
     /// One line of several at a time.
@@ -62,17 +71,22 @@ struct Stream {
 impl Shell {
     /// The process's own streams.
     pub(crate) fn new(environment: &Environment, options: ShellOptions) -> Self {
-        let colorful = environment.wants_color() && !options.no_color;
+        let colorful = environment.wants_color() && !options.no_color && !options.for_programs;
         let (out, errors) = (io::stdout(), io::stderr());
         let width = |columns: Option<usize>| columns.or(environment.columns()).unwrap_or(WIDTH);
-        Self {
+        let shell = Self {
             out: Stream::new(colorful && out.is_terminal(), width(columns(&out))),
             errors: Stream::new(colorful && errors.is_terminal(), width(columns(&errors))),
             compact_warnings: options.compact_warnings,
             data_only: options.data_only,
+            for_programs: options.for_programs,
             asks: io::stdin().is_terminal(),
             writing: Mutex::new(()),
+        };
+        if options.for_programs {
+            shell.message(&Message::Version(TERRAFORM_VERSION));
         }
+        shell
     }
 
     /// How texts for standard output are laid out.
@@ -85,9 +99,38 @@ impl Shell {
         Painted::new(text, paint, self.out.color)
     }
 
-    /// Writes text as it is to standard output.
+    /// Whether programs read what is told, in messages.
+    pub(crate) fn is_for_programs(&self) -> bool {
+        self.for_programs
+    }
+
+    /// Tells programs something.
+    pub(crate) fn message(&self, message: &Message<'_>) {
+        let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string();
+        let mut line = message.line(&now);
+        line.push('\n');
+        self.write(true, &line);
+    }
+
+    /// Writes text as it is to standard output. Where programs read that, it is a
+    /// message for people that they may pass on.
     pub(crate) fn print(&self, text: &str) {
-        self.write(true, text);
+        if self.for_programs {
+            self.message(&Message::Log(text.trim()));
+        } else {
+            self.write(true, text);
+        }
+    }
+
+    /// Writes a document to standard output, piece by piece, and a line break.
+    pub(crate) fn document(&self, document: &impl Serialize) {
+        let _turn = self.turn();
+        self.out.write_with(&mut io::stdout().lock(), |stream| {
+            let mut stream = io::BufWriter::with_capacity(1 << 16, stream);
+            write_compact(document, &mut stream)?;
+            stream.write_all(b"\n")?;
+            stream.flush()
+        });
     }
 
     /// Writes bytes to standard output that need not be text.
@@ -108,6 +151,12 @@ impl Shell {
 
     /// Shows errors and warnings, each where it belongs.
     pub(crate) fn diagnostics(&self, diagnostics: &Diagnostics) {
+        if self.for_programs {
+            for diagnostic in diagnostics {
+                self.message(&Message::Diagnostic(diagnostic));
+            }
+            return;
+        }
         if self.compact_warnings && !diagnostics.has_errors() && !diagnostics.is_empty() {
             self.compactly(diagnostics);
             return;
@@ -154,7 +203,12 @@ impl Shell {
         match failure {
             Failure::Diagnostics(diagnostics) => self.diagnostics(diagnostics),
             Failure::Usage(Usage { summary, detail, command }) => {
-                self.diagnostic(&Diagnostic::error(summary, detail));
+                let problem = Diagnostic::error(summary, detail);
+                if self.for_programs {
+                    self.message(&Message::Diagnostic(&problem));
+                    return Status::Failed;
+                }
+                self.diagnostic(&problem);
                 let command = if command.is_empty() { String::new() } else { format!(" {command}") };
                 self.note(format_args!("\nFor more help on this, run:\n  wardian{command} -help"));
             }
@@ -210,10 +264,11 @@ impl Stream {
     }
 
     fn write(&self, stream: &mut dyn Write, bytes: &[u8]) {
-        if self.gone.load(Ordering::Relaxed) {
-            return;
-        }
-        if stream.write_all(bytes).and_then(|()| stream.flush()).is_err() {
+        self.write_with(stream, |stream| stream.write_all(bytes).and_then(|()| stream.flush()));
+    }
+
+    fn write_with(&self, stream: &mut dyn Write, writing: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        if !self.gone.load(Ordering::Relaxed) && writing(stream).is_err() {
             self.gone.store(true, Ordering::Relaxed);
         }
     }

@@ -26,7 +26,7 @@ use crate::content::{missing_argument, refuse_unread, unsupported_argument, unsu
 
 pub(crate) use dynamic_parts::expected as dynamic_parts_expected;
 pub use locate::span_of;
-pub use reference::references;
+pub use reference::{arguments_and_blocks, references};
 
 /// The value that a body means by a schema: attributes evaluated and converted,
 /// nested blocks collected, `dynamic` blocks expanded. Its type fits the

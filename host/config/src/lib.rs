@@ -30,7 +30,7 @@ pub use blocks::{
     Resource, Target, TargetResource, Variable,
 };
 pub use configuration::{Configuration, ModuleNode, Requirement};
-pub use decode::{decode_body, references, span_of};
+pub use decode::{arguments_and_blocks, decode_body, references, span_of};
 pub use files::{DiskFiles, Files, MemoryFiles};
 pub use load::{load_root, load_root_from};
 pub use module::{Module, ResourceKey};

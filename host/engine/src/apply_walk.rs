@@ -128,20 +128,17 @@ fn changes_by_config(plan: &Plan) -> HashMap<ResourceAddress, Vec<usize>> {
     changes
 }
 
+/// The outputs that a plan knows already. What it says nothing of, and what cannot be
+/// told without an apply, stays as it was.
 fn planned_outputs(state: &mut State, plan: &Plan) {
-    let before = std::mem::take(&mut state.outputs);
-    state.outputs = plan
-        .outputs
-        .iter()
-        .filter_map(|(name, output)| {
-            // What cannot be told without an apply stays as it was.
-            if !output.after.is_wholly_known() {
-                return before.get(name).map(|kept| (name.clone(), kept.clone()));
-            }
+    for (name, output) in &plan.outputs {
+        if output.after.is_null() {
+            state.outputs.remove(name);
+        } else if output.after.is_wholly_known() {
             let value = OutputValue { value: output.after.clone(), sensitive: output.sensitive };
-            (!output.after.is_null()).then(|| (name.clone(), value))
-        })
-        .collect();
+            state.outputs.insert(name.clone(), value);
+        }
+    }
 }
 
 struct ApplyWalk<'a> {

@@ -32,6 +32,7 @@ mod plan_walk;
 mod providers;
 mod refactoring;
 mod reference_check;
+mod relevant;
 mod repetition;
 mod replan;
 mod run;

@@ -141,7 +141,7 @@ impl Plan {
     /// Whether any object or output changes.
     pub fn has_changes(&self) -> bool {
         let acts = |change: &ResourceChange| {
-            change.is_effective() || change.importing.is_some() || change.previous_address.is_some()
+            change.is_effective() || change.is_moved() || change.importing.is_some()
         };
         self.changes.iter().any(acts) || self.has_output_changes()
     }

@@ -38,7 +38,7 @@ use crate::scheduler::{Operation, Start, Visit, Walked, Walker, walk};
 use crate::stop::StopSignal;
 use crate::stored::state_by_config;
 use crate::values::RepetitionData;
-use crate::{clock, refactoring, targets};
+use crate::{clock, refactoring, relevant, targets};
 use ephemeral::start_close;
 
 /// Plans, and hands over the values that the plan leads to. See [`Run::plan`].
@@ -145,6 +145,13 @@ pub async fn plan(
     let mut changes = walker.changes;
     changes.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
     walker.drift.sort_by(|a, b| a.address.cmp(&b.address));
+    let planned = relevant::Planned {
+        mode: options.mode,
+        changes: &changes,
+        outputs: &outputs,
+        values: &walker.evaluator.values,
+    };
+    let relevant_attributes = relevant::attributes(&run.configuration, schemas, &planned);
     let plan = Plan {
         mode: options.mode,
         variables: walker.variables,
@@ -155,7 +162,7 @@ pub async fn plan(
         drift: walker.drift,
         outputs,
         checks,
-        relevant_attributes: Vec::new(),
+        relevant_attributes,
         previous_state: walker.previous,
         prior_state: walker.state,
         timestamp,

@@ -22,7 +22,8 @@ pub struct Included {
 }
 
 /// What is included: the targets and all that they need; everything where there
-/// are no targets. Outputs are, where all that they refer to is.
+/// are no targets. Outputs are, where all that they refer to is; those that refer to
+/// nothing are not.
 pub fn included<'a>(
     graph: &NodeGraph,
     targets: &[Target],
@@ -51,7 +52,8 @@ pub fn included<'a>(
         .collect();
     for (id, node) in graph.iter() {
         if matches!(node, Node::Output(path, _) if path.is_root()) {
-            nodes[id.index()] = graph.graph.dependencies(id).iter().all(|d| nodes[d.index()]);
+            let behind = graph.graph.dependencies(id);
+            nodes[id.index()] = !behind.is_empty() && behind.iter().all(|node| nodes[node.index()]);
         }
     }
     Included { nodes: Some(nodes), targets: targets.to_vec(), needed }

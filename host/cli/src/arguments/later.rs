@@ -5,13 +5,11 @@
 const COMMANDS: [&str; 6] = ["import", "login", "logout", "providers lock", "providers mirror", "test"];
 
 /// Options by command; whether they take a value does not matter any more.
-const OPTIONS: [(&str, &[&str]); 7] = [
+const OPTIONS: [(&str, &[&str]); 5] = [
     ("", &["install-autocomplete", "uninstall-autocomplete"]),
     ("init", &["from-module", "json", "plugin-dir", "test-directory", "verify-plugins"]),
-    ("plan", &["generate-config-out", "json", "allow-deferral"]),
-    ("apply", &["json", "allow-deferral", "generate-config-out"]),
-    ("destroy", &["json"]),
-    ("refresh", &["json"]),
+    ("plan", &["generate-config-out", "allow-deferral"]),
+    ("apply", &["allow-deferral", "generate-config-out"]),
     ("state show", &["json"]),
 ];
 

@@ -33,6 +33,9 @@ pub(crate) struct PlanArguments {
     pub(crate) lock: LockArguments,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
+    /// Tell what happens as JSON, one document on each line, for programs.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `apply`.
@@ -54,6 +57,9 @@ pub(crate) struct ApplyArguments {
     pub(crate) state_out: StateOutArguments,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
+    /// Tell what happens as JSON, one document on each line, for programs.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `destroy`.
@@ -72,6 +78,9 @@ pub(crate) struct DestroyArguments {
     pub(crate) state_out: StateOutArguments,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
+    /// Tell what happens as JSON, one document on each line, for programs.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `refresh`.
@@ -91,4 +100,7 @@ pub(crate) struct RefreshArguments {
     pub(crate) state_out: StateOutArguments,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
+    /// Tell what happens as JSON, one document on each line, for programs.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

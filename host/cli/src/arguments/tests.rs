@@ -135,7 +135,7 @@ fn what_is_not_understood_is_refused_with_a_suggestion() {
 fn what_comes_later_is_refused_by_name() {
     assert_eq!(refused(&["login"]), "Not available yet: Terraform's command \"login\" is not available yet.");
     assert!(refused(&["providers", "mirror", "a"]).contains("\"providers mirror\" is not available yet"));
-    assert!(refused(&["plan", "-json"]).contains("-json of \"plan\" is not available yet"));
+    assert!(refused(&["init", "-json"]).contains("-json of \"init\" is not available yet"));
 }
 
 #[test]

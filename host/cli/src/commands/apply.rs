@@ -8,7 +8,7 @@ use crate::arguments::{ApplyArguments, DestroyArguments};
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
 use crate::operation::{Approval, Operation, Order, ask_for_approval, mode, plan_options};
-use crate::render::plan::{PlanNote, render_plan};
+use crate::report;
 use crate::saved_plan::SavedPlan;
 use crate::session::Session;
 use crate::state_access::{self, LockedFor};
@@ -45,11 +45,17 @@ pub(crate) async fn destroy(session: &Session, arguments: &DestroyArguments) -> 
 }
 
 async fn plan_and_apply(session: &Session, order: &Order<'_>, auto_approve: bool) -> Outcome {
+    if session.shell.is_for_programs() && !auto_approve {
+        return Err(Failure::error(
+            "Plan file or auto-approve required",
+            "With -json nobody can be asked to approve the plan. Name a saved plan, or give -auto-approve as well.",
+        ));
+    }
     let mode = order.options.mode;
     let mut operation = Operation::prepare(session, order).await?;
     let (plan, diagnostics) = operation.plan(&order.options).await;
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
-    show(session, &plan);
+    report::plan(&session.shell, &plan);
     let plan = session.shell.warned(plan, &diagnostics)?;
     if plan.is_applyable() && !auto_approve {
         match ask_for_approval(mode, &operation.stop, session).await? {
@@ -62,13 +68,6 @@ async fn plan_and_apply(session: &Session, order: &Order<'_>, auto_approve: bool
         }
     }
     finish(session, &mut operation, &plan, order.operation.parallelism).await
-}
-
-/// A plan with errors is shown where there is anything to see.
-fn show(session: &Session, plan: &Plan) {
-    if !plan.errored || plan.has_changes() {
-        session.shell.print(&render_plan(plan, PlanNote::None, session.shell.render_options()));
-    }
 }
 
 async fn finish(session: &Session, operation: &mut Operation, plan: &Plan, parallelism: usize) -> Outcome {
@@ -120,6 +119,7 @@ async fn saved(session: &Session, path: &Path, arguments: &ApplyArguments) -> Ou
     let (environment, shell) = (&session.environment, &session.shell);
     let given = variables::for_saved_plan(module, &scope.variables, &plan.variables, environment, shell)?;
     plan.give_ephemeral_variables(&run.configuration, given)?;
+    report::saved_plan(&session.shell, &plan);
     let variables = plan.variables.clone();
     let mut operation = Operation { run, file, state, variables, stop };
     finish(session, &mut operation, &plan, parallelism).await

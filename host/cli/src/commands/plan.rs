@@ -3,7 +3,8 @@
 use crate::arguments::{PlanArguments, StateOutArguments};
 use crate::failure::{Failure, Outcome, Status};
 use crate::operation::{Operation, Order, mode, plan_options};
-use crate::render::plan::{PlanNote, render_plan};
+use crate::render::plan::PlanNote;
+use crate::report;
 use crate::saved_plan;
 use crate::session::Session;
 use crate::state_access::LockedFor;
@@ -24,28 +25,28 @@ pub(crate) async fn run(session: &Session, arguments: &PlanArguments) -> Outcome
     let operation = Operation::prepare(session, &order).await?;
     let (plan, diagnostics) = operation.plan(&options).await;
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
-    let render = |note| session.shell.print(&render_plan(&plan, note, session.shell.render_options()));
+    report::plan(&session.shell, &plan);
     if diagnostics.has_errors() {
-        if plan.has_changes() {
-            render(PlanNote::None);
-        }
         return Err(Failure::Diagnostics(diagnostics));
     }
+    let note = |note| {
+        if !session.environment.in_automation() {
+            report::note(&session.shell, &plan, note);
+        }
+    };
     match &arguments.out {
         Some(path) => {
             saved_plan::write(path, &plan, operation.configuration())?;
             let path = path.display().to_string();
             let apply_command = format!("wardian apply \"{path}\"");
-            if session.environment.in_automation() {
-                render(PlanNote::None);
-            } else {
-                render(PlanNote::Saved { path: &path, apply_command: &apply_command });
-            }
+            session.shell.diagnostics(&diagnostics);
+            note(PlanNote::Saved { path: &path, apply_command: &apply_command });
         }
-        None if session.environment.in_automation() => render(PlanNote::None),
-        None => render(PlanNote::NotSaved),
+        None => {
+            session.shell.diagnostics(&diagnostics);
+            note(PlanNote::NotSaved);
+        }
     }
-    session.shell.diagnostics(&diagnostics);
     let has_changes = plan.has_changes() || plan.is_applyable();
     Ok(if arguments.detailed_exitcode && has_changes { Status::Changes } else { Status::Success })
 }

@@ -5,7 +5,8 @@ use wardian_lang::Diagnostic;
 
 use crate::arguments::RefreshArguments;
 use crate::failure::{Failure, Outcome};
-use crate::operation::{Operation, Order, tell_outputs};
+use crate::operation::{Operation, Order};
+use crate::report;
 use crate::session::Session;
 use crate::state_access::LockedFor;
 
@@ -35,6 +36,6 @@ pub(crate) async fn run(session: &Session, arguments: &RefreshArguments) -> Outc
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
     let plan = session.shell.warned(plan, &diagnostics)?;
     let done = operation.apply(&plan, parallelism, session).await?;
-    tell_outputs(&done.state, session);
+    report::outputs(&session.shell, &done.state.outputs);
     Ok(done.status)
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use wardian_engine::{Schemas, decode_stored};
 use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
@@ -10,7 +11,7 @@ use wardian_state::{Object, State, decode_state};
 use crate::arguments::ShowArguments;
 use crate::compatibility::TERRAFORM_VERSION;
 use crate::failure::{Failure, Outcome, Status};
-use crate::render::json::state_json;
+use crate::render::json::{PlanDocument, PlanJson, StateJson};
 use crate::render::plan::{PlanNote, render_plan};
 use crate::render::state::{StateObject, render_state};
 use crate::saved_plan::{self, SavedPlan};
@@ -26,35 +27,69 @@ pub(crate) async fn run(session: &Session, arguments: &ShowArguments) -> Outcome
     };
     let bytes = fs::read(path).map_err(|error| unreadable(path, &error.to_string()))?;
     if saved_plan::is_plan(&bytes) {
-        if arguments.json {
-            return Err(Failure::not_yet("A plan as JSON", "Leave out -json to see it as text."));
-        }
-        return plan(session, path, &bytes).await;
+        return plan(session, path, &bytes, arguments.json).await;
     }
     let decoded = decode_state(&bytes)
         .map_err(|problem| unreadable(path, &format!("it is no saved plan, and as a state: {problem}")))?;
     state(session, decoded.as_ref(), arguments.json).await
 }
 
-async fn plan(session: &Session, path: &Path, bytes: &[u8]) -> Outcome {
+async fn plan(session: &Session, path: &Path, bytes: &[u8], as_json: bool) -> Outcome {
     let saved = SavedPlan::decode(path, bytes, session)?;
     let state = saved.previous_state().clone();
     let plugins = session.plugins(&saved.configuration, Some(&state), &saved.lock, 1)?;
     let schemas = session.run(saved.configuration.clone(), plugins).schemas(Some(&state)).await?;
+    let configuration = Arc::clone(&saved.configuration);
     let plan = saved.into_plan(path, &schemas)?;
+    if as_json {
+        let from = PlanJson {
+            plan: &plan,
+            configuration: &configuration,
+            schemas: &schemas,
+            prior_objects: state_objects(&plan.prior_state, &schemas)?,
+        };
+        let document = PlanDocument::new(TERRAFORM_VERSION, from);
+        session.shell.document(&document);
+        // The process ends: taking a large plan apart would cost as much as telling it.
+        std::mem::forget(document);
+        return Ok(Status::Success);
+    }
     session.shell.print(&render_plan(&plan, PlanNote::None, session.shell.render_options()));
     Ok(Status::Success)
 }
 
 async fn state(session: &Session, state: Option<&State>, as_json: bool) -> Outcome {
     let Some(state) = state else {
-        session.shell.say(if as_json { "{\"format_version\":\"1.0\"}" } else { "No state." });
+        if as_json {
+            session.shell.document(&StateJson::empty());
+        } else {
+            session.shell.say("No state.");
+        }
         return Ok(Status::Success);
     };
     let schemas = if state.resources().len() > 0 { Some(schemas(session, state).await?) } else { None };
+    let objects = match &schemas {
+        Some(schemas) => state_objects(state, schemas)?,
+        None => Vec::new(),
+    };
+    if as_json {
+        let checks = state.check_results.as_deref();
+        let document = StateJson::new(TERRAFORM_VERSION, objects, &state.outputs, checks);
+        session.shell.document(&document);
+        // The process ends: taking a large state apart would cost as much as telling it.
+        std::mem::forget(document);
+    } else if objects.is_empty() && state.outputs.is_empty() {
+        session.shell.say("The state file is empty. No resources are represented.");
+    } else {
+        session.shell.print(&render_state(objects, &state.outputs, session.shell.render_options()));
+    }
+    Ok(Status::Success)
+}
+
+/// All objects of a state, deposed ones behind the current one.
+fn state_objects<'a>(state: &'a State, schemas: &'a Schemas) -> Outcome<Vec<StateObject<'a>>> {
     let mut objects = Vec::new();
     for (address, provider, instance) in state.instances() {
-        let Some(schemas) = &schemas else { break };
         if let Some(object) = &instance.current {
             objects.push(state_object(address.clone(), None, provider, object, schemas)?);
         }
@@ -62,15 +97,7 @@ async fn state(session: &Session, state: Option<&State>, as_json: bool) -> Outco
             objects.push(state_object(address.clone(), Some(key.as_str()), provider, object, schemas)?);
         }
     }
-    if as_json {
-        let checks = state.check_results.as_deref();
-        session.shell.say(state_json(TERRAFORM_VERSION, objects, &state.outputs, checks));
-    } else if objects.is_empty() && state.outputs.is_empty() {
-        session.shell.say("The state file is empty. No resources are represented.");
-    } else {
-        session.shell.print(&render_state(objects, &state.outputs, session.shell.render_options()));
-    }
-    Ok(Status::Success)
+    Ok(objects)
 }
 
 /// The schemas of all that is in a state.

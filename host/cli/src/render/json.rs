@@ -1,5 +1,6 @@
-//! States and outputs for programs, in Terraform's shapes: the same keys in the
-//! same order, the same escapes.
+//! Plans, states, outputs and events for programs, in Terraform's shapes: the same keys
+//! in the same order, the same escapes. Documents are written piece by piece, so that a
+//! large state is never there as text.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +11,20 @@ use wardian_value::{Str, Value};
 use super::state::StateObject;
 use super::state::module_tree::ModuleTree;
 
+mod changes;
 mod checks;
+mod configuration;
+mod messages;
 mod objects;
+mod plan;
 mod schemas;
 mod values;
+mod writing;
 
+pub(crate) use messages::{Message, Summary, hook};
+pub(crate) use plan::{PlanDocument, PlanJson, told_drift};
 pub(crate) use schemas::{functions_json, schemas_json};
+pub(crate) use writing::{compact, pretty, write_compact};
 
 use checks::Check;
 use objects::Module;
@@ -24,25 +33,48 @@ use values::{PlainValue, TypeDocument};
 /// The version of the format of states.
 const STATE_FORMAT_VERSION: &str = "1.0";
 
-/// `show -json` of a state: one line, without a line break at its end.
-pub(crate) fn state_json<'a>(
-    terraform_version: &str,
-    objects: impl IntoIterator<Item = StateObject<'a>>,
-    outputs: &BTreeMap<Str, OutputValue>,
-    checks: Option<&[CheckResult]>,
-) -> String {
-    let tree = ModuleTree::new(objects);
-    let checks: Vec<Check<'_>> = checks.map(Check::all).unwrap_or_default();
-    if tree.is_empty() && outputs.is_empty() && checks.is_empty() {
-        return compact(&EmptyState { format_version: STATE_FORMAT_VERSION });
+/// `show -json` of a state, to be written.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum StateJson<'a> {
+    /// There is nothing in it.
+    Empty(EmptyState),
+    /// What there is.
+    Full(Box<StateDocument<'a>>),
+}
+
+impl<'a> StateJson<'a> {
+    /// The document of a state.
+    pub(crate) fn new(
+        terraform_version: &'a str,
+        objects: impl IntoIterator<Item = StateObject<'a>>,
+        outputs: &'a BTreeMap<Str, OutputValue>,
+        checks: Option<&'a [CheckResult]>,
+    ) -> Self {
+        let tree = ModuleTree::new(objects);
+        let checks: Vec<Check<'_>> = checks.map(Check::all).unwrap_or_default();
+        let outputs = outputs
+            .iter()
+            .map(|(name, OutputValue { value, sensitive })| (&**name, (*sensitive, value)))
+            .collect();
+        if is_empty_state(&tree, &outputs, &checks) {
+            return Self::empty();
+        }
+        Self::Full(Box::new(StateDocument::new(terraform_version, tree, outputs, checks)))
     }
-    let outputs = outputs.iter().map(|(name, output)| (&**name, StateOutput::new(output))).collect();
-    compact(&StateDocument {
-        format_version: STATE_FORMAT_VERSION,
-        terraform_version,
-        values: StateValues { outputs, root_module: Module(&tree) },
-        checks,
-    })
+
+    /// The document of no state.
+    pub(crate) fn empty() -> Self {
+        Self::Empty(EmptyState { format_version: STATE_FORMAT_VERSION })
+    }
+}
+
+fn is_empty_state(
+    tree: &ModuleTree<'_>,
+    outputs: &BTreeMap<&str, (bool, &Value)>,
+    checks: &[Check<'_>],
+) -> bool {
+    tree.is_empty() && outputs.is_empty() && checks.is_empty()
 }
 
 /// `output -json`: all outputs, sensitive ones too.
@@ -63,48 +95,39 @@ pub(crate) fn output_json(value: &Value) -> String {
     compact(&PlainValue(value))
 }
 
-/// Any document as Go writes it: one line, without a line break at its end.
-pub(crate) fn compact(document: &impl Serialize) -> String {
-    escaped(&serde_json::to_string(document).unwrap_or_default())
-}
-
-/// As [`compact`], over several lines.
-pub(crate) fn pretty(document: &impl Serialize) -> String {
-    escaped(&serde_json::to_string_pretty(document).unwrap_or_default())
-}
-
-/// With the characters escaped that Go escapes for the sake of HTML. They occur
-/// nowhere in JSON but in strings.
-fn escaped(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    let mut start = 0;
-    for (at, found) in json.match_indices(['<', '>', '&', '\u{2028}', '\u{2029}']) {
-        out.push_str(&json[start..at]);
-        out.push_str(match found {
-            "<" => "\\u003c",
-            ">" => "\\u003e",
-            "&" => "\\u0026",
-            "\u{2028}" => "\\u2028",
-            _ => "\\u2029",
-        });
-        start = at + found.len();
-    }
-    out.push_str(&json[start..]);
-    out
-}
-
+/// All that is said of an empty state.
 #[derive(Serialize)]
-struct EmptyState {
+pub(crate) struct EmptyState {
     format_version: &'static str,
 }
 
+/// A state.
 #[derive(Serialize)]
-struct StateDocument<'a> {
+pub(crate) struct StateDocument<'a> {
     format_version: &'static str,
     terraform_version: &'a str,
     values: StateValues<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     checks: Vec<Check<'a>>,
+}
+
+impl<'a> StateDocument<'a> {
+    fn new(
+        terraform_version: &'a str,
+        tree: ModuleTree<'a>,
+        outputs: BTreeMap<&'a str, (bool, &'a Value)>,
+        checks: Vec<Check<'a>>,
+    ) -> Self {
+        let outputs = outputs
+            .into_iter()
+            .map(|(name, (sensitive, value))| {
+                let ty = TypeDocument(value.ty());
+                (name, StateOutput { sensitive, value: PlainValue(value), ty })
+            })
+            .collect();
+        let values = StateValues { outputs, root_module: Module(tree) };
+        Self { format_version: STATE_FORMAT_VERSION, terraform_version, values, checks }
+    }
 }
 
 #[derive(Serialize)]
@@ -120,13 +143,6 @@ struct StateOutput<'a> {
     value: PlainValue<'a>,
     #[serde(rename = "type")]
     ty: TypeDocument<'a>,
-}
-
-impl<'a> StateOutput<'a> {
-    fn new(output: &'a OutputValue) -> Self {
-        let OutputValue { value, sensitive } = output;
-        Self { sensitive: *sensitive, value: PlainValue(value), ty: TypeDocument(value.ty()) }
-    }
 }
 
 #[derive(Serialize)]

@@ -8,7 +8,7 @@
 //! | [`plan`] | a plan, on top of `difference` (what changed) and `layout` (how it looks) |
 //! | [`state`] | a state, as differences in which nothing changed |
 //! | [`value`] | values as expressions |
-//! | [`json`] | states and outputs for programs |
+//! | [`json`] | plans, states, outputs and events for programs |
 //!
 //! Always holds: a sensitive value is never part of a text for people; the cost
 //! is linear in what is shown, whatever the values are.

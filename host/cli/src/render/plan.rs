@@ -16,6 +16,7 @@ use super::difference::{Difference, Effect, Forcing, Sides, dynamic, schema};
 use super::layout::{self, Context};
 use super::style::{Page, Style};
 
+mod drift;
 mod header;
 
 /// What is said below a plan about carrying it out.
@@ -45,7 +46,7 @@ enum Cause {
 /// outputs, note. Begins with an empty line.
 pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOptions) -> String {
     let mut page = Page::new(options.color);
-    let has_drift = plan.mode == Mode::RefreshOnly && write_drift(&mut page, plan, options);
+    let has_drift = drift::write(&mut page, plan, options);
     let changes: Vec<&ResourceChange> = plan.changes.iter().filter(|change| is_shown(change)).collect();
     let outputs = output_differences(&plan.outputs);
     if changes.is_empty() && outputs.is_empty() {
@@ -83,14 +84,10 @@ pub(crate) fn summary(counts: ChangeCounts) -> String {
 /// Data sources that go are nobody's concern; what only moves is.
 fn is_shown(change: &ResourceChange) -> bool {
     match change.address.mode() {
-        ResourceMode::Managed => change.is_effective() || is_moved(change) || change.importing.is_some(),
+        ResourceMode::Managed => change.is_effective() || change.is_moved() || change.importing.is_some(),
         ResourceMode::Data => !matches!(change.action, Action::NoOp | Action::Delete),
         ResourceMode::Ephemeral => false,
     }
-}
-
-fn is_moved(change: &ResourceChange) -> bool {
-    change.previous_address.as_ref().is_some_and(|from| *from != change.address)
 }
 
 fn write_changes(page: &mut Page, plan: &Plan, changes: &[&ResourceChange], options: RenderOptions) {
@@ -190,34 +187,6 @@ fn write_outputs(page: &mut Page, plan: &Plan, outputs: &[(&Str, Difference<'_>)
     }
 }
 
-fn write_drift(page: &mut Page, plan: &Plan, options: RenderOptions) -> bool {
-    let shown = |change: &&ResourceChange| change.is_effective() || is_moved(change);
-    let drift: Vec<&ResourceChange> = plan.drift.iter().filter(shown).collect();
-    if drift.is_empty() {
-        return false;
-    }
-    page.push("\n");
-    page.paint(Style::BoldCyan, "Note:");
-    page.push(" ");
-    page.paint(Style::Bold, "Objects have changed outside of Wardian");
-    page.push("\n\n");
-    page.paragraph(
-        "Since the last apply, the following objects were changed by something other than Wardian:",
-        options.width,
-    );
-    for change in drift {
-        page.push("\n");
-        write_change(page, change, Cause::Drift);
-    }
-    page.push("\n\n");
-    page.paragraph(
-        "This is a refresh-only plan: nothing will be done to undo these changes. Apply it to record \
-         them in the state, which changes no object.",
-        options.width,
-    );
-    true
-}
-
 fn write_no_changes(page: &mut Page, plan: &Plan, options: RenderOptions) {
     page.push("\n");
     if plan.errored {
@@ -249,6 +218,13 @@ fn write_no_changes(page: &mut Page, plan: &Plan, options: RenderOptions) {
     page.paint(Style::Bold, headline);
     page.push("\n\n");
     page.paragraph(explanation, options.width);
+}
+
+/// What is said about carrying out a plan. Begins with an empty line.
+pub(crate) fn render_note(note: PlanNote<'_>, options: RenderOptions) -> String {
+    let mut page = Page::new(options.color);
+    write_note(&mut page, note, options);
+    page.finish()
 }
 
 fn write_note(page: &mut Page, note: PlanNote<'_>, options: RenderOptions) {

@@ -1,8 +1,11 @@
 //! What a body refers to.
 
-use wardian_lang::{Body, Reference};
+use std::borrow::Cow;
+
+use wardian_lang::{Body, Diagnostics, Reference};
 use wardian_plugin::Block;
 
+use crate::decode::expected_by_schema;
 use crate::walk::each_expression;
 
 /// Everything that a body refers to. What is bound inside the body itself (the
@@ -14,4 +17,10 @@ pub fn references(body: &Body, schema: Option<&Block>) -> Vec<Reference> {
         found.extend(expression.references_besides(iterators));
     });
     found
+}
+
+/// What stands directly in a body, sorted into arguments and blocks by a schema.
+pub fn arguments_and_blocks<'a>(body: &'a Body, schema: &Block) -> Cow<'a, Body> {
+    // What is wrong with the body is told by whoever decodes it.
+    body.interpreted(&|name| expected_by_schema(schema, name), &mut Diagnostics::new())
 }

@@ -175,6 +175,11 @@ impl ResourceChange {
         }
     }
 
+    /// Whether it had another address before.
+    pub fn is_moved(&self) -> bool {
+        self.previous_address.as_ref().is_some_and(|from| *from != self.address)
+    }
+
     /// Whether anything is to be done for it: changes of managed objects, reads of
     /// data sources.
     pub fn is_effective(&self) -> bool {

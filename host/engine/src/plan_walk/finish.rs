@@ -202,27 +202,37 @@ impl PlanWalk<'_> {
         true
     }
 
+    /// Whether the plan says anything of a root output. It does not where something else
+    /// is targeted, where an error kept it from being evaluated, nor where everything goes
+    /// and the output never was.
+    fn has_output(&self, name: &Str) -> bool {
+        let node = || self.graph.id(&Node::Output(ModulePath::root(), name.clone()));
+        let root = || self.evaluator.values.module(&ModuleInstance::root());
+        let is_told = match self.options.mode {
+            Mode::Destroy => self.state.outputs.contains_key(name),
+            Mode::Normal | Mode::RefreshOnly => {
+                let is_declared = self.run.configuration.root().module.outputs.contains_key(name);
+                !is_declared || root().is_some_and(|root| root.output(name).is_some())
+            }
+        };
+        is_told && (self.included.is_everything() || node().is_some_and(|id| self.included.node(id)))
+    }
+
     pub(super) fn outputs(&self) -> BTreeMap<Str, OutputChange> {
         let root = self.evaluator.values.module(&ModuleInstance::root());
         let declared = &self.run.configuration.root().module.outputs;
         let names = declared.keys().chain(self.state.outputs.keys().filter(|n| !declared.contains_key(*n)));
         names
+            .filter(|name| self.has_output(name))
             .map(|name| {
                 let stored = self.state.outputs.get(name);
                 let before = stored.map_or_else(|| Value::null(Type::Dynamic), |stored| stored.value.clone());
                 let sensitive_before = stored.is_some_and(|stored| stored.sensitive);
-                let included = self.included.is_everything()
-                    || self
-                        .graph
-                        .id(&Node::Output(ModulePath::root(), name.clone()))
-                        .is_some_and(|id| self.included.node(id));
                 let evaluated = root.and_then(|root| root.output(name));
                 let sensitive = declared.get(name).map_or(sensitive_before, |o| o.sensitive);
                 let after = match (self.options.mode, evaluated) {
-                    _ if !included => before.clone(),
                     (Mode::Destroy, _) => Value::null(Type::Dynamic),
                     (_, Some(value)) => value.unmark_deep(),
-                    (_, None) if declared.contains_key(name) => before.clone(),
                     (_, None) => Value::null(Type::Dynamic),
                 };
                 let action = match (before.is_null(), after.is_null()) {

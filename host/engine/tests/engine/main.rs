@@ -18,6 +18,7 @@ mod order;
 mod plan;
 mod plan_file;
 mod provider;
+mod relevant;
 mod removed;
 mod token;
 mod validate;

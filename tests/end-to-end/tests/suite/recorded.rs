@@ -116,3 +116,44 @@ fn commands_that_change_states_answer_as_terraform_does() {
         },
     );
 }
+
+/// Byte for byte, but for the order of relevant attributes: Terraform's is another one
+/// each time.
+#[test]
+fn plans_and_states_are_the_same_documents() {
+    let relevant = Regex::new(r#""relevant_attributes":\[(.*?\])\}\],"#).unwrap();
+    let sorted = |out: String| {
+        let Some(found) = relevant.captures(&out) else { return out };
+        let mut attributes: Vec<&str> = found[1].split("},").collect();
+        attributes.sort_unstable();
+        out.replace(&found[0], &format!("relevant: {}, ", attributes.join(" ")))
+    };
+    assert_recorded_with_files("plans", sorted, |_, _| None);
+}
+
+/// The keys, their order and the messages; of diagnostics what does not depend on how
+/// they are worded. Events of different objects come in any order.
+#[test]
+fn messages_of_runs_are_the_same() {
+    let sorted = |out: String| {
+        let mut lines: Vec<String> = out.lines().map(message).collect();
+        lines.sort_unstable();
+        lines.join("\n")
+    };
+    assert_recorded_with_files("messages", sorted, |_, _| None);
+}
+
+fn message(line: &str) -> String {
+    let told: Value = serde_json::from_str(line).unwrap_or_default();
+    if told["type"] != "diagnostic" {
+        return line.to_owned();
+    }
+    let diagnostic = &told["diagnostic"];
+    let summary = diagnostic["summary"].as_str().unwrap();
+    assert!(diagnostic["detail"].is_string(), "{line}");
+    assert!(told["@message"].as_str().unwrap().ends_with(summary), "{line}");
+    let keys: Vec<&String> = told.as_object().into_iter().flat_map(|keys| keys.keys()).collect();
+    let range = &diagnostic["range"];
+    json!([keys, told["@level"], diagnostic["severity"], range["filename"], range["start"]["line"]])
+        .to_string()
+}

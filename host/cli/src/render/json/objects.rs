@@ -4,29 +4,44 @@ use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 use wardian_plugin::{InstanceKey, ResourceMode};
 
-use super::values::{PlainValue, Sensitivity};
+use super::values::{Parts, PlainValue};
 use crate::render::state::StateObject;
 use crate::render::state::module_tree::ModuleTree;
 
 /// A module instance and all below it.
-pub(super) struct Module<'a>(pub(super) &'a ModuleTree<'a>);
+pub(super) struct Module<'a>(pub(super) ModuleTree<'a>);
 
 impl Serialize for Module<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Branch(&self.0).serialize(serializer)
+    }
+}
+
+struct Branch<'a>(&'a ModuleTree<'a>);
+
+impl Serialize for Branch<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let tree = self.0;
         let mut module = serializer.serialize_struct("module", 3)?;
         if !tree.objects().is_empty() {
-            let resources: Vec<Resource<'_>> = tree.objects().iter().map(Resource::new).collect();
-            module.serialize_field("resources", &resources)?;
+            module.serialize_field("resources", &Resources(tree.objects()))?;
         }
         if !tree.address().is_root() {
             module.serialize_field("address", &tree.address().to_string())?;
         }
         if tree.children().len() > 0 {
-            let children: Vec<Module<'_>> = tree.children().map(Module).collect();
+            let children: Vec<Branch<'_>> = tree.children().map(Branch).collect();
             module.serialize_field("child_modules", &children)?;
         }
         module.end()
+    }
+}
+
+struct Resources<'a>(&'a [StateObject<'a>]);
+
+impl Serialize for Resources<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(Resource::new))
     }
 }
 
@@ -42,7 +57,7 @@ struct Resource<'a> {
     provider_name: String,
     schema_version: u64,
     values: PlainValue<'a>,
-    sensitive_values: Sensitivity<'a>,
+    sensitive_values: Parts<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     depends_on: Vec<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -93,7 +108,7 @@ impl<'a> Resource<'a> {
             provider_name: object.provider.provider.to_string(),
             schema_version: object.schema_version,
             values: PlainValue(&object.value),
-            sensitive_values: Sensitivity(&object.value),
+            sensitive_values: Parts::sensitive(&object.value),
             depends_on: object.dependencies.iter().map(ToString::to_string).collect(),
             tainted: object.tainted,
             deposed_key: object.deposed,

@@ -1,6 +1,15 @@
 //! Compared with what Terraform 1.11.4 printed of the same state, byte by byte.
 
 use super::*;
+
+fn state_json<'a>(
+    version: &'a str,
+    objects: impl IntoIterator<Item = StateObject<'a>>,
+    outputs: &'a BTreeMap<Str, OutputValue>,
+    checks: Option<&'a [CheckResult]>,
+) -> String {
+    compact(&StateJson::new(version, objects, outputs, checks))
+}
 use crate::render::state::tests::{objects, recorded};
 use crate::render::value::render_outputs;
 

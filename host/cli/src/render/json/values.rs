@@ -1,10 +1,11 @@
-//! Values, types and sensitivity as JSON.
+//! Values, types, and what of a value is sensitive or unknown, as JSON.
 
 use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 use wardian_value::{Number, Type, Value, View};
 
-/// A value without its marks. What is not known is null.
+/// A value without its marks. What is not known is left out of objects and maps,
+/// and null in lists, where it must keep its place.
 pub(super) struct PlainValue<'a>(pub(super) &'a Value);
 
 impl Serialize for PlainValue<'_> {
@@ -18,7 +19,8 @@ impl Serialize for PlainValue<'_> {
                 serializer.collect_seq(elements.iter().map(PlainValue))
             }
             View::Map(elements) | View::Object(elements) => {
-                serializer.collect_map(elements.iter().map(|(key, value)| (&**key, PlainValue(value))))
+                let known = elements.iter().filter(|(_, value)| value.is_known());
+                serializer.collect_map(known.map(|(key, value)| (&**key, PlainValue(value))))
             }
         }
     }
@@ -45,33 +47,91 @@ impl Serialize for TypeDocument<'_> {
     }
 }
 
-/// Where a value is sensitive: `true` there. Collections keep their shape,
-/// objects and maps only those parts that have one.
-pub(super) struct Sensitivity<'a>(pub(super) &'a Value);
+/// What is asked of every part of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Question {
+    /// Whether it must not be shown.
+    Sensitive,
+    /// Whether it is not known yet.
+    Unknown,
+}
 
-impl Serialize for Sensitivity<'_> {
+/// The answers for all parts of a value: `true` and `false`, where lists keep all of
+/// their elements, and objects and maps only those that are not plainly `false`.
+pub(super) struct Parts<'a> {
+    pub(super) question: Question,
+    pub(super) value: &'a Value,
+}
+
+impl<'a> Parts<'a> {
+    /// Which parts must not be shown.
+    pub(super) fn sensitive(value: &'a Value) -> Self {
+        Self { question: Question::Sensitive, value }
+    }
+
+    /// Which parts are not known yet.
+    pub(super) fn unknown(value: &'a Value) -> Self {
+        Self { question: Question::Unknown, value }
+    }
+
+    fn of(&self, value: &'a Value) -> Self {
+        Self { question: self.question, value }
+    }
+
+    /// Whether the answer is `true` for the whole.
+    fn is_true(&self) -> bool {
+        match self.question {
+            Question::Sensitive => self.value.marks().is_sensitive(),
+            Question::Unknown => !self.value.is_known(),
+        }
+    }
+
+    /// Whether the answer is `false` for the whole.
+    fn is_false(&self) -> bool {
+        !self.is_true() && (self.value.is_null() || matches!(shape(self.value.ty()), Shape::None))
+    }
+}
+
+impl Serialize for Parts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let value = self.0;
-        if value.marks().is_sensitive() {
+        if self.is_true() {
             return serializer.serialize_bool(true);
         }
-        if let Some(elements) = value.as_elements() {
-            let mut sequence = serializer.serialize_seq(Some(elements.len()))?;
-            for element in elements {
-                sequence.serialize_element(&Sensitivity(element))?;
-            }
-            return sequence.end();
-        }
-        let Some(elements) = value.as_mapping() else {
+        if self.is_false() {
             return serializer.serialize_bool(false);
-        };
-        let mut map = serializer.serialize_map(None)?;
-        for (key, element) in elements {
-            let has_parts = element.as_elements().is_some() || element.as_mapping().is_some();
-            if has_parts || element.marks().is_sensitive() {
-                map.serialize_entry(&**key, &Sensitivity(element))?;
+        }
+        let value = self.value;
+        if let Some(elements) = value.as_elements() {
+            return serializer.collect_seq(elements.iter().map(|element| self.of(element)));
+        }
+        let parts = value.as_mapping().into_iter().flatten();
+        match shape(value.ty()) {
+            // An unknown value has no parts yet that could be sensitive.
+            Shape::Sequence => serializer.serialize_seq(Some(0))?.end(),
+            Shape::Mapping | Shape::None => {
+                let mut map = serializer.serialize_map(None)?;
+                for (key, part) in parts.map(|(key, part)| (key, self.of(part))) {
+                    if !part.is_false() {
+                        map.serialize_entry(&**key, &part)?;
+                    }
+                }
+                map.end()
             }
         }
-        map.end()
+    }
+}
+
+/// What values of a type are made of.
+enum Shape {
+    None,
+    Sequence,
+    Mapping,
+}
+
+fn shape(ty: &Type) -> Shape {
+    match ty {
+        Type::List(_) | Type::Set(_) | Type::Tuple(_) => Shape::Sequence,
+        Type::Map(_) | Type::Object(_) => Shape::Mapping,
+        _ => Shape::None,
     }
 }

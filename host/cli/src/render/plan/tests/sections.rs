@@ -366,3 +366,55 @@ fn what_becomes_sensitive_is_warned_of() {
 ";
     assert_eq!(rendered(&becoming), expected);
 }
+
+/// Only what the plan was made from is told, and only where there is something to do.
+#[test]
+fn drift_of_other_plans_is_what_contributed() {
+    use wardian_engine::RelevantAttribute;
+    let object =
+        |n: i64, m: i64| Value::object([("id", "x".into()), ("input", n.into()), ("output", m.into())]);
+    let relevant =
+        |resource: &str, path: Path| RelevantAttribute { resource: resource.parse().unwrap(), path };
+    let was = || Value::object([("id", "gone".into()), ("input", 1.into())]);
+    let mut plan =
+        with_changes(vec![change("terraform_data.new", Action::Create, none(), id("new"), terraform_data())]);
+    plan.drift = vec![
+        change("terraform_data.a", Action::Update, object(1, 1), object(2, 2), terraform_data()),
+        change("terraform_data.b", Action::Delete, was(), none(), terraform_data()),
+        change("terraform_data.c", Action::Update, object(1, 1), object(2, 1), terraform_data()),
+        change("terraform_data.d", Action::Update, object(1, 1), object(2, 1), terraform_data()),
+    ];
+    plan.relevant_attributes = vec![
+        relevant("terraform_data.a", Path::root().attribute("output")),
+        relevant("terraform_data.b", Path::root().attribute("id")),
+        relevant("terraform_data.c", Path::root().attribute("output")),
+    ];
+    let expected = "
+Note: Objects have changed outside of Wardian
+
+Since the last apply, something other than Wardian made the following changes,
+which this plan may have been influenced by:
+
+  # terraform_data.a has changed
+  ~ resource \"terraform_data\" \"a\" {
+        id     = \"x\"
+      ~ output = 1 -> 2
+        # (1 unchanged attribute hidden)
+    }
+
+  # terraform_data.b has been deleted
+  - resource \"terraform_data\" \"b\" {
+      - id    = \"gone\" -> null
+        # (1 unchanged attribute hidden)
+    }
+
+
+Where the configuration neither says the same nor ignores them
+(ignore_changes), the actions below may undo these changes or follow from
+them.
+";
+    let told = text(&plan);
+    assert!(told.starts_with(expected), "{told}");
+    plan.changes.clear();
+    assert!(!text(&plan).contains("outside"), "{}", text(&plan));
+}

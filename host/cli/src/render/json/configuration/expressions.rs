@@ -1,0 +1,129 @@
+//! Expressions: constants with their values, all others with what they refer to.
+
+use std::collections::BTreeMap;
+
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+use wardian_config::arguments_and_blocks;
+use wardian_lang::{Body, Diagnostics, Expression, Reference, Subject};
+use wardian_plugin::{Block, BlockNesting};
+use wardian_value::{PathStep, Value};
+
+use crate::render::json::values::PlainValue;
+
+/// One expression.
+pub(super) struct ExpressionDocument {
+    constant: Option<Value>,
+    references: Vec<String>,
+}
+
+impl ExpressionDocument {
+    pub(super) fn new(expression: &Expression) -> Self {
+        let constant = expression.evaluate_constant().ok().filter(Value::is_wholly_known);
+        let mut references = Vec::new();
+        for reference in expression.references() {
+            push_parts(reference, &mut references);
+        }
+        Self { constant, references }
+    }
+
+    /// Whether nothing is said of it: it calls functions and refers to nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.constant.is_none() && self.references.is_empty()
+    }
+}
+
+impl Serialize for ExpressionDocument {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(constant) = &self.constant {
+            map.serialize_entry("constant_value", &PlainValue(constant))?;
+        }
+        if !self.references.is_empty() {
+            map.serialize_entry("references", &self.references)?;
+        }
+        map.end()
+    }
+}
+
+/// The reference itself, then without its last step, and so on down to what it names:
+/// programs look for an object by comparing texts.
+fn push_parts(reference: &Reference, found: &mut Vec<String>) {
+    let steps = &reference.remaining;
+    // An output of one instance of a module names that instance, not the whole call.
+    let is_output = matches!(
+        (&reference.subject, steps.as_slice()),
+        (Subject::Module(_), [PathStep::Key(_) | PathStep::Index(_), _, ..])
+    );
+    let mut part = reference.clone();
+    for length in (usize::from(is_output)..=steps.len()).rev() {
+        part.remaining.truncate(length);
+        found.push(part.to_string());
+    }
+}
+
+/// What a body says, by name.
+#[derive(Default, Serialize)]
+#[serde(transparent)]
+pub(super) struct Expressions(BTreeMap<String, Part>);
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Part {
+    Argument(ExpressionDocument),
+    Block(Expressions),
+    Blocks(Vec<Expressions>),
+    Labelled(BTreeMap<String, Expressions>),
+}
+
+impl Expressions {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn of_arguments<'a>(arguments: impl Iterator<Item = (&'a str, &'a Expression)>) -> Self {
+        let arguments = arguments
+            .map(|(name, expression)| (name.to_owned(), Part::Argument(ExpressionDocument::new(expression))));
+        Self(arguments.collect())
+    }
+
+    /// The arguments of a body that is for nobody in particular.
+    pub(super) fn without_schema(body: &Body) -> Self {
+        // What is wrong with it was told when the plan was made.
+        let body = body.with_attributes_only(&mut Diagnostics::new());
+        Self::of_arguments(body.attributes.iter().map(|argument| (&*argument.name, &argument.expression)))
+    }
+
+    /// What a body says by its schema. What `dynamic` blocks would lead to is not said.
+    pub(super) fn of_body(body: &Body, schema: &Block) -> Self {
+        let body = arguments_and_blocks(body, schema);
+        let arguments =
+            body.attributes.iter().filter(|argument| schema.attributes.contains_key(&*argument.name));
+        let mut all = Self::of_arguments(arguments.map(|argument| (&*argument.name, &argument.expression)));
+        for block in &body.blocks {
+            let Some(nested) = schema.block_types.get(&*block.kind) else { continue };
+            let inner = Self::of_body(&block.body, &nested.block);
+            let name = block.kind.to_string();
+            match nested.nesting {
+                BlockNesting::Single | BlockNesting::Group => {
+                    all.0.insert(name, Part::Block(inner));
+                }
+                BlockNesting::List | BlockNesting::Set => {
+                    if let Part::Blocks(blocks) =
+                        all.0.entry(name).or_insert_with(|| Part::Blocks(Vec::new()))
+                    {
+                        blocks.push(inner);
+                    }
+                }
+                BlockNesting::Map => {
+                    let Some(label) = block.labels.first() else { continue };
+                    let empty = || Part::Labelled(BTreeMap::new());
+                    if let Part::Labelled(blocks) = all.0.entry(name).or_insert_with(empty) {
+                        blocks.insert(label.text.to_string(), inner);
+                    }
+                }
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,167 @@
+//! Provider configurations: where each is stated, and by which key resources name it.
+//!
+//! A key is the name in the module that uses the configuration, behind the module's
+//! path. A module that states none of its own uses its caller's, under the caller's key;
+//! what is handed over is found the same way. Only those are listed that nobody hands
+//! over.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use wardian_config::{Configuration, ModuleNode, ProviderReference};
+use wardian_engine::Schemas;
+use wardian_plugin::ModulePath;
+use wardian_plugin::address::ProviderAddress;
+
+use super::expressions::Expressions;
+
+/// A provider configuration.
+#[derive(Serialize)]
+pub(super) struct ProviderConfigDocument<'a> {
+    name: String,
+    full_name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alias: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version_constraint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    module_address: Option<String>,
+    #[serde(skip_serializing_if = "Expressions::is_empty")]
+    expressions: Expressions,
+}
+
+/// All of them by key, with the key of the one that is really used.
+pub(super) struct ProviderConfigs<'a>(BTreeMap<String, Known<'a>>);
+
+struct Known<'a> {
+    document: ProviderConfigDocument<'a>,
+    /// The key of the one that stands for it, where it is handed over.
+    source: Option<String>,
+}
+
+impl<'a> ProviderConfigs<'a> {
+    pub(super) fn of(configuration: &'a Configuration, schemas: &Schemas) -> Self {
+        let mut all = Self(BTreeMap::new());
+        for node in configuration.modules() {
+            all.add_handed_over(configuration, node);
+            all.add_stated(node, schemas);
+            all.add_implied(configuration, node);
+        }
+        all
+    }
+
+    pub(super) fn into_documents(self) -> BTreeMap<String, ProviderConfigDocument<'a>> {
+        let stated = self.0.into_iter().filter(|(_, known)| known.source.is_none());
+        stated.map(|(key, known)| (key, known.document)).collect()
+    }
+
+    /// The key of the configuration that a resource of a module belongs to.
+    pub(super) fn key(&self, module: &ModulePath, reference: &ProviderReference) -> String {
+        let key = key(module, &name(reference));
+        match self.0.get(&key).and_then(|known| known.source.clone()) {
+            Some(source) => source,
+            None => key,
+        }
+    }
+
+    /// Callers come before what they call, so that the caller's are known.
+    fn add_handed_over(&mut self, configuration: &'a Configuration, node: &'a ModuleNode) {
+        let Some((caller, call)) = node.path.parent() else { return };
+        let call = configuration.module(&caller).and_then(|caller| caller.module.module_calls.get(call));
+        for (inside, here) in call.iter().flat_map(|call| call.providers.iter().flatten()) {
+            let address = node.module.provider_address(&inside.local_name);
+            let source = self.source(&caller, &name(here), &address);
+            let document = document(name(inside), &address, &node.path);
+            self.0.insert(key(&node.path, &name(inside)), Known { document, source });
+        }
+    }
+
+    fn add_stated(&mut self, node: &'a ModuleNode, schemas: &Schemas) {
+        for config in node.module.provider_configs.values() {
+            let address = node.module.provider_address(&config.local_name);
+            let name = match &config.alias {
+                Some(alias) => format!("{}.{alias}", config.local_name),
+                None => config.local_name.to_string(),
+            };
+            let schema = schemas.provider(&address);
+            let document = ProviderConfigDocument {
+                alias: config.alias.as_deref(),
+                version_constraint: constraint(node, &address),
+                expressions: schema
+                    .map(|schema| Expressions::of_body(&config.body, &schema.provider.block))
+                    .unwrap_or_default(),
+                ..document(config.local_name.to_string(), &address, &node.path)
+            };
+            self.0.insert(key(&node.path, &name), Known { document, source: None });
+        }
+    }
+
+    /// Those that are required or used without being stated.
+    fn add_implied(&mut self, configuration: &'a Configuration, node: &'a ModuleNode) {
+        let required = node.module.required_providers.iter();
+        let named = required.map(|(name, required)| (name.to_string(), required.address.clone()));
+        let used: BTreeSet<ProviderAddress> = node
+            .module
+            .resources
+            .values()
+            .map(|resource| configuration.provider_for(&node.path, resource).provider)
+            .collect();
+        let used = used.into_iter().map(|address| (address.type_name().to_owned(), address));
+        for (name, address) in named.chain(used).collect::<Vec<_>>() {
+            let key = key(&node.path, &name);
+            if self.0.contains_key(&key) {
+                continue;
+            }
+            let source = node.path.parent().and_then(|(caller, _)| self.source(&caller, &name, &address));
+            let document = ProviderConfigDocument {
+                version_constraint: constraint(node, &address),
+                ..document(name, &address, &node.path)
+            };
+            self.0.insert(key, Known { document, source });
+        }
+    }
+
+    /// The key of what a name means in a module, if that is this provider.
+    fn source(&self, module: &ModulePath, name: &str, address: &ProviderAddress) -> Option<String> {
+        let key = key(module, name);
+        let known = self.0.get(&key).filter(|known| known.document.full_name == address.to_string())?;
+        Some(known.source.clone().unwrap_or(key))
+    }
+}
+
+fn document<'a>(name: String, address: &ProviderAddress, module: &ModulePath) -> ProviderConfigDocument<'a> {
+    ProviderConfigDocument {
+        name,
+        full_name: address.to_string(),
+        alias: None,
+        version_constraint: None,
+        module_address: (!module.is_root()).then(|| module.to_string()),
+        expressions: Expressions::default(),
+    }
+}
+
+fn name(reference: &ProviderReference) -> String {
+    match &reference.alias {
+        Some(alias) => format!("{}.{alias}", reference.local_name),
+        None => reference.local_name.to_string(),
+    }
+}
+
+fn key(module: &ModulePath, name: &str) -> String {
+    if module.is_root() { name.to_owned() } else { format!("{module}:{name}") }
+}
+
+/// What a module itself asks of a provider.
+fn constraint(node: &ModuleNode, address: &ProviderAddress) -> Option<String> {
+    let required = node.module.required_providers.values().filter(|required| required.address == *address);
+    let stated = node
+        .module
+        .provider_configs
+        .values()
+        .filter(|config| node.module.provider_address(&config.local_name) == *address);
+    let asked = required
+        .map(|required| &required.constraints)
+        .chain(stated.filter_map(|config| config.version.as_ref().map(|(constraints, _)| constraints)));
+    let all = asked.fold(wardian_plugin::version::Constraints::default(), |all, one| all.and(one));
+    (!all.is_empty()).then(|| all.to_string())
+}

@@ -1,0 +1,475 @@
+//! What a run tells programs: one JSON document on each line.
+//!
+//! The keys, their order and the texts of `@message` belong to the format: programs
+//! look for them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+use wardian_engine::{
+    Action, ActionReason, ChangeCounts, EphemeralAction, Event, OutputChange, ResourceChange,
+};
+use wardian_lang::Diagnostic;
+use wardian_plugin::{InstanceKey, ModuleInstance, ResourceInstanceAddress};
+use wardian_state::OutputValue;
+use wardian_value::Str;
+
+use super::changes::ImportingDocument;
+use super::compact;
+use super::objects::Index;
+use super::values::{PlainValue, TypeDocument};
+
+/// The version of the format.
+const FORMAT_VERSION: &str = "1.2";
+
+/// One line.
+pub(crate) enum Message<'a> {
+    /// Whose behaviour the program has; the first line.
+    Version(&'a str),
+    /// Something that is for people only.
+    Log(&'a str),
+    /// An error or a warning.
+    Diagnostic(&'a Diagnostic),
+    /// An object that changed outside of any run.
+    Drift(&'a ResourceChange),
+    /// What will be done with an object.
+    PlannedChange(&'a ResourceChange),
+    /// How much is to be done, or was.
+    Summary(Summary, ChangeCounts),
+    /// What will be done with outputs.
+    PlannedOutputs(&'a BTreeMap<Str, OutputChange>),
+    /// Outputs as they are.
+    Outputs(&'a BTreeMap<Str, OutputValue>),
+    /// Something that happens to an object.
+    Hook(Hook<'a>),
+}
+
+/// What a summary is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Summary {
+    /// A plan.
+    Plan,
+    /// An apply.
+    Apply,
+    /// The destruction of everything.
+    Destroy,
+}
+
+impl Message<'_> {
+    /// The line, without its break, as told at a moment.
+    pub(crate) fn line(&self, timestamp: &str) -> String {
+        compact(&Line { message: self, timestamp })
+    }
+
+    fn level(&self) -> &'static str {
+        match self {
+            Self::Diagnostic(diagnostic) if diagnostic.is_error() => "error",
+            Self::Diagnostic(_) => "warn",
+            _ => "info",
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Version(_) => "version",
+            Self::Log(_) => "log",
+            Self::Diagnostic(_) => "diagnostic",
+            Self::Drift(_) => "resource_drift",
+            Self::PlannedChange(_) => "planned_change",
+            Self::Summary(..) => "change_summary",
+            Self::PlannedOutputs(_) | Self::Outputs(_) => "outputs",
+            Self::Hook(hook) => hook.kind,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Version(version) => format!("Terraform {version}"),
+            Self::Log(text) => (*text).to_owned(),
+            Self::Diagnostic(diagnostic) => {
+                let severity = if diagnostic.is_error() { "Error" } else { "Warning" };
+                format!("{severity}: {}", diagnostic.summary)
+            }
+            Self::Drift(change) => {
+                format!("{}: Drift detected ({})", change.address, ChangeMessage::new(change).action)
+            }
+            Self::PlannedChange(change) => {
+                format!("{}: Plan to {}", change.address, ChangeMessage::new(change).action)
+            }
+            Self::Summary(summary, counts) => summary.text(*counts),
+            Self::PlannedOutputs(outputs) => format!("Outputs: {}", outputs.len()),
+            Self::Outputs(outputs) => format!("Outputs: {}", outputs.len()),
+            Self::Hook(hook) => hook.text.clone(),
+        }
+    }
+}
+
+struct Line<'a> {
+    message: &'a Message<'a>,
+    timestamp: &'a str,
+}
+
+impl Serialize for Line<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("@level", self.message.level())?;
+        map.serialize_entry("@message", &self.message.text())?;
+        map.serialize_entry("@module", "terraform.ui")?;
+        map.serialize_entry("@timestamp", self.timestamp)?;
+        match self.message {
+            Message::Version(version) => map.serialize_entry("terraform", version)?,
+            Message::Log(_) => {}
+            Message::Diagnostic(diagnostic) => map.serialize_entry("diagnostic", &diagnostic.document())?,
+            Message::Drift(change) | Message::PlannedChange(change) => {
+                map.serialize_entry("change", &ChangeMessage::new(change))?;
+            }
+            Message::Summary(summary, counts) => {
+                map.serialize_entry("changes", &SummaryMessage::new(*summary, *counts))?;
+            }
+            Message::PlannedOutputs(outputs) => map.serialize_entry("outputs", &planned_outputs(outputs))?,
+            Message::Outputs(outputs) => map.serialize_entry("outputs", &stored_outputs(outputs))?,
+            Message::Hook(hook) => map.serialize_entry("hook", hook)?,
+        }
+        map.serialize_entry("type", self.message.kind())?;
+        if let Message::Version(_) = self.message {
+            map.serialize_entry("ui", FORMAT_VERSION)?;
+        }
+        map.end()
+    }
+}
+
+impl Summary {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Apply => "apply",
+            Self::Destroy => "destroy",
+        }
+    }
+
+    /// What people read too.
+    pub(crate) fn text(self, counts: ChangeCounts) -> String {
+        let ChangeCounts { add, change, destroy, import, forget: _ } = counts;
+        match self {
+            Self::Plan => crate::render::plan::summary(counts),
+            Self::Apply => {
+                let import = if import > 0 { format!("{import} imported, ") } else { String::new() };
+                format!(
+                    "Apply complete! Resources: {import}{add} added, {change} changed, {destroy} destroyed."
+                )
+            }
+            Self::Destroy => format!("Destroy complete! Resources: {destroy} destroyed."),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SummaryMessage {
+    add: usize,
+    change: usize,
+    import: usize,
+    remove: usize,
+    operation: &'static str,
+}
+
+impl SummaryMessage {
+    fn new(summary: Summary, counts: ChangeCounts) -> Self {
+        let ChangeCounts { add, change, destroy, import, forget: _ } = counts;
+        Self { add, change, import, remove: destroy, operation: summary.name() }
+    }
+}
+
+#[derive(Serialize)]
+struct ChangeMessage<'a> {
+    resource: ResourceMessage<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous_resource: Option<ResourceMessage<'a>>,
+    action: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    importing: Option<ImportingDocument<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generated_config: Option<&'a str>,
+}
+
+impl<'a> ChangeMessage<'a> {
+    fn new(change: &'a ResourceChange) -> Self {
+        let from = change.previous_address.as_ref().filter(|from| **from != change.address);
+        Self {
+            resource: ResourceMessage::new(&change.address),
+            previous_resource: from.map(ResourceMessage::new),
+            action: match change.action {
+                // Of all that leaves an object as it is, the last is told.
+                Action::NoOp if from.is_some() => "move",
+                Action::NoOp if change.importing.is_some() => "import",
+                action => action_name(action),
+            },
+            reason: change.reason.map(reason_name),
+            importing: change.importing.as_ref().map(ImportingDocument),
+            generated_config: change.generated_config.as_deref(),
+        }
+    }
+}
+
+fn action_name(action: Action) -> &'static str {
+    match action {
+        Action::NoOp => "noop",
+        Action::Create => "create",
+        Action::Read => "read",
+        Action::Update => "update",
+        Action::DeleteThenCreate | Action::CreateThenDelete => "replace",
+        Action::Delete => "delete",
+        Action::Forget => "remove",
+    }
+}
+
+fn reason_name(reason: ActionReason) -> &'static str {
+    match reason {
+        ActionReason::ReplaceBecauseTainted => "tainted",
+        ActionReason::ReplaceBecauseCannotUpdate => "cannot_update",
+        ActionReason::ReplaceByRequest => "requested",
+        ActionReason::ReplaceByTriggers => "replace_triggered_by",
+        other => other.name(),
+    }
+}
+
+/// An address, taken apart.
+#[derive(Serialize)]
+struct ResourceMessage<'a> {
+    addr: String,
+    module: String,
+    resource: String,
+    implied_provider: &'a str,
+    resource_type: &'a str,
+    resource_name: &'a str,
+    resource_key: Option<Index<'a>>,
+}
+
+impl<'a> ResourceMessage<'a> {
+    fn new(address: &'a ResourceInstanceAddress) -> Self {
+        let type_name: &str = address.type_name();
+        let mut inside = address.clone();
+        inside.resource.module = ModuleInstance::root();
+        Self {
+            addr: address.to_string(),
+            module: address.module().to_string(),
+            resource: inside.to_string(),
+            implied_provider: type_name.split('_').next().unwrap_or(type_name),
+            resource_type: type_name,
+            resource_name: address.name(),
+            resource_key: match &address.key {
+                InstanceKey::None => None,
+                key => Index::of(key),
+            },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct PlannedOutput {
+    sensitive: bool,
+    action: &'static str,
+}
+
+fn planned_outputs(outputs: &BTreeMap<Str, OutputChange>) -> BTreeMap<&str, PlannedOutput> {
+    let planned = |change: &OutputChange| PlannedOutput {
+        sensitive: change.sensitive,
+        action: action_name(change.action),
+    };
+    outputs.iter().map(|(name, change)| (&**name, planned(change))).collect()
+}
+
+/// Values that must not be shown are left out.
+#[derive(Serialize)]
+struct StoredOutput<'a> {
+    sensitive: bool,
+    #[serde(rename = "type")]
+    ty: TypeDocument<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<PlainValue<'a>>,
+}
+
+fn stored_outputs(outputs: &BTreeMap<Str, OutputValue>) -> BTreeMap<&str, StoredOutput<'_>> {
+    outputs
+        .iter()
+        .map(|(name, OutputValue { value, sensitive })| {
+            let shown = (!sensitive).then_some(PlainValue(value));
+            (&**name, StoredOutput { sensitive: *sensitive, ty: TypeDocument(value.ty()), value: shown })
+        })
+        .collect()
+}
+
+/// Something that happens to an object.
+#[derive(Serialize)]
+pub(crate) struct Hook<'a> {
+    resource: ResourceMessage<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_value: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elapsed_seconds: Option<u64>,
+    #[serde(skip)]
+    kind: &'static str,
+    #[serde(skip)]
+    text: String,
+}
+
+/// What an event is told as.
+pub(crate) fn hook<'a>(event: &'a Event<'a>) -> Message<'a> {
+    let plain = |kind, address: &'a ResourceInstanceAddress, text: String| Hook {
+        resource: ResourceMessage::new(address),
+        action: None,
+        id_key: None,
+        id_value: None,
+        elapsed_seconds: None,
+        kind,
+        text,
+    };
+    Message::Hook(match event {
+        Event::RefreshStarted { address, id } => {
+            plain("refresh_start", address, format!("{address}: Refreshing state...{}", Named(id.as_deref())))
+                .named(id.as_deref())
+        }
+        Event::RefreshCompleted { address, id } => {
+            plain("refresh_complete", address, format!("{address}: Refresh complete{}", Named(id.as_deref())))
+                .named(id.as_deref())
+        }
+        Event::Started { address, deposed: _, action, id } => {
+            let text = format!("{address}: {}...{}", verb(*action), Named(id.as_deref()));
+            plain("apply_start", address, text).doing(*action, None).named(id.as_deref())
+        }
+        Event::InProgress { address, action, id: _, elapsed } => {
+            let verb = verb(*action).to_lowercase();
+            let text = format!("{address}: Still {verb}... [{} elapsed]", Elapsed(*elapsed));
+            plain("apply_progress", address, text).doing(*action, Some(*elapsed))
+        }
+        Event::Completed { address, action, id, elapsed } => {
+            // What is destroyed has no name any more.
+            let id = id.as_deref().filter(|_| *action != Action::Delete);
+            let text =
+                format!("{address}: {} complete after {}{}", noun(*action), Elapsed(*elapsed), Named(id));
+            plain("apply_complete", address, text).doing(*action, Some(*elapsed)).named(id)
+        }
+        Event::Failed { address, action, elapsed } => {
+            let text = format!("{address}: {} errored after {}", noun(*action), Elapsed(*elapsed));
+            plain("apply_errored", address, text).doing(*action, Some(*elapsed))
+        }
+        Event::EphemeralStarted { address, action } => {
+            let text = format!("{address}: {}...", ephemeral_words(*action).verb);
+            plain("ephemeral_op_start", address, text).doing_ephemeral(*action, None)
+        }
+        Event::EphemeralInProgress { address, action, elapsed } => {
+            let verb = ephemeral_words(*action).verb.to_lowercase();
+            let text = format!("{address}: Still {verb}... [{} elapsed]", Elapsed(*elapsed));
+            plain("ephemeral_op_progress", address, text).doing_ephemeral(*action, Some(*elapsed))
+        }
+        Event::EphemeralCompleted { address, action, elapsed } => {
+            let noun = ephemeral_words(*action).noun;
+            let text = format!("{address}: {noun} complete after {}", Elapsed(*elapsed));
+            plain("ephemeral_op_complete", address, text).doing_ephemeral(*action, Some(*elapsed))
+        }
+        Event::EphemeralFailed { address, action, elapsed } => {
+            let noun = ephemeral_words(*action).noun;
+            let text = format!("{address}: {noun} errored after {}", Elapsed(*elapsed));
+            plain("ephemeral_op_errored", address, text).doing_ephemeral(*action, Some(*elapsed))
+        }
+    })
+}
+
+impl<'a> Hook<'a> {
+    fn named(mut self, id: Option<&'a str>) -> Self {
+        let parts = id.and_then(|id| id.split_once('='));
+        (self.id_key, self.id_value) = parts.unzip();
+        self
+    }
+
+    fn doing_ephemeral(mut self, action: EphemeralAction, elapsed: Option<Duration>) -> Self {
+        self.action = Some(ephemeral_words(action).name);
+        self.elapsed_seconds = elapsed.map(seconds);
+        self
+    }
+
+    fn doing(mut self, action: Action, elapsed: Option<Duration>) -> Self {
+        self.action = Some(action_name(action));
+        self.elapsed_seconds = elapsed.map(seconds);
+        self
+    }
+}
+
+/// How the work on an ephemeral resource is called.
+struct EphemeralWords {
+    name: &'static str,
+    verb: &'static str,
+    noun: &'static str,
+}
+
+fn ephemeral_words(action: EphemeralAction) -> EphemeralWords {
+    let (name, verb, noun) = match action {
+        EphemeralAction::Open => ("open", "Opening", "Opening"),
+        EphemeralAction::Renew => ("renew", "Renewing", "Renewal"),
+        EphemeralAction::Close => ("close", "Closing", "Closing"),
+    };
+    EphemeralWords { name, verb, noun }
+}
+
+fn verb(action: Action) -> &'static str {
+    match action {
+        Action::Create => "Creating",
+        Action::Update => "Modifying",
+        Action::Delete => "Destroying",
+        Action::Read => "Refreshing",
+        Action::DeleteThenCreate | Action::CreateThenDelete => "Replacing",
+        Action::Forget => "Removing",
+        Action::NoOp => "Applying",
+    }
+}
+
+fn noun(action: Action) -> &'static str {
+    match action {
+        Action::Create => "Creation",
+        Action::Update => "Modifications",
+        Action::Delete => "Destruction",
+        Action::Read => "Refresh",
+        Action::DeleteThenCreate | Action::CreateThenDelete => "Replacement",
+        Action::Forget => "Removal",
+        Action::NoOp => "Apply",
+    }
+}
+
+/// To the nearest second.
+fn seconds(elapsed: Duration) -> u64 {
+    elapsed.as_secs() + u64::from(elapsed.subsec_millis() >= 500)
+}
+
+struct Named<'a>(Option<&'a str>);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(id) => write!(f, " [{id}]"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whole seconds: `0s`, `1m10s`, `2h0m5s`.
+struct Elapsed(Duration);
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = seconds(self.0);
+        let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        match (hours, minutes) {
+            (0, 0) => write!(f, "{seconds}s"),
+            (0, _) => write!(f, "{minutes}m{seconds}s"),
+            _ => write!(f, "{hours}h{minutes}m{seconds}s"),
+        }
+    }
+}

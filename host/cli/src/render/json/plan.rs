@@ -1,0 +1,202 @@
+//! A plan as JSON: what it would do, what that would lead to, and from what it was
+//! made.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use wardian_config::Configuration;
+use wardian_engine::{Action, Mode, OutputChange, Plan, RelevantAttribute, ResourceChange, Schemas};
+use wardian_state::OutputValue;
+use wardian_value::{Str, Value};
+
+use super::changes::{ChangeDocument, PathDocument, ResourceChangeDocument};
+use super::checks::Check;
+use super::configuration::ConfigurationDocument;
+use super::objects::Module;
+use super::values::{PlainValue, TypeDocument};
+use super::{StateDocument, is_empty_state};
+use crate::render::state::StateObject;
+use crate::render::state::module_tree::ModuleTree;
+
+/// The version of the format.
+const FORMAT_VERSION: &str = "1.2";
+
+/// A plan with all that its document is made from.
+pub(crate) struct PlanJson<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) configuration: &'a Configuration,
+    pub(crate) schemas: &'a Schemas,
+    /// The objects that the changes start from.
+    pub(crate) prior_objects: Vec<StateObject<'a>>,
+}
+
+/// The document, to be written.
+#[derive(Serialize)]
+pub(crate) struct PlanDocument<'a> {
+    format_version: &'static str,
+    terraform_version: &'a str,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    variables: BTreeMap<&'a str, VariableValue<'a>>,
+    planned_values: PlannedValues<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    resource_drift: Vec<ResourceChangeDocument<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    resource_changes: Vec<ResourceChangeDocument<'a>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    output_changes: BTreeMap<&'a str, ChangeDocument<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prior_state: Option<StateDocument<'a>>,
+    configuration: ConfigurationDocument<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    relevant_attributes: Vec<RelevantDocument<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    checks: Vec<Check<'a>>,
+    timestamp: &'a str,
+    applyable: bool,
+    complete: bool,
+    errored: bool,
+}
+
+#[derive(Serialize)]
+struct VariableValue<'a> {
+    value: PlainValue<'a>,
+}
+
+#[derive(Serialize)]
+struct PlannedValues<'a> {
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    outputs: BTreeMap<&'a str, PlannedOutput<'a>>,
+    root_module: Module<'a>,
+}
+
+#[derive(Serialize)]
+struct PlannedOutput<'a> {
+    sensitive: bool,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    ty: Option<TypeDocument<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<PlainValue<'a>>,
+}
+
+#[derive(Serialize)]
+struct RelevantDocument<'a> {
+    resource: String,
+    attribute: PathDocument<'a>,
+}
+
+impl<'a> RelevantDocument<'a> {
+    fn new(relevant: &'a RelevantAttribute) -> Self {
+        Self { resource: relevant.resource.to_string(), attribute: PathDocument(&relevant.path) }
+    }
+}
+
+/// The drift that programs are told of. What only moved is told among the changes,
+/// where there are any.
+pub(crate) fn told_drift(plan: &Plan) -> impl Iterator<Item = &ResourceChange> {
+    let everything = plan.mode == Mode::RefreshOnly;
+    plan.drift.iter().filter(move |change| everything || change.action != Action::NoOp)
+}
+
+impl<'a> PlanDocument<'a> {
+    /// The document of a plan that was made from a configuration.
+    pub(crate) fn new(terraform_version: &'a str, from: PlanJson<'a>) -> Self {
+        let PlanJson { plan, configuration, schemas, prior_objects } = from;
+        let outputs = prior_outputs(plan);
+        let prior = ModuleTree::new(prior_objects);
+        let is_empty = is_empty_state(&prior, &outputs, &[]);
+        Self {
+            format_version: FORMAT_VERSION,
+            terraform_version,
+            variables: variables(plan, configuration),
+            planned_values: PlannedValues {
+                outputs: planned_outputs(&plan.outputs),
+                root_module: Module(planned_objects(&plan.changes)),
+            },
+            resource_drift: told_drift(plan).map(ResourceChangeDocument::new).collect(),
+            resource_changes: plan.changes.iter().map(ResourceChangeDocument::new).collect(),
+            output_changes: plan
+                .outputs
+                .iter()
+                .map(|(name, change)| (&**name, ChangeDocument::of_output(change)))
+                .collect(),
+            prior_state: (!is_empty)
+                .then(|| StateDocument::new(terraform_version, prior, outputs, Vec::new())),
+            configuration: ConfigurationDocument::new(configuration, schemas),
+            relevant_attributes: plan.relevant_attributes.iter().map(RelevantDocument::new).collect(),
+            checks: Check::all(&plan.checks),
+            timestamp: &plan.timestamp,
+            applyable: plan.is_applyable(),
+            complete: !plan.errored && plan.targets.is_empty(),
+            errored: plan.errored,
+        }
+    }
+}
+
+/// Values of variables. Those that must not be stored are not in the plan: their
+/// defaults stand for them.
+fn variables<'a>(plan: &'a Plan, configuration: &'a Configuration) -> BTreeMap<&'a str, VariableValue<'a>> {
+    let declared = &configuration.root().module.variables;
+    declared
+        .iter()
+        .filter_map(|(name, variable)| {
+            let given = plan.variables.get(name).filter(|_| !variable.ephemeral);
+            let value = given.or(variable.default.as_ref())?;
+            Some((&**name, VariableValue { value: PlainValue(value) }))
+        })
+        .collect()
+}
+
+fn planned_outputs(outputs: &BTreeMap<Str, OutputChange>) -> BTreeMap<&str, PlannedOutput<'_>> {
+    outputs
+        .iter()
+        .filter(|(_, output)| output.action != Action::Delete)
+        .map(|(name, output)| {
+            let known = Some(&output.after).filter(|after| after.is_wholly_known());
+            let ty = known.map(|after| TypeDocument(after.ty()));
+            let planned = PlannedOutput { sensitive: output.sensitive, ty, value: known.map(PlainValue) };
+            (&**name, planned)
+        })
+        .collect()
+}
+
+/// The objects that there will be, sorted by the text of their addresses.
+fn planned_objects(changes: &[ResourceChange]) -> ModuleTree<'_> {
+    let mut planned: Vec<(String, &ResourceChange)> = changes
+        .iter()
+        .filter(|change| !change.after.is_null() && change.deposed.is_none())
+        .map(|change| (change.address.to_string(), change))
+        .collect();
+    planned.sort_by(|(one, _), (other, _)| one.cmp(other));
+    ModuleTree::new(planned.into_iter().map(|(_, change)| StateObject {
+        address: change.address.clone(),
+        deposed: None,
+        provider: &change.provider,
+        schema: &change.schema,
+        schema_version: u64::try_from(change.schema.version).unwrap_or_default(),
+        value: change.after.clone(),
+        tainted: false,
+        dependencies: &[],
+    }))
+}
+
+/// The outputs of the state that the changes start from: it has the new values as far
+/// as they are known.
+fn prior_outputs(plan: &Plan) -> BTreeMap<&str, (bool, &Value)> {
+    let stored = plan.prior_state.outputs.iter();
+    let mut outputs: BTreeMap<&str, (bool, &Value)> =
+        stored.map(|(name, OutputValue { value, sensitive })| (&**name, (*sensitive, value))).collect();
+    if plan.mode == Mode::Destroy {
+        return outputs;
+    }
+    for (name, change) in &plan.outputs {
+        if change.action == Action::Delete || !change.after.is_wholly_known() {
+            continue;
+        }
+        if change.after.is_null() {
+            outputs.remove(&**name);
+        } else {
+            outputs.insert(name, (change.sensitive, &change.after));
+        }
+    }
+    outputs
+}

@@ -1,0 +1,128 @@
+//! What changed outside of any run, as far as people must hear of it.
+//!
+//! A plan that only brings the state up to date shows all of it. Any other plan shows
+//! what it may have been made from, and only where there is something to do: of an
+//! object those attributes that something in the plan refers to.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use wardian_engine::{Action, Mode, Plan, ResourceChange};
+use wardian_plugin::ResourceInstanceAddress;
+use wardian_value::{PathStep, Value, View};
+
+use super::{Cause, header};
+use crate::render::RenderOptions;
+use crate::render::difference::{Effect, Forcing, Sides, schema};
+use crate::render::layout::{self, Context};
+use crate::render::style::{Page, Style};
+
+/// An object that changed, with the value that is shown of it now.
+struct Shown<'a> {
+    change: &'a ResourceChange,
+    after: Cow<'a, Value>,
+}
+
+/// Writes what changed, and whether there was anything to write.
+pub(super) fn write(page: &mut Page, plan: &Plan, options: RenderOptions) -> bool {
+    let drift = shown(plan);
+    if drift.is_empty() {
+        return false;
+    }
+    page.push("\n");
+    page.paint(Style::BoldCyan, "Note:");
+    page.push(" ");
+    page.paint(Style::Bold, "Objects have changed outside of Wardian");
+    page.push("\n\n");
+    page.paragraph(
+        match plan.mode {
+            Mode::RefreshOnly => {
+                "Since the last apply, the following objects were changed by something other than Wardian:"
+            }
+            Mode::Normal | Mode::Destroy => {
+                "Since the last apply, something other than Wardian made the following changes, which this \
+                 plan may have been influenced by:"
+            }
+        },
+        options.width,
+    );
+    for object in drift {
+        page.push("\n");
+        write_object(page, &object);
+    }
+    page.push("\n\n");
+    page.paragraph(
+        match plan.mode {
+            Mode::RefreshOnly => {
+                "This is a refresh-only plan: nothing will be done to undo these changes. Apply it to record \
+                 them in the state, which changes no object."
+            }
+            Mode::Normal | Mode::Destroy => {
+                "Where the configuration neither says the same nor ignores them (ignore_changes), the actions \
+                 below may undo these changes or follow from them."
+            }
+        },
+        options.width,
+    );
+    true
+}
+
+fn write_object(page: &mut Page, object: &Shown<'_>) {
+    let Shown { change, after } = object;
+    header::write(page, change, Cause::Drift);
+    let sides = Sides::new(Some(&change.before), Some(after));
+    let mut difference = schema::of_block(sides, &change.schema.block, &Forcing::default());
+    if change.action == Action::Delete {
+        difference.effect = Effect::Delete;
+    }
+    layout::write(page, &difference, 0, Context::of_change());
+    page.push("\n");
+}
+
+fn shown(plan: &Plan) -> Vec<Shown<'_>> {
+    if plan.mode == Mode::RefreshOnly {
+        let all = plan.drift.iter().filter(|change| change.is_effective() || change.is_moved());
+        return all.map(|change| Shown { change, after: Cow::Borrowed(&change.after) }).collect();
+    }
+    if plan.drift.is_empty() || !plan.has_changes() {
+        return Vec::new();
+    }
+    let mut relevant: HashMap<&ResourceInstanceAddress, Vec<&[PathStep]>> = HashMap::new();
+    for attribute in &plan.relevant_attributes {
+        relevant.entry(&attribute.resource).or_default().push(attribute.path.steps());
+    }
+    plan.drift
+        .iter()
+        .filter(|change| change.is_effective())
+        .filter_map(|change| {
+            let after = with_changes_at(&change.before, &change.after, relevant.get(&change.address)?);
+            (change.action == Action::Delete || after != change.before)
+                .then_some(Shown { change, after: Cow::Owned(after) })
+        })
+        .collect()
+}
+
+/// The first value with the changes that lie at some of its paths.
+fn with_changes_at(before: &Value, after: &Value, paths: &[&[PathStep]]) -> Value {
+    let View::Object(attributes) = before.view() else { return after.clone() };
+    if paths.iter().any(|path| path.is_empty()) {
+        return after.clone();
+    }
+    let mut changed = before.clone();
+    for (name, part) in attributes {
+        let inside: Vec<&[PathStep]> = paths
+            .iter()
+            .filter_map(|path| match path {
+                [PathStep::Attribute(first) | PathStep::Key(first), rest @ ..] if first == name => Some(rest),
+                _ => None,
+            })
+            .collect();
+        if inside.is_empty() {
+            continue;
+        }
+        let gone = || Value::null(part.ty().clone());
+        let now = after.get(name).map_or_else(gone, |now| with_changes_at(part, now, &inside));
+        changed = changed.with_attribute(name, now);
+    }
+    changed
+}

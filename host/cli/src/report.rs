@@ -1,0 +1,86 @@
+//! What operations tell of plans and of what came of them: to people as text, to
+//! programs as messages.
+
+use std::collections::BTreeMap;
+
+use wardian_engine::{Action, ChangeCounts, Mode, Plan, ResourceChange};
+use wardian_plugin::ResourceMode;
+use wardian_state::{OutputValue, State};
+use wardian_value::Str;
+
+use crate::render::json::{Message, Summary, told_drift};
+use crate::render::plan::{PlanNote, render_note, render_plan};
+use crate::render::value::render_outputs;
+use crate::shell::{Paint, Shell};
+
+/// Tells of a plan that was made just now.
+pub(crate) fn plan(shell: &Shell, plan: &Plan) {
+    if !shell.is_for_programs() {
+        if !plan.errored || plan.has_changes() {
+            shell.print(&render_plan(plan, PlanNote::None, shell.render_options()));
+        }
+        return;
+    }
+    for change in told_drift(plan) {
+        shell.message(&Message::Drift(change));
+    }
+    for change in plan.changes.iter().filter(|change| is_told(change)) {
+        shell.message(&Message::PlannedChange(change));
+    }
+    shell.message(&Message::Summary(Summary::Plan, plan.counts()));
+    if !plan.outputs.is_empty() {
+        shell.message(&Message::PlannedOutputs(&plan.outputs));
+    }
+}
+
+/// Says what can be done with a plan. That is for people only.
+pub(crate) fn note(shell: &Shell, plan: &Plan, note: PlanNote<'_>) {
+    if !shell.is_for_programs() && plan.is_applyable() {
+        shell.print(&render_note(note, shell.render_options()));
+    }
+}
+
+/// Tells programs what a saved plan is about to do; people have seen it when it was
+/// made.
+pub(crate) fn saved_plan(shell: &Shell, plan: &Plan) {
+    if shell.is_for_programs() {
+        for change in plan.changes.iter().filter(|change| change.action != Action::NoOp && is_told(change)) {
+            shell.message(&Message::PlannedChange(change));
+        }
+    }
+}
+
+/// That a data source goes is nobody's concern.
+fn is_told(change: &ResourceChange) -> bool {
+    let goes = change.address.mode() == ResourceMode::Data && change.action == Action::Delete;
+    !goes && (change.action != Action::NoOp || change.is_moved() || change.importing.is_some())
+}
+
+/// Tells what an apply has done, and the outputs.
+pub(crate) fn done(shell: &Shell, mode: Mode, counts: ChangeCounts, state: &State) {
+    let summary = match mode {
+        Mode::Destroy => Summary::Destroy,
+        Mode::Normal | Mode::RefreshOnly => Summary::Apply,
+    };
+    if shell.is_for_programs() {
+        shell.message(&Message::Summary(summary, counts));
+    } else {
+        shell.say(format_args!("\n{}", shell.paint(Paint::Success, &summary.text(counts))));
+    }
+    if mode != Mode::Destroy {
+        outputs(shell, &state.outputs);
+    }
+}
+
+/// Tells outputs, if there are any.
+pub(crate) fn outputs(shell: &Shell, outputs: &BTreeMap<Str, OutputValue>) {
+    if outputs.is_empty() {
+        return;
+    }
+    if shell.is_for_programs() {
+        shell.message(&Message::Outputs(outputs));
+    } else {
+        let heading = shell.paint(Paint::Success, "Outputs:");
+        shell.print(&format!("\n{heading}\n\n{}", render_outputs(outputs)));
+    }
+}
