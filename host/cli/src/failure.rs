@@ -62,12 +62,6 @@ impl Failure {
         Diagnostic::error(summary, detail).into()
     }
 
-    /// Something that a later version will do.
-    pub(crate) fn not_yet(what: &str, instead: &str) -> Self {
-        let instead = if instead.is_empty() { String::new() } else { format!(" {instead}") };
-        Self::error("Not available yet", format!("{what} is not available yet.{instead}"))
-    }
-
     /// Somebody asked for the end before anything was done.
     pub(crate) fn interrupted() -> Self {
         Self::error("Interrupted", "The command was interrupted before it changed anything.")
