@@ -41,7 +41,7 @@ use std::time::Duration;
 use crate::beside::beside;
 use crate::error::{StateError, StateProblem};
 use crate::format::{decode_state, encode_compact, encode_state};
-use crate::journal::{self, Journal, Leftover};
+use crate::journal::{self, Begun, Journal, Leftover};
 use crate::lock::{Lock, LockError, LockInfo, LockRequest};
 use crate::model::{State, new_lineage};
 
@@ -75,6 +75,9 @@ pub struct Recovery {
     pub journal: PathBuf,
     /// How many changes were in it.
     pub changes: usize,
+    /// What had been begun and is not among them: such objects may be other than
+    /// the state says, and those that were being created may be there without it.
+    pub begun: Vec<Begun>,
     /// How many bytes at its end could not be read.
     pub ignored_bytes: usize,
     /// Whether the state file holds them now; else only what was read does.
@@ -399,6 +402,7 @@ impl StateFile {
         self.recovery = Some(Recovery {
             journal: self.journal_path(),
             changes: leftover.changes.len(),
+            begun: leftover.begun.clone(),
             ignored_bytes: leftover.ignored_bytes,
             folded: false,
         });

@@ -8,7 +8,8 @@
 //!
 //! | line | holds |
 //! |---|---|
-//! | first | `wardian_journal` (format, 1), `lineage`, `serial` and `state`: which state is changed, the last being a fingerprint of the file |
+//! | first | `wardian_journal` (format, 2; 1 had no intents), `lineage`, `serial` and `state`: which state is changed, the last being a fingerprint of the file |
+//! | intent | `begun`: `address` and `action` of what a provider is about to be asked to do |
 //! | change | `address`, `provider`, `objects`: all objects of one instance from now on, as in the state file; none where it is gone |
 //! | last | `final`: the whole state as it is about to be written |
 //!
@@ -21,6 +22,10 @@
 //! process at any moment cannot undo. Against the loss of power it is flushed to
 //! the disk by a thread of the journal within `SYNC_INTERVAL`, many records at
 //! a time, and in any case before the state file is rewritten.
+//!
+//! A kill between a provider's work and its record leaves an object of which the
+//! state knows nothing, or not what it is now. No journal can prevent that, as the
+//! two are not one step; but an intent without a change behind it says where to look.
 
 mod leftover;
 mod sync;
@@ -31,6 +36,7 @@ use std::path::{Path, PathBuf};
 
 use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
 
+pub use leftover::Begun;
 pub(crate) use leftover::{Header, Leftover, read};
 
 use crate::beside::open_itself;
@@ -40,7 +46,9 @@ use crate::model::Instance;
 use sync::Syncing;
 
 /// The format that is written.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
+/// The oldest that is read.
+const OLDEST_FORMAT: u64 = 1;
 
 /// A journal being written. Dropping it leaves the file for the next run to fold
 /// in.
@@ -94,6 +102,23 @@ impl Journal {
     /// The lineage of the state that is changed, which may be a new one.
     pub fn lineage(&self) -> &str {
         &self.lineage
+    }
+
+    /// Records what a provider is about to be asked to do with an instance. The
+    /// next change of that instance is what came of it.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be written. It must not be begun then.
+    pub fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), StateError> {
+        let mut json = String::new();
+        let mut members = Parts::object(&mut json);
+        let mut begun = Parts::object(members.member("begun"));
+        begun.text("address", &address.to_string());
+        begun.text("action", action);
+        begun.end();
+        members.end();
+        self.append(&json).map_err(|error| self.failed(error))
     }
 
     /// Records what an instance is from now on; nothing where it is gone. When

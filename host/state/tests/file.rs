@@ -210,6 +210,26 @@ fn a_kill_while_the_file_is_rewritten_loses_nothing() {
 }
 
 #[test]
+fn what_was_begun_and_not_done_is_told() {
+    let directory = TempDir::new().unwrap();
+    let mut file = open(&directory);
+    file.read().unwrap();
+    let mut left = file.begin().unwrap();
+    let (a, b) = (address("random_id.a"), address("random_id.b[0]"));
+    left.intend(&a, "create").unwrap();
+    left.intend(&b, "delete").unwrap();
+    left.record(&a, &provider(), Some(&instance("1"))).unwrap();
+    left.intend(&a, "update").unwrap();
+    drop(left);
+    let mut next = open(&directory);
+    next.read().unwrap();
+    let recovery = next.recovery().unwrap();
+    let begun: Vec<String> = recovery.begun.iter().map(|b| format!("{} {}", b.action, b.address)).collect();
+    assert_eq!(begun, ["delete random_id.b[0]", "update random_id.a"]);
+    assert_eq!(recovery.changes, 1);
+}
+
+#[test]
 fn a_journal_of_another_state_is_refused_and_kept() {
     let directory = TempDir::new().unwrap();
     interrupted(&directory);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
 
-use super::{CHECKSUM_LENGTH, FORMAT, line_checksum};
+use super::{CHECKSUM_LENGTH, FORMAT, OLDEST_FORMAT, line_checksum};
 use crate::beside::read_itself;
 use crate::error::{StateError, StateProblem};
 use crate::format::{decode_instance, decode_state};
@@ -20,6 +20,8 @@ pub(crate) struct Leftover {
     pub(crate) header: Option<Header>,
     /// In the order in which they were made.
     pub(crate) changes: Vec<Change>,
+    /// What was begun and not recorded as done.
+    pub(crate) begun: Vec<Begun>,
     /// The state that was about to be written.
     pub(crate) finished: Option<State>,
     /// Of the last line that counts.
@@ -46,8 +48,18 @@ pub(crate) struct Change {
     pub(crate) instance: Instance,
 }
 
+/// What a provider was asked to do when the run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Begun {
+    /// The instance.
+    pub address: String,
+    /// `create`, `update` or `delete`.
+    pub action: String,
+}
+
 #[derive(Deserialize)]
 struct Line<'a> {
+    begun: Option<Begun>,
     address: Option<String>,
     provider: Option<String>,
     #[serde(borrow)]
@@ -74,7 +86,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Leftover, String> {
     while let Some((json, checksum, after)) = next_line(rest, &leftover.checksum) {
         if leftover.header.is_none() {
             let header: Header = serde_json::from_str(json).map_err(|error| error.to_string())?;
-            if header.wardian_journal != FORMAT {
+            if !(OLDEST_FORMAT..=FORMAT).contains(&header.wardian_journal) {
                 return Err(format!("its format {} is not known here", header.wardian_journal));
             }
             leftover.header = Some(header);
@@ -107,11 +119,15 @@ impl Leftover {
     fn understand(&mut self, json: &str) -> Result<(), String> {
         let line: Line<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
         match line {
+            Line { begun: Some(begun), .. } => self.begun.push(begun),
             Line { finished: Some(state), .. } => {
                 self.finished =
                     decode_state(state.get().as_bytes()).map_err(|problem| problem.to_string())?;
             }
             Line { address: Some(address), provider: Some(provider), objects: Some(objects), .. } => {
+                if let Some(done) = self.begun.iter().position(|begun| begun.address == address) {
+                    self.begun.remove(done);
+                }
                 let instance =
                     decode_instance(objects.get(), &address).map_err(|problem| problem.to_string())?;
                 self.changes.push(Change {
