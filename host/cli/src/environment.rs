@@ -36,6 +36,7 @@ variables! {
     LOG = "WARDIAN_LOG": "what is logged to standard error: trace, debug, info, warn, error, or filters as `wardian_engine=debug`";
     TERRAFORM_LOG = "TF_LOG": "the same, where WARDIAN_LOG is not set; JSON means trace as JSON";
     LOG_PATH = "TF_LOG_PATH": "a file that log lines are appended to, instead of standard error";
+    PLAN_PASSPHRASE = "WARDIAN_PLAN_PASSPHRASE": "the passphrase of encrypted plan files";
     NO_COLOR = "NO_COLOR": "not empty: no colour";
     TERMINAL = "TERM": "`dumb`: no colour";
     COLUMNS = "COLUMNS": "the width that text is wrapped to where no terminal says";
@@ -96,6 +97,11 @@ impl Environment {
     /// Where plugins and other data of a configuration are.
     pub(crate) fn data_directory(&self) -> PathBuf {
         self.path(DATA_DIRECTORY).unwrap_or_else(|| PathBuf::from(".terraform"))
+    }
+
+    /// The passphrase of encrypted plan files, where it is given.
+    pub(crate) fn plan_passphrase(&self) -> Option<String> {
+        self.text(PLAN_PASSPHRASE).map(str::to_owned)
     }
 
     /// Whether values may be asked for.

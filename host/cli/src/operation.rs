@@ -51,6 +51,8 @@ pub(crate) struct Operation {
     pub(crate) state: Arc<State>,
     /// Values of the root module's variables.
     pub(crate) variables: BTreeMap<Str, Value>,
+    /// What the plugins are recognised by.
+    pub(crate) plugins: BTreeMap<String, String>,
     /// Somebody wants it to end.
     pub(crate) stop: StopSignal,
 }
@@ -61,6 +63,7 @@ pub(crate) fn plan_options(mode: Mode, scope: &ScopeArguments, operation: Operat
         mode,
         refresh: scope.refresh,
         targets: scope.target.clone(),
+        excludes: scope.exclude.clone(),
         replace: scope.replace.clone(),
         parallelism: operation.parallelism,
     }
@@ -99,17 +102,18 @@ impl Operation {
         let state = file.read()?;
         let lock = session.lock_file()?;
         let plugins = session.plugins(&configuration, Some(&state), &lock, order.operation.parallelism)?;
-        Ok(Self { run: session.run(configuration, plugins), file, state, variables, stop })
+        let digests = plugins.digests();
+        Ok(Self { run: session.run(configuration, plugins), file, state, variables, plugins: digests, stop })
     }
 
     /// Plans. The plan is there after errors too, for what could be planned.
     pub(crate) async fn plan(&self, options: &PlanOptions) -> (Option<Plan>, Diagnostics) {
         let (state, variables) = ((*self.state).clone(), self.variables.clone());
         let (plan, mut diagnostics) = self.run.plan(state, variables, options, self.stop.clone()).await;
-        if !options.targets.is_empty() {
+        if !options.targets.is_empty() || !options.excludes.is_empty() {
             diagnostics.push(Diagnostic::warning(
                 "Resource targeting is in effect",
-                "With -target only a part of the configuration was looked at, so that there may be more to do than \
+                "With -target or -exclude only a part of the configuration was looked at, so that there may be more to do than \
                  this plan shows. That is for mistakes and emergencies; `wardian plan` without it shows all.",
             ));
         }
@@ -135,10 +139,10 @@ impl Operation {
         let mut recorder = Recorder::begin(&mut self.file)?;
         let applied = self.run.apply(plan, &mut recorder, parallelism, self.stop.clone()).await;
         let Applied { mut state, counts, mut diagnostics, stopped } = applied;
-        if !plan.targets.is_empty() {
+        if plan.is_partial() {
             diagnostics.push(Diagnostic::warning(
                 "Applied changes may be incomplete",
-                "The plan was made with -target, so that some of what the configuration says may not be done yet. \
+                "The plan was made with -target or -exclude, so that some of what the configuration says may not be done yet. \
                  `wardian plan` shows whether there is more.",
             ));
         }

@@ -60,6 +60,15 @@ impl Plugins {
         })
     }
 
+    /// SHA-256 of each plugin, by address: what a saved plan recognises them by.
+    pub(crate) fn digests(&self) -> BTreeMap<String, String> {
+        let digest = |(address, plugin): (&ProviderAddress, &Plugin)| match &plugin.artifact {
+            PluginArtifact::Component(component) => Some((address.to_string(), component.sha256.to_string())),
+            PluginArtifact::Native(_) => None,
+        };
+        self.by_address.iter().filter_map(digest).collect()
+    }
+
     /// Loads every plugin now, so that its code is compiled and kept for later
     /// runs. `tell` hears of work that takes a while.
     ///

@@ -244,6 +244,21 @@ impl Shell {
         Ok(line.map(|line| line.trim_end_matches(['\n', '\r']).to_owned()))
     }
 
+    /// As [`Shell::ask`], for something that must not be seen while it is typed.
+    ///
+    /// # Errors
+    /// Where the input cannot be read.
+    pub(crate) async fn ask_secret(&self, question: &str) -> io::Result<Option<String>> {
+        // What is typed is shown again when this goes, also where nobody waits any more.
+        let silence = Silence::begin();
+        let answer = self.ask(question).await;
+        if silence.is_some() {
+            // Nor was the line break seen.
+            self.say("");
+        }
+        answer
+    }
+
     /// Shows warnings and hands on the value, or the errors with them.
     pub(crate) fn warned<T>(&self, value: T, warnings: &Diagnostics) -> Outcome<T> {
         if warnings.has_errors() {
@@ -299,6 +314,41 @@ fn consolidated(diagnostics: &Diagnostics) -> Vec<Diagnostic> {
         diagnostic
     };
     shown.into_iter().map(told).collect()
+}
+
+/// A terminal that does not show what is typed, while this lives.
+#[cfg(unix)]
+struct Silence(rustix::termios::Termios);
+
+#[cfg(unix)]
+impl Silence {
+    /// Nothing where the input is no terminal.
+    fn begin() -> Option<Self> {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+        let shown = tcgetattr(io::stdin()).ok()?;
+        let mut silent = shown.clone();
+        silent.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(io::stdin(), OptionalActions::Now, &silent).ok()?;
+        Some(Self(shown))
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Silence {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no repair.
+        let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &self.0);
+    }
+}
+
+#[cfg(not(unix))]
+struct Silence;
+
+#[cfg(not(unix))]
+impl Silence {
+    fn begin() -> Option<Self> {
+        None
+    }
 }
 
 #[cfg(unix)]

@@ -237,6 +237,18 @@ pub(crate) fn warn_of_recovery(session: &Session, file: &StateFile) {
         ""
     };
     let (journal, changes) = (recovery.journal.display(), recovery.changes);
+    let begun: Vec<String> =
+        recovery.begun.iter().map(|begun| format!("\n  - {} ({})", begun.address, begun.action)).collect();
+    let begun = if begun.is_empty() || !recovery.folded {
+        String::new()
+    } else {
+        format!(
+            "\n\nIt was in the middle of the following. Such an object may be other than the state says, and one that \
+             was being created may be there without being in the state: look, and import or remove it, before it is \
+             created a second time.{}",
+            begun.concat()
+        )
+    };
     let (summary, detail) = if recovery.folded {
         (
             "Interrupted run recovered",
@@ -255,7 +267,7 @@ pub(crate) fn warn_of_recovery(session: &Session, file: &StateFile) {
             ),
         )
     };
-    session.shell.diagnostics(&Diagnostic::warning(summary, detail + whole).into());
+    session.shell.diagnostics(&Diagnostic::warning(summary, detail + whole + &begun).into());
 }
 
 #[cfg(unix)]
@@ -291,6 +303,13 @@ impl Recorder {
 }
 
 impl StateSink for Recorder {
+    fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String> {
+        if let Some(problem) = &self.problem {
+            return Err(problem.to_string());
+        }
+        self.journal.intend(address, action).map_err(|error| self.problem.insert(error).to_string())
+    }
+
     fn record(
         &mut self,
         address: &ResourceInstanceAddress,

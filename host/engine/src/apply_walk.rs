@@ -460,6 +460,10 @@ impl ApplyWalk<'_> {
         if change.action == Action::CreateThenDelete && !self.depose(index, &subject) {
             return Start::Failed;
         }
+        let doing = if stored.is_some() { "update" } else { "create" };
+        if !self.intend(&change.address, doing) {
+            return Start::Failed;
+        }
         let ignore_changes = resource_of(&self.run.configuration, &change.address)
             .map(|resource| IgnoreChanges::from(&resource.lifecycle.ignore_changes))
             .unwrap_or_default();
@@ -508,20 +512,29 @@ impl ApplyWalk<'_> {
     ) -> bool {
         let recorded = self.sink.record(address, provider, (!instance.is_empty()).then_some(&instance));
         self.applied.state.set_instance(address, provider, instance);
-        match recorded {
-            Ok(()) => true,
-            Err(problem) => {
-                self.unrecorded = true;
-                self.applied.diagnostics.push(
-                    Diagnostic::error(
-                        "Failed to save the state",
-                        format!("The change of {address} could not be recorded: {problem}. No further change is begun."),
-                    )
-                    .for_address(address.to_string()),
-                );
-                false
-            }
-        }
+        self.is_noted(address, recorded)
+    }
+
+    /// Notes what is about to be done, so that a run that is killed meanwhile leaves
+    /// word of it.
+    fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> bool {
+        let noted = self.sink.intend(address, action);
+        self.is_noted(address, noted)
+    }
+
+    fn is_noted(&mut self, address: &ResourceInstanceAddress, noted: Result<(), String>) -> bool {
+        let Err(problem) = noted else { return true };
+        self.unrecorded = true;
+        self.applied.diagnostics.push(
+            Diagnostic::error(
+                "Failed to save the state",
+                format!(
+                    "The change of {address} could not be recorded: {problem}. No further change is begun."
+                ),
+            )
+            .for_address(address.to_string()),
+        );
+        false
     }
 
     fn changed(&mut self, index: usize, subject: &Subject, outcome: ApplyOutcome) -> bool {
@@ -567,6 +580,9 @@ impl ApplyWalk<'_> {
         });
         let Some(object) = object else { return Start::Done };
         let Some(subject) = self.subject(change) else { return Start::Failed };
+        if !self.intend(&change.address, "delete") {
+            return Start::Failed;
+        }
         // What was planned for an object that is created first is about the new one.
         let is_left_over = change.action == Action::CreateThenDelete;
         let planned = if is_left_over { &object.private } else { &change.planned_private };
@@ -617,7 +633,7 @@ impl ApplyWalk<'_> {
             let planned = &self.plan.outputs;
             let goes = |name: &Str| planned.get(name).is_some_and(|o| o.action == Action::Delete);
             self.applied.state.outputs.retain(|name, _| !goes(name));
-            if self.plan.targets.is_empty() {
+            if !self.plan.is_partial() {
                 self.drop_data_sources();
             }
             return;
@@ -644,7 +660,7 @@ impl ApplyWalk<'_> {
 
     /// Outputs that the plan was told to leave alone stay as they are.
     fn is_planned(&self, name: &Str) -> bool {
-        self.plan.targets.is_empty()
+        !self.plan.is_partial()
             || self.plan.outputs.get(name).is_some_and(|output| output.action != Action::NoOp)
     }
 

@@ -101,6 +101,21 @@ impl Graph {
         }
     }
 
+    /// The nodes that wait for `roots`, directly or not, without the roots
+    /// themselves unless they wait for each other; as a table by node.
+    pub fn dependents_closure(&self, roots: &[NodeId]) -> Vec<bool> {
+        let mut found = vec![false; self.size()];
+        let mut open: Vec<NodeId> = roots.to_vec();
+        while let Some(node) = open.pop() {
+            for dependent in self.dependents(node) {
+                if !std::mem::replace(&mut found[dependent.index()], true) {
+                    open.push(*dependent);
+                }
+            }
+        }
+        found
+    }
+
     /// The nodes that `roots` wait for, directly or not, with themselves; as a
     /// table by node.
     pub fn closure(&self, roots: impl IntoIterator<Item = NodeId>) -> Vec<bool> {

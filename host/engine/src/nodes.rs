@@ -98,9 +98,14 @@ impl NodeGraph {
             node => node.to_string(),
         };
         let names: Vec<String> = cycle.iter().map(name).collect();
+        // Told from dependency to dependent, so that each one needs the one before it.
+        let around = names.iter().zip(names.iter().cycle().skip(1));
+        let mut needs: Vec<String> =
+            around.map(|(needed, name)| format!("  - {name} needs {needed}")).collect();
+        needs.reverse();
         Diagnostic::error(
             format!("Cycle: {}", names.join(", ")),
-            "Each of these needs the next one to be known first, and the last one the first.",
+            format!("None of these can be known first:\n{}", needs.join("\n")),
         )
     }
 }

@@ -36,6 +36,8 @@ pub struct PlanOptions {
     pub refresh: bool,
     /// Only these, and what they need; empty for everything.
     pub targets: Vec<Target>,
+    /// Not these, nor what depends on them; together with targets it makes no sense.
+    pub excludes: Vec<Target>,
     /// Instances to replace though nothing asks for it.
     pub replace: Vec<ResourceInstanceAddress>,
     /// The most provider operations at a time, at least 1.
@@ -44,7 +46,14 @@ pub struct PlanOptions {
 
 impl Default for PlanOptions {
     fn default() -> Self {
-        Self { mode: Mode::Normal, refresh: true, targets: Vec::new(), replace: Vec::new(), parallelism: 10 }
+        Self {
+            mode: Mode::Normal,
+            refresh: true,
+            targets: Vec::new(),
+            excludes: Vec::new(),
+            replace: Vec::new(),
+            parallelism: 10,
+        }
     }
 }
 
@@ -63,6 +72,8 @@ pub struct Plan {
     pub function_results: BTreeMap<CallDigest, CallDigest>,
     /// What was asked to be looked at alone.
     pub targets: Vec<Target>,
+    /// What was asked to be left out.
+    pub excludes: Vec<Target>,
     /// Changes in the order of their addresses, those that do nothing included.
     pub changes: Vec<ResourceChange>,
     /// What had changed outside of any run.
@@ -136,6 +147,11 @@ impl Plan {
             counts.import += usize::from(change.importing.is_some());
         }
         counts
+    }
+
+    /// Whether it was asked to look at a part of the configuration alone.
+    pub fn is_partial(&self) -> bool {
+        !self.targets.is_empty() || !self.excludes.is_empty()
     }
 
     /// Whether any object or output changes.

@@ -2,21 +2,23 @@
 //!
 //! | entry | content |
 //! |---|---|
-//! | `plan.json` | the plan itself; values as base64 of MessagePack against the dynamic type |
+//! | `plan.json` | the plan itself; values as base64 of MessagePack, objects against the type of their schema and all else against the dynamic type |
 //! | `state.json` | the state that the changes start from, version 4 |
-//! | `state-previous.json` | the state before anything was read, version 4 |
-//! | `configuration/PATH` | the configuration's files, paths relative to the root module |
+//! | `state-previous.json` | the state before anything was read, version 4; missing where that is the same |
+//! | `configuration/PATH` | the configuration's files, paths relative to the root module; never unpacked, only read |
 //! | `.terraform.lock.hcl` | the plugins that were chosen |
 //!
 //! A zip archive, as Terraform's plan files are; but neither program reads the
 //! other's. `plan.json` states its format's version, and a reader refuses any
 //! version but its own: a plan is short-lived, and guessing at one is how the
 //! wrong change is made. Sensitive values are in it in clear, as they are in the
-//! state: the file is written so that only its owner can read it.
+//! state: the file is written so that only its owner can read it, and whoever wants
+//! more seals it ([`sealed`]).
 
 mod change;
 mod checks;
 mod functions;
+pub mod sealed;
 mod value;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,10 +37,14 @@ use functions::FunctionContents;
 use value::{Encoded, decode_value, encode_value};
 
 /// The version of `plan.json`.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
-/// The most bytes that any entry of a plan file may unpack to.
-const ENTRY_LIMIT: u64 = 1 << 30;
+/// What all entries of a plan file together may unpack to, as a multiple of the
+/// file; small files may unpack to this many bytes in any case. A plan of a hundred
+/// thousand equal objects stays far below it.
+const UNPACKED_LIMIT: (u64, u64) = (256, 64 << 20);
+/// The most entries.
+const ENTRIES_LIMIT: usize = 1 << 17;
 
 /// What a plan file holds.
 #[derive(Clone, Debug)]
@@ -47,10 +53,21 @@ pub struct PlanFile {
     contents: Contents,
     prior_state: State,
     previous_state: State,
+    /// What belongs to it.
+    pub surroundings: Surroundings,
+}
+
+/// What belongs to a plan without being part of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Surroundings {
     /// The configuration's files by their paths relative to the root module.
     pub configuration: BTreeMap<String, Vec<u8>>,
     /// The lock file as it was.
     pub lock_file: Option<Vec<u8>>,
+    /// The workspace.
+    pub workspace: String,
+    /// SHA-256 of the plugins that the plan was made with, by address.
+    pub plugins: BTreeMap<String, String>,
 }
 
 /// Why a plan file cannot be read or written.
@@ -91,6 +108,7 @@ struct Contents {
     ephemeral_variables: BTreeSet<String>,
     function_results: Vec<FunctionContents>,
     targets: Vec<String>,
+    excludes: Vec<String>,
     changes: Vec<ChangeContents>,
     drift: Vec<ChangeContents>,
     outputs: BTreeMap<String, OutputContents>,
@@ -98,6 +116,8 @@ struct Contents {
     relevant_attributes: Vec<RelevantContents>,
     timestamp: String,
     errored: bool,
+    workspace: String,
+    plugins: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -112,11 +132,7 @@ struct OutputContents {
 ///
 /// # Errors
 /// Where a value cannot be encoded, which a plan made by the engine does not hold.
-pub fn encode(
-    plan: &Plan,
-    configuration: &BTreeMap<String, Vec<u8>>,
-    lock_file: Option<&[u8]>,
-) -> Result<Vec<u8>, PlanFileError> {
+pub fn encode(plan: &Plan, surroundings: &Surroundings) -> Result<Vec<u8>, PlanFileError> {
     let contents = Contents {
         format: FORMAT,
         mode: mode_name(plan.mode).into(),
@@ -128,7 +144,8 @@ pub fn encode(
             .collect::<Result<_, PlanFileError>>()?,
         ephemeral_variables: plan.ephemeral_variables.iter().map(ToString::to_string).collect(),
         function_results: functions::encode(&plan.function_results),
-        targets: plan.targets.iter().map(target_text).collect(),
+        targets: plan.targets.iter().map(ToString::to_string).collect(),
+        excludes: plan.excludes.iter().map(ToString::to_string).collect(),
         changes: plan.changes.iter().map(encode_change).collect::<Result<_, _>>()?,
         drift: plan.drift.iter().map(encode_change).collect::<Result<_, _>>()?,
         outputs: plan
@@ -148,10 +165,12 @@ pub fn encode(
         relevant_attributes: plan.relevant_attributes.iter().map(checks::encode_relevant).collect(),
         timestamp: plan.timestamp.clone(),
         errored: plan.errored,
+        workspace: surroundings.workspace.clone(),
+        plugins: surroundings.plugins.clone(),
     };
     let json = serde_json::to_vec(&contents).map_err(|e| PlanFileError::Write(e.to_string()))?;
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    let options = zip::write::SimpleFileOptions::default().unix_permissions(0o600);
+    let options = zip::write::SimpleFileOptions::default().unix_permissions(0o600).compression_level(Some(1));
     let mut add = |name: &str, bytes: &[u8]| -> Result<(), PlanFileError> {
         archive.start_file(name, options).map_err(|e| PlanFileError::Write(e.to_string()))?;
         archive.write_all(bytes).map_err(|e| PlanFileError::Write(e.to_string()))
@@ -161,14 +180,16 @@ pub fn encode(
         "state.json",
         encode_state(&plan.prior_state).map_err(|e| PlanFileError::Write(e.to_string()))?.as_bytes(),
     )?;
-    add(
-        "state-previous.json",
-        encode_state(&plan.previous_state).map_err(|e| PlanFileError::Write(e.to_string()))?.as_bytes(),
-    )?;
-    for (path, bytes) in configuration {
+    if plan.previous_state != plan.prior_state {
+        add(
+            "state-previous.json",
+            encode_state(&plan.previous_state).map_err(|e| PlanFileError::Write(e.to_string()))?.as_bytes(),
+        )?;
+    }
+    for (path, bytes) in &surroundings.configuration {
         add(&format!("configuration/{path}"), bytes)?;
     }
-    if let Some(lock_file) = lock_file {
+    if let Some(lock_file) = &surroundings.lock_file {
         add(".terraform.lock.hcl", lock_file)?;
     }
     let written = archive.finish().map_err(|e| PlanFileError::Write(e.to_string()))?;
@@ -182,16 +203,22 @@ pub fn encode(
 pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     let mut archive =
         zip::ZipArchive::new(Cursor::new(bytes)).map_err(|e| PlanFileError::NotAPlan(e.to_string()))?;
+    if archive.len() > ENTRIES_LIMIT {
+        return Err(PlanFileError::NotAPlan(format!("it has more than {ENTRIES_LIMIT} entries")));
+    }
+    let mut left = UNPACKED_LIMIT.1.max((bytes.len() as u64).saturating_mul(UNPACKED_LIMIT.0));
     let mut entries: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for index in 0..archive.len() {
         let entry = archive.by_index(index).map_err(|e| PlanFileError::NotAPlan(e.to_string()))?;
         let name = entry.name().map_err(|e| PlanFileError::NotAPlan(e.to_string()))?.into_owned();
         let mut content = Vec::new();
-        entry
-            .take(ENTRY_LIMIT)
-            .read_to_end(&mut content)
-            .map_err(|e| PlanFileError::NotAPlan(e.to_string()))?;
-        entries.insert(name, content);
+        entry.take(left + 1).read_to_end(&mut content).map_err(|e| PlanFileError::NotAPlan(e.to_string()))?;
+        left = left
+            .checked_sub(content.len() as u64)
+            .ok_or_else(|| PlanFileError::NotAPlan("it unpacks to more than a plan can be".into()))?;
+        if entries.insert(name, content).is_some() {
+            return Err(PlanFileError::NotAPlan("it has two entries of one name".into()));
+        }
     }
     let json =
         entries.remove("plan.json").ok_or_else(|| PlanFileError::NotAPlan("it has no plan.json".into()))?;
@@ -200,23 +227,26 @@ pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
         return Err(PlanFileError::Version { found: format.format });
     }
     let contents: Contents = serde_json::from_slice(&json).map_err(damaged("plan.json"))?;
-    let mut state = |part: &'static str| {
-        let bytes = entries
-            .remove(part)
-            .ok_or_else(|| PlanFileError::Damaged { part, problem: "it is missing".into() })?;
-        match decode_state(&bytes) {
-            Ok(Some(state)) => Ok(state),
-            Ok(None) => Ok(State::default()),
-            Err(error) => Err(damaged(part)(error)),
-        }
+    let mut state = |part: &'static str| match entries.remove(part).map(|bytes| decode_state(&bytes)) {
+        None => Ok(None),
+        Some(Ok(state)) => Ok(Some(state.unwrap_or_default())),
+        Some(Err(error)) => Err(damaged(part)(error)),
     };
-    let (prior_state, previous_state) = (state("state.json")?, state("state-previous.json")?);
+    let prior_state = state("state.json")?
+        .ok_or_else(|| PlanFileError::Damaged { part: "state.json", problem: "it is missing".into() })?;
+    let previous_state = state("state-previous.json")?.unwrap_or_else(|| prior_state.clone());
     let lock_file = entries.remove(".terraform.lock.hcl");
     let configuration = entries
         .into_iter()
         .filter_map(|(name, bytes)| Some((name.strip_prefix("configuration/")?.to_owned(), bytes)))
         .collect();
-    Ok(PlanFile { contents, prior_state, previous_state, configuration, lock_file })
+    let surroundings = Surroundings {
+        configuration,
+        lock_file,
+        workspace: contents.workspace.clone(),
+        plugins: contents.plugins.clone(),
+    };
+    Ok(PlanFile { contents, prior_state, previous_state, surroundings })
 }
 
 #[derive(Deserialize)]
@@ -264,11 +294,8 @@ impl PlanFile {
             variables,
             ephemeral_variables: contents.ephemeral_variables.iter().map(|name| Str::new(name)).collect(),
             function_results: functions::decode(&contents.function_results)?,
-            targets: contents
-                .targets
-                .iter()
-                .map(|text| parse(text, |t| t.parse().ok(), "target"))
-                .collect::<Result<_, _>>()?,
+            targets: targets(&contents.targets)?,
+            excludes: targets(&contents.excludes)?,
             changes: changes(contents.changes)?,
             drift: changes(contents.drift)?,
             outputs: contents
@@ -305,8 +332,8 @@ fn parse<T>(text: &str, read: impl Fn(&str) -> Option<T>, what: &str) -> Result<
     })
 }
 
-fn target_text(target: &Target) -> String {
-    target.to_string()
+fn targets(texts: &[String]) -> Result<Vec<Target>, PlanFileError> {
+    texts.iter().map(|text| parse(text, |t| t.parse().ok(), "target")).collect()
 }
 
 const MODES: [(Mode, &str); 3] =

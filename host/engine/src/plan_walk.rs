@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_plugin::{
-    AbsoluteResourceAddress, Provider, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress,
+    AbsoluteResourceAddress, InstanceKey, Provider, ProviderConfigAddress, ResourceAddress,
+    ResourceInstanceAddress,
 };
 use wardian_state::{Object, State};
 use wardian_value::{Str, Value};
@@ -92,6 +93,9 @@ pub async fn plan(
         graph.graph.depend(node, provider);
     }
     let included = match options.mode {
+        _ if !options.excludes.is_empty() => {
+            targets::not_excluded(&graph, options, &state, |index| &orphans[index].address)
+        }
         Mode::Destroy => targets::included_in_destruction(&graph, &options.targets, &state, |index| {
             &orphans[index].address
         }),
@@ -139,6 +143,7 @@ pub async fn plan(
         walker.diagnostics.extend(moves.blocked());
     }
     walker.diagnostics.extend(refactoring::forgotten_warning(&walker.changes));
+    unmatched_replacements(&options.replace, &walker.changes, &mut walker.diagnostics);
     let outputs = walker.outputs();
     let errored = walker.diagnostics.has_errors();
     let checks = walker.check_results();
@@ -158,6 +163,7 @@ pub async fn plan(
         ephemeral_variables,
         function_results: walker.evaluator.function_results.noted(),
         targets: options.targets.clone(),
+        excludes: options.excludes.clone(),
         changes,
         drift: walker.drift,
         outputs,
@@ -169,6 +175,38 @@ pub async fn plan(
         errored,
     };
     (Some((plan, walker.evaluator)), walker.diagnostics)
+}
+
+/// Warns of `-replace` where it replaces nothing, which is no error: the object may
+/// be gone already.
+fn unmatched_replacements(
+    asked: &[ResourceInstanceAddress],
+    changes: &[ResourceChange],
+    diagnostics: &mut Diagnostics,
+) {
+    let planned: HashSet<&ResourceInstanceAddress> = changes.iter().map(|change| &change.address).collect();
+    for address in asked.iter().filter(|address| !planned.contains(address)) {
+        let keyed: Vec<String> = changes
+            .iter()
+            .filter(|change| address.key == InstanceKey::None && change.address.config() == address.config())
+            .map(|change| format!("\n  -replace='{}'", change.address))
+            .take(10)
+            .collect();
+        diagnostics.push(if keyed.is_empty() {
+            Diagnostic::warning(
+                "No such resource instance to replace",
+                format!("There is no {address} in this plan, so that -replace has no effect on it."),
+            )
+        } else {
+            Diagnostic::warning(
+                "Incompletely-matched force-replace resource instance",
+                format!(
+                    "{address} has several instances, and -replace takes one at a time:{}",
+                    keyed.concat()
+                ),
+            )
+        });
+    }
 }
 
 /// A resource in the state that the configuration does not have.

@@ -37,6 +37,13 @@ pub struct Run {
 
 /// Makes finished changes durable before anything relies on them.
 pub trait StateSink: Send {
+    /// A provider is about to be asked to `create`, `update` or `delete` an instance;
+    /// what comes of it is recorded next.
+    ///
+    /// # Errors
+    /// Why it could not be noted; it is not begun then.
+    fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String>;
+
     /// An instance is now so; `None` where it is gone.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What a run is limited to by `-target`.
+//! What a run is limited to by `-target` and `-exclude`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use wardian_state::State;
 use crate::behind::Behind;
 use crate::graph::NodeId;
 use crate::nodes::{Node, NodeGraph};
-use crate::plan::{Action, Mode, Plan, Target};
+use crate::plan::{Action, Mode, Plan, PlanOptions, Target};
 
 /// The nodes and instances that a run looks at.
 #[derive(Debug)]
@@ -16,6 +16,7 @@ pub struct Included {
     /// By node; `None` for everything.
     nodes: Option<Vec<bool>>,
     targets: Vec<Target>,
+    excludes: Vec<Target>,
     /// Resources that are included because something targeted needs them: all
     /// their instances are.
     needed: Vec<ResourceAddress>,
@@ -30,7 +31,7 @@ pub fn included<'a>(
     object: impl Fn(usize) -> &'a AbsoluteResourceAddress,
 ) -> Included {
     if targets.is_empty() {
-        return Included { nodes: None, targets: Vec::new(), needed: Vec::new() };
+        return Included::everything();
     }
     let roots: Vec<NodeId> = graph
         .iter()
@@ -56,7 +57,7 @@ pub fn included<'a>(
             nodes[id.index()] = !behind.is_empty() && behind.iter().all(|node| nodes[node.index()]);
         }
     }
-    Included { nodes: Some(nodes), targets: targets.to_vec(), needed }
+    Included { nodes: Some(nodes), targets: targets.to_vec(), excludes: Vec::new(), needed }
 }
 
 /// What is included in a destruction: the targets and all that was made from them,
@@ -68,7 +69,7 @@ pub fn included_in_destruction<'a>(
     object: impl Fn(usize) -> &'a AbsoluteResourceAddress,
 ) -> Included {
     if targets.is_empty() {
-        return Included { nodes: None, targets: Vec::new(), needed: Vec::new() };
+        return Included::everything();
     }
     let mut made_from: HashMap<&ResourceAddress, HashSet<ResourceAddress>> = HashMap::new();
     let mut open: Vec<ResourceAddress> = Vec::new();
@@ -105,7 +106,83 @@ pub fn included_in_destruction<'a>(
         }
     }
     let needed = affected.into_iter().filter(|address| !targeted.contains(address)).collect();
-    Included { nodes: Some(nodes), targets: targets.to_vec(), needed }
+    Included { nodes: Some(nodes), targets: targets.to_vec(), excludes: Vec::new(), needed }
+}
+
+/// What is included where something is left out: everything else, but not what
+/// depends on it. What leaves the configuration, or is destroyed, stays where
+/// something that is left out was made from it.
+pub fn not_excluded<'a>(
+    graph: &NodeGraph,
+    options: &PlanOptions,
+    state: &State,
+    object: impl Fn(usize) -> &'a AbsoluteResourceAddress,
+) -> Included {
+    let excludes = &options.excludes;
+    let names = |address: &ResourceAddress| excludes.iter().any(|target| may_include(target, address));
+    let excluded = graph.iter().filter(|(_, node)| match node {
+        Node::Resource(address) => names(address),
+        Node::Object(index) => names(&object(*index).config()),
+        _ => false,
+    });
+    let excluded: Vec<NodeId> = excluded.map(|(id, _)| id).collect();
+    let is_destruction = options.mode == Mode::Destroy;
+    // A module whose instances depend on what is left out is not expanded. In a
+    // destruction nothing waits for what its configuration refers to.
+    let mut nodes: Vec<bool> = graph.iter().map(|_| true).collect();
+    if !is_destruction {
+        for (id, is_dependent) in graph.graph.nodes().zip(graph.graph.dependents_closure(&excluded)) {
+            nodes[id.index()] = !is_dependent;
+        }
+    }
+    // A resource of which only some instances are left out is looked at.
+    let is_whole = |address: &ResourceAddress| {
+        excludes.iter().any(|target| may_include(target, address) && is_unkeyed(target))
+    };
+    for id in &excluded {
+        nodes[id.index()] = match graph.node(*id) {
+            Node::Resource(address) => !is_whole(address),
+            _ => true,
+        };
+    }
+    let kept = needed_by_excluded(excludes, state);
+    let mut behind = Behind::new(graph);
+    for (id, node) in graph.iter() {
+        match node {
+            Node::Object(index) => nodes[id.index()] = !kept.contains(&object(*index).config()),
+            Node::Resource(address) if is_destruction && kept.contains(address) => nodes[id.index()] = false,
+            Node::Output(path, _) if path.is_root() && is_destruction => {
+                // An output goes with any of the objects that it is about.
+                nodes[id.index()] = behind.any(id, |resource| !names(resource) && !kept.contains(resource));
+            }
+            _ => {}
+        }
+    }
+    Included { nodes: Some(nodes), targets: Vec::new(), excludes: excludes.clone(), needed: Vec::new() }
+}
+
+/// The resources that objects which are left out were made from.
+fn needed_by_excluded(excludes: &[Target], state: &State) -> HashSet<ResourceAddress> {
+    let mut needed = HashSet::new();
+    for (address, _, instance) in state.instances() {
+        if excludes.iter().any(|target| target.includes(&address)) {
+            for object in instance.current.iter().chain(instance.deposed.values()) {
+                // Dependencies are stored with all that is behind them.
+                needed
+                    .extend(object.dependencies.iter().map(|dependency| ResourceAddress::clone(dependency)));
+            }
+        }
+    }
+    needed
+}
+
+/// Whether a target means all instances of what it names.
+fn is_unkeyed(target: &Target) -> bool {
+    match target {
+        Target::Module(module) => module.steps().iter().all(|step| step.key.is_none()),
+        Target::Resource(_) => true,
+        Target::Instance(_) => false,
+    }
 }
 
 /// Whether a target names the resource, an instance of it, or something around it.
@@ -118,11 +195,15 @@ fn may_include(target: &Target, address: &ResourceAddress) -> bool {
 }
 
 impl Included {
+    fn everything() -> Self {
+        Self { nodes: None, targets: Vec::new(), excludes: Vec::new(), needed: Vec::new() }
+    }
+
     /// What a plan was limited to, in the graph of its configuration. Nodes that an
     /// apply adds are for changes of the plan, and always looked at.
     pub fn of_plan(graph: &NodeGraph, plan: &Plan) -> Self {
-        if plan.mode != Mode::Normal || plan.targets.is_empty() {
-            return Self { nodes: None, targets: Vec::new(), needed: Vec::new() };
+        if plan.mode != Mode::Normal || !plan.is_partial() {
+            return Self::everything();
         }
         let changed: HashSet<ResourceAddress> =
             plan.changes.iter().map(|change| change.address.config()).collect();
@@ -136,7 +217,12 @@ impl Included {
             _ => false,
         });
         let nodes = graph.graph.closure(roots.map(|(id, _)| id));
-        Self { nodes: Some(nodes), targets: plan.targets.clone(), needed: Vec::new() }
+        Self {
+            nodes: Some(nodes),
+            targets: plan.targets.clone(),
+            excludes: plan.excludes.clone(),
+            needed: Vec::new(),
+        }
     }
 
     /// Whether nothing is left out.
@@ -151,6 +237,9 @@ impl Included {
 
     /// Whether an instance of a resource that is looked at is.
     pub fn instance(&self, address: &ResourceInstanceAddress) -> bool {
+        if !self.excludes.is_empty() {
+            return !self.excludes.iter().any(|target| target.includes(address));
+        }
         self.nodes.is_none()
             || self.targets.iter().any(|target| target.includes(address))
             || self.needed.contains(&address.config())

@@ -102,6 +102,11 @@ impl Running {
         }
     }
 
+    /// Whether it is over.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// Ends it at once, as a power cut would.
     pub fn kill(&mut self) {
         let _ = self.child.kill();

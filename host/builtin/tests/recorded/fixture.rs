@@ -30,6 +30,10 @@ impl ProviderSource for BuiltIn {
 struct Nowhere;
 
 impl StateSink for Nowhere {
+    fn intend(&mut self, _address: &ResourceInstanceAddress, _action: &str) -> Result<(), String> {
+        Ok(())
+    }
+
     fn record(
         &mut self,
         _address: &ResourceInstanceAddress,

@@ -18,6 +18,10 @@ pub(crate) struct PlanArguments {
     /// Keep the plan in this file.
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
+    /// Encrypt that file with the passphrase in WARDIAN_PLAN_PASSPHRASE, or one that
+    /// is asked for.
+    #[arg(long, requires = "out")]
+    pub(crate) encrypt: bool,
     /// Exit with 2 where there is something to do, and 0 where there is not.
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,

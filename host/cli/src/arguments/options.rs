@@ -91,6 +91,10 @@ pub(crate) struct ScopeArguments {
     /// Repeatable.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) target: Vec<Target>,
+    /// Leave out this module, resource or instance, and what depends on it.
+    /// Repeatable; not together with -target.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "target")]
+    pub(crate) exclude: Vec<Target>,
     #[command(flatten)]
     pub(crate) variables: VariableArguments,
 }

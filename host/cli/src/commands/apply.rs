@@ -82,16 +82,18 @@ async fn saved(session: &Session, path: &Path, arguments: &ApplyArguments) -> Ou
     let planning = &arguments.planning;
     let scope = &planning.scope;
     let shapes_plan = planning.destroy || planning.refresh_only || !scope.refresh;
-    if shapes_plan || !scope.target.is_empty() || !scope.replace.is_empty() {
+    let is_partial = !scope.target.is_empty() || !scope.exclude.is_empty();
+    if shapes_plan || is_partial || !scope.replace.is_empty() {
         return Err(Failure::error(
             "Options are in the plan",
             "What a saved plan does was settled when it was made. Give -destroy, -refresh-only, -refresh=false, \
-             -target and -replace to `wardian plan` instead.",
+             -target, -exclude and -replace to `wardian plan` instead.",
         ));
     }
     let parallelism = arguments.operation.parallelism;
     let stop = interrupt::listen(&session.shell)?;
-    let saved = SavedPlan::read(path, session)?;
+    let saved = SavedPlan::read(path, session, Some(&stop)).await?;
+    saved.check_workspace(&session.workspace.name)?;
     let configuration = saved.configuration.clone();
     let mut file = state_access::open(
         session,
@@ -105,6 +107,8 @@ async fn saved(session: &Session, path: &Path, arguments: &ApplyArguments) -> Ou
     let state = file.read()?;
     saved.check_fresh(&state)?;
     let plugins = session.plugins(&configuration, Some(&state), &saved.lock, parallelism)?;
+    let digests = plugins.digests();
+    saved.check_plugins(session, &digests)?;
     let run = session.run(configuration, plugins);
     let schemas = run.schemas(Some(&state)).await?;
     let mut plan = saved.into_plan(path, &schemas)?;
@@ -121,6 +125,6 @@ async fn saved(session: &Session, path: &Path, arguments: &ApplyArguments) -> Ou
     plan.give_ephemeral_variables(&run.configuration, given)?;
     report::saved_plan(&session.shell, &plan);
     let variables = plan.variables.clone();
-    let mut operation = Operation { run, file, state, variables, stop };
+    let mut operation = Operation { run, file, state, variables, plugins: digests, stop };
     finish(session, &mut operation, &plan, parallelism).await
 }

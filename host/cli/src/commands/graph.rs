@@ -50,7 +50,7 @@ fn whole(nodes: &[DrawnNode], arguments: &GraphArguments) -> String {
 /// The graph of a saved plan: of its apply, unless another run over its configuration is
 /// asked for.
 async fn planned(session: &Session, path: &Path, kind: Option<GraphKind>) -> Outcome<Vec<DrawnNode>> {
-    let saved = SavedPlan::read(path, session)?;
+    let saved = SavedPlan::read(path, session, None).await?;
     let configuration = saved.configuration.clone();
     if kind.is_some_and(|kind| kind != GraphKind::Apply) {
         return Ok(draw(&configuration));

@@ -36,7 +36,12 @@ pub(crate) async fn run(session: &Session, arguments: &PlanArguments) -> Outcome
     };
     match &arguments.out {
         Some(path) => {
-            saved_plan::write(path, &plan, operation.configuration())?;
+            let passphrase = if arguments.encrypt {
+                Some(saved_plan::new_passphrase(session, &operation.stop).await?)
+            } else {
+                None
+            };
+            saved_plan::write(path, &plan, &operation, passphrase.as_deref())?;
             let path = path.display().to_string();
             let apply_command = format!("wardian apply \"{path}\"");
             session.shell.diagnostics(&diagnostics);

@@ -35,7 +35,7 @@ pub(crate) async fn run(session: &Session, arguments: &ShowArguments) -> Outcome
 }
 
 async fn plan(session: &Session, path: &Path, bytes: &[u8], as_json: bool) -> Outcome {
-    let saved = SavedPlan::decode(path, bytes, session)?;
+    let saved = SavedPlan::decode(path, bytes, session, None).await?;
     let state = saved.previous_state().clone();
     let plugins = session.plugins(&saved.configuration, Some(&state), &saved.lock, 1)?;
     let schemas = session.run(saved.configuration.clone(), plugins).schemas(Some(&state)).await?;

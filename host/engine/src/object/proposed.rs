@@ -290,3 +290,6 @@ fn entries_match(prior: &Value, config: &Value, matches: &dyn Fn(&Value, &Value)
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,8 +37,8 @@ fn remove(value: &mut serde_json::Value, ty: &Type) {
         }
         (Json::Object(members), Type::Map(element)) => members.values_mut().for_each(|m| remove(m, element)),
         (Json::Array(elements), Type::List(element) | Type::Set(element)) => {
-            for e in elements.iter_mut() {
-                remove(e, element);
+            for value in elements {
+                remove(value, element);
             }
         }
         (Json::Array(elements), Type::Tuple(types)) => {

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use wardian_plugin::{ProviderConfigAddress, ProviderSchema, ResourceInstanceAddress, ResourceMode, Schema};
 use wardian_value::Str;
 
-use super::value::{Encoded, Step, decode_path, decode_value, encode_path, encode_value};
+use super::value::{
+    Encoded, Step, Typed, decode_path, decode_typed, decode_value, encode_path, encode_typed, encode_value,
+};
 use super::{PlanFileError, action_by_name, action_name, damaged, parse, reason_by_name};
 use crate::plan::{Importing, ResourceChange};
 
@@ -20,8 +22,8 @@ pub(super) struct ChangeContents {
     provider: String,
     action: String,
     reason: Option<String>,
-    before: Encoded,
-    after: Encoded,
+    before: Typed,
+    after: Typed,
     required_replace: Vec<Vec<Step>>,
     planned_private: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,8 +48,8 @@ pub(super) fn encode_change(change: &ResourceChange) -> Result<ChangeContents, P
         provider: change.provider.to_string(),
         action: action_name(change.action).into(),
         reason: change.reason.map(|reason| reason.name().into()),
-        before: encode_value(&change.before)?,
-        after: encode_value(&change.after)?,
+        before: encode_typed(&change.before, change.schema.implied_type())?,
+        after: encode_typed(&change.after, change.schema.implied_type())?,
         required_replace: change.required_replace.iter().map(encode_path).collect(),
         planned_private: BASE64.encode(&change.planned_private),
         importing: change.importing.as_ref().map(encode_importing).transpose()?,
@@ -80,8 +82,8 @@ pub(super) fn decode_change<'a>(
         deposed: change.deposed.as_deref().map(Str::new),
         action: parse(&change.action, action_by_name, "action")?,
         reason: change.reason.as_deref().map(|text| parse(text, reason_by_name, "reason")).transpose()?,
-        before: decode_value(&change.before)?,
-        after: decode_value(&change.after)?,
+        before: decode_typed(&change.before, schema.implied_type())?,
+        after: decode_typed(&change.after, schema.implied_type())?,
         required_replace: change.required_replace.into_iter().map(decode_path).collect(),
         planned_private: BASE64.decode(&change.planned_private).map_err(damaged("plan.json"))?.into(),
         importing: change.importing.map(decode_importing).transpose()?,

@@ -17,6 +17,14 @@ pub(super) struct Encoded {
     sensitive: Vec<Vec<Step>>,
 }
 
+/// A value whose type both sides know, with its marks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Typed {
+    value: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    sensitive: Vec<Vec<Step>>,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Step {
     #[serde(rename = "attribute")]
@@ -32,13 +40,32 @@ pub(super) fn encode_value(value: &Value) -> Result<Encoded, PlanFileError> {
     // The dynamic encoding has no room for the type of a null.
     let null_of = plain.is_null().then(|| plain.ty().to_json());
     let bytes = msgpack::encode(&plain, &Type::Dynamic).map_err(|e| PlanFileError::Write(e.to_string()))?;
-    let sensitive = value
-        .mark_paths()
-        .iter()
-        .filter(|(_, marks)| marks.is_sensitive())
-        .map(|(path, _)| encode_path(path))
-        .collect();
-    Ok(Encoded { value: BASE64.encode(bytes), null_of, sensitive })
+    Ok(Encoded { value: BASE64.encode(bytes), null_of, sensitive: sensitive_paths(value) })
+}
+
+pub(super) fn encode_typed(value: &Value, ty: &Type) -> Result<Typed, PlanFileError> {
+    let bytes = msgpack::encode(&value.unmark_deep(), ty).map_err(|e| PlanFileError::Write(e.to_string()))?;
+    Ok(Typed { value: BASE64.encode(bytes), sensitive: sensitive_paths(value) })
+}
+
+pub(super) fn decode_typed(encoded: &Typed, ty: &Type) -> Result<Value, PlanFileError> {
+    let bytes = BASE64.decode(&encoded.value).map_err(damaged("plan.json"))?;
+    let plain = msgpack::decode(&bytes, ty).map_err(damaged("plan.json"))?;
+    Ok(marked(plain, &encoded.sensitive))
+}
+
+fn sensitive_paths(value: &Value) -> Vec<Vec<Step>> {
+    let marked = value.mark_paths();
+    marked.iter().filter(|(_, marks)| marks.is_sensitive()).map(|(path, _)| encode_path(path)).collect()
+}
+
+fn marked(plain: Value, sensitive: &[Vec<Step>]) -> Value {
+    if sensitive.is_empty() {
+        return plain;
+    }
+    let marks: Vec<(Path, Marks)> =
+        sensitive.iter().map(|path| (decode_path(path.clone()), Marks::SENSITIVE)).collect();
+    plain.mark_at(&marks)
 }
 
 pub(super) fn decode_value(encoded: &Encoded) -> Result<Value, PlanFileError> {
@@ -48,9 +75,7 @@ pub(super) fn decode_value(encoded: &Encoded) -> Result<Value, PlanFileError> {
         let bytes = BASE64.decode(&encoded.value).map_err(damaged("plan.json"))?;
         msgpack::decode(&bytes, &Type::Dynamic).map_err(damaged("plan.json"))?
     };
-    let marks: Vec<(Path, Marks)> =
-        encoded.sensitive.iter().map(|path| (decode_path(path.clone()), Marks::SENSITIVE)).collect();
-    Ok(plain.mark_at(&marks))
+    Ok(marked(plain, &encoded.sensitive))
 }
 
 pub(super) fn encode_path(path: &Path) -> Vec<Step> {

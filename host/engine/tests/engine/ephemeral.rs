@@ -283,7 +283,7 @@ fn a_saved_plan_asks_again_for_the_ephemeral_variables_that_it_was_made_with() {
         fixture.plan_given(VARIABLES, &[], given(&[("given", "secret")]), &PlanOptions::default());
     assert!(!diagnostics.has_errors(), "{diagnostics}");
     let plan = plan.unwrap();
-    let bytes = plan_file::encode(&plan, &BTreeMap::new(), None).unwrap();
+    let bytes = plan_file::encode(&plan, &plan_file::Surroundings::default()).unwrap();
     let schema = std::sync::Arc::new(wardian_plugin::ProviderSchema {
         resources: [("memory_thing".into(), plan.changes[0].schema.clone())].into(),
         ..Default::default()

@@ -31,10 +31,15 @@ pub struct Fixture {
 }
 
 /// What was made durable, in order.
-#[derive(Default)]
-pub struct Recorded(pub Vec<String>);
+#[derive(Debug, Default)]
+pub struct Recorded(pub Vec<String>, pub Vec<String>);
 
 impl StateSink for Recorded {
+    fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String> {
+        self.1.push(format!("{action} {address}"));
+        Ok(())
+    }
+
     fn record(
         &mut self,
         address: &ResourceInstanceAddress,
@@ -143,6 +148,12 @@ impl Fixture {
         let applied =
             self.runtime.block_on(run.apply(&plan, &mut recorded, options.parallelism, StopSignal::never()));
         self.state = applied.state.clone();
+        // Whatever is recorded of a managed object was announced.
+        let announced = |line: &String| {
+            let address = line.split(' ').next().unwrap_or_default();
+            line.starts_with("data.") || recorded.1.iter().any(|intent| intent.ends_with(address))
+        };
+        assert!(recorded.0.iter().all(announced), "{recorded:?}");
         (applied, recorded.0)
     }
 

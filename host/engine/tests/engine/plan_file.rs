@@ -1,9 +1,10 @@
 //! Plan files.
 
 use std::collections::BTreeMap;
+use std::io::{Cursor, Write as _};
 
 use proptest::prelude::*;
-use wardian_engine::plan_file::{self, PlanFileError};
+use wardian_engine::plan_file::{self, PlanFileError, Surroundings};
 
 use crate::fixture::{Fixture, actions};
 
@@ -20,11 +21,15 @@ fn a_plan_comes_back_as_it_was() {
         output "id" { value = memory_thing.a.id }
         "#,
     );
-    let files = BTreeMap::from([("main.tf".to_owned(), b"# text".to_vec())]);
-    let bytes = plan_file::encode(&plan, &files, Some(b"lock")).unwrap();
+    let surroundings = Surroundings {
+        configuration: BTreeMap::from([("main.tf".to_owned(), b"# text".to_vec())]),
+        lock_file: Some(b"lock".to_vec()),
+        workspace: "blue".to_owned(),
+        plugins: BTreeMap::from([("example.com/test/memory".to_owned(), "00".to_owned())]),
+    };
+    let bytes = plan_file::encode(&plan, &surroundings).unwrap();
     let file = plan_file::decode(&bytes).unwrap();
-    assert_eq!(file.configuration, files);
-    assert_eq!(file.lock_file.as_deref(), Some(b"lock".as_slice()));
+    assert_eq!(file.surroundings, surroundings);
     let schema = std::sync::Arc::new(wardian_plugin::ProviderSchema {
         resources: [("memory_thing".into(), plan.changes[0].schema.clone())].into(),
         ..Default::default()
@@ -42,11 +47,59 @@ fn a_plan_comes_back_as_it_was() {
 #[test]
 fn another_format_is_refused_by_its_version() {
     let plan = Fixture::new().plan("");
-    let bytes = plan_file::encode(&plan, &BTreeMap::new(), None).unwrap();
+    let bytes = plan_file::encode(&plan, &Surroundings::default()).unwrap();
     // Stored entries can be changed in place; the check sum of the archive then
     // says so, which is an error as well.
     let damaged: Vec<u8> = bytes.iter().map(|b| b ^ 1).collect();
     assert!(matches!(plan_file::decode(&damaged), Err(PlanFileError::NotAPlan(_))));
+}
+
+/// An archive of these entries.
+fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in entries {
+        archive.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(content).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+#[test]
+fn a_file_that_unpacks_to_too_much_is_refused() {
+    let zeros = vec![b' '; 80 << 20];
+    let bytes =
+        archive(&[("configuration/a.tf", &zeros[..40 << 20]), ("configuration/b.tf", &zeros[..40 << 20])]);
+    assert!(bytes.len() < 1 << 20);
+    let Err(PlanFileError::NotAPlan(problem)) = plan_file::decode(&bytes) else { panic!("it was read") };
+    assert!(problem.contains("more than a plan can be"), "{problem}");
+}
+
+#[test]
+fn a_file_without_its_parts_is_refused() {
+    let refused = |entries: &[(&str, &[u8])]| match plan_file::decode(&archive(entries)) {
+        Ok(_) => panic!("it was read"),
+        Err(error) => error.to_string(),
+    };
+    assert!(refused(&[]).contains("no plan.json"));
+    assert!(refused(&[("plan.json", b"{}")]).contains("format"));
+    assert!(refused(&[("plan.json", br#"{"format":1}"#)]).contains("format is version 1"));
+    assert!(refused(&[("plan.json", br#"{"format":4}"#)]).contains("missing field"));
+}
+
+#[test]
+fn a_plan_of_many_objects_costs_what_its_size_is() {
+    let size = |count: u32| {
+        let plan = Fixture::new().plan(&format!(
+            "resource \"memory_thing\" \"a\" {{\n count = {count}\n name = \"a${{count.index}}\"\n}}"
+        ));
+        let started = std::time::Instant::now();
+        let bytes = plan_file::encode(&plan, &Surroundings::default()).unwrap();
+        plan_file::decode(&bytes).unwrap();
+        (bytes.len(), started.elapsed())
+    };
+    let ((small, _), (large, elapsed)) = (size(200), size(4000));
+    assert!(large < small * 24, "{small} and {large} bytes");
+    assert!(elapsed.as_secs() < 20, "{elapsed:?}");
 }
 
 proptest! {
@@ -58,7 +111,7 @@ proptest! {
     #[test]
     fn a_damaged_file_never_panics(at in 0usize..2000, value: u8) {
         let plan = Fixture::new().plan("");
-        let mut bytes = plan_file::encode(&plan, &BTreeMap::new(), None).unwrap();
+        let mut bytes = plan_file::encode(&plan, &Surroundings::default()).unwrap();
         let at = at % bytes.len();
         bytes[at] = value;
         let _ = plan_file::decode(&bytes);

@@ -4,6 +4,7 @@ mod bad_configuration;
 mod bad_plugins;
 mod bad_states;
 mod command_line;
+mod crashes;
 #[cfg(unix)]
 mod failing_writes;
 mod initialisation;

@@ -58,3 +58,92 @@ fn ephemeral_variables_are_given_again() {
     assert_eq!(state["check_results"][0]["config_addr"], "check.key");
     assert_eq!(state["check_results"][0]["status"], "pass");
 }
+
+const RANDOM: &str =
+    "resource \"random_id\" \"a\" {\n  byte_length = 4\n}\n\nmodule \"m\" {\n  source = \"./m\"\n}\n";
+
+#[test]
+fn a_plan_is_applied_where_nothing_else_is() {
+    let made = Project::new(&[("main.tf", RANDOM), ("m/main.tf", "output \"o\" {\n  value = 1\n}\n")]);
+    made.run("init").success();
+    made.run("plan -out=tfplan").success();
+    let elsewhere = Project::new(&[]);
+    elsewhere.write("tfplan", std::fs::read(made.path("tfplan")).unwrap());
+    elsewhere.run("show tfplan").success();
+    elsewhere.run("apply tfplan").success();
+    assert_eq!(elsewhere.state()["resources"][0]["type"], "random_id");
+}
+
+#[test]
+fn an_encrypted_plan_is_for_who_knows_its_passphrase() {
+    let project = Project::new(&[("main.tf", MAIN)]);
+    let knowing: &[(&str, &str)] = &[("WARDIAN_PLAN_PASSPHRASE", "open sesame")];
+    project.run_with("plan -out=tfplan -encrypt -var a=2", "", knowing).success();
+    let bytes = std::fs::read(project.path("tfplan")).unwrap();
+    assert!(bytes.starts_with(b"WARDIAN-SEALED-1") && !bytes.windows(2).any(|part| part == b"PK"));
+    for command in ["apply tfplan", "show tfplan"] {
+        let wrong = [("WARDIAN_PLAN_PASSPHRASE", "open barley")];
+        let seen = project.run_with(command, "", &wrong).ended_with(1);
+        assert!(seen.errors.contains("not the passphrase"), "{}", seen.text());
+        let seen = project.run(command).ended_with(1);
+        assert!(seen.errors.contains("No passphrase"), "{}", seen.text());
+    }
+    project.write("changed", [&bytes[..bytes.len() - 1], &[bytes[bytes.len() - 1] ^ 1]].concat());
+    let seen = project.run_with("apply changed", "", knowing).ended_with(1);
+    assert!(seen.errors.contains("changed or cut off"), "{}", seen.text());
+    assert!(!project.has("terraform.tfstate"));
+    let seen = project.run_with("show tfplan", "open sesame\n", &[]).success();
+    assert!(seen.out.contains("Passphrase") && !seen.out.contains("open sesame"), "{}", seen.text());
+    project.run_with("apply tfplan", "", knowing).success();
+    assert_eq!(project.state()["outputs"]["a"]["value"], 2);
+    // A passphrase that is typed is typed twice.
+    let seen = project.run_with("plan -out=other -encrypt -var a=3", "one\ntwo\n", &[]).ended_with(1);
+    assert!(seen.errors.contains("Passphrases differ") && !project.has("other"), "{}", seen.text());
+    project.run_with("plan -out=other -encrypt -var a=3", "one\none\n", &[]).success();
+    project.run_with("apply other", "one\n", &[]).success();
+    let seen = project.run("plan -encrypt").ended_with(1);
+    assert!(seen.errors.contains("-out"), "{}", seen.text());
+}
+
+#[test]
+fn a_plan_that_was_made_with_other_plugins_is_refused() {
+    let project = Project::new(&[("main.tf", RANDOM), ("m/main.tf", "")]);
+    project.run("init").success();
+    project.run("plan -out=tfplan").success();
+    let lock = project.read(".terraform.lock.hcl");
+    let line = lock.lines().find(|line| line.trim_start().starts_with("version")).unwrap();
+    project.write(".terraform.lock.hcl", lock.replace(line, "  version = \"0.0.1\""));
+    let seen = project.run("apply tfplan").ended_with(1);
+    assert!(seen.errors.contains("Inconsistent dependency lock file"), "{}", seen.text());
+    assert!(!project.has("terraform.tfstate"));
+}
+
+#[test]
+fn an_exclusion_goes_into_the_plan() {
+    let project = Project::new(&[
+        ("main.tf", RANDOM),
+        ("m/main.tf", "resource \"random_id\" \"b\" {\n  byte_length = 1\n}\n"),
+    ]);
+    project.run("init").success();
+    let seen = project.run("plan -out=tfplan -exclude=module.m").success();
+    assert!(
+        seen.out.contains("Plan: 1 to add") && seen.out.contains("targeting is in effect"),
+        "{}",
+        seen.text()
+    );
+    let seen = project.run("apply tfplan").success();
+    assert!(seen.out.contains("1 added"), "{}", seen.text());
+    let seen = project.run("plan -exclude=module.m -target=random_id.a").ended_with(1);
+    assert!(seen.errors.contains("Invalid combination of options"), "{}", seen.text());
+}
+
+#[test]
+fn a_plan_of_another_workspace_is_refused() {
+    let project = Project::new(&[("main.tf", MAIN)]);
+    project.run("plan -out=tfplan").success();
+    project.run("workspace new blue").success();
+    let seen = project.run("apply tfplan").ended_with(1);
+    assert!(seen.errors.contains("of another workspace"), "{}", seen.text());
+    project.run("workspace select default").success();
+    project.run("apply tfplan").success();
+}

@@ -61,6 +61,7 @@ fn empty_plan(mode: Mode) -> Plan {
         ephemeral_variables: std::collections::BTreeSet::new(),
         function_results: BTreeMap::new(),
         targets: Vec::new(),
+        excludes: Vec::new(),
         changes: Vec::new(),
         drift: Vec::new(),
         outputs: BTreeMap::new(),
