@@ -103,6 +103,12 @@ pub(crate) enum Command {
     Fmt(FmtArguments),
     /// Release a lock that nobody holds any more.
     ForceUnlock(ForceUnlockArguments),
+    /// Bring an existing object under management.
+    ///
+    /// Asks the provider for the object and puts it into the state as an instance of a
+    /// resource, whose configuration must be there. Changes no real object. An import
+    /// block does the same as part of a plan, which shows what would follow.
+    Import(ImportArguments),
     /// Record where modules are.
     ///
     /// Lists them in .terraform/modules, where Terraform looks for them. `wardian init`
@@ -210,6 +216,16 @@ impl CommandLine {
                     "Incompatible options",
                     "-reconfigure leaves the states where they are, and -migrate-state and -force-copy bring them along: \
                      give one of them.",
+                )
+            }
+            Command::Plan(plan)
+                if plan.generate_config_out.is_some()
+                    && (plan.planning.destroy || plan.planning.refresh_only) =>
+            {
+                wrong(
+                    "Incompatible options",
+                    "A plan with -destroy or -refresh-only imports nothing, so that -generate-config-out has nothing \
+                     to write.",
                 )
             }
             Command::Output(output) if output.json && output.raw => {

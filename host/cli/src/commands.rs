@@ -6,6 +6,7 @@ mod fmt;
 mod force_unlock;
 mod get;
 mod graph;
+mod import;
 mod init;
 mod metadata;
 mod modules;
@@ -47,6 +48,7 @@ pub(crate) async fn run(session: &Session, command: Command) -> Outcome {
         Command::ForceUnlock(arguments) => force_unlock::run(session, &arguments),
         Command::Get(arguments) => get::run(session, &arguments),
         Command::Graph(arguments) => graph::run(session, &arguments).await,
+        Command::Import(arguments) => import::run(session, &arguments).await,
         Command::Metadata(arguments) => Ok(metadata::run(session, &arguments.command)),
         Command::Modules(arguments) => modules::run(session, &arguments),
         Command::Output(arguments) => output::run(session, &arguments),
@@ -97,6 +99,7 @@ fn needs_workspace(command: &Command) -> bool {
         | Command::Destroy(_)
         | Command::Console(_)
         | Command::Graph(_)
+        | Command::Import(_)
         | Command::Output(_)
         | Command::Providers(_)
         | Command::Refresh(_)
@@ -122,6 +125,7 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
         Command::Fmt(one) => (one.view.no_color, false),
         Command::Get(one) => (one.view.no_color, false),
         Command::Graph(one) => (one.view.no_color, false),
+        Command::Import(one) => (one.view.no_color, one.view.compact_warnings),
         Command::Metadata(_) => (false, false),
         Command::Modules(one) => (one.view.no_color, false),
         Command::Output(one) => (one.view.no_color, false),
@@ -155,6 +159,7 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
         | Command::Apply(_)
         | Command::Destroy(_)
         | Command::Get(_)
+        | Command::Import(_)
         | Command::Refresh(_)
         | Command::ForceUnlock(_)
         | Command::Taint(_)

@@ -21,6 +21,7 @@ mod commands;
 mod compatibility;
 mod environment;
 mod failure;
+mod generated_configuration;
 mod grants;
 mod interrupt;
 mod logging;

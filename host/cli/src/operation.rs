@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wardian_config::Configuration;
-use wardian_engine::{Applied, ChangeCounts, Mode, Plan, PlanOptions, Run, StopSignal};
+use wardian_engine::{Applied, ChangeCounts, MissingConfiguration, Mode, Plan, PlanOptions, Run, StopSignal};
 use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_state::{State, StateFile, encode_state};
 use wardian_value::{Str, Value};
@@ -65,6 +65,7 @@ pub(crate) fn plan_options(mode: Mode, scope: &ScopeArguments, operation: Operat
         targets: scope.target.clone(),
         excludes: scope.exclude.clone(),
         replace: scope.replace.clone(),
+        missing_configuration: MissingConfiguration::Refused,
         parallelism: operation.parallelism,
     }
 }

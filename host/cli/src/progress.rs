@@ -36,6 +36,11 @@ fn line(event: &Event<'_>) -> Option<String> {
         Event::RefreshStarted { address, id } => format!("{address}: Refreshing state...{}", Id(id)),
         // Its start was said; that it is done is seen in the plan.
         Event::RefreshCompleted { .. } => return None,
+        Event::ImportStarted { address, id } => format!("{address}: Preparing import... [{id}]"),
+        // What was found is read next, and that is said.
+        Event::ImportFound { .. } => return None,
+        Event::Importing { address, id } => format!("{address}: Importing... [{id}]"),
+        Event::Imported { address, id } => format!("{address}: Import complete [{id}]"),
         Event::Started { address, deposed, action, id } => {
             let deposed = deposed.map_or(String::new(), |key| format!(" (deposed object {key})"));
             format!("{address}{deposed}: {}...{}", Words::of(*action)?.going_on, Id(id))
@@ -139,6 +144,12 @@ mod tests {
             Event::RefreshStarted { address: &address, id: id.clone() },
             "random_id.a[0]: Refreshing state... [id=x]",
         );
+        check(
+            Event::ImportStarted { address: &address, id: "id=x" },
+            "random_id.a[0]: Preparing import... [id=x]",
+        );
+        check(Event::Importing { address: &address, id: "id=x" }, "random_id.a[0]: Importing... [id=x]");
+        check(Event::Imported { address: &address, id: "id=x" }, "random_id.a[0]: Import complete [id=x]");
         check(
             Event::Started { address: &address, deposed: None, action: Action::Create, id: None },
             "random_id.a[0]: Creating...",

@@ -51,6 +51,8 @@ pub(crate) enum LockedFor {
     NewWorkspace,
     /// `workspace delete`
     WorkspaceDeletion,
+    /// To put an object into it.
+    Import,
 }
 
 impl LockedFor {
@@ -68,6 +70,7 @@ impl LockedFor {
             Self::Untaint => "untaint",
             Self::NewWorkspace => "workspace-new",
             Self::WorkspaceDeletion => "workspace-delete",
+            Self::Import => "import",
         }
     }
 }

@@ -25,4 +25,5 @@ pub use settings::{Backend, ProviderMeta, RequiredProvider, RequiredVersion};
 pub use target::{Target, TargetResource};
 pub use variable::Variable;
 
+pub(crate) use resource::implied_provider;
 pub(crate) use settings::Settings;

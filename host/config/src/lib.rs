@@ -16,6 +16,7 @@ mod configuration;
 mod content;
 mod decode;
 mod files;
+mod imports;
 mod load;
 mod module;
 mod names;

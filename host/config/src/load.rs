@@ -72,37 +72,6 @@ fn check_root(module: &Module, problems: &mut Diagnostics) {
     }
 }
 
-impl Configuration {
-    /// Objects are imported by the root module, each once.
-    fn check_imports(&self, problems: &mut Diagnostics) {
-        for node in self.modules() {
-            let mut known: BTreeMap<&str, &wardian_lang::Span> = BTreeMap::new();
-            for import in &node.module.imports {
-                let mut refuse = |summary: String, detail: String, span: &wardian_lang::Span| {
-                    let problem = Diagnostic::error(summary, detail).at(span.clone());
-                    problems.push(problem.in_block("import"));
-                };
-                let to = import.to.span().text();
-                if !node.path.is_root() {
-                    let detail = format!(
-                        "Import blocks can stand only in the root module, and this is in {}. An address such as \
-                         {}.{to} names the resource from there.",
-                        node.path, node.path
-                    );
-                    refuse("Invalid import configuration".to_owned(), detail, &import.span);
-                } else if node.module.has_errors || import.for_each.is_some() {
-                    // Each instance of the block has another address.
-                } else if let Some(first) = known.get(to) {
-                    let detail = format!("An object is imported to {to} at {first} already.");
-                    refuse(format!("Duplicate import configuration for \"{to}\""), detail, import.to.span());
-                } else {
-                    known.insert(to, &import.span);
-                }
-            }
-        }
-    }
-}
-
 struct Loader<'a> {
     files: &'a dyn Files,
     /// By directory; `None` where it could not be read.

@@ -51,7 +51,14 @@ impl Module {
             add(&resource.provider, &resource.span);
         }
         for import in &self.imports {
-            if let Some(provider) = &import.provider {
+            // A resource that has a block is asked above.
+            let is_declared = import.resource().is_none_or(|address| {
+                !address.module.is_root()
+                    || self.resources.contains_key(&(address.mode, address.type_name, address.name))
+            });
+            if let Some(provider) = import.provider_reference().filter(|_| !is_declared) {
+                add(&provider, &import.span);
+            } else if let Some(provider) = &import.provider {
                 add(provider, &import.span);
             }
         }

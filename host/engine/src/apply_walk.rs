@@ -7,6 +7,7 @@
 
 mod check;
 mod ephemeral;
+mod import;
 mod read;
 
 use std::collections::{HashMap, HashSet};
@@ -77,6 +78,11 @@ pub async fn apply(
     evaluator.values.add_root();
     evaluator.checks = Checks::of_plan(&run.configuration, &plan.checks);
     evaluator.function_results = FunctionResults::of_plan(&plan.function_results);
+    let incomplete = import::incomplete(run, plan);
+    if incomplete.has_errors() {
+        applied.diagnostics.extend(incomplete);
+        return applied;
+    }
     let included = targets::Included::of_plan(&configuration, plan);
     let for_providers = add_closes(&mut order.graph);
     let mut walker = ApplyWalk {
@@ -97,6 +103,7 @@ pub async fn apply(
         for_providers,
     };
     walker.forget();
+    walker.import_all();
     let walked = walk(&order.graph.graph, &mut walker, parallelism, &mut stop).await;
     walker.close_all(walked).await;
     walker.configured.close().await;
@@ -217,9 +224,11 @@ impl Walker for ApplyWalk<'_> {
         }
         let evaluated = match graph.node(node) {
             Node::Module(path) => self.evaluator.expand_module(path).map(|()| Diagnostics::new()),
-            Node::ModuleDone(_) | Node::Gate { .. } | Node::DependentsDone(_) | Node::Settled => {
-                return Visit::Done;
-            }
+            Node::ModuleDone(_)
+            | Node::Gate { .. }
+            | Node::DependentsDone(_)
+            | Node::Import(_)
+            | Node::Settled => return Visit::Done,
             Node::Close(address) => {
                 let leases = self.ephemerals.take(address);
                 return Visit::Operations(

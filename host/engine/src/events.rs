@@ -23,6 +23,34 @@ pub enum Event<'a> {
         /// What the provider calls it.
         id: Option<String>,
     },
+    /// A provider is about to be asked for an object that exists.
+    ImportStarted {
+        /// What it becomes.
+        address: &'a ResourceInstanceAddress,
+        /// What it is found by: `id=x`.
+        id: &'a str,
+    },
+    /// The provider found what is to be imported; it is read next.
+    ImportFound {
+        /// What it becomes.
+        address: &'a ResourceInstanceAddress,
+        /// How many objects that are.
+        count: usize,
+    },
+    /// An object that the plan found comes under management.
+    Importing {
+        /// What it becomes.
+        address: &'a ResourceInstanceAddress,
+        /// What it was found by: `id=x`.
+        id: &'a str,
+    },
+    /// An object came under management.
+    Imported {
+        /// What it became.
+        address: &'a ResourceInstanceAddress,
+        /// What it was found by: `id=x`.
+        id: &'a str,
+    },
     /// Work on an object begins: a create, update or delete, or the read of a data
     /// source.
     Started {

@@ -22,6 +22,7 @@ mod files;
 mod function_results;
 mod functions;
 mod graph;
+mod import;
 mod located;
 mod nodes;
 mod object;
@@ -49,12 +50,13 @@ pub use drawing::{DrawnKind, DrawnNode, draw, draw_plan};
 pub use evaluator::Environment;
 pub use events::{EphemeralAction, Event, Events, Silent};
 pub use function_results::CallDigest;
+pub use import::check::MissingConfiguration;
 pub use plan::{
     Action, ActionReason, ChangeCounts, Importing, Mode, OutputChange, Plan, PlanOptions, RelevantAttribute,
     ResourceChange, Target,
 };
 pub use providers::{Schemas, TERRAFORM_VERSION};
-pub use run::{Applied, Console, Run, StateSink};
+pub use run::{Applied, Console, ImportOrder, Run, StateSink};
 pub use stop::{Stop, StopSignal, Stopper, stop_channel};
 pub use stored::decode_stored;
 pub use unsupported::check as unsupported;

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use wardian_config::{
-    Configuration, Module, ProviderConfig, Resource, ResourceKey, references, resource_mode,
+    Configuration, Import, Module, ProviderConfig, Resource, ResourceKey, references, resource_mode,
 };
 use wardian_lang::{Diagnostic, Diagnostics, Expression, Reference, Subject};
 use wardian_plugin::{ModulePath, ProviderConfigAddress, ResourceAddress};
@@ -35,6 +35,8 @@ pub enum Node {
     Check(ModulePath, Str),
     /// All managed objects are as a run leaves them.
     Settled,
+    /// A resource without a configuration that an `import` block names: one is made.
+    Import(ResourceAddress),
     /// Objects in the state, by their number in the list of the walk, that the
     /// configuration has no place for or that are destroyed.
     Object(usize),
@@ -126,6 +128,7 @@ impl std::fmt::Display for Node {
             Self::Settled => f.write_str("resources (settled)"),
             Self::Provider(address) => address.fmt(f),
             Self::Resource(address) => address.fmt(f),
+            Self::Import(address) => write!(f, "{address} (import)"),
             Self::Object(index) => write!(f, "object {index}"),
             Self::Expand(address) => write!(f, "{address} (expand)"),
             Self::Change(index) => write!(f, "change {index}"),
@@ -266,6 +269,21 @@ impl Builder<'_> {
             let provider = self.configuration.provider_for(path, resource);
             self.provider(node, &provider);
         }
+        for import in &module.imports {
+            if let Some(id) = import.resource().and_then(|to| self.graph.id(&Node::Resource(to))) {
+                self.import(id, path, import);
+            }
+        }
+    }
+
+    /// A resource waits for all that says which objects become its instances. It does
+    /// not wait for itself: that is told where the block is evaluated.
+    fn import(&mut self, node: NodeId, module: &ModulePath, import: &Import) {
+        let keys = import.to.address_keys();
+        let said = [&import.for_each, &import.id, &import.identity].into_iter().flatten();
+        for expression in said.chain(keys.iter().flatten()) {
+            self.expression(node, module, expression);
+        }
     }
 
     /// Connects the checks of a module. Nothing waits for a check, nor for the data
@@ -379,6 +397,19 @@ pub fn add_provider(
     let id = builder.provider_node(address);
     *graph = builder.graph;
     id
+}
+
+/// Adds the node of an `import` block of the root module whose resource has no
+/// configuration.
+pub fn add_import(graph: &mut NodeGraph, configuration: &Configuration, import: &Import) {
+    let Some(address) = import.resource() else { return };
+    let mut builder = Builder { graph: std::mem::take(graph), configuration };
+    let id = builder.graph.add(Node::Import(address));
+    builder.import(id, &ModulePath::root(), import);
+    if let Some(provider) = configuration.provider_of_import(import) {
+        builder.provider(id, &provider);
+    }
+    *graph = builder.graph;
 }
 
 /// The address of a resource in a module.

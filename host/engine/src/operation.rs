@@ -10,6 +10,7 @@ pub mod apply;
 pub mod data;
 pub mod ephemeral;
 pub mod forget;
+pub mod import;
 pub mod plan;
 pub mod refresh;
 mod subject;

@@ -11,6 +11,7 @@ use wardian_state::{CheckResult, State};
 use wardian_value::{Path, Str, Value};
 
 use crate::function_results::CallDigest;
+use crate::import::check::MissingConfiguration;
 
 pub use change::{Action, ActionReason, Importing, OutputChange, ResourceChange};
 pub use target::Target;
@@ -40,6 +41,8 @@ pub struct PlanOptions {
     pub excludes: Vec<Target>,
     /// Instances to replace though nothing asks for it.
     pub replace: Vec<ResourceInstanceAddress>,
+    /// What becomes of imported objects whose resource has no configuration.
+    pub missing_configuration: MissingConfiguration,
     /// The most provider operations at a time, at least 1.
     pub parallelism: usize,
 }
@@ -52,6 +55,7 @@ impl Default for PlanOptions {
             targets: Vec::new(),
             excludes: Vec::new(),
             replace: Vec::new(),
+            missing_configuration: MissingConfiguration::Refused,
             parallelism: 10,
         }
     }

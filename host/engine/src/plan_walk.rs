@@ -9,14 +9,15 @@ mod check;
 mod ephemeral;
 mod expand;
 mod finish;
+mod import;
 mod start;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_lang::{Diagnostic, Diagnostics, Span};
 use wardian_plugin::{
-    AbsoluteResourceAddress, InstanceKey, Provider, ProviderConfigAddress, ResourceAddress,
+    AbsoluteResourceAddress, ImportTarget, InstanceKey, Provider, ProviderConfigAddress, ResourceAddress,
     ResourceInstanceAddress,
 };
 use wardian_state::{Object, State};
@@ -25,22 +26,36 @@ use wardian_value::{Str, Value};
 use crate::ephemeral::{Ephemerals, add_closes};
 use crate::evaluator::{Evaluator, Phase, declared_marks};
 use crate::graph::NodeId;
+use crate::import::blocks::{ImportBlocks, Wanted};
+use crate::import::check::without_configuration;
 use crate::located::{in_provider, in_resource};
 use crate::nodes::{self, Node, NodeGraph};
 use crate::operation::Subject;
 use crate::operation::ephemeral::{Lease, Opened};
+use crate::operation::import::GeneratedOutcome;
 use crate::operation::plan::{DestroyOutcome, PlanOutcome};
 use crate::plan::{ActionReason, Mode, Plan, PlanOptions, ResourceChange};
 use crate::providers::{Configured, Schemas};
-use crate::refactoring::Forgotten;
+use crate::refactoring::{Forgotten, Moves};
 use crate::replan::Replans;
-use crate::run::{Run, stopped};
+use crate::run::{ImportOrder, Run, stopped};
 use crate::scheduler::{Operation, Start, Visit, Walked, Walker, walk};
 use crate::stop::StopSignal;
 use crate::stored::state_by_config;
 use crate::values::RepetitionData;
 use crate::{clock, refactoring, relevant, targets};
 use ephemeral::start_close;
+use import::ImportedObject;
+
+/// What a walk is for.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose<'a> {
+    /// To plan.
+    Plan,
+    /// To import one object: nothing is planned, and what is in the state is as it is
+    /// there.
+    Import(&'a ImportOrder),
+}
 
 /// Plans, and hands over the values that the plan leads to. See [`Run::plan`].
 pub async fn plan(
@@ -49,12 +64,22 @@ pub async fn plan(
     mut state: State,
     mut variables: BTreeMap<Str, Value>,
     options: &PlanOptions,
+    purpose: Purpose<'_>,
     mut stop: StopSignal,
 ) -> (Option<(Plan, Evaluator)>, Diagnostics) {
     let timestamp = clock::now();
     let declared = &run.configuration.root().module.variables;
     let is_ephemeral = |name: &&Str| declared.get(*name).is_some_and(|variable| variable.ephemeral);
     let ephemeral_variables = variables.keys().filter(is_ephemeral).cloned().collect();
+    let without_configuration = match (purpose, options.mode) {
+        (Purpose::Plan, Mode::Normal) => {
+            match without_configuration(&run.configuration, options.missing_configuration) {
+                Ok(imports) => imports,
+                Err(problems) => return (None, problems),
+            }
+        }
+        _ => Vec::new(),
+    };
     let mut graph = match nodes::build(&run.configuration) {
         Ok(graph) => graph,
         Err(diagnostics) => return (None, diagnostics),
@@ -66,9 +91,12 @@ pub async fn plan(
             variables.insert(name.clone(), value.with_marks(declared_marks(variable)));
         }
     }
-    let mut moves = match refactoring::apply(&evaluator, &mut state).await {
-        Ok(moves) => moves,
-        Err(found) => return (None, found),
+    let mut moves = match purpose {
+        Purpose::Plan => match refactoring::apply(&evaluator, &mut state).await {
+            Ok(moves) => moves,
+            Err(found) => return (None, found),
+        },
+        Purpose::Import(_) => Moves::default(),
     };
     if let Some(problem) = refactoring::check_targets(&moves, &options.targets) {
         return (None, problem.into());
@@ -76,17 +104,25 @@ pub async fn plan(
     // Before objects are destroyed they are planned as usual, unless nothing shall be
     // read: what was moved then has its new address already.
     let is_preceded = options.mode == Mode::Destroy && options.refresh;
-    let forgotten = match options.mode {
-        Mode::Normal => Forgotten::of(&run.configuration),
-        Mode::Destroy if is_preceded => Forgotten::of(&run.configuration).map(|_| Forgotten::default()),
-        Mode::Destroy | Mode::RefreshOnly => Ok(Forgotten::default()),
+    let forgotten = match (purpose, options.mode) {
+        (Purpose::Plan, Mode::Normal) => Forgotten::of(&run.configuration),
+        (Purpose::Plan, Mode::Destroy) if is_preceded => {
+            Forgotten::of(&run.configuration).map(|_| Forgotten::default())
+        }
+        _ => Ok(Forgotten::default()),
     };
     let forgotten = match forgotten {
         Ok(forgotten) => forgotten,
         Err(found) => return (None, found),
     };
     let moved = std::mem::take(&mut moves.moved);
-    let orphans = orphans(run, &state);
+    for import in without_configuration {
+        nodes::add_import(&mut graph, &run.configuration, import);
+    }
+    let orphans = match purpose {
+        Purpose::Plan => orphans(run, &state),
+        Purpose::Import(_) => Vec::new(),
+    };
     for (index, orphan) in orphans.iter().enumerate() {
         let node = graph.add(Node::Object(index));
         let provider = nodes::add_provider(&mut graph, &run.configuration, &orphan.provider);
@@ -107,8 +143,10 @@ pub async fn plan(
     let mut walker = PlanWalk {
         replans: Replans::new(&run.configuration, &graph),
         by_config: state_by_config(&state),
+        imports: ImportBlocks::of(&run.configuration),
         run,
         options,
+        purpose,
         graph: &graph,
         evaluator,
         configured: Configured::default(),
@@ -231,6 +269,8 @@ fn orphans(run: &Run, state: &State) -> Vec<Orphan> {
 struct PlanWalk<'a> {
     run: &'a Run,
     options: &'a PlanOptions,
+    purpose: Purpose<'a>,
+    imports: ImportBlocks<'a>,
     graph: &'a NodeGraph,
     evaluator: Evaluator,
     configured: Configured,
@@ -260,6 +300,15 @@ enum Pending {
     Managed {
         address: ResourceInstanceAddress,
         repetition: RepetitionData,
+        import: Option<ImportTarget>,
+    },
+    /// Import an object, make its configuration and plan it.
+    Generate(Wanted),
+    /// Import an object into the state.
+    Import {
+        address: ResourceInstanceAddress,
+        id: String,
+        provider: ProviderConfigAddress,
     },
     /// Read a data source of the configuration.
     Data {
@@ -305,6 +354,15 @@ enum Outcome {
     Planned {
         subject: Subject,
         result: Box<Result<PlanOutcome, Diagnostics>>,
+    },
+    Generated {
+        subject: Subject,
+        place: Span,
+        result: Box<Result<GeneratedOutcome, Diagnostics>>,
+    },
+    Imported {
+        subject: Subject,
+        result: Result<Vec<ImportedObject>, Diagnostics>,
     },
     Read {
         subject: Box<Subject>,
@@ -378,6 +436,7 @@ impl Walker for PlanWalk<'_> {
             }
             Node::Provider(address) => Visit::Operations(vec![Pending::Configure(address.clone())]),
             Node::Resource(address) => self.visit_resource(address),
+            Node::Import(address) => self.visit_import(address),
             Node::Object(index) => {
                 let orphan = &self.orphans[*index];
                 let (address, provider) = (orphan.address.clone(), orphan.provider.clone());
@@ -389,7 +448,11 @@ impl Walker for PlanWalk<'_> {
     fn start(&mut self, pending: Pending) -> Start<Outcome> {
         match pending {
             Pending::Configure(address) => self.start_configure(address),
-            Pending::Managed { address, repetition } => self.start_managed(address, repetition),
+            Pending::Managed { address, repetition, import } => {
+                self.start_managed(address, repetition, import)
+            }
+            Pending::Generate(wanted) => self.start_generate(wanted),
+            Pending::Import { address, id, provider } => self.start_import(address, id, &provider),
             Pending::Data { address, repetition } => self.start_data(address, repetition),
             Pending::Open { address, repetition } => self.start_open(address, &repetition),
             Pending::Close(lease) => start_close(lease),
@@ -422,6 +485,8 @@ impl Walker for PlanWalk<'_> {
                 Ok(planned) => self.planned(&subject, planned),
                 Err(found) => self.failed(&subject.address, found),
             },
+            Outcome::Generated { subject, place, result } => self.generated(&subject, &place, *result),
+            Outcome::Imported { subject, result } => self.imported(&subject, result),
             Outcome::Read { subject, config, result } => match result {
                 Ok((value, warnings)) => self.data_read(&subject, &config, value, warnings),
                 Err(found) => self.data_unread(&subject, &config, found),

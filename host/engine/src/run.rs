@@ -7,7 +7,7 @@ use wardian_config::Configuration;
 use wardian_lang::{Diagnostic, Diagnostics, Expression};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{ModuleInstance, ProviderConfigAddress, ProviderSource, ResourceInstanceAddress};
-use wardian_state::{Instance, State};
+use wardian_state::{Instance, OutputValue, State};
 use wardian_value::{Str, Value};
 
 use crate::checks::Checks;
@@ -16,10 +16,11 @@ use crate::evaluator::{Environment, Evaluator, Phase};
 use crate::events::Events;
 use crate::function_results::FunctionResults;
 use crate::plan::{ChangeCounts, Plan, PlanOptions};
+use crate::plan_walk::Purpose;
 use crate::providers::Schemas;
 use crate::stop::StopSignal;
 use crate::values::{RepetitionData, Values};
-use crate::{apply_walk, clock, plan_walk, reference_check, stored, unsupported, validate};
+use crate::{apply_walk, clock, import, plan_walk, reference_check, stored, unsupported, validate};
 
 /// A configuration and all that is needed to plan and apply it.
 pub struct Run {
@@ -54,6 +55,15 @@ pub trait StateSink: Send {
         provider: &ProviderConfigAddress,
         instance: Option<&Instance>,
     ) -> Result<(), String>;
+}
+
+/// Which object is imported at once, and what it becomes.
+#[derive(Clone, Debug)]
+pub struct ImportOrder {
+    /// The instance that it becomes.
+    pub address: ResourceInstanceAddress,
+    /// The provider's name for it.
+    pub id: String,
 }
 
 /// What an apply came to.
@@ -159,12 +169,55 @@ impl Run {
                     schemas.close().await;
                     return (None, problems);
                 }
-                let planned = plan_walk::plan(self, &schemas, state, variables, options, stop).await;
+                let purpose = Purpose::Plan;
+                let planned = plan_walk::plan(self, &schemas, state, variables, options, purpose, stop).await;
                 schemas.close().await;
                 planned
             }
             Err(found) => (None, self.undeclared_and(found)),
         }
+    }
+
+    /// Imports an object at once: the state with it, and with what data sources and
+    /// outputs have become. `None` after errors: then nothing is imported.
+    pub async fn import(
+        &self,
+        state: State,
+        variables: BTreeMap<Str, Value>,
+        order: &ImportOrder,
+        parallelism: usize,
+        stop: StopSignal,
+    ) -> (Option<State>, Diagnostics) {
+        let schemas = match self.schemas(Some(&state)).await {
+            Ok(schemas) => schemas,
+            Err(found) => return (None, self.undeclared_and(found)),
+        };
+        let (mut problems, _) = reference_check::check(&self.configuration, &schemas);
+        problems.extend(self.configuration.check_expressions());
+        if problems.has_errors() {
+            schemas.close().await;
+            return (None, problems);
+        }
+        let options = PlanOptions { parallelism, ..PlanOptions::default() };
+        let purpose = Purpose::Import(order);
+        let (walked, mut diagnostics) =
+            plan_walk::plan(self, &schemas, state, variables, &options, purpose, stop).await;
+        schemas.close().await;
+        let Some((plan, _)) = walked.filter(|_| !diagnostics.has_errors()) else {
+            return (None, diagnostics);
+        };
+        if plan.prior_state.current(&order.address).is_none() {
+            diagnostics.push(import::check::no_instance(&order.address));
+            return (None, diagnostics);
+        }
+        let mut state = plan.prior_state;
+        for (name, output) in plan.outputs {
+            // What cannot be told without an apply stays as it was.
+            if output.after.is_wholly_known() && !output.after.is_null() {
+                state.outputs.insert(name, OutputValue { value: output.after, sensitive: output.sensitive });
+            }
+        }
+        (Some(state), diagnostics)
     }
 
     /// Carries out a plan.

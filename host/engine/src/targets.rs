@@ -36,7 +36,9 @@ pub fn included<'a>(
     let roots: Vec<NodeId> = graph
         .iter()
         .filter(|(_, node)| match node {
-            Node::Resource(address) => targets.iter().any(|target| may_include(target, address)),
+            Node::Resource(address) | Node::Import(address) => {
+                targets.iter().any(|target| may_include(target, address))
+            }
             Node::Object(index) => targets.iter().any(|target| may_include(target, &object(*index).config())),
             _ => false,
         })

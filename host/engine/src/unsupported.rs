@@ -21,7 +21,6 @@ pub fn check(configuration: &Configuration) -> Diagnostics {
     };
     for node in configuration.modules() {
         let module = &node.module;
-        module.imports.iter().for_each(|block| refuse("\"import\" blocks", &block.span));
         for provisioner in module.removed.iter().flat_map(|block| &block.provisioners) {
             refuse("provisioners", &provisioner.span);
         }

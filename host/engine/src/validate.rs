@@ -1,10 +1,10 @@
 //! Whether a configuration is valid, whatever its variables and state: everything
 //! is evaluated with unknown values, and providers are asked about every block.
 
-mod import;
 mod provisioner;
 mod resource;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use wardian_config::Module;
@@ -15,6 +15,7 @@ use wardian_value::Str;
 use crate::clock;
 use crate::conditions;
 use crate::evaluator::{Evaluator, Phase};
+use crate::import::blocks;
 use crate::located::in_provider;
 use crate::nodes::{self, Node};
 use crate::providers::{Schemas, about};
@@ -77,7 +78,8 @@ pub async fn validate(run: &Run, schemas: &Schemas, told: Told) -> Diagnostics {
                     diagnostics.extend(validate_rest(&evaluator, path, &node.module));
                 }
             }
-            Node::Object(_)
+            Node::Import(_)
+            | Node::Object(_)
             | Node::Gate { .. }
             | Node::Expand(_)
             | Node::Change(_)
@@ -111,8 +113,18 @@ fn validate_rest(evaluator: &Evaluator, path: &ModulePath, module: &Module) -> D
         diagnostics.extend(found.in_block(&format!("check \"{}\"", check.name)));
     }
     if path.is_root() {
+        // Of the blocks of one resource, the first one that is wrong is told.
+        let mut told = HashSet::new();
         for import in &module.imports {
-            diagnostics.extend(import::validate(evaluator, &instance, import).in_block("import"));
+            let resource = import.resource();
+            if told.contains(&resource) {
+                continue;
+            }
+            let found = blocks::validate(evaluator, import);
+            if found.has_errors() {
+                told.insert(resource);
+            }
+            diagnostics.extend(found.in_block("import"));
         }
     }
     diagnostics

@@ -345,6 +345,30 @@ impl Expression {
         })
     }
 
+    /// The key behind each name of an address, constant or computed: for
+    /// `module.a[0].b.c[each.key]` none, `0`, none and `each.key`. Empty where the
+    /// address is not written as an expression: then no key of it is computed.
+    pub fn address_keys(&self) -> Vec<Option<Self>> {
+        let Kind::Name(name) = &self.node().kind else { return Vec::new() };
+        let mut keys = vec![None];
+        for step in &name.steps {
+            let key = match &step.kind {
+                StepKind::Attribute(_) => {
+                    keys.push(None);
+                    continue;
+                }
+                StepKind::Key(key) => {
+                    Self::constant(key.clone(), &Span::new(self.file(), step.start, step.end))
+                }
+                StepKind::Index(key) => self.inner(key),
+            };
+            if let Some(last) = keys.last_mut() {
+                *last = Some(key);
+            }
+        }
+        keys
+    }
+
     /// The key that an address ends with, where it is computed.
     pub fn computed_key(&self) -> Option<Self> {
         let steps = match &self.node().kind {

@@ -2,14 +2,14 @@
 //! that people learn that rather than "no such option".
 
 /// Commands, with their parents.
-const COMMANDS: [&str; 6] = ["import", "login", "logout", "providers lock", "providers mirror", "test"];
+const COMMANDS: [&str; 5] = ["login", "logout", "providers lock", "providers mirror", "test"];
 
 /// Options by command; whether they take a value does not matter any more.
 const OPTIONS: [(&str, &[&str]); 5] = [
     ("", &["install-autocomplete", "uninstall-autocomplete"]),
     ("init", &["from-module", "json", "plugin-dir", "test-directory", "verify-plugins"]),
-    ("plan", &["generate-config-out", "allow-deferral"]),
-    ("apply", &["allow-deferral", "generate-config-out"]),
+    ("plan", &["allow-deferral"]),
+    ("apply", &["allow-deferral"]),
     ("state show", &["json"]),
 ];
 

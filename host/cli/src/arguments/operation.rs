@@ -22,6 +22,10 @@ pub(crate) struct PlanArguments {
     /// is asked for.
     #[arg(long, requires = "out")]
     pub(crate) encrypt: bool,
+    /// Write the configuration of imported objects that have none to this file, which must
+    /// not exist.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) generate_config_out: Option<PathBuf>,
     /// Exit with 2 where there is something to do, and 0 where there is not.
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
@@ -107,4 +111,31 @@ pub(crate) struct RefreshArguments {
     /// Tell what happens as JSON, one document on each line, for programs.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `import`.
+#[derive(Args, Debug)]
+pub(crate) struct ImportArguments {
+    /// The instance that the object becomes.
+    #[arg(value_name = "ADDRESS")]
+    pub(crate) address: String,
+    /// The provider's name for the object.
+    #[arg(value_name = "ID", allow_hyphen_values = true)]
+    pub(crate) id: String,
+    /// The directory of the configuration, instead of the current one.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) config: Option<PathBuf>,
+    /// Accepted; there is no other version to ignore.
+    #[arg(long, hide = true)]
+    pub(crate) ignore_remote_version: bool,
+    #[command(flatten)]
+    pub(crate) variables: VariableArguments,
+    #[command(flatten)]
+    pub(crate) operation: OperationArguments,
+    #[command(flatten)]
+    pub(crate) lock: LockArguments,
+    #[command(flatten)]
+    pub(crate) state_out: StateOutArguments,
+    #[command(flatten)]
+    pub(crate) view: ViewArguments,
 }

@@ -1,7 +1,12 @@
 //! `wardian plan`
 
+use std::path::PathBuf;
+
+use wardian_engine::MissingConfiguration;
+
 use crate::arguments::{PlanArguments, StateOutArguments};
 use crate::failure::{Failure, Outcome, Status};
+use crate::generated_configuration;
 use crate::operation::{Operation, Order, mode, plan_options};
 use crate::render::plan::PlanNote;
 use crate::report;
@@ -12,7 +17,11 @@ use crate::state_access::LockedFor;
 /// Shows what an apply would do.
 pub(crate) async fn run(session: &Session, arguments: &PlanArguments) -> Outcome {
     let scope = &arguments.planning.scope;
-    let options = plan_options(mode(&arguments.planning), scope, arguments.operation);
+    let mut options = plan_options(mode(&arguments.planning), scope, arguments.operation);
+    if let Some(path) = &arguments.generate_config_out {
+        generated_configuration::check_absent(path)?;
+        options.missing_configuration = MissingConfiguration::Generated;
+    }
     let state_out = StateOutArguments::default();
     let order = Order {
         options: options.clone(),
@@ -25,6 +34,11 @@ pub(crate) async fn run(session: &Session, arguments: &PlanArguments) -> Outcome
     let operation = Operation::prepare(session, &order).await?;
     let (plan, diagnostics) = operation.plan(&options).await;
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
+    // Also what is not complete is written: it is for the person to complete.
+    let generated = match &arguments.generate_config_out {
+        Some(path) if generated_configuration::write(path, &plan)? => Some(path),
+        _ => None,
+    };
     report::plan(&session.shell, &plan);
     if diagnostics.has_errors() {
         return Err(Failure::Diagnostics(diagnostics));
@@ -52,6 +66,17 @@ pub(crate) async fn run(session: &Session, arguments: &PlanArguments) -> Outcome
             note(PlanNote::NotSaved);
         }
     }
+    tell_generated(session, generated);
     let has_changes = plan.has_changes() || plan.is_applyable();
     Ok(if arguments.detailed_exitcode && has_changes { Status::Changes } else { Status::Success })
+}
+
+fn tell_generated(session: &Session, path: Option<&PathBuf>) {
+    if let Some(path) = path {
+        session.shell.say(format_args!(
+            "\nThe configuration of imported objects was written to {}. Look through it, change what is to be \
+             changed, and plan again.",
+            path.display()
+        ));
+    }
 }

@@ -151,7 +151,10 @@ fn write_change(page: &mut Page, change: &ResourceChange, cause: Cause) {
     let after = if change.action == Action::Forget { &change.before } else { &change.after };
     let sides = Sides::new(Some(&change.before), Some(after));
     let difference = schema::of_block(sides, &change.schema.block, &forcing);
-    layout::write(page, &difference, 0, Context::of_change());
+    // Of an object that was not known so far, all is shown.
+    let is_new_here = change.action == Action::NoOp && change.importing.is_some();
+    let context = Context { show_unchanged: is_new_here, ..Context::of_change() };
+    layout::write(page, &difference, 0, context);
     page.push("\n");
 }
 

@@ -314,7 +314,7 @@ pub(super) fn take_escaped(
 }
 
 /// The provider that a type's name begins with.
-fn implied_provider(type_name: &str) -> ProviderReference {
+pub(crate) fn implied_provider(type_name: &str) -> ProviderReference {
     let local_name = type_name.split('_').next().unwrap_or(type_name);
     ProviderReference { local_name: Str::new(local_name), alias: None, span: None }
 }

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use wardian_lang::Diagnostics;
 use wardian_plugin::{
-    ClientCapabilities, ConfigKind, PlanRequest, PlanResponse, PrivateBytes, ValidateConfigRequest,
+    ClientCapabilities, ConfigKind, ImportTarget, PlanRequest, PlanResponse, PrivateBytes,
+    ValidateConfigRequest,
 };
 use wardian_state::Object;
 use wardian_value::{Path, PathMarks, Value};
 
 use super::data::marked;
+use super::import::{import, importing};
 use super::refresh::refresh;
 use super::subject::{Replan, Subject};
 pub use crate::object::ignored::IgnoreChanges;
@@ -24,6 +26,8 @@ use crate::plan::{Action, ActionReason, ResourceChange};
 pub struct PlanInput {
     /// The object in the state.
     pub stored: Option<Arc<Object>>,
+    /// An object to import, where there is none in the state.
+    pub import: Option<ImportTarget>,
     /// Whether it is read first.
     pub refresh: bool,
     /// The configuration, with marks.
@@ -54,18 +58,27 @@ pub struct PlanOutcome {
 /// Reads an object and plans its change.
 pub async fn plan(subject: &Subject, input: PlanInput) -> Result<PlanOutcome, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
-    let (stored, current, refreshed) = match &input.stored {
-        Some(object) => {
+    let (stored, current, refreshed) = match (&input.stored, &input.import) {
+        (Some(object), _) => {
             let found = refresh(subject, object, input.refresh).await?;
             diagnostics.extend(found.diagnostics);
             (found.stored, found.current, found.object)
         }
-        None => (subject.null(), subject.null(), None),
+        (None, Some(target)) => {
+            let found = import(subject, target).await?;
+            diagnostics.extend(found.diagnostics);
+            (subject.null(), found.current, Some(found.object))
+        }
+        (None, None) => (subject.null(), subject.null(), None),
     };
     let refreshed = refreshed.map(|object| keep_replan(object, &input.replan));
     let change = plan_change(subject, &input, refreshed.as_deref(), &current, &mut diagnostics).await;
     match change {
-        Some(change) => Ok(PlanOutcome { stored, refreshed, current, change, diagnostics }),
+        Some(mut change) => {
+            let target = input.import.as_ref().filter(|_| input.stored.is_none());
+            change.importing = target.map(importing);
+            Ok(PlanOutcome { stored, refreshed, current, change, diagnostics })
+        }
         None => Err(diagnostics),
     }
 }
@@ -93,8 +106,9 @@ fn keep_replan(object: Arc<Object>, replan: &Replan) -> Arc<Object> {
     })
 }
 
-/// `None` where the diagnostics hold an error.
-async fn plan_change(
+/// Plans the change of an object that was read. `None` where the diagnostics hold an
+/// error.
+pub async fn plan_change(
     subject: &Subject,
     input: &PlanInput,
     object: Option<&Object>,

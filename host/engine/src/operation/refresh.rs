@@ -35,6 +35,11 @@ pub async fn refresh(subject: &Subject, object: &Arc<Object>, read: bool) -> Res
             diagnostics: Diagnostics::new(),
         });
     }
+    self::read(subject, object, stored).await
+}
+
+/// Reads an object whose stored form is known as a value.
+pub async fn read(subject: &Subject, object: &Arc<Object>, stored: Value) -> Result<Refreshed, Diagnostics> {
     let (address, id) = (&subject.address, object_id(&stored));
     subject.events.event(&Event::RefreshStarted { address, id: id.clone() });
     let request = ReadResourceRequest {

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_plugin::{
-    PluginDiagnostics, PrivateBytes, Provider, ProviderConfigAddress, RawState, ResourceInstanceAddress,
-    Schema, UpgradeStateRequest,
+    PluginDiagnostics, PrivateBytes, Provider, ProviderConfigAddress, ProviderSchema, RawState,
+    ResourceInstanceAddress, Schema, UpgradeStateRequest,
 };
 use wardian_state::{Attributes, Dependencies, Object, ObjectStatus};
-use wardian_value::{Marks, Path, PathMarks, Type, Value};
+use wardian_value::{Marks, Path, PathMarks, Str, Type, Value};
 
 use crate::events::{Event, Events};
 use crate::object::conforming::misfit;
@@ -53,6 +53,16 @@ pub struct Replan {
 }
 
 impl Subject {
+    /// The subject of another object that the same provider has, beside this one;
+    /// `None` where it has no such type.
+    pub fn for_type(&self, type_name: &Str, name: Str, schema: &ProviderSchema) -> Option<Self> {
+        let mut address = self.address.clone();
+        address.resource.type_name = type_name.clone();
+        address.resource.name = name;
+        let schema = Arc::clone(schema.resources.get(type_name)?);
+        Some(Self { address, schema, ..self.clone() })
+    }
+
     /// The type of the object.
     pub fn ty(&self) -> &Type {
         self.schema.implied_type()

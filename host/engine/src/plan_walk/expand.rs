@@ -1,6 +1,7 @@
 //! Which operations a resource needs, once it is known how many instances there
 //! are.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use wardian_plugin::{
@@ -9,8 +10,9 @@ use wardian_plugin::{
 };
 use wardian_state::Object;
 
-use super::{Pending, PlanWalk};
+use super::{Pending, PlanWalk, Purpose};
 use crate::checks::Checkable;
+use crate::import::blocks::Wanted;
 use crate::plan::{ActionReason, Mode};
 use crate::providers::unknown_type;
 use crate::scheduler::Visit;
@@ -38,6 +40,7 @@ impl PlanWalk<'_> {
         } else if self.options.mode == Mode::Destroy {
             return Visit::Operations(self.visit_for_destroy(address, &provider));
         }
+        let Some(mut wanted) = self.wanted(address, &provider) else { return Visit::Failed };
         let mut pending = Vec::new();
         let modules = self.evaluator.values.module_instances(&address.module).to_vec();
         self.evaluator.checks.expand(&Checkable::Resource(address.clone()), []);
@@ -51,7 +54,17 @@ impl PlanWalk<'_> {
                     return Visit::Failed;
                 }
             };
-            pending.extend(self.expand(&address.in_module(module), repetition, &provider));
+            let absolute = address.in_module(module);
+            pending.extend(match self.purpose {
+                Purpose::Plan => self.expand(&absolute, repetition, &provider, &mut wanted),
+                Purpose::Import(order) => self.expand_for_import(&absolute, repetition, &provider, order),
+            });
+        }
+        if !self.all_found(&wanted) {
+            return Visit::Failed;
+        }
+        if let Purpose::Import(_) = self.purpose {
+            return Visit::Operations(pending);
         }
         for stored in self.by_config.get(address).cloned().unwrap_or_default() {
             if !modules.contains(&stored.module) {
@@ -69,6 +82,7 @@ impl PlanWalk<'_> {
         address: &AbsoluteResourceAddress,
         repetition: Repetition,
         provider: &ProviderConfigAddress,
+        wanted: &mut HashMap<ResourceInstanceAddress, Wanted>,
     ) -> Vec<Pending> {
         let mut pending = Vec::new();
         if let Some(stored) = self.state.resource(address).cloned() {
@@ -99,6 +113,7 @@ impl PlanWalk<'_> {
         }
         for key in repetition.keys() {
             let instance = address.instance(key.clone());
+            let import = wanted.remove(&instance).map(|wanted| wanted.target);
             if !self.included.instance(&instance) {
                 continue;
             }
@@ -114,7 +129,7 @@ impl PlanWalk<'_> {
                     },
                     None => continue,
                 },
-                _ => Pending::Managed { address: instance, repetition: data },
+                _ => Pending::Managed { address: instance, repetition: data, import },
             });
         }
         self.evaluator.checks.expand_resource(address, repetition.keys());

@@ -52,7 +52,7 @@ impl PlanWalk<'_> {
         hold
     }
 
-    fn push_change(&mut self, change: ResourceChange) {
+    pub(super) fn push_change(&mut self, change: ResourceChange) {
         self.changes_of.entry(change.address.config()).or_default().push(self.changes.len());
         self.changes.push(change);
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use wardian_config::{Resource, decode_body};
 use wardian_lang::{Diagnostic, Diagnostics, Reference, Resolved, Scope, Span, Subject as Named};
 use wardian_plugin::{
-    InstanceKey, ModuleInstance, ModulePath, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress,
-    ResourceMode,
+    ImportTarget, InstanceKey, ModuleInstance, ModulePath, ProviderConfigAddress, ResourceAddress,
+    ResourceInstanceAddress, ResourceMode,
 };
 use wardian_state::Object;
 use wardian_value::{PathStep, Str, Value};
@@ -16,10 +16,10 @@ use super::{Outcome, PlanWalk};
 use crate::checks::Found;
 use crate::located::{in_resource, resource_of};
 use crate::object::ephemeral::stored_ephemeral;
-use crate::operation::Subject;
 use crate::operation::data;
 use crate::operation::forget::plan_forget;
 use crate::operation::plan::{IgnoreChanges, PlanInput, plan as plan_instance, plan_destroy};
+use crate::operation::{Replan, Subject};
 use crate::plan::{Action, ActionReason};
 use crate::providers::configure;
 use crate::scheduler::Start;
@@ -30,7 +30,8 @@ use wardian_config::resource_mode;
 impl<'a> PlanWalk<'a> {
     pub(super) fn start_configure(&mut self, address: ProviderConfigAddress) -> Start<Outcome> {
         let config = match self.evaluator.provider_config(&address) {
-            Ok(config) => config.unmark_deep(),
+            Ok(config) if self.may_configure(&address, &config) => config.unmark_deep(),
+            Ok(_) => return Start::Failed,
             Err(found) => {
                 self.diagnostics.extend(found);
                 return Start::Failed;
@@ -45,7 +46,7 @@ impl<'a> PlanWalk<'a> {
 
     /// The subject of an operation; `None` where the provider is not configured or
     /// has no such type any more, which was told already or is told here.
-    fn subject(
+    pub(super) fn subject(
         &mut self,
         address: ResourceInstanceAddress,
         provider_config: &ProviderConfigAddress,
@@ -115,6 +116,7 @@ impl<'a> PlanWalk<'a> {
         &mut self,
         address: ResourceInstanceAddress,
         repetition: RepetitionData,
+        import: Option<ImportTarget>,
     ) -> Start<Outcome> {
         let Some((resource, subject, config)) = self.prepare(address, &repetition) else {
             return Start::Failed;
@@ -130,9 +132,11 @@ impl<'a> PlanWalk<'a> {
         };
         let stored = self.state.current(&subject.address).cloned();
         // What will be stored of a new object is found when it is made.
-        let replan = stored.as_ref().map(|_| self.replans.of(&subject.address.config())).unwrap_or_default();
+        let is_there = stored.is_some() || import.is_some();
+        let replan = if is_there { self.replans.of(&subject.address.config()) } else { Replan::default() };
         let input = PlanInput {
             stored,
+            import,
             refresh: self.options.refresh,
             config,
             ignore_changes,

@@ -63,7 +63,11 @@ impl Fixture {
         Self { world: Arc::default(), state: State::with_new_lineage(), runtime: runtime.expect("a runtime") }
     }
 
-    fn run_with_modules(&self, configuration: &str, modules: &[(&str, &str)]) -> Result<Run, Diagnostics> {
+    pub fn run_with_modules(
+        &self,
+        configuration: &str,
+        modules: &[(&str, &str)],
+    ) -> Result<Run, Diagnostics> {
         let root = ("main.tf".to_owned(), configuration.as_bytes().to_vec());
         let required = ("versions.tf".to_owned(), REQUIRED.as_bytes().to_vec());
         let called = modules.iter().flat_map(|(directory, text)| {
@@ -81,6 +85,11 @@ impl Fixture {
             workspace: Str::new("default"),
             environment: Environment::default(),
         })
+    }
+
+    /// Waits for what a run does.
+    pub fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
     }
 
     pub fn plan_with(

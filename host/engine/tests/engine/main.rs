@@ -12,6 +12,7 @@ mod apply;
 mod checks;
 mod ephemeral;
 mod fixture;
+mod import;
 mod misbehaviour;
 mod moved;
 mod order;

@@ -321,8 +321,42 @@ impl Provider for Memory {
         }
     }
 
-    async fn import_resource_state(&self, _request: ImportRequest) -> ImportResponse {
-        ImportResponse { imported: Vec::new(), deferred: None, diagnostics: refuse() }
+    /// Things are found by their name; some names say what to do wrong.
+    async fn import_resource_state(&self, request: ImportRequest) -> ImportResponse {
+        let ImportTarget::Id(id) = &request.target else {
+            return ImportResponse { imported: Vec::new(), deferred: None, diagnostics: refuse() };
+        };
+        self.world.calls.lock().unwrap().push(format!("import {id}"));
+        let thing = |name: &str| {
+            let empty = self.thing().block.empty_value();
+            let name = if name == "nameless" { Value::null(Type::String) } else { Value::string(name) };
+            empty
+                .with_attribute("name", name)
+                .with_attribute("id", Value::string("found"))
+                .with_attribute("label", Value::string("found"))
+        };
+        let found = |type_name: &str, state: Value| ImportedResource {
+            type_name: Str::new(type_name),
+            state,
+            private: Arc::from(*b"imported"),
+            identity: None,
+        };
+        let imported = match id.as_str() {
+            "no-object" => Vec::new(),
+            "two-objects" => {
+                vec![found("memory_thing", thing(id)), found("memory_thing", thing("two-objects-2"))]
+            }
+            "null-object" => {
+                vec![found("memory_thing", Value::null(self.thing().implied_type().clone()))]
+            }
+            "other-type" => vec![found("memory_other", thing(id))],
+            "refused" => {
+                let diagnostics = vec![PluginDiagnostic::error("No such thing", "There is none.")];
+                return ImportResponse { imported: Vec::new(), deferred: None, diagnostics };
+            }
+            _ => vec![found("memory_thing", thing(id))],
+        };
+        ImportResponse { imported, deferred: None, diagnostics: Vec::new() }
     }
 
     async fn move_resource_state(&self, request: MoveRequest) -> MoveResponse {

@@ -16,7 +16,7 @@ fn what_is_not_understood() {
     assert_seen!("unknown_command", project.run("aply").ended_with(1));
     assert_seen!("unknown_option", project.run("plan -tarket=x").ended_with(1));
     assert_seen!("later_command", project.run("login").ended_with(1));
-    assert_seen!("later_option", project.run("plan -generate-config-out=x").ended_with(1));
+    assert_seen!("later_option", project.run("plan -allow-deferral").ended_with(1));
     assert_seen!("bad_target", project.run("plan -target=a..b").ended_with(1));
     assert_seen!("extra_argument", project.run("plan here").ended_with(1));
     assert_seen!("bad_directory", project.run("-chdir=none plan").ended_with(1));

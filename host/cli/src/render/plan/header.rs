@@ -1,7 +1,8 @@
 //! The comment above each change of a plan: what happens to the object, and why.
 
-use wardian_engine::{Action, ActionReason, ResourceChange};
+use wardian_engine::{Action, ActionReason, Importing, ResourceChange};
 use wardian_plugin::{InstanceKey, ResourceInstanceAddress, ResourceMode};
+use wardian_value::json;
 
 use super::Cause;
 use crate::render::style::{Page, Style};
@@ -29,6 +30,7 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
     }
     page.paint(Style::Bold, format_args!("  # {}", subject(change)));
     match (change.action, cause) {
+        (Action::NoOp, _) if change.importing.is_some() => page.push(" will be imported"),
         (Action::NoOp, _) => page.push(" stays as it is"),
         (Action::Create, _) => page.push(" will be created"),
         (Action::Read, _) => page.push(" will be read during apply"),
@@ -52,6 +54,29 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
     }
     if let Some(from) = moved_from {
         writeln!(page, "  # (moved from {from})");
+    }
+    if let Some(importing) = &change.importing {
+        imported(page, change, importing);
+    }
+}
+
+/// Where an object comes from that is not managed yet.
+fn imported(page: &mut Page, change: &ResourceChange, importing: &Importing) {
+    if change.action != Action::NoOp {
+        let origin = match importing {
+            Importing::Id(id) => format!("from \"{id}\""),
+            Importing::Identity(identity) => format!("from {}", json::to_json_value(identity)),
+            Importing::Unknown => "by what is known after the apply".to_owned(),
+        };
+        writeln!(page, "  # (imported {origin})");
+    }
+    if change.generated_config.is_some() {
+        page.push("  # (config will be generated)\n");
+    }
+    if change.action.is_replace() {
+        page.push("  # ");
+        page.paint(Style::Yellow, "Warning: this will destroy the imported resource");
+        page.push("\n");
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use wardian_engine::ActionReason;
+use wardian_engine::{ActionReason, Importing};
 use wardian_plugin::{
     Attribute, AttributeType, Block, Deprecation, Description, ProviderConfigAddress, Schema, Setting,
 };

@@ -418,3 +418,53 @@ them.
     plan.changes.clear();
     assert!(!text(&plan).contains("outside"), "{}", text(&plan));
 }
+
+fn importing(action: Action, before: Value, after: Value) -> ResourceChange {
+    ResourceChange {
+        importing: Some(Importing::Id("i-1".into())),
+        ..change("terraform_data.a", action, before, after, terraform_data())
+    }
+}
+
+#[test]
+fn all_of_an_object_that_is_imported_is_shown() {
+    let whole = Value::object([("id", "i-1".into()), ("input", "x".into()), ("output", Value::from("x"))]);
+    let change = ResourceChange {
+        generated_config: Some("resource \"terraform_data\" \"a\" {\n}".to_owned()),
+        ..importing(Action::NoOp, whole.clone(), whole)
+    };
+    let expected = "
+Wardian will perform the following actions:
+
+  # terraform_data.a will be imported
+  # (config will be generated)
+    resource \"terraform_data\" \"a\" {
+        id     = \"i-1\"
+        input  = \"x\"
+        output = \"x\"
+    }
+
+Plan: 1 to import, 0 to add, 0 to change, 0 to destroy.
+";
+    assert_eq!(text(&with_changes(vec![change])), expected);
+}
+
+#[test]
+fn an_import_that_changes_the_object_says_so() {
+    let header = |action| {
+        let shown = text(&with_changes(vec![importing(action, id("i-1"), id("i-2"))]));
+        shown.lines().filter(|line| line.starts_with("  # ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        header(Action::Update),
+        ["  # terraform_data.a will be updated in-place", "  # (imported from \"i-1\")"]
+    );
+    assert_eq!(
+        header(Action::DeleteThenCreate),
+        [
+            "  # terraform_data.a must be replaced",
+            "  # (imported from \"i-1\")",
+            "  # Warning: this will destroy the imported resource",
+        ]
+    );
+}

@@ -1,0 +1,148 @@
+//! `wardian import`
+
+use std::path::Path;
+use std::sync::Arc;
+
+use wardian_config::Configuration;
+use wardian_engine::{Event, Events, ImportOrder};
+use wardian_plugin::{ResourceInstanceAddress, ResourceMode};
+
+use crate::arguments::ImportArguments;
+use crate::failure::{Failure, Outcome, Status};
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::session::Session;
+use crate::shell::{Paint, Shell};
+use crate::state_access::{self, LockedFor, Recorder};
+use crate::variables::{self, Asking};
+
+/// Puts an object that exists into the state.
+pub(crate) async fn run(session: &Session, arguments: &ImportArguments) -> Outcome {
+    let address = address(&arguments.address)?;
+    let stop = interrupt::listen(&session.shell)?;
+    let configuration = configuration(session, arguments.config.as_deref())?;
+    check_declared(&configuration, &address)?;
+    let asking = if arguments.operation.input { Asking::Allowed } else { Asking::Forbidden };
+    let (module, shell) = (&configuration.root().module, &session.shell);
+    let variables =
+        variables::collect(module, &arguments.variables, asking, &session.environment, shell, &stop).await?;
+    let (lock, out) = (&arguments.lock, &arguments.state_out);
+    let mut file = state_access::open(session, &configuration, lock, out, LockedFor::Import, &stop).await?;
+    let state = file.read()?;
+    let parallelism = arguments.operation.parallelism;
+    let plugins = session.plugins(&configuration, Some(&state), &session.lock_file()?, parallelism)?;
+    let mut run = session.run(configuration, plugins);
+    run.events = Arc::new(ImportProgress::new(&session.shell));
+    if let Some(directory) = &arguments.config {
+        run.environment.root_directory = session.directory.join(directory);
+    }
+    let order = ImportOrder { address, id: arguments.id.clone() };
+    let (imported, diagnostics) = run.import((*state).clone(), variables, &order, parallelism, stop).await;
+    let Some(imported) = imported else { return Err(Failure::Diagnostics(diagnostics)) };
+    let recorder = Recorder::begin(&mut file)?;
+    file.finish(recorder.into_journal(), &imported)?;
+    file.unlock();
+    let text = session.shell.paint(Paint::Success, "Import successful!");
+    session.shell.say(format_args!(
+        "\n{text}\n\nWhat is shown above is in the state now, and is managed from here on. `wardian plan` shows how \
+         it differs from the configuration.\n"
+    ));
+    session.shell.diagnostics(&diagnostics);
+    Ok(Status::Success)
+}
+
+fn address(text: &str) -> Outcome<ResourceInstanceAddress> {
+    let address: ResourceInstanceAddress = text.parse().map_err(|error| {
+        Failure::error(
+            "Invalid address",
+            format!(
+                "\"{text}\" is not the address of a resource's instance, such as aws_instance.web or \
+                 module.a.aws_instance.web[0]: {error}."
+            ),
+        )
+    })?;
+    if address.mode() == ResourceMode::Managed {
+        return Ok(address);
+    }
+    Err(Failure::error(
+        "Only managed resources can be imported",
+        format!("{address} is read by every plan, and there is nothing of it to be managed."),
+    ))
+}
+
+fn configuration(session: &Session, directory: Option<&Path>) -> Outcome<Arc<Configuration>> {
+    let (configuration, diagnostics) = Session::load(directory.unwrap_or(Path::new(".")))?;
+    let configuration = session.shell.warned(configuration, &diagnostics)?;
+    if configuration.files().next().is_none() {
+        return Err(Failure::error(
+            "No configuration files",
+            format!(
+                "There is no .tf file in {}. The configuration says which provider an object belongs to; where it \
+                 is elsewhere, name its directory with -config.",
+                directory.map_or_else(|| "this directory".to_owned(), |path| path.display().to_string())
+            ),
+        ));
+    }
+    Ok(configuration)
+}
+
+/// What is imported must have a place in the configuration.
+fn check_declared(configuration: &Configuration, address: &ResourceInstanceAddress) -> Outcome<()> {
+    let resource = address.config();
+    if configuration.module(&resource.module).is_none() {
+        return Err(Failure::error(
+            "Import to non-existent module",
+            format!(
+                "The configuration has no {}. Call the module before something of it is imported.",
+                resource.module
+            ),
+        ));
+    }
+    if configuration.resource(&resource).is_some() {
+        return Ok(());
+    }
+    let whose =
+        if resource.module.is_root() { "the root module".to_owned() } else { resource.module.to_string() };
+    Err(Failure::error(
+        "Resource not in the configuration",
+        format!(
+            "There is no {address} that an object could become. Write its block in {whose}, and import again:\n\n    \
+             resource \"{}\" \"{}\" {{\n    }}",
+            resource.type_name, resource.name
+        ),
+    ))
+}
+
+/// Says what is found; of all else it says what every run does.
+struct ImportProgress {
+    shell: Arc<Shell>,
+    progress: Progress,
+}
+
+impl ImportProgress {
+    fn new(shell: &Arc<Shell>) -> Self {
+        Self { shell: Arc::clone(shell), progress: Progress::new(shell) }
+    }
+
+    fn say(&self, line: &str) {
+        self.shell.say(self.shell.paint(Paint::Bold, line));
+    }
+}
+
+impl Events for ImportProgress {
+    fn event(&self, event: &Event<'_>) {
+        match event {
+            Event::ImportStarted { address, id } => {
+                let id = id.strip_prefix("id=").unwrap_or(id);
+                self.say(&format!("{address}: Importing from ID \"{id}\"..."));
+            }
+            Event::ImportFound { address, count } => {
+                self.say(&format!("{address}: Import prepared!"));
+                for _ in 0..*count {
+                    self.say(&format!("  Prepared {} for import", address.type_name()));
+                }
+            }
+            other => self.progress.event(other),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! `import` blocks, held against the configuration around them.
+
+use std::collections::BTreeMap;
+
+use wardian_lang::{Diagnostic, Diagnostics, Span};
+use wardian_plugin::{ModulePath, ProviderConfigAddress, ResourceAddress};
+
+use crate::blocks::{Import, ProviderReference, Resource, implied_provider};
+use crate::configuration::{Configuration, ModuleNode};
+
+impl Import {
+    /// The resource that objects are imported to, wherever its keys lead. `None` for
+    /// an address without a resource, which no configuration holds that was loaded.
+    pub fn resource(&self) -> Option<ResourceAddress> {
+        let target = self.target.resource.as_ref()?;
+        let root = ModulePath::root();
+        let module = self.target.modules.iter().fold(root, |path, (name, _)| path.child(name.clone()));
+        Some(ResourceAddress::new(module, target.mode, target.type_name.clone(), target.name.clone()))
+    }
+
+    /// The provider that a resource has which is not configured yet: the one that the
+    /// block names, or that its type implies.
+    pub fn provider_reference(&self) -> Option<ProviderReference> {
+        let implied = || self.target.resource.as_ref().map(|target| implied_provider(&target.type_name));
+        self.provider.clone().or_else(implied)
+    }
+}
+
+impl Configuration {
+    /// The block of a resource; `None` where there is none.
+    pub fn resource(&self, address: &ResourceAddress) -> Option<&Resource> {
+        let key = (address.mode, address.type_name.clone(), address.name.clone());
+        self.module(&address.module)?.module.resources.get(&key)
+    }
+
+    /// Which provider configuration is asked for what a block imports.
+    pub fn provider_of_import(&self, import: &Import) -> Option<ProviderConfigAddress> {
+        let address = import.resource()?;
+        if let Some(resource) = self.resource(&address) {
+            return Some(self.provider_for(&address.module, resource));
+        }
+        let named = import.provider_reference()?;
+        Some(self.provider_named(&address.module, &named.local_name, named.alias.as_ref()))
+    }
+
+    /// Objects are imported by the root module, each once.
+    pub(crate) fn check_imports(&self, problems: &mut Diagnostics) {
+        for node in self.modules() {
+            let mut known: BTreeMap<&str, &Span> = BTreeMap::new();
+            for import in &node.module.imports {
+                let mut refuse = |summary: String, detail: String, span: &Span| {
+                    let problem = Diagnostic::error(summary, detail).at(span.clone());
+                    problems.push(problem.in_block("import"));
+                };
+                let to = import.to.span().text();
+                if !node.path.is_root() {
+                    let detail = format!(
+                        "Import blocks can stand only in the root module, and this is in {}. An address such as \
+                         {}.{to} names the resource from there.",
+                        node.path, node.path
+                    );
+                    refuse("Invalid import configuration".to_owned(), detail, &import.span);
+                    continue;
+                }
+                if let Some((detail, span)) = misplaced_provider(node, import) {
+                    refuse("Invalid import provider argument".to_owned(), detail.to_owned(), span);
+                }
+                if node.module.has_errors || import.for_each.is_some() {
+                    // Each instance of the block has another address.
+                } else if let Some(first) = known.get(to) {
+                    let detail = format!("An object is imported to {to} at {first} already.");
+                    refuse(format!("Duplicate import configuration for \"{to}\""), detail, import.to.span());
+                } else {
+                    known.insert(to, &import.span);
+                }
+            }
+        }
+    }
+}
+
+/// What is wrong with naming a provider in the block, and where: the resource's
+/// own block says which it is, where there is one.
+fn misplaced_provider<'a>(root: &ModuleNode, import: &'a Import) -> Option<(&'static str, &'a Span)> {
+    let named = import.provider.as_ref()?;
+    let span = named.span.as_ref().unwrap_or(&import.span);
+    let address = import.resource()?;
+    if !address.module.is_root() {
+        let detail = "An import block names a provider only where it makes a configuration, and resources of \
+                      modules have one. Which provider they use is said by `providers` in the module block.";
+        return Some((detail, span));
+    }
+    let key = (address.mode, address.type_name, address.name);
+    let declared = &root.module.resources.get(&key)?.provider;
+    let is_same = declared.span.is_some()
+        && (&declared.local_name, &declared.alias) == (&named.local_name, &named.alias);
+    let detail = "An import block names a provider only where it makes a configuration, and this resource has \
+                  one. Say `provider` there instead.";
+    (!is_same).then_some((detail, span))
+}

@@ -1,0 +1,265 @@
+//! Objects that come under management in this walk.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use wardian_lang::{Diagnostic, Diagnostics, Span};
+use wardian_plugin::{
+    AbsoluteResourceAddress, ImportTarget, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress,
+    ResourceMode,
+};
+use wardian_state::Object;
+use wardian_value::{Str, Value};
+
+use super::{Outcome, Pending, PlanWalk, Purpose};
+use crate::import::blocks::{self, Wanted};
+use crate::import::check::no_instance;
+use crate::operation::Subject;
+use crate::operation::import::{ConfigurationBy, GeneratedOutcome, find, generate, read_found};
+use crate::plan::Mode;
+use crate::run::ImportOrder;
+use crate::scheduler::{Start, Visit};
+use crate::stored::decode_stored;
+use crate::values::Repetition;
+
+/// One of the objects that an import at once has found.
+pub(super) struct ImportedObject {
+    address: ResourceInstanceAddress,
+    object: Arc<Object>,
+    value: Value,
+    diagnostics: Diagnostics,
+}
+
+impl PlanWalk<'_> {
+    /// The objects that blocks import to a resource; `None` after an error.
+    pub(super) fn wanted(
+        &mut self,
+        address: &ResourceAddress,
+        provider: &ProviderConfigAddress,
+    ) -> Option<HashMap<ResourceInstanceAddress, Wanted>> {
+        let is_planned = matches!(self.purpose, Purpose::Plan) && self.options.mode == Mode::Normal;
+        let blocks = self.imports.to(address);
+        if !is_planned || blocks.is_empty() {
+            return Some(HashMap::new());
+        }
+        let schema = self.evaluator.schemas.provider(&provider.provider);
+        let identity = schema.and_then(|schema| schema.identities.get(&address.type_name));
+        match blocks::wanted(&self.evaluator, blocks, identity.map(|identity| &**identity)) {
+            Ok(wanted) => Some(wanted),
+            Err(found) => {
+                self.diagnostics.extend(found.in_block("import"));
+                None
+            }
+        }
+    }
+
+    /// Whether the configuration has all instances that objects are imported to;
+    /// `left` are those that it has not.
+    pub(super) fn all_found(&mut self, left: &HashMap<ResourceInstanceAddress, Wanted>) -> bool {
+        let mut left: Vec<&Wanted> = left.values().collect();
+        left.sort_by(|a, b| a.address.cmp(&b.address));
+        for wanted in &left {
+            let problem = no_instance(&wanted.address).at(wanted.place.clone());
+            self.diagnostics.push(problem.in_block("import"));
+        }
+        left.is_empty()
+    }
+
+    /// A resource without a configuration, for which one is made.
+    pub(super) fn visit_import(&mut self, address: &ResourceAddress) -> Visit<Pending> {
+        let Some(import) = self.imports.to(address).first().copied() else { return Visit::Done };
+        let Some(provider) = self.run.configuration.provider_of_import(import) else { return Visit::Done };
+        let place = import.to.span().clone();
+        let mut refuse = |problem: Diagnostic| {
+            self.diagnostics.push(problem.at(place.clone()).in_block("import"));
+            Visit::Failed
+        };
+        let is_managed = self.state.resource(&address.in_module(&wardian_plugin::ModuleInstance::root()));
+        if is_managed.is_some() {
+            let detail = format!(
+                "The object {address} is in the state already, and its resource is not in the configuration, so \
+                 that it would be destroyed. Write its block; or take the object out of the state, to have one \
+                 made when it is imported again."
+            );
+            return refuse(Diagnostic::error(crate::import::check::NO_CONFIGURATION, detail));
+        }
+        if self.evaluator.schemas.resource(&provider.provider, address.mode, &address.type_name).is_none() {
+            let detail = format!(
+                "The provider {} does not support resource type \"{}\".",
+                provider.provider.for_display(),
+                address.type_name
+            );
+            return refuse(Diagnostic::error("Invalid resource type", detail));
+        }
+        let Some(wanted) = self.wanted(address, &provider) else { return Visit::Failed };
+        Visit::Operations(wanted.into_values().map(Pending::Generate).collect())
+    }
+
+    pub(super) fn start_generate(&mut self, wanted: Wanted) -> Start<Outcome> {
+        let Wanted { address, target, place } = wanted;
+        let resource = address.config();
+        let Some(import) = self.imports.to(&resource).first().copied() else { return Start::Done };
+        let named = import.provider_reference();
+        let Some((named, provider)) = named.zip(self.run.configuration.provider_of_import(import)) else {
+            return Start::Done;
+        };
+        let Some(subject) = self.subject(address, &provider) else { return Start::Failed };
+        let schema = self.evaluator.schemas.provider(&provider.provider);
+        let by = match schema {
+            Some(schema) if schema.capabilities.generate_resource_config => ConfigurationBy::Provider,
+            _ => ConfigurationBy::Schema,
+        };
+        Start::running(subject.address.to_string(), async move {
+            let result = Box::new(generate(&subject, target, &named, by).await);
+            Outcome::Generated { subject, place, result }
+        })
+    }
+
+    pub(super) fn generated(
+        &mut self,
+        subject: &Subject,
+        place: &Span,
+        result: Result<GeneratedOutcome, Diagnostics>,
+    ) -> bool {
+        let (outcome, found) = match result {
+            Ok(GeneratedOutcome { change, object, diagnostics }) => (Some((change, object)), diagnostics),
+            Err(found) => (None, found),
+        };
+        let failed = found.has_errors();
+        for problem in found {
+            let has_place = problem.subject.is_some();
+            self.diagnostics.push(if has_place {
+                problem
+            } else {
+                problem.at(place.clone()).in_block("import")
+            });
+        }
+        if let Some((change, object)) = outcome {
+            self.state.set_current(&subject.address, &subject.provider_config, Some(object));
+            self.push_change(change);
+        }
+        !failed
+    }
+
+    /// Which instances there are, and what those are that are in the state; the one
+    /// that is imported is asked for.
+    pub(super) fn expand_for_import(
+        &mut self,
+        address: &AbsoluteResourceAddress,
+        repetition: Repetition,
+        provider: &ProviderConfigAddress,
+        order: &ImportOrder,
+    ) -> Vec<Pending> {
+        let schema =
+            self.evaluator.schemas.resource(&provider.provider, address.mode, &address.type_name).cloned();
+        let mut pending = Vec::new();
+        let mut known = Vec::new();
+        for key in repetition.keys() {
+            let instance = address.instance(key.clone());
+            let repetition = repetition.data(&key);
+            if address.mode == ResourceMode::Data {
+                pending.push(Pending::Data { address: instance, repetition });
+            } else if instance == order.address {
+                let (id, provider) = (order.id.clone(), provider.clone());
+                pending.push(Pending::Import { address: instance, id, provider });
+            } else if let (Some(object), Some(schema)) = (self.state.current(&instance), &schema)
+                && let Some(value) = decode_stored(object, schema)
+            {
+                known.push((instance, value));
+            }
+        }
+        let values = self.evaluator.values.module_mut(&address.module);
+        values.expand_resource(address.mode, &address.type_name, &address.name, repetition);
+        for (instance, value) in known {
+            self.evaluator.values.set_instance(&instance, value);
+        }
+        pending
+    }
+
+    pub(super) fn start_import(
+        &mut self,
+        address: ResourceInstanceAddress,
+        id: String,
+        provider: &ProviderConfigAddress,
+    ) -> Start<Outcome> {
+        if self.state.current(&address).is_some() {
+            let detail = format!(
+                "There is an object {address} in the state. To put another one in its place, take it out of the \
+                 state first, with `wardian state rm`."
+            );
+            let problem = Diagnostic::error("Resource already managed by Wardian", detail);
+            self.diagnostics.push(problem.for_address(address.to_string()));
+            return Start::Failed;
+        }
+        let Some(subject) = self.subject(address, provider) else { return Start::Failed };
+        let provider_schema = self.evaluator.schemas.provider(&provider.provider).cloned();
+        Start::running(subject.address.to_string(), async move {
+            let result = async {
+                let target = ImportTarget::Id(id);
+                let (found, mut warnings) = find(&subject, &target).await?;
+                let mut imported: Vec<ImportedObject> = Vec::with_capacity(found.len());
+                let mut names: HashMap<Str, usize> = HashMap::new();
+                for one in found {
+                    let of_type = names.entry(one.type_name.clone()).or_default();
+                    let name = subject.address.name();
+                    let name =
+                        if *of_type == 0 { name.clone() } else { Str::new(&format!("{name}-{of_type}")) };
+                    *of_type += 1;
+                    let Some(subject) = provider_schema
+                        .as_deref()
+                        .and_then(|schema| subject.for_type(&one.type_name, name, schema))
+                    else {
+                        let problem = format!("found an object of type {}, which it has not.", one.type_name);
+                        let summary = "Import returned another resource type";
+                        return Err(subject.provider_error(summary, &problem).into());
+                    };
+                    let read = read_found(&subject, one, &target).await?;
+                    warnings.extend(read.diagnostics);
+                    imported.push(ImportedObject {
+                        address: subject.address.clone(),
+                        object: read.object,
+                        value: read.current,
+                        diagnostics: std::mem::take(&mut warnings),
+                    });
+                }
+                Ok(imported)
+            };
+            let result = result.await;
+            Outcome::Imported { subject, result }
+        })
+    }
+
+    pub(super) fn imported(
+        &mut self,
+        subject: &Subject,
+        result: Result<Vec<ImportedObject>, Diagnostics>,
+    ) -> bool {
+        let imported = match result {
+            Ok(imported) => imported,
+            Err(found) => return self.failed(&subject.address, found),
+        };
+        for ImportedObject { address, object, value, diagnostics } in imported {
+            self.diagnostics.extend(diagnostics);
+            self.state.set_current(&address, &subject.provider_config, Some(object));
+            if address == subject.address {
+                self.evaluator.values.set_instance(&address, value);
+            }
+        }
+        true
+    }
+
+    /// Whether a provider may be configured now: what is imported at once is not found
+    /// by one that does not know where to look.
+    pub(super) fn may_configure(&mut self, address: &ProviderConfigAddress, config: &Value) -> bool {
+        if matches!(self.purpose, Purpose::Plan) || config.is_wholly_known() {
+            return true;
+        }
+        let detail = format!(
+            "The configuration of {address} depends on values that only an apply makes known. To import with this \
+             provider, let it depend on variables, or on what is in the state."
+        );
+        let found = Diagnostic::error("Invalid provider configuration", detail).into();
+        self.diagnostics.extend(crate::located::in_provider(&self.run.configuration, address, found));
+        false
+    }
+}
