@@ -24,7 +24,9 @@ impl Progress {
 impl Events for Progress {
     fn event(&self, event: &Event<'_>) {
         if self.shell.is_for_programs() {
-            self.shell.message(&hook(event));
+            if let Some(message) = hook(event) {
+                self.shell.message(&message);
+            }
         } else if let Some(line) = line(event) {
             self.shell.say(self.shell.paint(Paint::Bold, &line));
         }

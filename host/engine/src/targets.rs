@@ -23,8 +23,8 @@ pub struct Included {
 }
 
 /// What is included: the targets and all that they need; everything where there
-/// are no targets. Outputs are, where all that they refer to is; those that refer to
-/// nothing are not.
+/// are no targets. Outputs are, where all resources behind them are; those that are
+/// about no resource are not.
 pub fn included<'a>(
     graph: &NodeGraph,
     targets: &[Target],
@@ -53,10 +53,16 @@ pub fn included<'a>(
             _ => None,
         })
         .collect();
+    let (resources, left_out): (Vec<NodeId>, Vec<NodeId>) = graph
+        .iter()
+        .filter(|(_, node)| matches!(node, Node::Resource(_)))
+        .map(|(id, _)| id)
+        .partition(|id| nodes[id.index()]);
+    let about_included = graph.graph.dependents_closure(&resources);
+    let about_left_out = graph.graph.dependents_closure(&left_out);
     for (id, node) in graph.iter() {
         if matches!(node, Node::Output(path, _) if path.is_root()) {
-            let behind = graph.graph.dependencies(id);
-            nodes[id.index()] = !behind.is_empty() && behind.iter().all(|node| nodes[node.index()]);
+            nodes[id.index()] = about_included[id.index()] && !about_left_out[id.index()];
         }
     }
     Included { nodes: Some(nodes), targets: targets.to_vec(), excludes: Vec::new(), needed }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wardian_config::{MemoryFiles, load_root_from};
 use wardian_engine::{
-    Action, Applied, Environment, Mode, Plan, PlanOptions, Run, Silent, StateSink, StopSignal,
+    Action, Applied, Environment, Mode, Plan, PlanOptions, ResourceChange, Run, Silent, StateSink, StopSignal,
 };
 use wardian_lang::Diagnostics;
 use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
@@ -157,10 +157,14 @@ impl Fixture {
         let applied =
             self.runtime.block_on(run.apply(&plan, &mut recorded, options.parallelism, StopSignal::never()));
         self.state = applied.state.clone();
-        // Whatever is recorded of a managed object was announced.
+        // Whatever a provider was asked to do to a managed object was announced.
+        let asks =
+            |change: &&ResourceChange| !matches!(change.action, Action::NoOp | Action::Read | Action::Forget);
+        let asked: Vec<String> = plan.changes.iter().filter(asks).map(|c| c.address.to_string()).collect();
         let announced = |line: &String| {
             let address = line.split(' ').next().unwrap_or_default();
-            line.starts_with("data.") || recorded.1.iter().any(|intent| intent.ends_with(address))
+            let is_asked = asked.iter().any(|asked| asked == address);
+            !is_asked || recorded.1.iter().any(|intent| intent.ends_with(address))
         };
         assert!(recorded.0.iter().all(announced), "{recorded:?}");
         (applied, recorded.0)

@@ -379,3 +379,20 @@ module "m" {
         }
     }
 }
+
+#[test]
+fn a_validation_speaks_of_variables_that_come_after_its_own() {
+    let found = Fixture::new().plan_errors(
+        r#"
+        variable "first" {
+          default = "a"
+          validation {
+            condition     = length(var.first) == var.second
+            error_message = "as many characters as second says"
+          }
+        }
+        variable "second" { default = 2 }
+        "#,
+    );
+    assert!(found.contains("Invalid value for variable"), "{found}");
+}

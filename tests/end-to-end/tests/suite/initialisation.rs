@@ -91,8 +91,8 @@ fn the_data_directory_can_be_elsewhere() {
 
 #[test]
 fn what_no_plan_takes_is_refused_after_the_plugins_are_there() {
-    let moved = "moved {\n  from = null_resource.b\n  to   = null_resource.a\n}\n";
-    let project = Project::new(&[("main.tf", NULL), ("moved.tf", moved)]);
+    let provisioner = "resource \"null_resource\" \"b\" {\n  provisioner \"local-exec\" {\n    command = \"true\"\n  }\n}\n";
+    let project = Project::new(&[("main.tf", NULL), ("provisioner.tf", provisioner)]);
     assert_seen!("init_unsupported", project.run("init").ended_with(1));
     assert!(project.has(".terraform.lock.hcl"));
     project.run("console").success();

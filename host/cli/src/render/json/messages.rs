@@ -321,8 +321,8 @@ pub(crate) struct Hook<'a> {
     text: String,
 }
 
-/// What an event is told as.
-pub(crate) fn hook<'a>(event: &'a Event<'a>) -> Message<'a> {
+/// What an event is told as; imports are told by the plan's changes alone.
+pub(crate) fn hook<'a>(event: &'a Event<'a>) -> Option<Message<'a>> {
     let plain = |kind, address: &'a ResourceInstanceAddress, text: String| Hook {
         resource: ResourceMessage::new(address),
         action: None,
@@ -332,7 +332,11 @@ pub(crate) fn hook<'a>(event: &'a Event<'a>) -> Message<'a> {
         kind,
         text,
     };
-    Message::Hook(match event {
+    let hook = match event {
+        Event::ImportStarted { .. }
+        | Event::ImportFound { .. }
+        | Event::Importing { .. }
+        | Event::Imported { .. } => return None,
         Event::RefreshStarted { address, id } => {
             plain("refresh_start", address, format!("{address}: Refreshing state...{}", Named(id.as_deref())))
                 .named(id.as_deref())
@@ -380,7 +384,8 @@ pub(crate) fn hook<'a>(event: &'a Event<'a>) -> Message<'a> {
             let text = format!("{address}: {noun} errored after {}", Elapsed(*elapsed));
             plain("ephemeral_op_errored", address, text).doing_ephemeral(*action, Some(*elapsed))
         }
-    })
+    };
+    Some(Message::Hook(hook))
 }
 
 impl<'a> Hook<'a> {
