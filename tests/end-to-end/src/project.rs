@@ -187,7 +187,7 @@ fn common() -> PathBuf {
 
 /// A line as a shell would split it, as far as tests need that: `'…'` keeps
 /// spaces.
-fn words(line: &str) -> Vec<String> {
+pub(crate) fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (index, part) in line.split('\'').enumerate() {
         if index % 2 == 1 {

@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::Project;
+use crate::project::words;
 
 /// The program.
 #[derive(Debug)]
@@ -44,21 +45,28 @@ impl Terraform {
         String::from_utf8_lossy(&self.run(directory, arguments).stdout).into_owned()
     }
 
+    /// `terraform` with arguments in a project's folder, as nobody has started it yet.
+    pub fn command(&self, project: &Project, line: &str) -> Command {
+        let mut command = self.plain_command(&project.path(""));
+        command.args(words(line)).env("HOME", project.path("home"));
+        command
+    }
+
     fn run(&self, directory: &Path, arguments: &[&str]) -> Output {
+        let output = self.plain_command(directory).args(arguments).env("HOME", directory).output();
+        #[expect(clippy::expect_used, reason = "the test has failed")]
+        output.expect("terraform starts")
+    }
+
+    fn plain_command(&self, directory: &Path) -> Command {
         let mut command = Command::new(&self.0);
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("TF_") {
                 command.env_remove(name);
             }
         }
-        let output = command
-            .args(arguments)
-            .current_dir(directory)
-            .env("CHECKPOINT_DISABLE", "1")
-            .env("HOME", directory)
-            .output();
-        #[expect(clippy::expect_used, reason = "the test has failed")]
-        output.expect("terraform starts")
+        command.current_dir(directory).env("CHECKPOINT_DISABLE", "1");
+        command
     }
 
     /// Asks about a project's state in an empty folder: beside the configuration

@@ -1,0 +1,45 @@
+//! What is wrong, taken out of text for people: the severity, the place and the
+//! summary. The sentences below are each program's own.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+static COLOUR: LazyLock<Regex> = LazyLock::new(|| Regex::new("\u{1b}\\[[0-9;]*m").unwrap());
+static START: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[│╷ ]*(Error|Warning): (.*)$").unwrap());
+static PLACE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[│ ]*  on (\S+) line (\d+)").unwrap());
+static ANY_BAR: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[╷╵]").unwrap());
+
+/// Text without colours.
+pub fn plain(text: &str) -> String {
+    COLOUR.replace_all(text, "").into_owned()
+}
+
+/// Lines such as `error main.tf:3 Invalid count argument`, sorted, since independent
+/// things fail in any order.
+pub fn lines(text: &str) -> Vec<String> {
+    let mut found: Vec<(String, String, String)> = Vec::new();
+    let mut is_open = false;
+    for line in plain(text).lines() {
+        if let Some(start) = START.captures(line) {
+            found.push((start[1].to_lowercase(), String::new(), summary(&start[2]).to_owned()));
+            is_open = true;
+        } else if ANY_BAR.is_match(line) {
+            is_open = false;
+        } else if let (true, Some(place), Some(last)) = (is_open, PLACE.captures(line), found.last_mut())
+            && last.1.is_empty()
+        {
+            last.1 = format!("{}:{} ", &place[1], &place[2]);
+        }
+    }
+    let mut lines: Vec<String> =
+        found.into_iter().map(|(severity, place, summary)| format!("{severity} {place}{summary}")).collect();
+    lines.sort();
+    lines
+}
+
+/// What a cycle goes through is named in no particular order.
+pub fn summary(text: &str) -> &str {
+    let text = text.trim_end();
+    if text.starts_with("Cycle") { "Cycle" } else { text }
+}

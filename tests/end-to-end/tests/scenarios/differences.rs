@@ -1,0 +1,136 @@
+//! What differs between two answers, for reading: command by command, and in those
+//! block by block, a block being a line and what is indented below it.
+
+use std::fmt::Write as _;
+
+use similar::TextDiff;
+
+use crate::scenario::{Scenario, Side};
+
+/// The difference, but for lines that differ on purpose.
+pub fn between(scenario: &Scenario, expected: &str, seen: &str) -> Option<String> {
+    let mut report = String::new();
+    let expected = without(scenario, Side::Terraform, expected, &mut report);
+    let seen = without(scenario, Side::Ours, seen, &mut report);
+    if expected.is_empty() {
+        let _ = write!(report, "nothing is recorded; this is ours:\n{seen}");
+    } else if expected != seen {
+        let (expected, seen) = (commands(&expected), commands(&seen));
+        for (index, (expected, seen)) in expected.iter().zip(&seen).enumerate() {
+            let seen = &placed_as(expected, seen);
+            if *expected != seen {
+                let _ = writeln!(report, "command {}: {}", index + 1, expected.lines().next().unwrap_or(""));
+                in_command(expected, seen, &mut report);
+            }
+        }
+        if expected.len() != seen.len() {
+            let _ = writeln!(report, "{} commands, not {}", seen.len(), expected.len());
+        }
+    }
+    (!report.is_empty()).then_some(report)
+}
+
+/// An answer whose errors have no place where the expected ones have none: to know
+/// the place is no difference.
+fn placed_as(expected: &str, seen: &str) -> String {
+    let mut placed = String::new();
+    for line in seen.split_inclusive('\n') {
+        let mut words = line.splitn(3, ' ');
+        match (words.next(), words.next(), words.next()) {
+            (Some(severity @ ("error" | "warning")), Some(_), Some(summary))
+                if !has_line(expected, line) && has_line(expected, &format!("{severity} {summary}")) =>
+            {
+                let _ = write!(placed, "{severity} {summary}");
+            }
+            _ => placed.push_str(line),
+        }
+    }
+    placed
+}
+
+fn has_line(text: &str, line: &str) -> bool {
+    text.split_inclusive('\n').any(|known| known == line)
+}
+
+/// An answer without the lines that only this side has.
+fn without(scenario: &Scenario, side: Side, answer: &str, report: &mut String) -> String {
+    let mut expected: Vec<(usize, &str)> = scenario
+        .differences
+        .iter()
+        .filter(|difference| difference.side == side)
+        .map(|difference| (difference.command, &*difference.line))
+        .collect();
+    let mut kept = String::new();
+    let mut command = 0;
+    for line in answer.split_inclusive('\n') {
+        if line.starts_with("$ ") {
+            command += 1;
+        }
+        let known = expected.iter().position(|(number, text)| *number == command && *text == line.trim_end());
+        match known {
+            Some(index) => drop(expected.remove(index)),
+            None => kept.push_str(line),
+        }
+    }
+    for (number, line) in expected {
+        let _ = writeln!(report, "command {number} has no line to leave out: {line} ({side:?})");
+    }
+    kept
+}
+
+fn commands(answer: &str) -> Vec<&str> {
+    split_before(answer, |line| line.starts_with("$ "))
+}
+
+/// Each block with its first line.
+fn blocks(command: &str) -> Vec<(&str, &str)> {
+    split_before(command, |line| !line.starts_with(' '))
+        .into_iter()
+        .map(|block| block.split_once('\n').unwrap_or((block, "")))
+        .collect()
+}
+
+/// The parts of a text, each beginning with such a line.
+fn split_before(text: &str, is_start: impl Fn(&str) -> bool) -> Vec<&str> {
+    let mut starts = Vec::new();
+    let mut position = 0;
+    for line in text.split_inclusive('\n') {
+        if is_start(line) {
+            starts.push(position);
+        }
+        position += line.len();
+    }
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    starts.iter().zip(ends).map(|(start, end)| &text[*start..end]).collect()
+}
+
+fn in_command(expected: &str, seen: &str, report: &mut String) {
+    let (expected, mut seen) = (blocks(expected), blocks(seen));
+    let mut rest = 0;
+    for (title, body) in expected {
+        let Some(index) = seen.iter().skip(rest).position(|(known, _)| *known == title) else {
+            let _ = writeln!(report, "- {title}{}", size(body));
+            continue;
+        };
+        for (title, body) in seen.drain(rest..rest + index) {
+            let _ = writeln!(report, "+ {title}{}", size(body));
+        }
+        let same = seen[rest].1;
+        rest += 1;
+        if same != body {
+            let _ = writeln!(report, "  {title}");
+            let diff = TextDiff::from_lines(body, same);
+            report.push_str(&diff.unified_diff().context_radius(3).to_string());
+        }
+    }
+    for (title, body) in seen.drain(rest..) {
+        let _ = writeln!(report, "+ {title}{}", size(body));
+    }
+}
+
+fn size(body: &str) -> String {
+    match body.lines().count() {
+        0 => String::new(),
+        count => format!(" ({count} lines)"),
+    }
+}

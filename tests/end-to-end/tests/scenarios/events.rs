@@ -1,0 +1,87 @@
+//! The stream of events that `-json` makes of a run.
+
+use serde_json::{Map, Value, json};
+
+use crate::diagnostics::summary;
+use crate::scenario::CommandLine;
+
+/// Events in the form that is compared, or [`None`] where a text is no such stream.
+pub fn parse(text: &str, command: &CommandLine) -> Option<Vec<Value>> {
+    let mut events = Vec::new();
+    for line in text.lines() {
+        let event: Value = serde_json::from_str(line).ok()?;
+        event.get("@level")?;
+        if !is_about_time(&event) {
+            events.push(shaped(event));
+        }
+    }
+    if !command.in_order {
+        for run in events.chunk_by_mut(|earlier, later| is_step(earlier) && is_step(later)) {
+            run.sort_by_cached_key(|event| event["hook"]["resource"]["addr"].to_string());
+        }
+        for run in events.chunk_by_mut(|earlier, later| is_planned(earlier) && is_planned(later)) {
+            run.sort_by_cached_key(ToString::to_string);
+        }
+        for run in events.chunk_by_mut(|earlier, later| is_diagnostic(earlier) && is_diagnostic(later)) {
+            run.sort_by_cached_key(ToString::to_string);
+        }
+    }
+    (!events.is_empty()).then_some(events)
+}
+
+fn kind(event: &Value) -> &str {
+    event["type"].as_str().unwrap_or_default()
+}
+
+/// Whether it comes only of a run's being slow.
+fn is_about_time(event: &Value) -> bool {
+    kind(event).ends_with("_progress")
+}
+
+/// Whether it may come before or after the same of an independent object.
+fn is_step(event: &Value) -> bool {
+    event.get("hook").is_some()
+}
+
+fn is_planned(event: &Value) -> bool {
+    kind(event) == "planned_change"
+}
+
+fn is_diagnostic(event: &Value) -> bool {
+    kind(event) == "diagnostic"
+}
+
+/// Without times and without sentences; what is added up stays, since machines look
+/// for it.
+fn shaped(event: Value) -> Value {
+    let Value::Object(mut event) = event else { return event };
+    let is_summary = event.get("type").is_some_and(|kind| kind == "change_summary");
+    for name in ["@timestamp", "@module", "terraform"] {
+        event.remove(name);
+    }
+    if !is_summary {
+        event.remove("@message");
+    }
+    if let Some(hook) = event.get_mut("hook").and_then(Value::as_object_mut) {
+        hook.remove("elapsed_seconds");
+        hook.remove("elapsed");
+    }
+    if let Some(diagnostic) = event.get_mut("diagnostic") {
+        *diagnostic = short_diagnostic(diagnostic);
+    }
+    Value::Object(event)
+}
+
+fn short_diagnostic(diagnostic: &Value) -> Value {
+    let mut short = Map::new();
+    short.insert("severity".to_owned(), diagnostic["severity"].clone());
+    short.insert("summary".to_owned(), summary(diagnostic["summary"].as_str().unwrap_or_default()).into());
+    if let Some(address) = diagnostic.get("address") {
+        short.insert("address".to_owned(), address.clone());
+    }
+    if let Some(range) = diagnostic.get("range").filter(|range| !range.is_null()) {
+        let line = &range["start"]["line"];
+        short.insert("range".to_owned(), json!({ "filename": range["filename"], "line": line }));
+    }
+    Value::Object(short)
+}

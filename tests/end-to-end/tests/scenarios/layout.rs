@@ -1,0 +1,56 @@
+//! JSON laid out for reading and for comparison: what fits on a line is on one.
+
+use serde_json::Value;
+
+/// How long a line may be.
+const WIDTH: usize = 120;
+
+/// A value, each line indented.
+pub fn lay_out(value: &Value, indent: usize) -> String {
+    let mut text = " ".repeat(indent);
+    write(value, indent, 0, &mut text);
+    text.push('\n');
+    text
+}
+
+/// `used` is what stands in front on the line, after the indent.
+fn write(value: &Value, indent: usize, used: usize, text: &mut String) {
+    let compact = value.to_string();
+    if indent + used + compact.len() <= WIDTH {
+        text.push_str(&compact);
+        return;
+    }
+    let inner = indent + 2;
+    match value {
+        Value::Array(items) if !items.is_empty() => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                start_line(index, inner, text);
+                write(item, inner, 0, text);
+            }
+            end_lines(indent, ']', text);
+        }
+        Value::Object(attributes) if !attributes.is_empty() => {
+            text.push('{');
+            for (index, (name, item)) in attributes.iter().enumerate() {
+                start_line(index, inner, text);
+                let name = format!("{}: ", Value::from(name.as_str()));
+                text.push_str(&name);
+                write(item, inner, name.len(), text);
+            }
+            end_lines(indent, '}', text);
+        }
+        _ => text.push_str(&compact),
+    }
+}
+
+fn start_line(index: usize, indent: usize, text: &mut String) {
+    text.push_str(if index == 0 { "\n" } else { ",\n" });
+    text.push_str(&" ".repeat(indent));
+}
+
+fn end_lines(indent: usize, end: char, text: &mut String) {
+    text.push('\n');
+    text.push_str(&" ".repeat(indent));
+    text.push(end);
+}

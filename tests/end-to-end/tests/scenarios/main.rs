@@ -1,0 +1,132 @@
+//! Scenarios: several commands in one folder, and what each leaves behind, compared
+//! with what Terraform answered to the same.
+//!
+//! A scenario is a file `data/GROUP/NAME.txt` (see [`scenario`] for its form), its
+//! answer is `data/GROUP/NAME.answer` (see [`answer`]). What is not the same yet is
+//! listed in `open.txt`, each with the reason; what is listed there and has become the
+//! same is a failure too, so that the list stays true.
+//!
+//! `WARDIAN_RECORD=1 cargo test --test scenarios` asks the `terraform` on PATH again
+//! and rewrites the answers, but for those that are written by hand because Terraform
+//! cannot give them. `WARDIAN_SCENARIOS=moved/` picks those whose name holds a text, and
+//! shows what differs even where that is known.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
+mod answer;
+mod diagnostics;
+mod differences;
+mod events;
+mod folder;
+mod layout;
+mod names;
+mod run;
+mod scenario;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use run::Program;
+use scenario::Scenario;
+use wardian_end_to_end::terraform;
+
+/// How many scenarios there are at least.
+const FEWEST: usize = 120;
+
+#[test]
+fn scenarios() {
+    let asked_for = std::env::var("WARDIAN_SCENARIOS").ok();
+    let pattern = asked_for.as_deref().unwrap_or_default();
+    let all = every_scenario();
+    assert!(all.len() >= FEWEST, "there are only {} scenarios", all.len());
+    let chosen: Vec<&Scenario> = all.iter().filter(|scenario| scenario.name.contains(pattern)).collect();
+    if std::env::var_os("WARDIAN_RECORD").is_some()
+        && let Some(terraform) = terraform()
+    {
+        let program = Program::Terraform(terraform);
+        each(&chosen, |scenario| {
+            if scenario.by_hand.is_none() {
+                scenario.write_answer(&run::all_steps(&program, scenario));
+            }
+            None
+        });
+    }
+    let open = open();
+    for name in open.keys() {
+        assert!(all.iter().any(|scenario| scenario.name == *name), "open.txt: there is no {name}");
+    }
+    let failures = each(&chosen, |scenario| {
+        let differing = check(scenario);
+        match (differing, open.contains_key(&scenario.name)) {
+            (Some(difference), false) => Some(difference),
+            (Some(difference), true) if asked_for.is_some() => Some(difference),
+            (None, true) => Some(format!("{} is the same now: strike it out of open.txt", scenario.name)),
+            (Some(_), true) | (None, false) => None,
+        }
+    });
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), chosen.len(), failures.join("\n"));
+}
+
+/// What is not the same yet, and why.
+fn open() -> BTreeMap<String, String> {
+    let text = fs::read_to_string(here().join("open.txt")).unwrap();
+    text.lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .map(|line| {
+            let (name, reason) = line.split_once(" # ").unwrap_or((line, ""));
+            assert!(!reason.is_empty(), "open.txt: a reason is needed: {line}");
+            (name.to_owned(), reason.to_owned())
+        })
+        .collect()
+}
+
+fn here() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios")
+}
+
+/// All scenarios, by name.
+fn every_scenario() -> Vec<Scenario> {
+    let mut paths = Vec::new();
+    for group in fs::read_dir(here().join("data")).unwrap() {
+        for entry in fs::read_dir(group.unwrap().path()).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "txt") {
+                paths.push(path);
+            }
+        }
+    }
+    paths.sort();
+    paths.iter().map(|path| Scenario::read(path)).collect()
+}
+
+/// What differs from the recorded answer.
+fn check(scenario: &Scenario) -> Option<String> {
+    let seen = run::all_steps(&Program::Wardian, scenario);
+    differences::between(scenario, &scenario.answer(), &seen)
+        .map(|difference| format!("==== {}\n{difference}", scenario.name))
+}
+
+/// Does something with every scenario, several at once; what was found, in order.
+fn each(scenarios: &[&Scenario], work: impl Fn(&Scenario) -> Option<String> + Sync) -> Vec<String> {
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::new());
+    let workers = thread::available_parallelism().map_or(1, usize::from) * 2;
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(scenario) = scenarios.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Some(problem) = work(scenario) {
+                        found.lock().unwrap().push((scenario.name.clone(), problem));
+                    }
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap();
+    found.sort();
+    found.into_iter().map(|(_, problem)| problem).collect()
+}
