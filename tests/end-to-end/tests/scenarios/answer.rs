@@ -16,6 +16,7 @@
 //! same.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -134,7 +135,7 @@ fn files(before: &Folder, after: &Folder, names: &mut Names) -> String {
         }
         if let Some(state) = path.contains("tfstate").then(|| state(content, names)).flatten() {
             text.push_str(&lay_out(&state, 2));
-        } else if path.ends_with(".tf") {
+        } else if Path::new(path).extension().is_some_and(|extension| extension == "tf") {
             for line in content.lines().filter(|line| !line.starts_with('#')) {
                 let _ = writeln!(text, "  {line}");
             }

@@ -44,7 +44,7 @@ pub(crate) enum Message<'a> {
     /// Outputs as they are.
     Outputs(&'a BTreeMap<Str, OutputValue>),
     /// Something that happens to an object.
-    Hook(Hook<'a>),
+    Hook(Box<Hook<'a>>),
 }
 
 /// What a summary is of.
@@ -385,7 +385,7 @@ pub(crate) fn hook<'a>(event: &'a Event<'a>) -> Option<Message<'a>> {
             plain("ephemeral_op_errored", address, text).doing_ephemeral(*action, Some(*elapsed))
         }
     };
-    Some(Message::Hook(hook))
+    Some(Message::Hook(Box::new(hook)))
 }
 
 impl<'a> Hook<'a> {
