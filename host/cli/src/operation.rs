@@ -19,6 +19,7 @@ use crate::backend;
 use crate::compatibility::TERRAFORM_VERSION;
 use crate::failure::{Failure, Outcome, Status, state_diagnostic};
 use crate::interrupt;
+use crate::render::json::Summary;
 use crate::report;
 use crate::session::Session;
 use crate::shell::Paint;
@@ -121,13 +122,15 @@ impl Operation {
         (plan, diagnostics)
     }
 
-    /// Carries out a plan and saves the state, whatever came of it.
+    /// Carries out a plan and saves the state, whatever came of it. What is still to be
+    /// told of the plan is told with what comes of it.
     ///
     /// # Errors
     /// Where nothing was begun.
     pub(crate) async fn apply(
         &mut self,
         plan: &Plan,
+        untold: Diagnostics,
         parallelism: usize,
         session: &Session,
     ) -> Outcome<Done> {
@@ -139,7 +142,9 @@ impl Operation {
         }
         let mut recorder = Recorder::begin(&mut self.file)?;
         let applied = self.run.apply(plan, &mut recorder, parallelism, self.stop.clone()).await;
-        let Applied { mut state, counts, mut diagnostics, stopped } = applied;
+        let Applied { mut state, counts, diagnostics: found, stopped } = applied;
+        let mut diagnostics = untold;
+        diagnostics.extend(found);
         if plan.is_partial() {
             diagnostics.push(Diagnostic::warning(
                 "Applied changes may be incomplete",
@@ -185,8 +190,8 @@ pub(crate) struct Done {
 
 impl Done {
     /// Says what was done and what the outputs are.
-    pub(crate) fn tell(&self, mode: Mode, session: &Session) {
-        report::done(&session.shell, mode, self.counts, &self.state);
+    pub(crate) fn tell(&self, summary: Summary, session: &Session) {
+        report::done(&session.shell, summary, self.counts, &self.state);
     }
 }
 

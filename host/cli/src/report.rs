@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use wardian_engine::{Action, ChangeCounts, Mode, Plan, ResourceChange};
+use wardian_engine::{Action, ChangeCounts, Plan, ResourceChange};
 use wardian_plugin::ResourceMode;
 use wardian_state::{OutputValue, State};
 use wardian_value::Str;
@@ -57,29 +57,22 @@ fn is_told(change: &ResourceChange) -> bool {
 }
 
 /// Tells what an apply has done, and the outputs.
-pub(crate) fn done(shell: &Shell, mode: Mode, counts: ChangeCounts, state: &State) {
-    let summary = match mode {
-        Mode::Destroy => Summary::Destroy,
-        Mode::Normal | Mode::RefreshOnly => Summary::Apply,
-    };
+pub(crate) fn done(shell: &Shell, summary: Summary, counts: ChangeCounts, state: &State) {
     if shell.is_for_programs() {
         shell.message(&Message::Summary(summary, counts));
     } else {
         shell.say(format_args!("\n{}", shell.paint(Paint::Success, &summary.text(counts))));
     }
-    if mode != Mode::Destroy {
+    if summary != Summary::Destroy {
         outputs(shell, &state.outputs);
     }
 }
 
-/// Tells outputs, if there are any.
+/// Tells outputs: programs also that there are none.
 pub(crate) fn outputs(shell: &Shell, outputs: &BTreeMap<Str, OutputValue>) {
-    if outputs.is_empty() {
-        return;
-    }
     if shell.is_for_programs() {
         shell.message(&Message::Outputs(outputs));
-    } else {
+    } else if !outputs.is_empty() {
         let heading = shell.paint(Paint::Success, "Outputs:");
         shell.print(&format!("\n{heading}\n\n{}", render_outputs(outputs)));
     }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
 use serde::Serialize;
-use wardian_lang::{Diagnostic, Diagnostics, NoStyle, Severity, Style};
+use wardian_lang::{Diagnostic, Diagnostics, NoStyle, Origin, Severity, Style};
 
 use crate::compatibility::TERRAFORM_VERSION;
 use crate::environment::Environment;
@@ -290,14 +290,14 @@ impl Stream {
 }
 
 /// Warnings of one kind are shown once: a provider may have the same to say about
-/// a hundred objects. Errors are all shown.
+/// a hundred objects. Errors are all shown, and what checks have to say.
 fn consolidated(diagnostics: &Diagnostics) -> Vec<Diagnostic> {
     let mut shown: Vec<(Diagnostic, usize)> = Vec::new();
     let mut warned: HashMap<&str, usize> = HashMap::new();
     for diagnostic in diagnostics {
         let next = shown.len();
-        let first =
-            if diagnostic.is_error() { next } else { *warned.entry(&diagnostic.summary).or_insert(next) };
+        let is_own = diagnostic.is_error() || diagnostic.origin == Origin::Check;
+        let first = if is_own { next } else { *warned.entry(&diagnostic.summary).or_insert(next) };
         match shown.get_mut(first) {
             Some((_, more)) => *more += 1,
             None => shown.push((diagnostic.clone(), 0)),
@@ -375,8 +375,11 @@ mod tests {
         }
         diagnostics.error("a", "2");
         diagnostics.push(Diagnostic::warning("b", "1"));
+        for detail in ["1", "2"] {
+            diagnostics.push(Diagnostic::warning("a", detail).from_origin(Origin::Check));
+        }
         let details: Vec<String> =
             consolidated(&diagnostics).into_iter().map(|diagnostic| diagnostic.detail).collect();
-        assert_eq!(details, ["1", "1\n\n(and 2 more similar warnings elsewhere)", "2", "1"]);
+        assert_eq!(details, ["1", "1\n\n(and 2 more similar warnings elsewhere)", "2", "1", "1", "2"]);
     }
 }

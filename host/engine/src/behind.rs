@@ -12,7 +12,7 @@ use crate::nodes::{Node, NodeGraph};
 /// costs what it finds and the edges on the way, and allocates no more than that.
 pub struct Behind<'a> {
     graph: &'a NodeGraph,
-    /// All resources, sorted.
+    /// All resources, sorted by the text of their addresses, as they are stored.
     resources: Vec<Arc<ResourceAddress>>,
     /// Where a node's resource is in that order.
     rank: Vec<Option<u32>>,
@@ -32,7 +32,7 @@ impl<'a> Behind<'a> {
                 _ => None,
             })
             .collect();
-        found.sort_unstable();
+        found.sort_by_cached_key(|(address, _)| address.to_string());
         let size = graph.graph.size();
         let mut rank = vec![None; size];
         for (place, (_, id)) in found.iter().enumerate() {

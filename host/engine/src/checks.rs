@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use wardian_config::{Configuration, ModuleNode, Resource};
-use wardian_lang::{Diagnostic, Diagnostics, Severity};
+use wardian_lang::{Diagnostic, Diagnostics, Origin, Severity};
 use wardian_plugin::{
     AbsoluteResourceAddress, InstanceKey, ModuleInstance, ModulePath, ResourceAddress,
     ResourceInstanceAddress,
@@ -309,7 +309,11 @@ impl Checkable {
 
 /// Diagnostics about the data of a check, which stop nothing.
 pub fn advice(found: Diagnostics) -> Diagnostics {
-    let weaker = |diagnostic: Diagnostic| Diagnostic { severity: Severity::Warning, ..diagnostic };
+    let weaker = |diagnostic: Diagnostic| Diagnostic {
+        severity: Severity::Warning,
+        origin: Origin::Check,
+        ..diagnostic
+    };
     found.into_iter().map(weaker).collect()
 }
 

@@ -42,6 +42,19 @@ pub struct Diagnostic {
     /// The part of a configuration's value that is concerned, where the place in
     /// the text is not known yet: whoever knows the text turns it into a subject.
     pub attribute: Option<Path>,
+    /// Who says so.
+    pub origin: Origin,
+}
+
+/// Who says what is wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// Whoever reads, plans or does something.
+    #[default]
+    Run,
+    /// A check of the configuration: each says something of its own, and says it again
+    /// whenever it is looked at.
+    Check,
 }
 
 /// A value that was involved, described without revealing what is sensitive.
@@ -87,6 +100,7 @@ impl Diagnostic {
             values: Vec::new(),
             function: None,
             attribute: None,
+            origin: Origin::Run,
         }
     }
 
@@ -132,6 +146,13 @@ impl Diagnostic {
     #[must_use]
     pub fn with_value(mut self, traversal: impl Into<String>, statement: impl Into<String>) -> Self {
         self.values.push(ValueNote { traversal: traversal.into(), statement: statement.into() });
+        self
+    }
+
+    /// Sets who says so.
+    #[must_use]
+    pub fn from_origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
         self
     }
 

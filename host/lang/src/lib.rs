@@ -27,7 +27,7 @@ mod syntax;
 
 pub use constraint::{Defaults, TypeConstraint};
 pub use diagnostic::{
-    Cause, Diagnostic, Diagnostics, FunctionNote, NoStyle, Severity, Style, Tone, ValueNote,
+    Cause, Diagnostic, Diagnostics, FunctionNote, NoStyle, Origin, Severity, Style, Tone, ValueNote,
 };
 pub use expression::{Call, Expression};
 pub use format::format_text;

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use wardian_engine::{Mode, Plan};
+use wardian_lang::{Diagnostics, Origin};
 
 use crate::arguments::{ApplyArguments, DestroyArguments};
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
 use crate::operation::{Approval, Operation, Order, ask_for_approval, mode, plan_options};
+use crate::render::json::Summary;
 use crate::report;
 use crate::saved_plan::SavedPlan;
 use crate::session::Session;
@@ -28,7 +30,7 @@ pub(crate) async fn run(session: &Session, arguments: &ApplyArguments) -> Outcom
         state_out: &arguments.state_out,
         purpose: LockedFor::Apply,
     };
-    plan_and_apply(session, &order, arguments.auto_approve).await
+    plan_and_apply(session, &order, arguments.auto_approve, Summary::Apply).await
 }
 
 /// Destroys everything.
@@ -41,10 +43,15 @@ pub(crate) async fn destroy(session: &Session, arguments: &DestroyArguments) -> 
         state_out: &arguments.state_out,
         purpose: LockedFor::Apply,
     };
-    plan_and_apply(session, &order, arguments.auto_approve).await
+    plan_and_apply(session, &order, arguments.auto_approve, Summary::Destroy).await
 }
 
-async fn plan_and_apply(session: &Session, order: &Order<'_>, auto_approve: bool) -> Outcome {
+async fn plan_and_apply(
+    session: &Session,
+    order: &Order<'_>,
+    auto_approve: bool,
+    summary: Summary,
+) -> Outcome {
     if session.shell.is_for_programs() && !auto_approve {
         return Err(Failure::error(
             "Plan file or auto-approve required",
@@ -56,8 +63,13 @@ async fn plan_and_apply(session: &Session, order: &Order<'_>, auto_approve: bool
     let (plan, diagnostics) = operation.plan(&order.options).await;
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
     report::plan(&session.shell, &plan);
-    let plan = session.shell.warned(plan, &diagnostics)?;
+    if diagnostics.has_errors() {
+        return Err(Failure::Diagnostics(diagnostics));
+    }
+    let mut untold = diagnostics;
     if plan.is_applyable() && !auto_approve {
+        // Who approves must know.
+        session.shell.diagnostics(&std::mem::take(&mut untold));
         match ask_for_approval(mode, &operation.stop, session).await? {
             Approval::Given => {}
             Approval::Refused => {
@@ -67,13 +79,22 @@ async fn plan_and_apply(session: &Session, order: &Order<'_>, auto_approve: bool
             }
         }
     }
-    finish(session, &mut operation, &plan, order.operation.parallelism).await
+    // The apply looks at every check again: what the plan found is out of date then.
+    untold = untold.into_iter().filter(|warning| warning.origin != Origin::Check).collect();
+    finish(session, &mut operation, &plan, untold, order.operation.parallelism, summary).await
 }
 
-async fn finish(session: &Session, operation: &mut Operation, plan: &Plan, parallelism: usize) -> Outcome {
-    let done = operation.apply(plan, parallelism, session).await?;
+async fn finish(
+    session: &Session,
+    operation: &mut Operation,
+    plan: &Plan,
+    untold: Diagnostics,
+    parallelism: usize,
+    summary: Summary,
+) -> Outcome {
+    let done = operation.apply(plan, untold, parallelism, session).await?;
     if done.status == Status::Success {
-        done.tell(plan.mode, session);
+        done.tell(summary, session);
     }
     Ok(done.status)
 }
@@ -126,5 +147,5 @@ async fn saved(session: &Session, path: &Path, arguments: &ApplyArguments) -> Ou
     report::saved_plan(&session.shell, &plan);
     let variables = plan.variables.clone();
     let mut operation = Operation { run, file, state, variables, plugins: digests, stop };
-    finish(session, &mut operation, &plan, parallelism).await
+    finish(session, &mut operation, &plan, Diagnostics::new(), parallelism, Summary::Apply).await
 }

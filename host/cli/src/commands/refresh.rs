@@ -1,7 +1,7 @@
 //! `wardian refresh`
 
 use wardian_engine::{Mode, PlanOptions};
-use wardian_lang::Diagnostic;
+use wardian_lang::{Diagnostic, Diagnostics};
 
 use crate::arguments::RefreshArguments;
 use crate::failure::{Failure, Outcome};
@@ -35,7 +35,7 @@ pub(crate) async fn run(session: &Session, arguments: &RefreshArguments) -> Outc
     let (plan, diagnostics) = operation.plan(&options).await;
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
     let plan = session.shell.warned(plan, &diagnostics)?;
-    let done = operation.apply(&plan, parallelism, session).await?;
+    let done = operation.apply(&plan, Diagnostics::new(), parallelism, session).await?;
     report::outputs(&session.shell, &done.state.outputs);
     Ok(done.status)
 }

@@ -52,14 +52,14 @@ impl<'a> StateJson<'a> {
         checks: Option<&'a [CheckResult]>,
     ) -> Self {
         let tree = ModuleTree::new(objects);
-        let checks: Vec<Check<'_>> = checks.map(Check::all).unwrap_or_default();
         let outputs = outputs
             .iter()
             .map(|(name, OutputValue { value, sensitive })| (&**name, (*sensitive, value)))
             .collect();
-        if is_empty_state(&tree, &outputs, &checks) {
+        if is_empty_state(&tree, &outputs) {
             return Self::empty();
         }
+        let checks = checks.map(Check::all).unwrap_or_default();
         Self::Full(Box::new(StateDocument::new(terraform_version, tree, outputs, checks)))
     }
 
@@ -69,12 +69,9 @@ impl<'a> StateJson<'a> {
     }
 }
 
-fn is_empty_state(
-    tree: &ModuleTree<'_>,
-    outputs: &BTreeMap<&str, (bool, &Value)>,
-    checks: &[Check<'_>],
-) -> bool {
-    tree.is_empty() && outputs.is_empty() && checks.is_empty()
+/// Whether there is nothing that results of checks could be about.
+fn is_empty_state(tree: &ModuleTree<'_>, outputs: &BTreeMap<&str, (bool, &Value)>) -> bool {
+    tree.is_empty() && outputs.is_empty()
 }
 
 /// `output -json`: all outputs, sensitive ones too.

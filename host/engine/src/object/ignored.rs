@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use wardian_plugin::{Attribute, AttributeType, Block, BlockNesting, ObjectNesting};
+use wardian_value::convert::unify_values;
 use wardian_value::{Path, PathStep, Str, Type, Value};
 
 use super::legacy::each;
@@ -100,31 +101,45 @@ fn configurable_parts(attributes: &BTreeMap<Str, Attribute>, object: &Value) -> 
     }))
 }
 
+/// Parts of one object or map are taken over together: of what type a map is follows
+/// from all of its elements.
 fn taken_over(paths: &[Path], prior: &Value, value: &Value) -> Value {
-    paths.iter().fold(value.clone(), |value, path| take_over(&value, prior, path.steps()))
+    let mut taken: Vec<(&[PathStep], Vec<&Str>)> = Vec::new();
+    for path in paths {
+        match path.steps().split_last() {
+            Some((PathStep::Attribute(name) | PathStep::Key(name), around)) => {
+                match taken.iter_mut().find(|(known, names)| *known == around && !names.is_empty()) {
+                    Some((_, names)) => names.push(name),
+                    None => taken.push((around, vec![name])),
+                }
+            }
+            _ => taken.push((path.steps(), Vec::new())),
+        }
+    }
+    taken.iter().fold(value.clone(), |value, (steps, names)| take_over(&value, prior, steps, names))
 }
 
-fn take_over(value: &Value, prior: &Value, steps: &[PathStep]) -> Value {
+/// Takes over these parts of what is behind the steps, or the whole of it where none are
+/// named.
+fn take_over(value: &Value, prior: &Value, steps: &[PathStep], names: &[&Str]) -> Value {
     let Some((step, rest)) = steps.split_first() else {
-        return prior.clone();
+        return if names.is_empty() { prior.clone() } else { take_parts(value, prior, names) };
     };
     match step {
-        PathStep::Attribute(name) | PathStep::Key(name) => {
-            match (value.get(name), prior.get(name)) {
-                (Some(now), Some(before)) => value.with_attribute(name, take_over(now, before, rest)),
-                // A key that only one of them has: the prior object decides.
-                (None, Some(before)) if rest.is_empty() && value.as_mapping().is_some() => {
-                    value.with_attribute(name, before.clone())
+        PathStep::Attribute(name) | PathStep::Key(name) => match (value.get(name), prior.get(name)) {
+            (Some(now), Some(before)) => {
+                let part = take_over(now, before, rest, names);
+                match (value.ty(), value.as_mapping()) {
+                    (Type::Map(_), Some(parts)) => {
+                        let mut parts = parts.clone();
+                        parts.insert(name.clone(), part);
+                        map_of(value, parts)
+                    }
+                    _ => value.with_attribute(name, part),
                 }
-                (Some(_), None) if rest.is_empty() && matches!(value.ty(), Type::Map(_)) => {
-                    filtered(value, |key| key != &**name)
-                }
-                (None, Some(_)) if rest.is_empty() && value.is_null() && prior.as_mapping().is_some() => {
-                    filtered(prior, |key| key == &**name)
-                }
-                _ => value.clone(),
             }
-        }
+            _ => value.clone(),
+        },
         PathStep::Index(index) => {
             let at = usize::try_from(*index).unwrap_or(usize::MAX);
             let (Some(now), Some(before)) = (value.as_elements(), prior.as_elements()) else {
@@ -134,7 +149,7 @@ fn take_over(value: &Value, prior: &Value, steps: &[PathStep]) -> Value {
                 return value.clone();
             }
             let elements = now.iter().enumerate().map(|(i, element)| {
-                if i == at { take_over(element, &before[at], rest) } else { element.clone() }
+                if i == at { take_over(element, &before[at], rest, names) } else { element.clone() }
             });
             match value.ty() {
                 Type::List(element) => Value::list((**element).clone(), elements),
@@ -145,20 +160,57 @@ fn take_over(value: &Value, prior: &Value, steps: &[PathStep]) -> Value {
     }
 }
 
-/// A map with those of its keys alone; anything else as it is.
-fn filtered(map: &Value, keep: impl Fn(&str) -> bool) -> Value {
-    match (map.ty(), map.as_mapping()) {
-        (Type::Map(element), Some(elements)) => Value::map(
-            (**element).clone(),
-            elements.iter().filter(|(key, _)| keep(key)).map(|(key, value)| (key.clone(), value.clone())),
-        ),
-        _ => map.clone(),
+fn take_parts(value: &Value, prior: &Value, names: &[&Str]) -> Value {
+    let is_map = |value: &Value| matches!(value.ty(), Type::Map(_));
+    match value.as_mapping() {
+        // A key that only one of them has: the prior object decides.
+        Some(parts) if is_map(value) => {
+            let mut parts = parts.clone();
+            for name in names {
+                match prior.get(name) {
+                    Some(before) => _ = parts.insert((*name).clone(), before.clone()),
+                    None => _ = parts.remove(*name),
+                }
+            }
+            map_of(value, parts)
+        }
+        Some(_) => names.iter().fold(value.clone(), |value, name| match prior.get(name) {
+            Some(before) => value.with_attribute(name, before.clone()),
+            None => value,
+        }),
+        None if value.is_null() && is_map(prior) => {
+            let kept: BTreeMap<Str, Value> =
+                names.iter().filter_map(|name| Some(((*name).clone(), prior.get(name)?.clone()))).collect();
+            if kept.is_empty() { value.clone() } else { map_of(prior, kept) }
+        }
+        None => value.clone(),
+    }
+}
+
+/// A map of these parts, of the type of another map where they fit in there. Parts that
+/// have no type in common leave that other map as it is.
+fn map_of(map: &Value, parts: BTreeMap<Str, Value>) -> Value {
+    let Type::Map(declared) = map.ty() else { return map.clone() };
+    let has_type = |ty: &Type| parts.values().all(|part| part.ty() == ty);
+    if has_type(declared) {
+        return Value::map((**declared).clone(), parts);
+    }
+    let first = parts.values().next().map(|part| part.ty().clone());
+    if let Some(first) = first.filter(has_type) {
+        return Value::map(first, parts);
+    }
+    let (names, values): (Vec<Str>, Vec<Value>) = parts.into_iter().unzip();
+    match unify_values(&values) {
+        Ok((ty, values)) => Value::map(ty, names.into_iter().zip(values)),
+        Err(_) => map.clone(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use wardian_plugin::{Deprecation, Description, NestedBlock, NestedObject, Setting};
+
+    use wardian_value::Number;
 
     use super::*;
 
@@ -239,6 +291,29 @@ mod tests {
         for (prior, config, expected) in cases {
             let found = ignored.in_configuration(&Block::default(), &prior, &config);
             assert_eq!(found, expected, "{prior:?} {config:?}");
+        }
+    }
+
+    #[test]
+    fn a_map_with_keys_of_the_prior_object_has_the_type_of_its_elements() {
+        let number = |n: i64| Value::number(Number::from(n));
+        let map = |ty: Type, elements: Vec<(&str, Value)>| {
+            let elements = elements.into_iter().map(|(key, value)| (Str::new(key), value));
+            Value::object([("input", Value::map(ty, elements))])
+        };
+        let path = |key: &str| Path::root().attribute("input").key(key);
+        let ignored = IgnoreChanges::Paths(vec![path("a"), path("old"), path("new")]);
+        let prior = map(Type::Number, vec![("a", number(1)), ("old", number(5))]);
+        let cases = [
+            (map(Type::String, vec![("a", s("2")), ("new", s("5"))]), prior.clone()),
+            (
+                map(Type::String, vec![("a", s("2")), ("other", s("5"))]),
+                map(Type::String, vec![("a", s("1")), ("old", s("5")), ("other", s("5"))]),
+            ),
+        ];
+        for (config, expected) in cases {
+            let found = ignored.in_configuration(&Block::default(), &prior, &config);
+            assert_eq!(found, expected, "{config:?}");
         }
     }
 

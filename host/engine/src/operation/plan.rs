@@ -71,10 +71,10 @@ pub async fn plan(subject: &Subject, input: PlanInput) -> Result<PlanOutcome, Di
         }
         (None, None) => (subject.null(), subject.null(), None),
     };
-    let refreshed = refreshed.map(|object| keep_replan(object, &input.replan));
     let change = plan_change(subject, &input, refreshed.as_deref(), &current, &mut diagnostics).await;
     match change {
         Some(mut change) => {
+            let refreshed = refreshed.map(|object| with_replan(object, &input, change.action));
             let target = input.import.as_ref().filter(|_| input.stored.is_none());
             change.importing = target.map(importing);
             Ok(PlanOutcome { stored, refreshed, current, change, diagnostics })
@@ -83,19 +83,23 @@ pub async fn plan(subject: &Subject, input: PlanInput) -> Result<PlanOutcome, Di
     }
 }
 
-/// An object that is left as it is may still be made from other things than when it
-/// was stored.
-fn keep_replan(object: Arc<Object>, replan: &Replan) -> Arc<Object> {
-    // What it was made from once still counts when it is destroyed.
+/// An object that was read may be made from other things than when it was stored. Those
+/// from then still count where it is destroyed, and so until it was changed.
+fn with_replan(object: Arc<Object>, input: &PlanInput, action: Action) -> Arc<Object> {
+    let replan = &input.replan;
     let dependencies = if object.dependencies == replan.dependencies {
         Arc::clone(&object.dependencies)
-    } else {
+    } else if action == Action::NoOp {
+        Arc::clone(&replan.dependencies)
+    } else if input.refresh {
         let mut both: Vec<_> = object.dependencies.iter().chain(replan.dependencies.iter()).collect();
-        both.sort_unstable();
+        both.sort_by_cached_key(ToString::to_string);
         both.dedup();
         both.into_iter().cloned().collect()
+    } else {
+        Arc::clone(&object.dependencies)
     };
-    let is_same = dependencies == object.dependencies;
+    let is_same = Arc::ptr_eq(&dependencies, &object.dependencies);
     if is_same && object.create_before_destroy == replan.create_before_destroy {
         return object;
     }

@@ -154,6 +154,8 @@ impl PlanWalk<'_> {
         }
         let unmarked = placeholder(&subject.schema.block, &config.unmark_deep());
         let after = data::marked(subject, config, &unmarked);
+        // What was read once says nothing about what will be.
+        self.state.set_current(address, &subject.provider_config, None);
         self.evaluator.values.set_instance(address, after.clone());
         self.push_read(subject, after, reason);
         true

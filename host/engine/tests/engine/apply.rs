@@ -157,3 +157,27 @@ fn an_object_that_is_left_alone_still_learns_what_it_depends_on() {
     let dependencies = object(&fixture.state, "memory_thing.b").dependencies.clone();
     assert_eq!(dependencies.iter().map(ToString::to_string).collect::<Vec<_>>(), ["memory_thing.a"]);
 }
+
+#[test]
+fn a_plan_knows_what_an_object_was_made_from_until_it_changes() {
+    let mut fixture = Fixture::new();
+    let with = |name: &str, needed: &str| {
+        format!(
+            "resource \"memory_thing\" \"a\" {{ name = \"a\" }}\n\
+             resource \"memory_thing\" \"b\" {{ name = \"b\" }}\n\
+             resource \"memory_thing\" \"c\" {{\n name = \"{name}\"\n depends_on = [memory_thing.{needed}]\n}}"
+        )
+    };
+    fixture.apply(&with("c", "a"));
+    let planned = |name: &str, needed: &str, refresh: bool| {
+        let options = PlanOptions { refresh, ..PlanOptions::default() };
+        let (plan, _) = fixture.plan_with(&with(name, needed), &[], &options);
+        let state = plan.unwrap().prior_state;
+        let dependencies = &object(&state, "memory_thing.c").dependencies;
+        dependencies.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(planned("other", "b", true), ["memory_thing.a", "memory_thing.b"]);
+    assert_eq!(planned("other", "b", false), ["memory_thing.a"]);
+    assert_eq!(planned("c", "b", true), ["memory_thing.b"]);
+    assert_eq!(planned("c", "b", false), ["memory_thing.b"]);
+}

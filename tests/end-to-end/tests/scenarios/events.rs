@@ -15,12 +15,13 @@ pub fn parse(text: &str, command: &CommandLine) -> Option<Vec<Value>> {
             events.push(shaped(event));
         }
     }
+    // Terraform tells what is planned as it comes to be planned, by independent walkers.
+    for run in events.chunk_by_mut(|earlier, later| is_planned(earlier) && is_planned(later)) {
+        run.sort_by_cached_key(ToString::to_string);
+    }
     if !command.in_order {
         for run in events.chunk_by_mut(|earlier, later| is_step(earlier) && is_step(later)) {
             run.sort_by_cached_key(|event| event["hook"]["resource"]["addr"].to_string());
-        }
-        for run in events.chunk_by_mut(|earlier, later| is_planned(earlier) && is_planned(later)) {
-            run.sort_by_cached_key(ToString::to_string);
         }
         for run in events.chunk_by_mut(|earlier, later| is_diagnostic(earlier) && is_diagnostic(later)) {
             run.sort_by_cached_key(ToString::to_string);

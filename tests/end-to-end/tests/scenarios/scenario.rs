@@ -62,7 +62,7 @@ pub struct CommandLine {
     pub variables: Vec<(String, String)>,
     /// What is typed.
     pub input: String,
-    /// Whether events stay in the order in which they came: nothing in this command
+    /// Whether steps stay in the order in which they came: nothing in this command
     /// happens at the same time as something else.
     pub in_order: bool,
 }

@@ -52,9 +52,9 @@ pub(crate) enum Message<'a> {
 pub(crate) enum Summary {
     /// A plan.
     Plan,
-    /// An apply.
+    /// An apply, whatever the plan was for.
     Apply,
-    /// The destruction of everything.
+    /// What the command `destroy` did.
     Destroy,
 }
 

@@ -56,7 +56,8 @@ struct Resource<'a> {
     index: Option<Index<'a>>,
     provider_name: String,
     schema_version: u64,
-    values: PlainValue<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<PlainValue<'a>>,
     sensitive_values: Parts<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     depends_on: Vec<String>,
@@ -107,7 +108,7 @@ impl<'a> Resource<'a> {
             index: Index::of(&address.key),
             provider_name: object.provider.provider.to_string(),
             schema_version: object.schema_version,
-            values: PlainValue(&object.value),
+            values: (!object.value.is_null()).then_some(PlainValue(&object.value)),
             sensitive_values: Parts::sensitive(&object.value),
             depends_on: object.dependencies.iter().map(ToString::to_string).collect(),
             tainted: object.tainted,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use wardian_config::Configuration;
 use wardian_engine::{Action, Mode, OutputChange, Plan, RelevantAttribute, ResourceChange, Schemas};
 use wardian_state::OutputValue;
-use wardian_value::{Str, Value};
+use wardian_value::{Str, Type, Value};
 
 use super::changes::{ChangeDocument, PathDocument, ResourceChangeDocument};
 use super::checks::Check;
@@ -103,7 +103,7 @@ impl<'a> PlanDocument<'a> {
         let PlanJson { plan, configuration, schemas, prior_objects } = from;
         let outputs = prior_outputs(plan);
         let prior = ModuleTree::new(prior_objects);
-        let is_empty = is_empty_state(&prior, &outputs, &[]);
+        let is_empty = is_empty_state(&prior, &outputs);
         Self {
             format_version: FORMAT_VERSION,
             terraform_version,
@@ -152,18 +152,22 @@ fn planned_outputs(outputs: &BTreeMap<Str, OutputChange>) -> BTreeMap<&str, Plan
         .filter(|(_, output)| output.action != Action::Delete)
         .map(|(name, output)| {
             let known = Some(&output.after).filter(|after| after.is_wholly_known());
-            let ty = known.map(|after| TypeDocument(after.ty()));
+            // Of what type null is nobody can tell any more.
+            let ty =
+                known.map(|after| TypeDocument(if after.is_null() { &Type::Dynamic } else { after.ty() }));
             let planned = PlannedOutput { sensitive: output.sensitive, ty, value: known.map(PlainValue) };
             (&**name, planned)
         })
         .collect()
 }
 
-/// The objects that there will be, sorted by the text of their addresses.
+/// The objects that there will be, sorted by the text of their addresses. What is only
+/// managed no more is one of them, and nothing is known of it.
 fn planned_objects(changes: &[ResourceChange]) -> ModuleTree<'_> {
     let mut planned: Vec<(String, &ResourceChange)> = changes
         .iter()
-        .filter(|change| !change.after.is_null() && change.deposed.is_none())
+        .filter(|change| !change.after.is_null() || change.action == Action::Forget)
+        .filter(|change| change.deposed.is_none())
         .map(|change| (change.address.to_string(), change))
         .collect();
     planned.sort_by(|(one, _), (other, _)| one.cmp(other));
