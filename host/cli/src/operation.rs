@@ -154,7 +154,7 @@ impl Operation {
         }
         let journal = recorder.into_journal();
         let lineage = journal.lineage().to_owned();
-        let state = match self.file.finish(journal, &state) {
+        let state = match self.file.finish(journal, &plan.prior_state, &state) {
             Ok(saved) => saved,
             Err(error) => {
                 diagnostics.push(state_diagnostic(&error));

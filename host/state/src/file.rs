@@ -198,17 +198,25 @@ impl StateFile {
     }
 
     /// Writes `state` in the place of what was read, with the next serial, and
-    /// ends the journal. Where it knows nothing new, the file stays as it is.
-    /// Returns the state as it is on disk now.
+    /// ends the journal. `refreshed` is what the run found before it changed anything.
+    /// Where the state is like that, and like what was read, the file stays as it is. An
+    /// object that was made again just as it was gives a new serial: the plan that did
+    /// it must not be carried out twice. Returns the state as it is on disk now.
     ///
     /// # Errors
     ///
     /// Where something cannot be written. The journal stays then, and with it
     /// every change that was recorded.
-    pub fn finish(&mut self, mut journal: Journal, state: &State) -> Result<Arc<State>, StateError> {
+    pub fn finish(
+        &mut self,
+        mut journal: Journal,
+        refreshed: &State,
+        state: &State,
+    ) -> Result<Arc<State>, StateError> {
         let before = self.read()?;
         let exists = self.read.as_ref().is_some_and(|read| read.exists);
-        if exists && self.options.read_from.is_none() && state.same_content(&before) {
+        let is_same = exists && state.same_content(&before) && state.same_objects(refreshed);
+        if is_same && self.options.read_from.is_none() {
             journal.discard()?;
             return Ok(before);
         }
@@ -216,10 +224,9 @@ impl StateFile {
             self.check_unchanged()?;
         }
         // A copy of what was read is the same state, not its successor.
-        let changed = !exists || !state.same_content(&before);
         let next = State {
             lineage: journal.lineage().to_owned(),
-            serial: before.serial.saturating_add(u64::from(changed)),
+            serial: before.serial.saturating_add(u64::from(!is_same)),
             terraform_version: self.options.terraform_version.clone(),
             ..state.clone()
         };
@@ -232,8 +239,8 @@ impl StateFile {
     ///
     /// As [`StateFile::finish`].
     pub fn write(&mut self, state: &State) -> Result<Arc<State>, StateError> {
-        let journal = self.begin()?;
-        self.finish(journal, state)
+        let (before, journal) = (self.read()?, self.begin()?);
+        self.finish(journal, &before, state)
     }
 
     /// Writes a state with lineage and serial as they are in it: for `state

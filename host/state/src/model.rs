@@ -174,9 +174,12 @@ impl State {
 
     /// Whether both know the same, whatever their serials and writers.
     pub fn same_content(&self, other: &Self) -> bool {
-        self.outputs == other.outputs
-            && self.check_results == other.check_results
-            && (Arc::ptr_eq(&self.resources, &other.resources) || self.resources == other.resources)
+        self.outputs == other.outputs && self.check_results == other.check_results && self.same_objects(other)
+    }
+
+    /// Whether both have the same objects.
+    pub fn same_objects(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.resources, &other.resources) || self.resources == other.resources
     }
 
     /// All resources, sorted by address.

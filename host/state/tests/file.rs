@@ -101,6 +101,21 @@ fn what_changes_nothing_writes_nothing() {
 }
 
 #[test]
+fn an_object_that_is_made_again_as_it_was_gives_a_new_serial() {
+    let directory = TempDir::new().unwrap();
+    let mut file = open(&directory);
+    let first = file.write(&with(&State::default(), "random_pet.a", "one")).unwrap();
+    let journal = file.begin().unwrap();
+    let second = file.finish(journal, &State::default(), &first).unwrap();
+    assert_eq!(second.serial, first.serial + 1);
+    let mut journal = file.begin().unwrap();
+    journal.record(&address("random_pet.a"), &provider(), Some(&instance("one"))).unwrap();
+    let third = file.finish(journal, &second, &second).unwrap();
+    assert_eq!(third.serial, second.serial);
+    assert_eq!(files(&directory), ["terraform.tfstate"]);
+}
+
+#[test]
 fn an_interrupted_run_is_seen_and_folded_in() {
     let directory = TempDir::new().unwrap();
     open(&directory).write(&with(&State::default(), "random_id.z", "0")).unwrap();

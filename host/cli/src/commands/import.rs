@@ -13,7 +13,7 @@ use crate::interrupt;
 use crate::progress::Progress;
 use crate::session::Session;
 use crate::shell::{Paint, Shell};
-use crate::state_access::{self, LockedFor, Recorder};
+use crate::state_access::{self, LockedFor};
 use crate::variables::{self, Asking};
 
 /// Puts an object that exists into the state.
@@ -39,8 +39,7 @@ pub(crate) async fn run(session: &Session, arguments: &ImportArguments) -> Outco
     let order = ImportOrder { address, id: arguments.id.clone() };
     let (imported, diagnostics) = run.import((*state).clone(), variables, &order, parallelism, stop).await;
     let Some(imported) = imported else { return Err(Failure::Diagnostics(diagnostics)) };
-    let recorder = Recorder::begin(&mut file)?;
-    file.finish(recorder.into_journal(), &imported)?;
+    file.write(&imported)?;
     file.unlock();
     let text = session.shell.paint(Paint::Success, "Import successful!");
     session.shell.say(format_args!(

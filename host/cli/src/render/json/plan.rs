@@ -126,7 +126,7 @@ impl<'a> PlanDocument<'a> {
             checks: Check::all(&plan.checks),
             timestamp: &plan.timestamp,
             applyable: plan.is_applyable(),
-            complete: !plan.errored && plan.targets.is_empty(),
+            complete: !plan.errored && !plan.is_partial(),
             errored: plan.errored,
         }
     }
