@@ -10,6 +10,7 @@ mod ephemeral;
 mod expand;
 mod finish;
 mod import;
+mod orphans;
 mod start;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -46,6 +47,7 @@ use crate::values::RepetitionData;
 use crate::{clock, refactoring, relevant, targets};
 use ephemeral::start_close;
 use import::ImportedObject;
+use orphans::{Orphan, orphans};
 
 /// What a walk is for.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +123,11 @@ pub async fn plan(
     }
     let orphans = match purpose {
         Purpose::Plan => orphans(run, &state),
-        Purpose::Import(_) => Vec::new(),
+        Purpose::Import(_) => Ok(Vec::new()),
+    };
+    let orphans = match orphans {
+        Ok(orphans) => orphans,
+        Err(found) => return (None, found),
     };
     for (index, orphan) in orphans.iter().enumerate() {
         let node = graph.add(Node::Object(index));
@@ -245,25 +251,6 @@ fn unmatched_replacements(
             )
         });
     }
-}
-
-/// A resource in the state that the configuration does not have.
-struct Orphan {
-    address: AbsoluteResourceAddress,
-    provider: ProviderConfigAddress,
-}
-
-fn orphans(run: &Run, state: &State) -> Vec<Orphan> {
-    state
-        .resources()
-        .filter(|(address, _)| {
-            let key = (address.mode, address.type_name.clone(), address.name.clone());
-            run.configuration
-                .module(&address.module.path())
-                .is_none_or(|node| !node.module.resources.contains_key(&key))
-        })
-        .map(|(address, resource)| Orphan { address: address.clone(), provider: resource.provider.clone() })
-        .collect()
 }
 
 struct PlanWalk<'a> {

@@ -1,5 +1,6 @@
 //! Stored attributes that the schema no longer has. A provider that did not change
-//! its schema's version need not know them, so they are not sent.
+//! its schema's version need not know them, so they are not sent. What is stored
+//! otherwise than its type says is stored anew with the next change.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +13,7 @@ use wardian_value::Type;
 /// the text, without taking it apart, where nothing is stale.
 pub fn without_stale<'a>(stored: &'a str, ty: &Type) -> Cow<'a, str> {
     let mut reader = serde_json::Deserializer::from_str(stored);
-    if !matches!(Look(ty).deserialize(&mut reader), Ok(true)) {
+    if !matches!(Look(ty).deserialize(&mut reader), Ok(Fit::Stale)) {
         return Cow::Borrowed(stored);
     }
     match serde_json::from_str(stored) {
@@ -48,51 +49,86 @@ fn remove(value: &mut serde_json::Value, ty: &Type) {
     }
 }
 
-/// Whether anything is stale.
+/// Whether a stored object is just what its type's values are stored as.
+pub fn is_as_stored_now(stored: &str, ty: &Type) -> bool {
+    let mut reader = serde_json::Deserializer::from_str(stored);
+    matches!(Look(ty).deserialize(&mut reader), Ok(Fit::Same))
+}
+
+/// How a stored value goes with a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    /// As it would be stored now.
+    Same,
+    /// It lacks attributes, or says otherwise what a value of the type says.
+    Other,
+    /// It has attributes that the type does not have.
+    Stale,
+}
+
+/// Finds how a value goes with a type.
 #[derive(Clone, Copy)]
 struct Look<'a>(&'a Type);
 
-impl<'de> DeserializeSeed<'de> for Look<'_> {
-    type Value = bool;
+impl Look<'_> {
+    /// A scalar that stands for a value of that type.
+    fn scalar(self, ty: &Type) -> Fit {
+        if self.0 == ty { Fit::Same } else { Fit::Other }
+    }
+}
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+impl<'de> DeserializeSeed<'de> for Look<'_> {
+    type Value = Fit;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Fit, D::Error> {
         match self.0 {
-            Type::Object(_) | Type::Map(_) | Type::List(_) | Type::Set(_) | Type::Tuple(_) => {
-                deserializer.deserialize_any(self)
-            }
-            _ => deserializer.deserialize_ignored_any(IgnoredAny).map(|_| false),
+            Type::Dynamic => deserializer.deserialize_ignored_any(IgnoredAny).map(|_| Fit::Same),
+            _ => deserializer.deserialize_any(self),
         }
     }
 }
 
 impl<'de> Visitor<'de> for Look<'_> {
-    type Value = bool;
+    type Value = Fit;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<bool, A::Error> {
-        let mut stale = false;
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Fit, A::Error> {
+        let mut fit = Fit::Same;
+        let mut known = 0;
         while let Some(name) = members.next_key::<Cow<'de, str>>()? {
             let ty = match self.0 {
                 Type::Object(object) => object.attribute(&name),
                 Type::Map(element) => Some(&**element),
+                // A number is a map of one member to who keeps all of its digits.
+                Type::String | Type::Number | Type::Bool => {
+                    members.next_value::<IgnoredAny>()?;
+                    fit = fit.max(self.scalar(&Type::Number));
+                    continue;
+                }
                 _ => return Err(A::Error::custom("an object is where none belongs")),
             };
             match ty {
-                Some(ty) => stale |= members.next_value_seed(Look(ty))?,
+                Some(ty) => {
+                    fit = fit.max(members.next_value_seed(Look(ty))?);
+                    known += 1;
+                }
                 None => {
                     members.next_value::<IgnoredAny>()?;
-                    stale = true;
+                    fit = Fit::Stale;
                 }
             }
         }
-        Ok(stale)
+        match self.0 {
+            Type::Object(object) if known < object.len() => Ok(fit.max(Fit::Other)),
+            _ => Ok(fit),
+        }
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<bool, A::Error> {
-        let mut stale = false;
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Fit, A::Error> {
+        let mut fit = Fit::Same;
         let mut index = 0;
         loop {
             let ty = match self.0 {
@@ -101,15 +137,35 @@ impl<'de> Visitor<'de> for Look<'_> {
                 _ => &Type::Dynamic,
             };
             match elements.next_element_seed(Look(ty))? {
-                Some(found) => stale |= found,
-                None => return Ok(stale),
+                Some(found) => fit = fit.max(found),
+                None => return Ok(fit),
             }
             index += 1;
         }
     }
 
-    fn visit_unit<E: Error>(self) -> Result<bool, E> {
-        Ok(false)
+    fn visit_str<E: Error>(self, _: &str) -> Result<Fit, E> {
+        Ok(self.scalar(&Type::String))
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<Fit, E> {
+        Ok(self.scalar(&Type::Bool))
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<Fit, E> {
+        Ok(self.scalar(&Type::Number))
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<Fit, E> {
+        Ok(self.scalar(&Type::Number))
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Fit, E> {
+        Ok(self.scalar(&Type::Number))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Fit, E> {
+        Ok(Fit::Same)
     }
 }
 
@@ -133,6 +189,35 @@ mod tests {
         // What does not fit is left to the provider.
         for odd in ["", "[", "7", r#"{"rules":{"old":1}}"#, r#"{"tags":[]}"#, r#"{"name":{"old":1}}"#] {
             assert_eq!(without_stale(odd, &ty), odd);
+        }
+    }
+
+    #[test]
+    fn what_would_be_stored_otherwise_is_seen() {
+        let ty = Type::object([
+            ("flag", Type::Bool),
+            ("name", Type::String),
+            ("port", Type::Number),
+            ("rules", Type::set(Type::object([("port", Type::Number)]))),
+        ]);
+        for same in [
+            r#"{"flag":true,"name":"n","port":1.50,"rules":[{"port":7}]}"#,
+            r#"{"flag":null,"name":null,"port":null,"rules":null}"#,
+        ] {
+            assert!(is_as_stored_now(same, &ty), "{same}");
+        }
+        for other in [
+            r#"{"flag":true,"name":"n","port":1,"rules":[{}]}"#,
+            r#"{"flag":true,"name":"n","port":1}"#,
+            r#"{"flag":true,"name":1.5,"port":1,"rules":[]}"#,
+            r#"{"flag":true,"name":"n","port":"1","rules":[]}"#,
+            r#"{"flag":"true","name":"n","port":1,"rules":[]}"#,
+            r#"{"flag":1,"name":"n","port":1,"rules":[]}"#,
+            r#"{"flag":true,"name":"n","old":1,"port":1,"rules":[]}"#,
+            "7",
+            "",
+        ] {
+            assert!(!is_as_stored_now(other, &ty), "{other}");
         }
     }
 }

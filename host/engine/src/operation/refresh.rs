@@ -28,12 +28,14 @@ pub struct Refreshed {
 pub async fn refresh(subject: &Subject, object: &Arc<Object>, read: bool) -> Result<Refreshed, Diagnostics> {
     let stored = subject.decode(object).await?;
     if !read {
-        return Ok(Refreshed {
-            current: stored.clone(),
-            stored,
-            object: Some(Arc::clone(object)),
-            diagnostics: Diagnostics::new(),
-        });
+        let object = if subject.is_as_stored_now(object) {
+            Arc::clone(object)
+        } else {
+            let private = Arc::clone(&object.private);
+            Arc::new(subject.encode(&stored, private, object.status, &replan_of(object))?)
+        };
+        let diagnostics = Diagnostics::new();
+        return Ok(Refreshed { current: stored.clone(), stored, object: Some(object), diagnostics });
     }
     self::read(subject, object, stored).await
 }
@@ -74,15 +76,19 @@ pub async fn read(subject: &Subject, object: &Arc<Object>, stored: Value) -> Res
             .into());
     }
     let current = subject.mark_stored(object, &without_null_blocks(&subject.schema.block, &read));
-    let replan = Replan {
-        dependencies: Arc::clone(&object.dependencies),
-        create_before_destroy: object.create_before_destroy,
-    };
     let unchanged = current == stored && *response.private == *object.private;
-    let object = if unchanged && i64::try_from(object.schema_version) == Ok(subject.schema.version) {
+    let object = if unchanged && subject.is_as_stored_now(object) {
         Arc::clone(object)
     } else {
-        Arc::new(subject.encode(&current, response.private, object.status, &replan)?)
+        Arc::new(subject.encode(&current, response.private, object.status, &replan_of(object))?)
     };
     Ok(Refreshed { stored, current, object: Some(object), diagnostics })
+}
+
+/// What an object is made from, as it was stored.
+fn replan_of(object: &Object) -> Replan {
+    Replan {
+        dependencies: Arc::clone(&object.dependencies),
+        create_before_destroy: object.create_before_destroy,
+    }
 }

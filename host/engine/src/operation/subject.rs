@@ -18,7 +18,7 @@ use crate::events::{Event, Events};
 use crate::object::conforming::misfit;
 use crate::object::plan_valid::Violation;
 use crate::object::sensitive::mark_by_schema;
-use crate::object::stale_attributes::without_stale;
+use crate::object::stale_attributes::{is_as_stored_now, without_stale};
 use crate::object::write_only::written;
 use crate::plan::Action;
 use crate::providers::about;
@@ -207,6 +207,17 @@ impl Subject {
                     &format!("upgraded the state of {} to a null or partly unknown object.", self.address),
                 )
                 .into()),
+        }
+    }
+
+    /// Whether an object is stored just as it would be with the current schema.
+    pub fn is_as_stored_now(&self, object: &Object) -> bool {
+        match &object.attributes {
+            Attributes::Json(json) => {
+                i64::try_from(object.schema_version) == Ok(self.schema.version)
+                    && is_as_stored_now(json, self.ty())
+            }
+            Attributes::Flat(_) => false,
         }
     }
 

@@ -698,6 +698,24 @@ fn an_object_goes_with_the_provider_configuration_that_there_is() {
 }
 
 #[test]
+fn an_object_is_not_left_to_another_provider_configuration() {
+    let mut fixture = Fixture::new();
+    let provider = "provider \"memory\" {\n  alias = \"x\"\n}\n";
+    fixture.apply(&format!(
+        "{provider}resource \"memory_thing\" \"a\" {{\n  provider = memory.x\n  name = \"a\"\n}}\n"
+    ));
+    let forgotten = "removed {\n  from = memory_thing.a\n  lifecycle {\n    destroy = false\n  }\n}\n";
+    for gone in ["", "provider \"memory\" {}\n", forgotten] {
+        fixture.world.forget_calls();
+        let errors = fixture.plan_errors(gone);
+        assert!(errors.contains("Provider configuration not present"), "{errors}");
+        assert!(errors.contains("memory_thing.a belongs to provider["), "{errors}");
+        assert_eq!(fixture.world.calls(), [] as [String; 0]);
+    }
+    assert_eq!(actions(&fixture.plan(provider)), [("memory_thing.a".to_owned(), Action::Delete)]);
+}
+
+#[test]
 fn ephemeral_values_are_stored_nowhere() {
     let fixture = Fixture::new();
     let variable = "variable \"e\" {\n ephemeral = true\n default = \"hunter2\"\n}\n";
