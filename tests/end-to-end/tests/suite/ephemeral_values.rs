@@ -1,0 +1,95 @@
+//! A value that nobody may keep: where it goes, and that no file holds it.
+
+use std::fs;
+use std::path::Path;
+
+use wardian_end_to_end::Project;
+
+/// A password of one letter only, so that it can be found. The provider `tfcoremock` is
+/// configured with a part of it: that is told by what it refuses.
+const MAIN: &str = r#"
+terraform {
+  required_providers {
+    random     = { source = "hashicorp/random" }
+    tfcoremock = { source = "hashicorp/tfcoremock" }
+  }
+}
+
+ephemeral "random_password" "secret" {
+  length           = 24
+  lower            = false
+  upper            = false
+  numeric          = false
+  override_special = "%"
+}
+
+locals {
+  secret = ephemeral.random_password.secret.result
+}
+
+provider "tfcoremock" {
+  fail_on_create = ["${length(local.secret)}-refused", local.secret]
+}
+
+resource "tfcoremock_simple_resource" "made" {
+  id = "made"
+}
+
+resource "tfcoremock_simple_resource" "refused" {
+  id = "24-refused"
+}
+
+resource "terraform_data" "plain" {
+  input = ephemeralasnull(local.secret) == null ? "nothing is left" : "it is kept"
+}
+"#;
+
+const SECRET: &str = "%%%%%%%%%%%%%%%%%%%%%%%%";
+
+/// Files below a folder that hold the secret, and how many were looked at.
+#[allow(clippy::unwrap_used, reason = "a test ends there")]
+fn looked_through(folder: &Path, holders: &mut Vec<String>) -> usize {
+    let mut count = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            count += looked_through(&path, holders);
+            continue;
+        }
+        count += 1;
+        let content = fs::read(&path).unwrap();
+        if content.windows(SECRET.len()).any(|window| window == SECRET.as_bytes()) {
+            holders.push(path.display().to_string());
+        }
+    }
+    count
+}
+
+#[test]
+fn no_file_holds_an_ephemeral_password() {
+    let project = Project::new(&[("main.tf", MAIN)]);
+    let log = [("TF_LOG", "trace"), ("TF_LOG_PATH", "trace.log")];
+    project.run("init").success();
+    project.run_with("plan -out=p", "", &log).success();
+    for (name, line, code) in [
+        ("plan.json", "show -json p", 0),
+        ("plan.txt", "show p", 0),
+        ("events.json", "apply -json p", 1),
+        ("again.txt", "apply -auto-approve", 1),
+        ("state.json", "show -json", 0),
+        ("values.txt", "console", 0),
+    ] {
+        let seen = project.run_with(line, "terraform_data.plain.output\n", &log).ended_with(code);
+        project.write(name, format!("{}{}", seen.out, seen.errors));
+    }
+
+    // It was there: the provider knows how long it is.
+    assert!(project.read("events.json").contains("24-refused"));
+    assert!(project.has("terraform.resource/made.json") && project.has("trace.log"));
+    assert!(project.read("values.txt").contains("nothing is left"));
+    assert!(project.read("terraform.tfstate").contains("24-refused"));
+
+    let mut holders = Vec::new();
+    assert!(looked_through(&project.path(""), &mut holders) > 10);
+    assert_eq!(holders, [] as [String; 0]);
+}
