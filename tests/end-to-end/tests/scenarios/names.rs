@@ -18,6 +18,10 @@ static UUID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").unwrap());
 static TIME: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)").unwrap());
+/// Numbers that are drawn as an object's name.
+static NUMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b[1-9]\d{15,19}\b").unwrap());
+/// What bcrypt makes of a password: with other salt each time.
+static HASH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}").unwrap());
 
 /// Names by order of appearance in a scenario.
 #[derive(Debug)]
@@ -42,10 +46,13 @@ impl Names {
         for folder in &self.folders {
             text = text.replace(&folder.display().to_string(), "[FOLDER]");
         }
-        let text = UUID.replace_all(&text, |found: &Captures<'_>| {
+        let mut name = |found: &Captures<'_>| {
             let next = format!("id-{}", self.known.len() + 1);
             self.known.entry(found[0].to_owned()).or_insert(next).clone()
-        });
+        };
+        let text = UUID.replace_all(&text, &mut name);
+        let text = NUMBER.replace_all(&text, &mut name);
+        let text = HASH.replace_all(&text, "[HASH]");
         TIME.replace_all(&text, "[TIME]").into_owned()
     }
 
@@ -62,6 +69,13 @@ impl Names {
                     }
                     let value = match (&*name, value) {
                         ("deposed" | "deposed_key", Value::String(key)) => Value::String(self.deposed(key)),
+                        // What failed for another reason than the condition is told as a
+                        // summary and a sentence, which is each program's own.
+                        ("message", Value::String(text)) => Value::String(self.text(summary_of(&text))),
+                        ("failure_messages", Value::Array(items)) => {
+                            let short = |item: &Value| item.as_str().map(summary_of).map(Value::from);
+                            self.value(Value::Array(items.iter().filter_map(short).collect()))
+                        }
                         ("resources", Value::Array(mut items)) => {
                             // What could not be made may leave its name behind, with no object.
                             items.retain(|item| item["instances"] != Value::Array(Vec::new()));
@@ -85,4 +99,9 @@ impl Names {
         let next = format!("deposed-{}", self.deposed.len() + 1);
         self.deposed.entry(key).or_insert(next).clone()
     }
+}
+
+/// What stands before the first colon.
+fn summary_of(message: &str) -> &str {
+    message.split_once(": ").map_or(message, |(summary, _)| summary)
 }
