@@ -74,7 +74,7 @@ pub(crate) async fn run(session: &Session, arguments: &PlanArguments) -> Outcome
 fn tell_generated(session: &Session, path: Option<&PathBuf>) {
     if let Some(path) = path {
         session.shell.say(format_args!(
-            "\nThe configuration of imported objects was written to {}. Look through it, change what is to be \
+            "\nThe configuration of imported objects was written to {}.\nLook through it, change what is to be \
              changed, and plan again.",
             path.display()
         ));
