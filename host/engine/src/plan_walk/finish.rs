@@ -240,9 +240,11 @@ impl PlanWalk<'_> {
                 let action = match (before.is_null(), after.is_null()) {
                     (true, true) => Action::NoOp,
                     (true, false) => Action::Create,
-                    (false, true) => Action::Delete,
+                    (false, true) if self.options.mode == Mode::Destroy || evaluated.is_none() => {
+                        Action::Delete
+                    }
                     (false, false) if before == after && sensitive == sensitive_before => Action::NoOp,
-                    (false, false) => Action::Update,
+                    (false, _) => Action::Update,
                 };
                 (
                     name.clone(),

@@ -152,9 +152,9 @@ fn planned_outputs(outputs: &BTreeMap<Str, OutputChange>) -> BTreeMap<&str, Plan
         .filter(|(_, output)| output.action != Action::Delete)
         .map(|(name, output)| {
             let known = Some(&output.after).filter(|after| after.is_wholly_known());
-            // Of what type null is nobody can tell any more.
-            let ty =
-                known.map(|after| TypeDocument(if after.is_null() { &Type::Dynamic } else { after.ty() }));
+            // Of what type a null was that stays one is not told.
+            let is_nothing = output.action == Action::NoOp && output.after.is_null();
+            let ty = known.map(|after| TypeDocument(if is_nothing { &Type::Dynamic } else { after.ty() }));
             let planned = PlannedOutput { sensitive: output.sensitive, ty, value: known.map(PlainValue) };
             (&**name, planned)
         })
