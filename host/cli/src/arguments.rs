@@ -12,6 +12,7 @@ mod later;
 mod normalise;
 mod operation;
 mod options;
+mod policy;
 mod shell_words;
 mod state;
 mod values;
@@ -31,6 +32,7 @@ pub(crate) use configuration::*;
 pub(crate) use inspection::*;
 pub(crate) use operation::*;
 pub(crate) use options::*;
+pub(crate) use policy::*;
 pub(crate) use state::*;
 pub(crate) use variables::{VariableArgument, VariableArguments};
 pub(crate) use workspace::*;
@@ -125,6 +127,12 @@ pub(crate) enum Command {
     Modules(ModulesArguments),
     /// Show outputs of the root module.
     Output(OutputArguments),
+    /// Check and explain what policies let plugins do.
+    ///
+    /// Policies are files that say what each plugin may touch: wardian.policy.hcl of the
+    /// organisation, of the person and beside the configuration. They are not enforced
+    /// yet.
+    Policy(PolicyArguments),
     /// Show which providers the configuration needs, and why.
     Providers(ProvidersArguments),
     /// Bring the state to what the real objects are.

@@ -12,6 +12,8 @@ mod metadata;
 mod modules;
 mod output;
 mod plan;
+mod policy_check;
+mod policy_explain;
 mod providers;
 mod refresh;
 mod show;
@@ -27,7 +29,7 @@ mod validate;
 mod version;
 mod workspace;
 
-use crate::arguments::{Command, ProvidersCommand, StateCommand, WorkspaceCommand};
+use crate::arguments::{Command, PolicyCommand, ProvidersCommand, StateCommand, WorkspaceCommand};
 use crate::compatibility::DEFAULT_WORKSPACE;
 use crate::environment::Environment;
 use crate::failure::Outcome;
@@ -52,6 +54,10 @@ pub(crate) async fn run(session: &Session, command: Command) -> Outcome {
         Command::Metadata(arguments) => Ok(metadata::run(session, &arguments.command)),
         Command::Modules(arguments) => modules::run(session, &arguments),
         Command::Output(arguments) => output::run(session, &arguments),
+        Command::Policy(policy) => match &policy.command {
+            PolicyCommand::Check(arguments) => policy_check::run(session, arguments),
+            PolicyCommand::Explain(arguments) => policy_explain::run(session, arguments),
+        },
         Command::Providers(arguments) => providers::run(session, &arguments).await,
         Command::Refresh(arguments) => refresh::run(session, &arguments).await,
         Command::Show(arguments) => show::run(session, &arguments).await,
@@ -91,6 +97,7 @@ fn needs_workspace(command: &Command) -> bool {
         | Command::Get(_)
         | Command::Metadata(_)
         | Command::Modules(_)
+        | Command::Policy(_)
         | Command::Validate(_)
         | Command::Version(_) => false,
         Command::Init(_)
@@ -129,6 +136,10 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
         Command::Metadata(_) => (false, false),
         Command::Modules(one) => (one.view.no_color, false),
         Command::Output(one) => (one.view.no_color, false),
+        Command::Policy(one) => match &one.command {
+            PolicyCommand::Check(one) => (one.view.no_color, false),
+            PolicyCommand::Explain(one) => (one.view.no_color, false),
+        },
         Command::Providers(one) => match &one.command {
             Some(ProvidersCommand::Schema(schema)) => (schema.view.no_color, false),
             None => (one.view.no_color, false),
@@ -171,6 +182,7 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
         | Command::Metadata(_)
         | Command::Modules(_)
         | Command::Output(_)
+        | Command::Policy(_)
         | Command::Providers(_)
         | Command::Show(_)
         | Command::State(_)

@@ -7,6 +7,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use wardian_policy::{POLICY_FILE_NAME, PolicyPlaces};
+
+/// Where the organisation's policy is, whatever the environment says.
+const SYSTEM_DIRECTORY: &str = if cfg!(windows) { r"C:\ProgramData\wardian" } else { "/etc/wardian" };
+
 /// A variable and what it is for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Variable {
@@ -37,6 +42,8 @@ variables! {
     TERRAFORM_LOG = "TF_LOG": "the same, where WARDIAN_LOG is not set; JSON means trace as JSON";
     LOG_PATH = "TF_LOG_PATH": "a file that log lines are appended to, instead of standard error";
     PLAN_PASSPHRASE = "WARDIAN_PLAN_PASSPHRASE": "the passphrase of encrypted plan files";
+    POLICY = "WARDIAN_POLICY": "a policy of the organisation, besides the one in /etc/wardian";
+    CONFIGURATION_HOME = "XDG_CONFIG_HOME": "where the person's own policy is (in wardian/), instead of ~/.config";
     NO_COLOR = "NO_COLOR": "not empty: no colour";
     TERMINAL = "TERM": "`dumb`: no colour";
     COLUMNS = "COLUMNS": "the width that text is wrapped to where no terminal says";
@@ -176,6 +183,18 @@ impl Environment {
         named.or_else(account_name).unwrap_or_else(|| "unknown".to_owned())
     }
 
+    /// Where policies are. A relative path in the variable begins where the program was
+    /// started.
+    pub(crate) fn policy_places(&self, root_module: &Path, started_in: &Path) -> PolicyPlaces {
+        let configurations = self.absolute(CONFIGURATION_HOME).or_else(|| Some(self.home()?.join(".config")));
+        PolicyPlaces {
+            system: Some(Path::new(SYSTEM_DIRECTORY).join(POLICY_FILE_NAME)),
+            named: self.path(POLICY).map(|path| started_in.join(path)),
+            user: configurations.map(|directory| directory.join("wardian").join(POLICY_FILE_NAME)),
+            root_module: root_module.to_owned(),
+        }
+    }
+
     fn data_home(&self) -> Option<PathBuf> {
         self.absolute(DATA_HOME).or_else(|| Some(self.home()?.join(".local/share")))
     }
@@ -245,6 +264,20 @@ mod tests {
                 "/usr/share/terraform/plugins".into()
             ]
         );
+    }
+
+    #[test]
+    fn policies_are_in_fixed_places_and_where_the_variable_says() {
+        let places = |variables: &[(&str, &str)]| {
+            environment(variables).policy_places(Path::new("/srv/project"), Path::new("/srv"))
+        };
+        let own = places(&[("HOME", "/h")]);
+        assert_eq!(own.named, None);
+        assert_eq!(own.user, Some("/h/.config/wardian/wardian.policy.hcl".into()));
+        assert!(own.system.is_some_and(|path| path.is_absolute()));
+        let named = places(&[("HOME", "/h"), ("WARDIAN_POLICY", "p.hcl"), ("XDG_CONFIG_HOME", "/c")]);
+        assert_eq!(named.named, Some("/srv/p.hcl".into()));
+        assert_eq!(named.user, Some("/c/wardian/wardian.policy.hcl".into()));
     }
 
     #[test]

@@ -17,12 +17,14 @@ mod configuration;
 mod messages;
 mod objects;
 mod plan;
+mod policy;
 mod schemas;
 mod values;
 mod writing;
 
 pub(crate) use messages::{Message, Summary, hook};
 pub(crate) use plan::{PlanDocument, PlanJson, told_drift};
+pub(crate) use policy::PolicyDocument;
 pub(crate) use schemas::{functions_json, schemas_json};
 pub(crate) use writing::{compact, pretty, write_compact};
 

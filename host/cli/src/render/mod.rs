@@ -6,6 +6,7 @@
 //! | module | what it writes |
 //! |---|---|
 //! | [`plan`] | a plan, on top of `difference` (what changed) and `layout` (how it looks) |
+//! | [`policy`] | what policies come to for a plugin |
 //! | [`state`] | a state, as differences in which nothing changed |
 //! | [`value`] | values as expressions |
 //! | [`json`] | plans, states, outputs and events for programs |
@@ -17,6 +18,7 @@ mod difference;
 pub(crate) mod json;
 mod layout;
 pub(crate) mod plan;
+pub(crate) mod policy;
 pub(crate) mod state;
 pub(crate) mod style;
 pub(crate) mod value;

@@ -14,6 +14,7 @@ mod language_commands;
 mod main_job;
 mod mock_resources;
 mod plan_files;
+mod policies;
 mod recorded;
 mod state_files;
 mod state_lock;

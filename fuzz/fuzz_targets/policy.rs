@@ -1,0 +1,92 @@
+//! Policies of two levels, and a request: `METHOD SCHEME AUTHORITY`.
+//!
+//! Held to: a host, a path or a text has one form, which is its own; the rule that is
+//! shown for a denied request allows it; what the organisation's file denies, no file
+//! below grants; explaining has an end and names lines of the files.
+
+#![no_main]
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use libfuzzer_sys::fuzz_target;
+use wardian_fuzz::{file, look_at_diagnostics};
+use wardian_plugin::address::ProviderAddress;
+use wardian_policy::{
+    Access, CommunicatorConnection, EnvironmentName, FileAccess, Host, Level, NetworkRequest, Otherwise,
+    Policy, PolicyFile, ProcessStart, Request,
+};
+
+const ROOT: &str = "/srv/project";
+
+fuzz_target!(|data: &[u8]| {
+    let Some(whole) = file("input", data) else { return };
+    let mut parts = whole.text().splitn(3, "\n---\n");
+    let organisation = read(Level::Organisation, parts.next().unwrap_or_default());
+    let root_module = read(Level::RootModule, parts.next().unwrap_or_default());
+    let asked = requests(parts.next().unwrap_or_default());
+
+    let Some(organisation) = organisation else { return };
+    let Ok(plugin) = "acme/dns".parse::<ProviderAddress>() else { return };
+    let together = |files: Vec<PolicyFile>| Policy::new(Path::new(ROOT), files, []).of(&plugin);
+    let above = together(vec![organisation.clone()]);
+    let both = together(std::iter::once(organisation).chain(root_module).collect());
+    let explanation = both.explain();
+    let first = explanation.files.first().map(|file| file.otherwise);
+    for request in &asked {
+        for address in [None, Some(IpAddr::from([127, 0, 0, 1])), Some(IpAddr::from([93, 184, 216, 34]))] {
+            let decide = |view: &wardian_policy::PluginPolicy| match address {
+                Some(address) => view.decide_at(request, address),
+                None => view.decide(request),
+            };
+            let (by_organisation, by_both) = (decide(&above), decide(&both));
+            if first == Some(Otherwise::Deny) && !by_organisation.is_allowed() {
+                assert!(!by_both.is_allowed(), "a lower level granted {request}");
+            }
+        }
+        if let Some(rule) = both.rule_for(request, None) {
+            let granted = read(Level::RootModule, &rule).map(|file| together(vec![file]));
+            let is_protected = matches!(request, Request::File(_));
+            assert!(
+                is_protected || granted.is_some_and(|view| view.decide(request).is_allowed()),
+                "the rule for {request} does not allow it: {rule}"
+            );
+        }
+    }
+});
+
+fn read(level: Level, text: &str) -> Option<PolicyFile> {
+    let file = file("wardian.policy.hcl", text.as_bytes())?;
+    match PolicyFile::parse(level, &file, Path::new(ROOT)) {
+        Ok(policy) => Some(policy),
+        Err(problems) => {
+            assert!(problems.has_errors(), "a failure without an error");
+            look_at_diagnostics(&problems);
+            None
+        }
+    }
+}
+
+/// All that a text can be asked for.
+fn requests(text: &str) -> Vec<Request> {
+    let mut found = Vec::new();
+    let words: Vec<&str> = text.trim_end().splitn(3, ' ').collect();
+    if let [method, scheme, authority] = words.as_slice() {
+        found.extend(NetworkRequest::http(scheme, authority, method).map(Request::Network));
+    }
+    if let Ok(host) = Host::parse(text) {
+        assert_eq!(Host::parse(&host.to_string()).as_ref(), Ok(&host), "two forms of a host");
+        found.push(Request::LookUp(host));
+    }
+    found.extend(CommunicatorConnection::new(text, 22).map(Request::Communicator));
+    found.extend(NetworkRequest::tcp(text, 22).map(Request::Network));
+    found.extend(EnvironmentName::new(text).map(Request::Environment));
+    for access in [Access::Read, Access::Write] {
+        found.extend(FileAccess::new(Path::new(ROOT), Path::new(text), access).map(Request::File));
+    }
+    let arguments = words.iter().skip(1).map(|word| (*word).to_owned());
+    found.extend(
+        ProcessStart::new(words.first().copied().unwrap_or_default(), arguments).map(Request::Process),
+    );
+    found
+}

@@ -1,0 +1,124 @@
+//! What policies come to for a plugin, for programs.
+
+use serde::Serialize;
+use wardian_policy::{CredentialSource, Explained, ExplainedCredential, Explanation, Place};
+
+/// `policy explain -json`.
+#[derive(Serialize)]
+pub(crate) struct PolicyDocument<'a> {
+    format_version: &'static str,
+    /// Whether the sandbox asks policies already.
+    enforced: bool,
+    plugin: String,
+    files: Vec<File<'a>>,
+    allowed: Vec<Rule<'a>>,
+    denied: Vec<Rule<'a>>,
+    without_effect: Vec<Rule<'a>>,
+    /// Whether `allowed` lists everything.
+    complete: bool,
+    limits: Vec<Limit<'a>>,
+    native: Setting<'a, &'static str>,
+    deterministic: Setting<'a, bool>,
+    credentials: Vec<Credential<'a>>,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    level: &'static str,
+    path: &'a str,
+    otherwise: &'static str,
+}
+
+#[derive(Serialize)]
+struct Rule<'a> {
+    capability: &'static str,
+    what: &'a str,
+    rules: Vec<Line<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    file: &'a str,
+    line: usize,
+}
+
+#[derive(Serialize)]
+struct Limit<'a> {
+    name: &'static str,
+    value: String,
+    rule: Line<'a>,
+}
+
+#[derive(Serialize)]
+struct Setting<'a, T> {
+    value: T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<Line<'a>>,
+}
+
+#[derive(Serialize)]
+struct Credential<'a> {
+    header: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    hosts: &'a [String],
+    rule: Line<'a>,
+}
+
+impl<'a> PolicyDocument<'a> {
+    /// The document of an explanation.
+    pub(crate) fn new(explanation: &'a Explanation) -> Self {
+        let files = explanation.files.iter().map(|file| File {
+            level: file.level.name(),
+            path: &file.name,
+            otherwise: file.otherwise.word(),
+        });
+        let limits = explanation.settings.limits.entries().into_iter();
+        let deterministic = explanation.settings.deterministic.as_ref();
+        let (native, native_rule) = &explanation.native;
+        Self {
+            format_version: "1.0",
+            enforced: false,
+            plugin: explanation.plugin.to_string(),
+            files: files.collect(),
+            allowed: rules(&explanation.allowed),
+            denied: rules(&explanation.denied),
+            without_effect: rules(&explanation.without_effect),
+            complete: !explanation.is_cut_short,
+            limits: limits.map(|(name, value, place)| Limit { name, value, rule: line(place) }).collect(),
+            native: Setting { value: native.word(), rule: native_rule.as_ref().map(line) },
+            deterministic: Setting {
+                value: deterministic.is_some_and(|set| set.value),
+                rule: deterministic.map(|set| line(&set.place)),
+            },
+            credentials: explanation.credentials.iter().map(credential).collect(),
+        }
+    }
+}
+
+fn rules(all: &[Explained]) -> Vec<Rule<'_>> {
+    all.iter()
+        .map(|one| Rule {
+            capability: one.capability,
+            what: &one.what,
+            rules: one.rules.iter().map(line).collect(),
+            reason: one.reason.as_deref(),
+        })
+        .collect()
+}
+
+fn line(place: &Place) -> Line<'_> {
+    Line { file: &place.file, line: place.line }
+}
+
+fn credential(one: &ExplainedCredential) -> Credential<'_> {
+    let (environment, file) = match &one.source {
+        CredentialSource::Environment(name) => (Some(&**name), None),
+        CredentialSource::File(path) => (None, Some(path.display().to_string())),
+    };
+    Credential { header: &one.header, environment, file, hosts: &one.hosts, rule: line(&one.rule) }
+}

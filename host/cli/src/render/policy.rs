@@ -1,0 +1,131 @@
+//! What policies come to, for people.
+
+use wardian_policy::{
+    CredentialSource, Explained, ExplainedCredential, Explanation, NativePlugins, Otherwise, PolicyFile,
+};
+
+use super::RenderOptions;
+use super::style::{Page, Style};
+
+/// What every command on policies says as long as it is so.
+const NOT_ENFORCED: &str = "Policies are not enforced yet: the sandbox goes by grants of its own. This is what will \
+                            hold.";
+
+/// The files that were read, all of them valid.
+pub(crate) fn files_text(files: &[PolicyFile], options: RenderOptions) -> String {
+    let mut page = Page::new(options.color);
+    for file in files {
+        let count = file.rule_count();
+        let rules = if count == 1 { "rule" } else { "rules" };
+        writeln!(page, "{:<12}  {}: {count} {rules}", file.level().name(), file.name());
+    }
+    if files.is_empty() {
+        page.push("There is no policy, so that none grants anything.\n\n");
+    } else {
+        page.push("\n");
+        page.paint(Style::BoldGreen, "Success!");
+        page.push(" The policies are valid.\n\n");
+    }
+    page.paragraph(NOT_ENFORCED, options.width);
+    page.finish()
+}
+
+/// All that there is to say about a plugin.
+pub(crate) fn explanation_text(explanation: &Explanation, options: RenderOptions) -> String {
+    let mut page = Page::new(options.color);
+    page.paint(Style::Bold, explanation.plugin.for_display());
+    page.push("\n\n");
+    files(explanation, &mut page);
+    if explanation.allowed.is_empty() && !explanation.files.is_empty() {
+        page.push("Nothing is allowed.\n\n");
+    }
+    rules("Allowed, but for what is denied:", &explanation.allowed, &mut page);
+    rules("Denied:", &explanation.denied, &mut page);
+    rules("Without effect, as another policy does not allow it:", &explanation.without_effect, &mut page);
+    if explanation.is_cut_short {
+        page.push("There are too many rules to hold all against each other: the lists end early.\n\n");
+    }
+    limits(explanation, &mut page);
+    native(explanation, &mut page);
+    if !explanation.credentials.is_empty() {
+        page.paint(Style::Bold, "Credentials that are added to requests:");
+        page.push("\n");
+        explanation.credentials.iter().for_each(|one| credential(one, &mut page));
+        page.push("\n");
+    }
+    page.paragraph(NOT_ENFORCED, options.width);
+    page.finish()
+}
+
+fn files(explanation: &Explanation, page: &mut Page) {
+    if explanation.files.is_empty() {
+        page.push("There is no policy, so that none grants anything.\n\n");
+        return;
+    }
+    page.paint(Style::Bold, "Policies:");
+    page.push("\n");
+    for file in &explanation.files {
+        let otherwise = match file.otherwise {
+            Otherwise::Deny => "",
+            Otherwise::Defer => " (leaves to others what it does not mention)",
+        };
+        writeln!(page, "  {:<12}  {}{otherwise}", file.level.name(), file.name);
+    }
+    page.push("\n");
+}
+
+fn rules(title: &str, rules: &[Explained], page: &mut Page) {
+    if rules.is_empty() {
+        return;
+    }
+    page.paint(Style::Bold, title);
+    page.push("\n");
+    for rule in rules {
+        let places: Vec<String> = rule.rules.iter().map(ToString::to_string).collect();
+        let reason = rule.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        writeln!(page, "  {:<12}  {}", rule.capability, rule.what);
+        writeln!(page, "  {:<12}  {}{reason}", "", places.join(", "));
+    }
+    page.push("\n");
+}
+
+fn limits(explanation: &Explanation, page: &mut Page) {
+    let limits = explanation.settings.limits.entries();
+    if limits.is_empty() {
+        return;
+    }
+    page.paint(Style::Bold, "Limits:");
+    page.push("\n");
+    for (name, value, place) in limits {
+        writeln!(page, "  {name:<20}  {value:<10}  {place}");
+    }
+    page.push("\n");
+}
+
+fn native(explanation: &Explanation, page: &mut Page) {
+    let (native, place) = &explanation.native;
+    let told = match native {
+        NativePlugins::Allow => "runs",
+        NativePlugins::Warn => "runs, with a warning",
+        NativePlugins::Deny => "does not run",
+    };
+    let by = match place {
+        Some(place) => format!(" ({place})"),
+        None if *native == NativePlugins::Deny => " (a policy does not mention it)".to_owned(),
+        None => String::new(),
+    };
+    writeln!(page, "As native code it {told}{by}.");
+    if let Some(set) = explanation.settings.deterministic.as_ref().filter(|set| set.value) {
+        writeln!(page, "Its clock stands still, and its randomness is the same in each run ({}).", set.place);
+    }
+    page.push("\n");
+}
+
+fn credential(one: &ExplainedCredential, page: &mut Page) {
+    let source = match &one.source {
+        CredentialSource::Environment(name) => format!("the environment variable {name}"),
+        CredentialSource::File(path) => format!("the file {}", path.display()),
+    };
+    writeln!(page, "  {} from {source}, to {}", one.header, one.hosts.join(", "));
+    writeln!(page, "    {}", one.rule);
+}

@@ -1,0 +1,291 @@
+//! What rules grant, one thing at a time, and what two such grants have in common.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::address::{AddressKind, AddressPattern};
+use crate::glob::Glob;
+use crate::host::HostPattern;
+use crate::path::is_within;
+use crate::request::{Access, Scheme};
+use crate::rule::{Arguments, Conditions, Destination, Ports};
+
+use super::words;
+
+/// One thing that is granted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Granted {
+    Network { scheme: Scheme, at: At, methods: Option<BTreeSet<Box<str>>> },
+    Filesystem { directory: PathBuf, access: BTreeSet<Access> },
+    Environment { names: Vec<Glob> },
+    Process { programs: Vec<Glob>, arguments: Vec<Arguments> },
+    Communicator { at: At },
+}
+
+/// Where something is sent. All patterns of a list must match.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct At {
+    pub(super) hosts: Vec<HostPattern>,
+    /// First and last; [`None`] is any.
+    pub(super) ports: Option<Vec<(u16, u16)>>,
+    /// Of each list one must match.
+    pub(super) addresses: Vec<Vec<AddressPattern>>,
+}
+
+impl Granted {
+    /// What a rule grants.
+    pub(super) fn of(conditions: &Conditions) -> Vec<Self> {
+        match conditions {
+            Conditions::Network(rule) => rule
+                .schemes
+                .iter()
+                .flat_map(|scheme| {
+                    let at = At::of(&rule.destination, scheme.port());
+                    at.map(|at| Self::Network { scheme: *scheme, at, methods: rule.methods.clone() })
+                })
+                .collect(),
+            Conditions::Filesystem(rule) => rule
+                .directories
+                .iter()
+                .flatten()
+                .map(|directory| Self::Filesystem {
+                    directory: directory.clone(),
+                    access: rule.access.clone(),
+                })
+                .collect(),
+            Conditions::Environment(rule) => {
+                rule.names.iter().map(|name| Self::Environment { names: vec![name.clone()] }).collect()
+            }
+            Conditions::Process(rule) => vec![Self::Process {
+                programs: vec![rule.program.clone()],
+                arguments: rule.arguments.iter().cloned().collect(),
+            }],
+            Conditions::Communicator(rule) => {
+                At::of(&rule.destination, None).map(|at| Self::Communicator { at }).collect()
+            }
+        }
+    }
+
+    pub(super) fn capability(&self) -> &'static str {
+        match self {
+            Self::Network { .. } => "network",
+            Self::Filesystem { .. } => "filesystem",
+            Self::Environment { .. } => "environment",
+            Self::Process { .. } => "process",
+            Self::Communicator { .. } => "communicator",
+        }
+    }
+
+    pub(super) fn into_directory(self) -> Option<(PathBuf, BTreeSet<Access>)> {
+        match self {
+            Self::Filesystem { directory, access } => Some((directory, access)),
+            _ => None,
+        }
+    }
+
+    /// What both grant, if that may be anything.
+    pub(super) fn and(&self, other: &Self) -> Option<Self> {
+        match (self, other) {
+            (
+                Self::Network { scheme, at, methods },
+                Self::Network { scheme: other_scheme, at: other_at, methods: other_methods },
+            ) if scheme == other_scheme => {
+                let methods = match (methods, other_methods) {
+                    (Some(one), Some(two)) => Some(one.intersection(two).cloned().collect::<BTreeSet<_>>()),
+                    (one, two) => one.clone().or_else(|| two.clone()),
+                };
+                if methods.as_ref().is_some_and(BTreeSet::is_empty) {
+                    return None;
+                }
+                Some(Self::Network { scheme: *scheme, at: at.and(other_at)?, methods })
+            }
+            (
+                Self::Filesystem { directory, access },
+                Self::Filesystem { directory: other_directory, access: other_access },
+            ) => {
+                let access: BTreeSet<Access> = access.intersection(other_access).copied().collect();
+                let directory = if is_within(directory, other_directory) {
+                    directory
+                } else if is_within(other_directory, directory) {
+                    other_directory
+                } else {
+                    return None;
+                };
+                (!access.is_empty()).then(|| Self::Filesystem { directory: directory.clone(), access })
+            }
+            (Self::Environment { names }, Self::Environment { names: others }) => {
+                Some(Self::Environment { names: all_of(names, others)? })
+            }
+            (
+                Self::Process { programs, arguments },
+                Self::Process { programs: other_programs, arguments: other_arguments },
+            ) => Some(Self::Process {
+                programs: all_of(programs, other_programs)?,
+                arguments: all_of(arguments, other_arguments)?,
+            }),
+            (Self::Communicator { at }, Self::Communicator { at: other }) => {
+                Some(Self::Communicator { at: at.and(other)? })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl At {
+    fn of(destination: &Destination, of_scheme: Option<u16>) -> impl Iterator<Item = Self> {
+        let ports = match &destination.ports {
+            Ports::Any => None,
+            Ports::OfScheme => Some(of_scheme.iter().map(|port| (*port, *port)).collect()),
+            Ports::Listed(ranges) => {
+                Some(ranges.iter().map(|range| (*range.start(), *range.end())).collect::<Vec<_>>())
+            }
+        };
+        let addresses = destination.addresses.as_ref().map(|listed| listed.to_vec());
+        destination.hosts.iter().flat_map(|hosts| hosts.patterns()).map(move |host| {
+            let addresses = match (&addresses, &host) {
+                (Some(listed), _) => vec![listed.clone()],
+                // Where an address is named, that is the condition.
+                (None, HostPattern::Range(_)) => Vec::new(),
+                (None, _) => vec![vec![AddressPattern::Kind(AddressKind::Public)]],
+            };
+            Self { hosts: vec![host], ports: ports.clone(), addresses }
+        })
+    }
+
+    fn and(&self, other: &Self) -> Option<Self> {
+        let hosts = all_of(&self.hosts, &other.hosts)?;
+        let ports = match (&self.ports, &other.ports) {
+            (Some(one), Some(two)) => Some(common_ports(one, two)?),
+            (one, two) => one.clone().or_else(|| two.clone()),
+        };
+        let addresses = all_of(&self.addresses, &other.addresses)?;
+        let written = hosts.iter().filter_map(|host| match host {
+            HostPattern::Range(range) => Some(vec![AddressPattern::Range(*range)]),
+            _ => None,
+        });
+        if written.into_iter().any(|range| addresses.iter().any(|listed| listed.excludes(&range))) {
+            return None;
+        }
+        Some(Self { hosts, ports, addresses })
+    }
+}
+
+fn common_ports(one: &[(u16, u16)], two: &[(u16, u16)]) -> Option<Vec<(u16, u16)>> {
+    let both = one.iter().flat_map(|(first, last)| {
+        two.iter()
+            .map(move |(other_first, other_last)| ((*first).max(*other_first), (*last).min(*other_last)))
+    });
+    let common: BTreeSet<(u16, u16)> = both.filter(|(first, last)| first <= last).collect();
+    (!common.is_empty()).then(|| common.into_iter().collect())
+}
+
+/// Patterns that can be told to include, or to shut out, each other.
+trait Pattern: Clone + PartialEq {
+    fn covers(&self, other: &Self) -> bool;
+    fn excludes(&self, other: &Self) -> bool;
+}
+
+impl Pattern for Glob {
+    fn covers(&self, other: &Self) -> bool {
+        self.covers(other)
+    }
+    fn excludes(&self, other: &Self) -> bool {
+        self.excludes(other)
+    }
+}
+
+impl Pattern for HostPattern {
+    fn covers(&self, other: &Self) -> bool {
+        self.covers(other)
+    }
+    fn excludes(&self, other: &Self) -> bool {
+        self.excludes(other)
+    }
+}
+
+impl Pattern for Vec<AddressPattern> {
+    fn covers(&self, other: &Self) -> bool {
+        other.iter().all(|two| self.iter().any(|one| one.covers(*two)))
+    }
+    fn excludes(&self, other: &Self) -> bool {
+        other.iter().all(|two| self.iter().all(|one| one.excludes(*two)))
+    }
+}
+
+impl Pattern for Arguments {
+    fn covers(&self, other: &Self) -> bool {
+        let lengths = if self.open {
+            other.patterns.len() >= self.patterns.len()
+        } else {
+            !other.open && other.patterns.len() == self.patterns.len()
+        };
+        lengths && self.patterns.iter().zip(&other.patterns).all(|(one, two)| one.covers(two))
+    }
+    fn excludes(&self, other: &Self) -> bool {
+        let (one, two) = (self.patterns.len(), other.patterns.len());
+        let lengths = match (self.open, other.open) {
+            (false, false) => one != two,
+            (false, true) => one < two,
+            (true, false) => two < one,
+            (true, true) => false,
+        };
+        lengths || self.patterns.iter().zip(&other.patterns).any(|(one, two)| one.excludes(two))
+    }
+}
+
+/// The patterns of both lists without those that another one makes needless; [`None`]
+/// where nothing can match all of them.
+fn all_of<P: Pattern>(one: &[P], two: &[P]) -> Option<Vec<P>> {
+    if one.iter().any(|pattern| two.iter().any(|other| pattern.excludes(other))) {
+        return None;
+    }
+    let mut result: Vec<P> = Vec::with_capacity(one.len() + two.len());
+    for pattern in one.iter().chain(two) {
+        if result.iter().any(|narrow| pattern.covers(narrow)) {
+            continue;
+        }
+        result.retain(|wide| !pattern.covers(wide) && !wide.covers(pattern));
+        result.push(pattern.clone());
+    }
+    Some(result)
+}
+
+impl fmt::Display for Granted {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Network { scheme, at, methods } => {
+                write!(formatter, "{scheme} to {at}")?;
+                words::methods(methods.as_ref(), formatter)
+            }
+            Self::Filesystem { directory, access } => {
+                write!(formatter, "{} {}", words::accesses(access), directory.display())
+            }
+            Self::Environment { names } => {
+                formatter.write_str(&words::joined(names, |name| name.as_str().to_owned()))
+            }
+            Self::Process { programs, arguments } => {
+                formatter.write_str(&words::joined(programs, |program| program.as_str().to_owned()))?;
+                for (index, arguments) in arguments.iter().enumerate() {
+                    formatter.write_str(if index > 0 { " and" } else { "" })?;
+                    words::arguments(arguments, formatter)?;
+                }
+                Ok(())
+            }
+            Self::Communicator { at } => fmt::Display::fmt(at, formatter),
+        }
+    }
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&words::joined(&self.hosts, HostPattern::to_string))?;
+        words::ports(self.ports.as_deref(), formatter)?;
+        for addresses in &self.addresses {
+            if *addresses != [AddressPattern::Kind(AddressKind::Public)] {
+                write!(formatter, ", at addresses {}", words::listed(addresses))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,107 @@
+//! Rules in words.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Write};
+
+use crate::request::Access;
+use crate::rule::{Arguments, Conditions, Destination, Ports};
+
+/// The word for a rule's capability.
+pub(super) fn capability(conditions: &Conditions) -> &'static str {
+    match conditions {
+        Conditions::Network(_) => "network",
+        Conditions::Filesystem(_) => "filesystem",
+        Conditions::Environment(_) => "environment",
+        Conditions::Process(_) => "process",
+        Conditions::Communicator(_) => "communicator",
+    }
+}
+
+/// A whole rule, as it is written.
+pub(super) fn conditions(conditions: &Conditions) -> String {
+    let mut text = String::new();
+    // Writing to a text does not fail.
+    let _ = match conditions {
+        Conditions::Network(rule) => {
+            let _ = write!(text, "{} to ", listed(&rule.schemes));
+            let _ = destination(&rule.destination, &mut text);
+            methods(rule.methods.as_ref(), &mut text)
+        }
+        Conditions::Filesystem(rule) => {
+            let _ = write!(text, "{} ", accesses(&rule.access));
+            match &rule.directories {
+                None => text.write_str("anything"),
+                Some(directories) => {
+                    text.write_str(&listed(directories.iter().map(|directory| directory.display())))
+                }
+            }
+        }
+        Conditions::Environment(rule) => text.write_str(&listed(rule.names.iter().map(|name| name.as_str()))),
+        Conditions::Process(rule) => {
+            text.push_str(rule.program.as_str());
+            match &rule.arguments {
+                Some(patterns) => arguments(patterns, &mut text),
+                None => text.write_str(" with any arguments"),
+            }
+        }
+        Conditions::Communicator(rule) => destination(&rule.destination, &mut text),
+    };
+    text
+}
+
+fn destination(destination: &Destination, to: &mut impl Write) -> fmt::Result {
+    match &destination.hosts {
+        None => to.write_str("any host")?,
+        Some(hosts) => to.write_str(&listed(hosts.patterns()))?,
+    }
+    match &destination.ports {
+        Ports::OfScheme => to.write_str(", the scheme's port")?,
+        Ports::Any => ports(None, to)?,
+        Ports::Listed(ranges) => {
+            let ranges: Vec<(u16, u16)> = ranges.iter().map(|range| (*range.start(), *range.end())).collect();
+            ports(Some(&ranges), to)?;
+        }
+    }
+    match &destination.addresses {
+        Some(addresses) => write!(to, ", at addresses {}", listed(addresses)),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn methods(methods: Option<&BTreeSet<Box<str>>>, to: &mut impl Write) -> fmt::Result {
+    match methods {
+        Some(methods) => write!(to, ", methods {}", listed(methods)),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn ports(ports: Option<&[(u16, u16)]>, to: &mut impl Write) -> fmt::Result {
+    let Some(ports) = ports else { return to.write_str(", any port") };
+    to.write_str(if ports.len() == 1 { ", port" } else { ", ports" })?;
+    for (index, (first, last)) in ports.iter().enumerate() {
+        to.write_str(if index > 0 { ", " } else { " " })?;
+        if first == last { write!(to, "{first}")? } else { write!(to, "{first}-{last}")? }
+    }
+    Ok(())
+}
+
+pub(super) fn accesses(access: &BTreeSet<Access>) -> String {
+    access.iter().map(|access| access.word()).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn arguments(arguments: &Arguments, to: &mut impl Write) -> fmt::Result {
+    for pattern in &arguments.patterns {
+        write!(to, " {}", pattern.as_str())?;
+    }
+    to.write_str(if arguments.open { " ..." } else { "" })
+}
+
+/// Things that are said one after the other.
+pub(super) fn listed<T: fmt::Display>(things: impl IntoIterator<Item = T>) -> String {
+    things.into_iter().map(|thing| thing.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Patterns that must all match.
+pub(super) fn joined<P>(patterns: &[P], text: impl Fn(&P) -> String) -> String {
+    patterns.iter().map(text).collect::<Vec<_>>().join(" and ")
+}

@@ -1,0 +1,337 @@
+//! The blocks `allow` and `deny`.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::Arc;
+
+use wardian_lang::{Attribute, Block};
+
+use super::Reader;
+use super::values::without_control;
+use crate::address::{AddressKind, AddressPattern, AddressRange};
+use crate::glob::Glob;
+use crate::host::HostPattern;
+use crate::path::normalised;
+use crate::request::{Access, Scheme, is_token_byte, port_number};
+use crate::rule::{
+    Arguments, CommunicatorRule, Conditions, Destination, Effect, EnvironmentRule, FilesystemRule, HostSet,
+    NetworkRule, Ports, ProcessRule,
+};
+
+#[derive(Clone, Copy)]
+enum Capability {
+    Network,
+    Filesystem,
+    Environment,
+    Process,
+    Communicator,
+}
+
+const CAPABILITIES: [(&str, Capability); 5] = [
+    ("network", Capability::Network),
+    ("filesystem", Capability::Filesystem),
+    ("environment", Capability::Environment),
+    ("process", Capability::Process),
+    ("communicator", Capability::Communicator),
+];
+
+/// What stands for any further arguments.
+const FURTHER: &str = "...";
+
+const HOSTS_EXAMPLE: &str = "hosts = [\"api.example.com\"]";
+
+impl Capability {
+    const fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Network => &["hosts", "schemes", "ports", "methods", "addresses", "reason"],
+            Self::Filesystem => &["directories", "access", "reason"],
+            Self::Environment => &["names", "reason"],
+            Self::Process => &["program", "arguments", "reason"],
+            Self::Communicator => &["hosts", "ports", "addresses", "reason"],
+        }
+    }
+}
+
+impl Reader<'_> {
+    pub(super) fn conditions(
+        &mut self,
+        block: &Block,
+        effect: Effect,
+    ) -> Option<(Option<Arc<str>>, Conditions)> {
+        let verb = match effect {
+            Effect::Allow => "allow",
+            Effect::Deny => "deny",
+        };
+        let [label] = block.labels.as_slice() else {
+            let detail = format!(
+                "Say what this is about: {verb} network, {verb} filesystem, {verb} environment, {verb} process or \
+                 {verb} communicator."
+            );
+            self.problem("Capability required", detail, &block.header_span);
+            return None;
+        };
+        let capability = self.one_of(&label.text, &CAPABILITIES, verb, &label.span)?;
+        let noun = format!("\"{verb} {}\"", label.text);
+        self.refuse_unknown(&block.body, &noun, capability.arguments(), &[]);
+        let reason = match block.body.attribute("reason") {
+            Some(attribute) => {
+                Some(self.one(attribute, "Invalid reason", |text| without_control(text).map(Arc::from))?)
+            }
+            None => None,
+        };
+        let conditions = match capability {
+            Capability::Network => Conditions::Network(self.network(block, effect)?),
+            Capability::Filesystem => Conditions::Filesystem(self.filesystem(block, effect)?),
+            Capability::Environment => Conditions::Environment(self.environment(block, effect)?),
+            Capability::Process => Conditions::Process(self.process(block, effect)?),
+            Capability::Communicator => {
+                let unsaid = Ports::Any;
+                Conditions::Communicator(CommunicatorRule {
+                    destination: self.destination(block, effect, unsaid)?,
+                })
+            }
+        };
+        Some((reason, conditions))
+    }
+
+    fn network(&mut self, block: &Block, effect: Effect) -> Option<NetworkRule> {
+        let (unsaid_schemes, unsaid_ports): (&[Scheme], _) = match effect {
+            Effect::Allow => (&[Scheme::Https], Ports::OfScheme),
+            Effect::Deny => (&Scheme::ALL, Ports::Any),
+        };
+        let schemes = self.schemes(block, &Scheme::ALL, unsaid_schemes);
+        let ports = block.body.attribute("ports");
+        let methods = block.body.attribute("methods");
+        let destination = self.destination(block, effect, unsaid_ports);
+        let method_names = methods.map(|attribute| self.each(attribute, "Invalid method", method));
+        let schemes = schemes?;
+        let has_sockets =
+            block.body.attribute("schemes").is_some() && schemes.iter().any(|scheme| scheme.port().is_none());
+        if effect == Effect::Allow && has_sockets && ports.is_none() {
+            self.missing(
+                "ports",
+                block,
+                "tcp and udp have no port of their own, so list them: ports = [5432]",
+            );
+            return None;
+        }
+        if let Some(methods) = methods.filter(|_| has_sockets) {
+            self.problem(
+                "Methods without HTTP",
+                "Only http and https have methods. Write tcp and udp in a rule of their own.",
+                &methods.name_span,
+            );
+            return None;
+        }
+        let methods = match method_names {
+            Some(names) => Some(names?.into_iter().collect()),
+            None => None,
+        };
+        Some(NetworkRule { schemes, destination: destination?, methods })
+    }
+
+    /// `schemes`, of those that there are here; `unsaid` where they are not said.
+    pub(super) fn schemes(
+        &mut self,
+        block: &Block,
+        known: &[Scheme],
+        unsaid: &[Scheme],
+    ) -> Option<BTreeSet<Scheme>> {
+        let Some(attribute) = block.body.attribute("schemes") else {
+            return Some(unsaid.iter().copied().collect());
+        };
+        let words: Vec<(&str, Scheme)> = known.iter().map(|scheme| (scheme.word(), *scheme)).collect();
+        Some(self.words(attribute, &words)?.into_iter().collect())
+    }
+
+    /// `hosts`, `ports` and `addresses`.
+    pub(super) fn destination(
+        &mut self,
+        block: &Block,
+        effect: Effect,
+        unsaid_ports: Ports,
+    ) -> Option<Destination> {
+        let body = &block.body;
+        let hosts = match (body.attribute("hosts"), effect) {
+            (Some(attribute), _) => self.each(attribute, "Invalid host", HostPattern::parse).map(Some),
+            (None, Effect::Deny) => Some(None),
+            (None, Effect::Allow) => {
+                self.missing("hosts", block, HOSTS_EXAMPLE);
+                None
+            }
+        };
+        let ports = match body.attribute("ports") {
+            Some(attribute) => self.ports(attribute),
+            None => Some(unsaid_ports),
+        };
+        let addresses = match body.attribute("addresses") {
+            Some(attribute) => {
+                self.each(attribute, "Invalid address", address).map(|listed| Some(listed.into()))
+            }
+            None => Some(None),
+        };
+        Some(Destination { hosts: hosts?.map(HostSet::new), ports: ports?, addresses: addresses? })
+    }
+
+    fn ports(&mut self, attribute: &Attribute) -> Option<Ports> {
+        let items = self.items(attribute)?;
+        let mut ranges = Vec::with_capacity(items.len());
+        let mut any = false;
+        for item in &items {
+            let text = item.as_quoted().unwrap_or_else(|| item.span().text());
+            match port_range(text) {
+                Some(range) => ranges.push(range),
+                None if text == "*" => any = true,
+                None => {
+                    let problem =
+                        "a port is a number from 1 to 65535, a range \"8000-8999\", or \"*\" for all";
+                    self.unusable("Invalid port", text, &problem, item.span());
+                }
+            }
+        }
+        if any {
+            return Some(Ports::Any);
+        }
+        (ranges.len() == items.len()).then(|| Ports::Listed(ranges.into()))
+    }
+
+    fn filesystem(&mut self, block: &Block, effect: Effect) -> Option<FilesystemRule> {
+        let root_module = self.root_module;
+        let directories = match (block.body.attribute("directories"), effect) {
+            (Some(attribute), _) => {
+                let read = |text: &str| directory(root_module, text);
+                self.each(attribute, "Invalid directory", read).map(|listed| Some(listed.into()))
+            }
+            (None, Effect::Deny) => Some(None),
+            (None, Effect::Allow) => {
+                let example = "directories = [\".\"] is the root module's directory and all below it";
+                self.missing("directories", block, example);
+                None
+            }
+        };
+        let words = Access::ALL.map(|access| (access.word(), access));
+        let access = match (block.body.attribute("access"), effect) {
+            (Some(attribute), _) => self.words(attribute, &words)?.into_iter().collect(),
+            (None, Effect::Allow) => BTreeSet::from([Access::Read]),
+            (None, Effect::Deny) => BTreeSet::from(Access::ALL),
+        };
+        Some(FilesystemRule { directories: directories?, access })
+    }
+
+    fn environment(&mut self, block: &Block, effect: Effect) -> Option<EnvironmentRule> {
+        let names = match (block.body.attribute("names"), effect) {
+            (Some(attribute), _) => self.each(attribute, "Invalid name", variable)?,
+            (None, Effect::Deny) => vec![Glob::parse("**").ok()?],
+            (None, Effect::Allow) => {
+                self.missing("names", block, "names = [\"AWS_REGION\"]");
+                return None;
+            }
+        };
+        Some(EnvironmentRule { names: names.into() })
+    }
+
+    fn process(&mut self, block: &Block, effect: Effect) -> Option<ProcessRule> {
+        let program = self.program(block, effect);
+        let arguments = match (block.body.attribute("arguments"), effect) {
+            (Some(attribute), _) => self.arguments(attribute).map(Some),
+            (None, Effect::Deny) => Some(None),
+            (None, Effect::Allow) => {
+                let example = "arguments = [\"version\"] allows that one argument; \"*\" stands for one, and \"...\" at \
+                               the end for any further ones";
+                self.missing("arguments", block, example);
+                None
+            }
+        };
+        Some(ProcessRule { program: program?, arguments: arguments? })
+    }
+
+    fn arguments(&mut self, attribute: &Attribute) -> Option<Arguments> {
+        // A program without arguments is as good a pattern as any.
+        if attribute.expression.as_tuple_items().is_some_and(|items| items.is_empty()) {
+            return Some(Arguments { patterns: Box::default(), open: false });
+        }
+        let mut patterns = self.each(attribute, "Invalid argument pattern", Glob::parse)?;
+        let open = patterns.last().is_some_and(|last| last.as_str() == FURTHER);
+        if open {
+            patterns.pop();
+        }
+        if patterns.iter().any(|pattern| pattern.as_str() == FURTHER) {
+            self.problem(
+                "Invalid argument pattern",
+                "\"...\" stands for any further arguments, and so at the end only.",
+                attribute.expression.span(),
+            );
+            return None;
+        }
+        Some(Arguments { patterns: patterns.into(), open })
+    }
+
+    fn program(&mut self, block: &Block, effect: Effect) -> Option<Glob> {
+        match (block.body.attribute("program"), effect) {
+            (Some(attribute), _) => self.one(attribute, "Invalid program", program),
+            (None, Effect::Deny) => Glob::parse("**").ok(),
+            (None, Effect::Allow) => {
+                self.missing("program", block, "program = \"git\", or an absolute path");
+                None
+            }
+        }
+    }
+}
+
+fn method(text: &str) -> Result<Box<str>, String> {
+    if text.is_empty() || !text.bytes().all(is_token_byte) {
+        return Err("it is no method of HTTP, such as \"GET\"".to_owned());
+    }
+    let capitals = text.to_ascii_uppercase();
+    if capitals == text { Ok(text.into()) } else { Err(format!("write it in capitals, \"{capitals}\"")) }
+}
+
+fn address(text: &str) -> Result<AddressPattern, String> {
+    if let Some(kind) = AddressKind::NAMED.into_iter().find(|kind| kind.word() == text) {
+        return Ok(AddressPattern::Kind(kind));
+    }
+    AddressRange::parse(text).map(AddressPattern::Range).map_err(|problem| {
+        let kinds = AddressKind::NAMED.map(|kind| format!("\"{}\"", kind.word())).join(", ");
+        format!("{problem}; and it is none of {kinds}")
+    })
+}
+
+fn port_range(text: &str) -> Option<RangeInclusive<u16>> {
+    match text.split_once('-') {
+        Some((first, last)) => {
+            let (first, last) = (port_number(first)?, port_number(last)?);
+            (first <= last).then_some(first..=last)
+        }
+        None => port_number(text).map(|port| port..=port),
+    }
+}
+
+fn directory(root_module: &Path, text: &str) -> Result<std::path::PathBuf, String> {
+    if text.contains('*') {
+        return Err("a directory covers all that is below it, and takes no stars".to_owned());
+    }
+    if text.starts_with('~') {
+        return Err("\"~\" means nothing here; write the absolute path".to_owned());
+    }
+    without_control(text)?;
+    normalised(root_module, Path::new(text)).map_err(|problem| format!("{problem}; write the absolute path"))
+}
+
+fn variable(text: &str) -> Result<Glob, String> {
+    if text.contains('=') {
+        return Err("a name has no equals sign; values are not looked at".to_owned());
+    }
+    Glob::parse(text).map_err(|problem| problem.to_string())
+}
+
+fn program(text: &str) -> Result<Glob, String> {
+    let is_path = text.contains('/');
+    if is_path && !text.starts_with(['/', '*']) {
+        return Err("it is a bare name, that is looked up as a shell does, or an absolute path".to_owned());
+    }
+    if text.split('/').skip(1).any(|part| matches!(part, "" | "." | "..")) {
+        return Err("its path has an empty part, \".\" or \"..\" in it".to_owned());
+    }
+    Glob::parse(text).map_err(|problem| problem.to_string())
+}

@@ -1,0 +1,168 @@
+//! Which plugins a rule is for.
+//!
+//! | written | means |
+//! |---|---|
+//! | `hashicorp/random`, `random` | that plugin, as addresses are read everywhere |
+//! | `acme/*` | `registry.terraform.io/acme/*` |
+//! | `example.com/*/*` | every plugin of that registry |
+//! | `*` | every plugin |
+//!
+//! A star stands for any characters of its part.
+
+use std::fmt;
+
+use wardian_plugin::address::{AddressError, DEFAULT_HOST, ProviderAddress};
+
+use crate::glob::{Doubt, Glob, GlobProblem};
+
+/// A pattern over addresses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PluginPattern {
+    hostname: Glob,
+    namespace: Glob,
+    type_name: Glob,
+    text: Box<str>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PluginPatternProblem {
+    #[error("{0}")]
+    Address(#[from] AddressError),
+    #[error(transparent)]
+    Glob(#[from] GlobProblem),
+    #[error(
+        "a single part with a star could mean two things; write \"hashicorp/{0}\", or \"*\" for every plugin"
+    )]
+    OnePart(String),
+    #[error("a part with a star is written in lower case ASCII")]
+    Ascii,
+    #[error("one star stands for any characters of a part; \"**\" means nothing here")]
+    DoubleStar,
+}
+
+impl PluginPattern {
+    pub(crate) fn parse(text: &str) -> Result<Self, PluginPatternProblem> {
+        let every = || Glob::parse("*");
+        if text == "*" {
+            return Ok(Self {
+                hostname: every()?,
+                namespace: every()?,
+                type_name: every()?,
+                text: "*".into(),
+            });
+        }
+        if text.contains("**") {
+            return Err(PluginPatternProblem::DoubleStar);
+        }
+        let parts: Vec<&str> = text.split('/').collect();
+        if parts.len() == 1 && text.contains('*') {
+            return Err(PluginPatternProblem::OnePart(text.to_owned()));
+        }
+        // A letter in the place of each star makes it an address by the same rules.
+        let example = ProviderAddress::parse(&text.replace('*', "x"))?;
+        let part = |from_end: usize, folded: &str| {
+            let written = parts.len().checked_sub(from_end).and_then(|index| parts.get(index)).copied();
+            match written.filter(|written| written.contains('*')) {
+                Some(written)
+                    if written.bytes().any(|byte| !byte.is_ascii() || byte.is_ascii_uppercase()) =>
+                {
+                    Err(PluginPatternProblem::Ascii)
+                }
+                Some(written) => Ok(Glob::parse(written)?),
+                None => Ok(Glob::parse(folded)?),
+            }
+        };
+        let hostname = part(3, example.hostname())?;
+        let namespace = part(2, example.namespace())?;
+        let type_name = part(1, example.type_name())?;
+        let short = format!("{}/{}", namespace.as_str(), type_name.as_str());
+        let text = match hostname.as_str() {
+            DEFAULT_HOST => short,
+            host => format!("{host}/{short}"),
+        };
+        Ok(Self { hostname, namespace, type_name, text: text.into() })
+    }
+
+    pub(crate) fn matches(&self, address: &ProviderAddress) -> bool {
+        // Parts of addresses are short, so that there is no doubt.
+        self.type_name.matches(address.type_name(), Doubt::Excludes)
+            && self.namespace.matches(address.namespace(), Doubt::Excludes)
+            && self.hostname.matches(address.hostname(), Doubt::Excludes)
+    }
+
+    /// How much of an address it says: more is more specific.
+    pub(crate) fn specificity(&self) -> u8 {
+        let of = |glob: &Glob| match (glob.literal(), glob.as_str()) {
+            (Some(_), _) => 2,
+            (None, "*") => 0,
+            (None, _) => 1,
+        };
+        of(&self.hostname) + of(&self.namespace) + of(&self.type_name)
+    }
+}
+
+impl fmt::Display for PluginPattern {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn matches(pattern: &str, address: &str) -> bool {
+        PluginPattern::parse(pattern).unwrap().matches(&ProviderAddress::parse(address).unwrap())
+    }
+
+    #[test]
+    fn patterns_match_what_the_table_says() {
+        for (pattern, yes, no) in [
+            (
+                "hashicorp/random",
+                &["random", "Hashicorp/Random"][..],
+                &["acme/random", "example.com/hashicorp/random"][..],
+            ),
+            ("random", &["hashicorp/random"], &["acme/random"]),
+            ("acme/*", &["acme/dns"], &["example.com/acme/dns", "acmes/dns"]),
+            ("acme/cloud-*", &["acme/cloud-dns"], &["acme/cloud", "acme/xcloud-dns"]),
+            ("example.com/*/*", &["example.com/acme/dns"], &["acme/dns"]),
+            ("*/acme/*", &["acme/dns", "example.com/acme/dns"], &["other/dns"]),
+            ("*", &["acme/dns", "example.com/a/b"], &[]),
+        ] {
+            for address in yes {
+                assert!(matches(pattern, address), "{pattern} {address}");
+            }
+            for address in no {
+                assert!(!matches(pattern, address), "{pattern} {address}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_told() {
+        let told = |text| PluginPattern::parse(text).unwrap_err().to_string();
+        assert!(told("rand*").contains("\"hashicorp/rand*\""));
+        assert!(told("acme/**").contains("one star"));
+        assert!(told("Acme*/dns").contains("lower case"));
+        assert!(told("a/b/c/d").contains("HOST"));
+        assert!(told("a b/*").contains("namespace"));
+        assert!(told("").contains("empty"));
+    }
+
+    #[test]
+    fn fewer_stars_are_more_specific() {
+        let of = |text| PluginPattern::parse(text).unwrap().specificity();
+        assert!(of("*") < of("*/acme/*") && of("*/acme/*") < of("acme/*"));
+        assert!(of("acme/*") < of("acme/d*") && of("acme/d*") < of("acme/dns"));
+    }
+
+    proptest! {
+        #[test]
+        fn an_address_matches_itself(text in "[a-z0-9]{1,5}(/[a-z0-9]{1,5}){0,2}") {
+            let Ok(address) = ProviderAddress::parse(&text) else { return Ok(()) };
+            prop_assert!(PluginPattern::parse(&address.to_string()).unwrap().matches(&address));
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Rules about where something is sent.
+
+use std::collections::{BTreeSet, HashSet};
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+
+use super::Effect;
+use crate::address::{AddressKind, AddressPattern};
+use crate::host::{Host, HostPattern};
+use crate::request::{CommunicatorConnection, NetworkRequest, Scheme};
+
+/// `allow network`, `deny network`.
+#[derive(Clone, Debug)]
+pub(crate) struct NetworkRule {
+    pub(crate) schemes: BTreeSet<Scheme>,
+    pub(crate) destination: Destination,
+    /// Methods of HTTP; [`None`] is any.
+    pub(crate) methods: Option<BTreeSet<Box<str>>>,
+}
+
+/// `allow communicator`, `deny communicator`.
+#[derive(Clone, Debug)]
+pub(crate) struct CommunicatorRule {
+    pub(crate) destination: Destination,
+}
+
+/// Hosts, ports, and the addresses that hosts may be at.
+#[derive(Clone, Debug)]
+pub(crate) struct Destination {
+    /// [`None`] is any.
+    pub(crate) hosts: Option<HostSet>,
+    pub(crate) ports: Ports,
+    /// [`None`] is public addresses in a rule that allows, any in one that denies.
+    pub(crate) addresses: Option<Box<[AddressPattern]>>,
+}
+
+/// Ports of a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ports {
+    /// The one that the scheme means.
+    OfScheme,
+    Any,
+    Listed(Box<[RangeInclusive<u16>]>),
+}
+
+/// Patterns of hosts. Plain names are found at once, however many there are.
+#[derive(Clone, Debug)]
+pub(crate) struct HostSet {
+    names: HashSet<Box<str>>,
+    others: Box<[HostPattern]>,
+}
+
+/// How a rule came to match a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    /// As a name, that may lead anywhere.
+    Name,
+    /// As an address: there is no doubt about where it leads.
+    Address,
+}
+
+impl HostSet {
+    pub(crate) fn new(patterns: impl IntoIterator<Item = HostPattern>) -> Self {
+        let mut names = HashSet::new();
+        let mut others = Vec::new();
+        for pattern in patterns {
+            match pattern {
+                HostPattern::Name(name) => {
+                    names.insert(name);
+                }
+                other => others.push(other),
+            }
+        }
+        Self { names, others: others.into() }
+    }
+
+    fn find(&self, host: &Host) -> Option<Named> {
+        match host {
+            Host::Name(name) => (self.names.contains(name)
+                || self.others.iter().any(|pattern| pattern.matches(host)))
+            .then_some(Named::Name),
+            Host::Address(_) => {
+                self.others.iter().any(|pattern| pattern.matches(host)).then_some(Named::Address)
+            }
+        }
+    }
+
+    /// All patterns, names in the order of the alphabet first.
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = HostPattern> {
+        let names: BTreeSet<&Box<str>> = self.names.iter().collect();
+        names.into_iter().map(|name| HostPattern::Name(name.clone())).chain(self.others.iter().cloned())
+    }
+}
+
+impl Ports {
+    fn contains(&self, port: u16, of_scheme: Option<u16>) -> bool {
+        match self {
+            Self::OfScheme => of_scheme == Some(port),
+            Self::Any => true,
+            Self::Listed(ranges) => ranges.iter().any(|range| range.contains(&port)),
+        }
+    }
+}
+
+impl Destination {
+    /// Whether a rule with that effect is about a host and a port. A request to an
+    /// address needs no look-up to be known, so `address` is for names.
+    pub(crate) fn matches(
+        &self,
+        host: &Host,
+        (port, of_scheme): (u16, Option<u16>),
+        address: Option<IpAddr>,
+        effect: Effect,
+    ) -> bool {
+        if !self.ports.contains(port, of_scheme) {
+            return false;
+        }
+        let named = match &self.hosts {
+            None => Some(Named::Name),
+            Some(hosts) => hosts.find(host),
+        };
+        let Some(named) = named else { return false };
+        match (&self.addresses, host.address().or(address), effect) {
+            (Some(listed), Some(address), _) => listed.iter().any(|pattern| pattern.matches(address)),
+            (None, Some(address), Effect::Allow) => {
+                named == Named::Address || AddressKind::of(address) == AddressKind::Public
+            }
+            // Where a name leads is asked again when it is known.
+            (_, None, Effect::Allow) => true,
+            (Some(_), None, Effect::Deny) => false,
+            (None, _, Effect::Deny) => true,
+        }
+    }
+}
+
+impl NetworkRule {
+    pub(crate) fn matches(&self, request: &NetworkRequest, address: Option<IpAddr>, effect: Effect) -> bool {
+        let method_matches = match (&self.methods, &request.method) {
+            (None, _) => true,
+            (Some(methods), Some(method)) => methods.contains(method),
+            // Of what is no HTTP there are no methods to tell apart.
+            (Some(_), None) => false,
+        };
+        method_matches
+            && self.schemes.contains(&request.scheme)
+            && self.destination.matches(&request.host, (request.port, request.scheme.port()), address, effect)
+    }
+
+    /// Whoever may send to a name, or may not at all, may look it up or not. HTTP has
+    /// its names looked up by the host.
+    pub(crate) fn matches_look_up(&self, host: &Host, effect: Effect) -> bool {
+        let sockets = [Scheme::Tcp, Scheme::Udp];
+        let is_named = self.destination.hosts.as_ref().is_none_or(|hosts| hosts.find(host).is_some());
+        is_named
+            && match effect {
+                Effect::Allow => sockets.iter().any(|scheme| self.schemes.contains(scheme)),
+                Effect::Deny => {
+                    sockets.iter().all(|scheme| self.schemes.contains(scheme))
+                        && self.methods.is_none()
+                        && self.destination.addresses.is_none()
+                        && self.destination.ports == Ports::Any
+                }
+            }
+    }
+}
+
+impl CommunicatorRule {
+    pub(crate) fn matches(
+        &self,
+        connection: &CommunicatorConnection,
+        address: Option<IpAddr>,
+        effect: Effect,
+    ) -> bool {
+        self.destination.matches(&connection.host, (connection.port, None), address, effect)
+    }
+}

@@ -1,0 +1,117 @@
+//! The rule that would allow a request, and nothing more.
+
+use std::fmt::Write as _;
+use std::net::IpAddr;
+
+use wardian_lang::{SourceFile, parse_expression};
+use wardian_plugin::address::ProviderAddress;
+
+use crate::address::{AddressKind, canonical};
+use crate::glob::{Glob, MOST_TEXT};
+use crate::host::Host;
+use crate::policy::PluginPolicy;
+use crate::request::{NetworkRequest, Request, Scheme};
+
+impl PluginPolicy {
+    /// The text of a rule that would allow a request, where one can be written; `address`
+    /// is where the request's name leads to, if that was denied. What holds stars, or
+    /// what no text can hold, no rule can name alone.
+    ///
+    /// Whether such a rule helps depends on the file that it is added to: it lifts no
+    /// denial of another one.
+    pub fn rule_for(&self, request: &Request, address: Option<IpAddr>) -> Option<String> {
+        rule_for(self.plugin(), request, address)
+    }
+}
+
+fn rule_for(plugin: &ProviderAddress, request: &Request, address: Option<IpAddr>) -> Option<String> {
+    let (capability, arguments) = match request {
+        Request::Network(request) => ("network", network(request, address)?),
+        // Nothing is looked up but to be connected to, on a port that is not known yet.
+        Request::LookUp(_) => return None,
+        Request::File(access) => {
+            let directory = access.path.to_str()?;
+            if directory.contains('*') {
+                return None;
+            }
+            (
+                "filesystem",
+                vec![("directories", list([directory])?), ("access", list([access.access.word()])?)],
+            )
+        }
+        Request::Environment(name) => ("environment", vec![("names", list([literal(&name.0)?])?)]),
+        Request::Process(start) => {
+            let arguments =
+                start.arguments.iter().map(|argument| literal(argument)).collect::<Option<Vec<_>>>()?;
+            if arguments.last() == Some(&"...") {
+                return None;
+            }
+            ("process", vec![("program", text(literal(&start.program)?)?), ("arguments", list(arguments)?)])
+        }
+        Request::Communicator(connection) => {
+            let mut arguments = vec![
+                ("hosts", list([&*connection.host.to_string()])?),
+                ("ports", format!("[{}]", connection.port)),
+            ];
+            arguments.extend(addresses(&connection.host, address)?);
+            ("communicator", arguments)
+        }
+    };
+    let width = arguments.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let mut rule =
+        format!("plugin {} {{\n  allow {capability} {{\n", text(&plugin.for_display().to_string())?);
+    for (name, value) in arguments {
+        let _ = writeln!(rule, "    {name:width$} = {value}");
+    }
+    rule.push_str("  }\n}\n");
+    Some(rule)
+}
+
+fn network(request: &NetworkRequest, address: Option<IpAddr>) -> Option<Vec<(&'static str, String)>> {
+    let mut arguments = vec![("hosts", list([&*request.host.to_string()])?)];
+    if request.scheme != Scheme::Https {
+        arguments.push(("schemes", list([request.scheme.word()])?));
+    }
+    if request.scheme.port() != Some(request.port) {
+        arguments.push(("ports", format!("[{}]", request.port)));
+    }
+    if let Some(method) = &request.method {
+        arguments.push(("methods", list([&**method])?));
+    }
+    arguments.extend(addresses(&request.host, address)?);
+    Some(arguments)
+}
+
+/// The address of a name, where it is not one that rules mean unasked.
+fn addresses(host: &Host, address: Option<IpAddr>) -> Option<Vec<(&'static str, String)>> {
+    match (host, address) {
+        (Host::Name(_), Some(address)) if AddressKind::of(address) != AddressKind::Public => {
+            Some(vec![("addresses", list([&*canonical(address).to_string()])?)])
+        }
+        _ => Some(Vec::new()),
+    }
+}
+
+/// The text, if a pattern of it matches it alone.
+fn literal(text: &str) -> Option<&str> {
+    let is_literal = text.len() <= MOST_TEXT && Glob::parse(text).is_ok_and(|glob| glob.literal().is_some());
+    is_literal.then_some(text)
+}
+
+fn list<'a>(texts: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let quoted: Option<Vec<String>> = texts.into_iter().map(text).collect();
+    Some(format!("[{}]", quoted?.join(", ")))
+}
+
+/// A text as it is written in the language, if it is read back as it was: the language has
+/// but one of the forms that Unicode gives some letters. Control characters have no place
+/// in a policy.
+fn text(text: &str) -> Option<String> {
+    if text.chars().any(char::is_control) {
+        return None;
+    }
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace("${", "$${").replace("%{", "%%{");
+    let quoted = format!("\"{escaped}\"");
+    let read = parse_expression(&SourceFile::new("", &*quoted)).ok()?;
+    (read.as_quoted() == Some(text)).then_some(quoted)
+}

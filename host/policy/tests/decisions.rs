@@ -1,0 +1,481 @@
+//! What is allowed and what is denied, and by which line.
+
+mod support;
+
+use support::{plugin, policy, project, request};
+use wardian_policy::{Decision, DenialReason, Level, NativePlugins, NetworkRequest, Policy, Request};
+
+/// Checks requests that a policy allows, and those that it denies.
+#[track_caller]
+fn check(policy: &Policy, address: &str, allowed: &[&str], denied: &[&str]) {
+    let view = policy.of(&plugin(address));
+    for text in allowed {
+        let decision = view.decide(&request(text));
+        assert!(decision.is_allowed(), "{text}: {decision:?}");
+    }
+    for text in denied {
+        let decision = view.decide(&request(text));
+        assert!(!decision.is_allowed(), "{text}: {decision:?}");
+    }
+}
+
+#[test]
+fn without_a_policy_nothing_is_granted() {
+    let policy = policy(&[]);
+    check(
+        &policy,
+        "acme/http",
+        &[],
+        &["GET https://example.com", "read .", "env HOME", "run git", "connect a 22", "lookup a"],
+    );
+    let view = policy.of(&plugin("acme/http"));
+    assert_eq!(view.native(), NativePlugins::Warn);
+    let Decision::Denied(denial) = view.decide(&request("read .")) else { panic!() };
+    assert_eq!(denial.reason, DenialReason::NoPolicy);
+}
+
+#[test]
+fn network() {
+    let policy = project(
+        r#"
+        plugin "acme/http" {
+          allow network {
+            hosts   = ["api.example.com", "*.cdn.example.com"]
+            methods = ["GET"]
+          }
+          allow network {
+            hosts   = ["db.example.com"]
+            schemes = ["tcp"]
+            ports   = [5432, "6000-6010"]
+          }
+          allow network {
+            hosts   = ["**.open.example"]
+            schemes = ["https", "http"]
+            ports   = ["*"]
+          }
+          deny network {
+            hosts   = ["secret.cdn.example.com"]
+          }
+          deny network {
+            methods = ["DELETE"]
+          }
+        }
+        "#,
+    );
+    check(
+        &policy,
+        "acme/http",
+        &[
+            "GET https://api.example.com",
+            "get https://API.example.com.:443",
+            "GET https://a.cdn.example.com",
+            "tcp://db.example.com:5432",
+            "tcp://db.example.com:6010",
+            "lookup db.example.com",
+            "POST http://a.b.open.example:8080",
+        ],
+        &[
+            "GET http://api.example.com",
+            "GET https://api.example.com:8443",
+            "GET https://example.com",
+            "POST https://api.example.com",
+            "GET https://a.b.cdn.example.com",
+            "GET https://cdn.example.com",
+            "GET https://secret.cdn.example.com",
+            "GET https://db.example.com",
+            "tcp://db.example.com:5433",
+            "tcp://api.example.com:443",
+            "lookup api.example.com",
+            "DELETE http://a.b.open.example",
+            "delete http://a.b.open.example",
+            "GET https://open.example",
+        ],
+    );
+    check(&policy, "acme/other", &[], &["GET https://api.example.com"]);
+    check(&policy, "example.com/acme/http", &[], &["GET https://api.example.com"]);
+}
+
+#[test]
+fn where_a_name_leads_is_a_wall_of_its_own() {
+    let policy = project(
+        r#"
+        plugin "acme/http" {
+          allow network {
+            hosts = ["api.example.com"]
+          }
+          allow network {
+            hosts     = ["intern.example.com"]
+            addresses = ["10.0.0.0/8", "loopback"]
+          }
+          allow network {
+            hosts     = ["meta.example.com"]
+            addresses = ["metadata"]
+          }
+          deny network {
+            addresses = ["10.66.0.0/16"]
+          }
+          allow communicator {
+            hosts     = ["*.machines.example"]
+            addresses = ["private"]
+          }
+        }
+        "#,
+    );
+    let view = policy.of(&plugin("acme/http"));
+    for (text, allowed, denied) in [
+        (
+            "GET https://api.example.com",
+            &["93.184.216.34", "2606:2800::1"][..],
+            &[
+                "127.0.0.1",
+                "::1",
+                "10.0.0.1",
+                "169.254.169.254",
+                "::ffff:127.0.0.1",
+                "64:ff9b::10.0.0.1",
+                "0.0.0.0",
+            ][..],
+        ),
+        (
+            "GET https://intern.example.com",
+            &["10.1.2.3", "::ffff:10.1.2.3", "127.0.0.1"],
+            &["93.184.216.34", "192.168.0.1", "10.66.1.1", "169.254.169.254"],
+        ),
+        ("GET https://meta.example.com", &["169.254.169.254"], &["169.254.1.1", "93.184.216.34"]),
+        ("connect a.machines.example 22", &["192.168.1.1"], &["93.184.216.34", "127.0.0.1"]),
+    ] {
+        let request = request(text);
+        assert!(view.decide(&request).is_allowed(), "{text}");
+        for address in allowed {
+            let decision = view.decide_at(&request, address.parse().unwrap());
+            assert!(decision.is_allowed(), "{text} at {address}: {decision:?}");
+        }
+        for address in denied {
+            let decision = view.decide_at(&request, address.parse().unwrap());
+            assert!(!decision.is_allowed(), "{text} at {address}");
+        }
+    }
+    let Decision::Denied(denial) =
+        view.decide_at(&request("GET https://api.example.com"), "::ffff:127.0.0.1".parse().unwrap())
+    else {
+        panic!()
+    };
+    insta::assert_snapshot!(denial);
+}
+
+#[test]
+fn an_address_is_named_as_an_address() {
+    let policy = project(
+        r#"
+        plugin "*" {
+          allow network {
+            hosts   = ["127.0.0.1", "10.0.0.0/8", "**"]
+            schemes = ["http"]
+          }
+        }
+        "#,
+    );
+    check(
+        &policy,
+        "acme/http",
+        &["GET http://127.0.0.1", "GET http://0x7f.1", "GET http://[::ffff:7f00:1]", "GET http://10.9.9.9"],
+        &[
+            "GET http://127.0.0.2",
+            "GET http://93.184.216.34",
+            "GET http://169.254.169.254",
+            "GET http://[::1]",
+        ],
+    );
+}
+
+#[test]
+fn files() {
+    let policy = project(
+        r#"
+        plugin "acme/files" {
+          allow filesystem {
+            directories = [".", "/opt/data/./x/.."]
+          }
+          allow filesystem {
+            directories = ["out", "."]
+            access      = ["write"]
+          }
+          deny filesystem {
+            directories = ["out/keep", "secrets"]
+          }
+        }
+        "#,
+    );
+    check(
+        &policy,
+        "acme/files",
+        &[
+            "read main.tf",
+            "read .",
+            "read a/../b",
+            "read /srv/project/x",
+            "write out/a",
+            "write a",
+            "read /opt/data/y",
+        ],
+        &[
+            "read /srv/project2/x",
+            "read /etc/passwd",
+            "read /srv/project/../other",
+            "write /opt/data/y",
+            "read secrets/key",
+            "write out/keep",
+            // What says what plugins may do.
+            "write wardian.policy.hcl",
+            "write .terraform.lock.hcl",
+            "write .terraform/providers/x",
+            "write .",
+        ],
+    );
+}
+
+#[test]
+fn variables_and_programs() {
+    let policy = project(
+        r#"
+        plugin "acme/tools" {
+          allow environment {
+            names = ["HOME", "ACME_*"]
+          }
+          deny environment {
+            names = ["*_TOKEN"]
+          }
+          allow process {
+            program   = "git"
+            arguments = ["clone", "https://example.com/*"]
+          }
+          allow process {
+            program   = "/usr/bin/make"
+            arguments = ["-C", "*", "..."]
+          }
+          allow process {
+            program   = "uptime"
+            arguments = []
+          }
+          deny process {
+            program   = "make"
+            arguments = ["-C", "forbidden", "..."]
+          }
+        }
+        "#,
+    );
+    check(
+        &policy,
+        "acme/tools",
+        &[
+            "env HOME",
+            "env ACME_REGION",
+            "run git clone https://example.com/a.git",
+            "run /usr/bin/make -C x install -j4",
+            "run uptime",
+        ],
+        &[
+            "env PATH",
+            "env home",
+            "env ACME_TOKEN",
+            "run git",
+            "run git clone",
+            "run git clone https://example.com/a/b",
+            "run git clone https://example.com/a --upload-pack=x",
+            "run /usr/bin/git clone https://example.com/a.git",
+            "run make -C x",
+            "run /usr/bin/make -C --eval=x",
+            "run /usr/bin/make -C forbidden all",
+            "run uptime -s",
+        ],
+    );
+}
+
+#[test]
+fn a_lower_file_narrows_a_higher_one() {
+    let policy = policy(&[
+        (
+            Level::Organisation,
+            r#"
+            plugin "hashicorp/*" {
+              allow network {
+                hosts = ["*.example.com"]
+              }
+              deny network {
+                hosts  = ["secret.example.com"]
+                reason = "personal data"
+              }
+            }
+            "#,
+        ),
+        (
+            Level::RootModule,
+            r#"
+            plugin "*" {
+              allow network {
+                hosts   = ["**"]
+                schemes = ["https", "http"]
+                methods = ["GET"]
+              }
+            }
+            "#,
+        ),
+    ]);
+    check(
+        &policy,
+        "hashicorp/http",
+        &["GET https://a.example.com"],
+        &[
+            "GET http://a.example.com",
+            "POST https://a.example.com",
+            "GET https://other.example",
+            "GET https://secret.example.com",
+        ],
+    );
+    check(&policy, "acme/http", &[], &["GET https://a.example.com"]);
+    let view = policy.of(&plugin("hashicorp/http"));
+    let places = |text: &str| match view.decide(&request(text)) {
+        Decision::Allowed(grant) => grant.rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+        Decision::Denied(denial) => denial.to_string(),
+    };
+    insta::assert_snapshot!(places("GET https://a.example.com"));
+    insta::assert_snapshot!(places("GET https://secret.example.com"));
+    insta::assert_snapshot!(places("POST https://a.example.com"));
+    insta::assert_snapshot!(places("GET https://other.example"));
+}
+
+#[test]
+fn a_file_can_leave_the_rest_to_others() {
+    let organisation = (
+        Level::Organisation,
+        r#"
+        otherwise = "defer"
+        plugin "*" {
+          native = "warn"
+          deny environment {
+            names = ["AWS_*"]
+          }
+        }
+        "#,
+    );
+    let project = (
+        Level::RootModule,
+        r#"
+        plugin "acme/*" {
+          allow environment {
+            names = ["*"]
+          }
+        }
+        "#,
+    );
+    check(&policy(&[organisation]), "acme/a", &[], &["env HOME", "env AWS_KEY"]);
+    check(&policy(&[organisation, project]), "acme/a", &["env HOME"], &["env AWS_KEY"]);
+    assert_eq!(policy(&[organisation]).of(&plugin("acme/a")).native(), NativePlugins::Warn);
+    // The project's file says nothing of native code, and so denies it.
+    assert_eq!(policy(&[organisation, project]).of(&plugin("acme/a")).native(), NativePlugins::Deny);
+}
+
+#[test]
+fn settings_are_those_of_the_most_specific_rule_and_the_strictest_file() {
+    let policy = policy(&[
+        (
+            Level::Organisation,
+            r#"
+            plugin "*" {
+              native = "deny"
+              limits {
+                memory    = "256 MiB"
+                wall_time = "5m"
+              }
+            }
+            plugin "acme/big" {
+              native        = "warn"
+              deterministic = true
+              limits {
+                memory = "2 GiB"
+              }
+            }
+            "#,
+        ),
+        (
+            Level::RootModule,
+            r#"
+            plugin "acme/*" {
+              native = "allow"
+              deterministic = false
+              limits {
+                memory              = "1 GiB"
+                wall_time           = "10m"
+                concurrent_requests = 4
+              }
+            }
+            "#,
+        ),
+    ]);
+    let big = policy.of(&plugin("acme/big"));
+    let entries = |view: &wardian_policy::PluginPolicy| {
+        let entries = view.settings().limits.entries();
+        let lines = entries.iter().map(|(name, value, place)| format!("{name} = {value} ({place})"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(entries(&big));
+    insta::assert_snapshot!(entries(&policy.of(&plugin("acme/small"))));
+    assert_eq!(big.native(), NativePlugins::Warn);
+    assert_eq!(policy.of(&plugin("acme/small")).native(), NativePlugins::Deny);
+    assert!(big.settings().deterministic.as_ref().is_some_and(|set| set.value));
+}
+
+#[test]
+fn credentials_go_where_they_are_bound_to() {
+    let policy = policy(&[
+        (
+            Level::Organisation,
+            r#"
+            plugin "acme/api" {
+              credential {
+                header      = "Authorization"
+                prefix      = "Bearer "
+                environment = "ACME_TOKEN"
+                hosts       = ["api.acme.example"]
+              }
+            }
+            "#,
+        ),
+        (
+            Level::User,
+            r#"
+            plugin "*" {
+              credential {
+                header = "authorization"
+                file   = "/run/secrets/token"
+                hosts  = ["*.acme.example"]
+              }
+            }
+            "#,
+        ),
+    ]);
+    let bound = |address: &str, authority: &str, scheme: &str| {
+        let Ok(request) = NetworkRequest::http(scheme, authority, "GET") else { panic!() };
+        let view = policy.of(&plugin(address));
+        let found = view.credentials(&request);
+        found.iter().map(|one| format!("{} {:?}", one.header, one.source)).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(bound("acme/api", "API.acme.example.", "https"), "authorization Environment(\"ACME_TOKEN\")");
+    assert_eq!(bound("acme/api", "b.acme.example", "https"), "authorization File(\"/run/secrets/token\")");
+    assert_eq!(bound("acme/api", "api.acme.example", "http"), "");
+    assert_eq!(bound("acme/api", "api.acme.example:8443", "https"), "");
+    assert_eq!(bound("acme/api", "api.acme.example.evil.example", "https"), "");
+}
+
+#[test]
+fn what_is_missing_is_written_out() {
+    let view = project("plugin \"*\" {\n}\n").of(&plugin("acme/http"));
+    let rule = |text: &str| view.rule_for(&request(text), None).unwrap_or_default();
+    insta::assert_snapshot!(rule("POST http://api.example.com:8080"));
+    insta::assert_snapshot!(rule("run git clone --depth=1"));
+    let address = "127.0.0.1".parse().ok();
+    let network = view.rule_for(&request("GET https://localhost"), address).unwrap_or_default();
+    insta::assert_snapshot!(network);
+    assert_eq!(rule("run git *"), "");
+    assert!(matches!(request("lookup a"), Request::LookUp(_)));
+}
