@@ -55,7 +55,7 @@ pub(crate) async fn run(session: &Session, command: Command) -> Outcome {
         Command::Modules(arguments) => modules::run(session, &arguments),
         Command::Output(arguments) => output::run(session, &arguments),
         Command::Policy(policy) => match &policy.command {
-            PolicyCommand::Check(arguments) => policy_check::run(session, arguments),
+            PolicyCommand::Check(arguments) => Ok(policy_check::run(session, arguments)),
             PolicyCommand::Explain(arguments) => policy_explain::run(session, arguments),
         },
         Command::Providers(arguments) => providers::run(session, &arguments).await,

@@ -7,7 +7,7 @@ use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_policy::{Level, PolicyFile, load, read_file};
 
 use crate::arguments::PolicyCheckArguments;
-use crate::failure::{Outcome, Status};
+use crate::failure::Status;
 use crate::render::json::pretty;
 use crate::render::policy::files_text;
 use crate::session::Session;
@@ -31,7 +31,7 @@ struct File<'a> {
 }
 
 /// Says what is wrong with policies.
-pub(crate) fn run(session: &Session, arguments: &PolicyCheckArguments) -> Outcome {
+pub(crate) fn run(session: &Session, arguments: &PolicyCheckArguments) -> Status {
     let (files, problems) = match read(session, arguments.file.as_deref()) {
         Ok(files) => (files, Diagnostics::new()),
         Err(problems) => (Vec::new(), problems),
@@ -54,7 +54,7 @@ pub(crate) fn run(session: &Session, arguments: &PolicyCheckArguments) -> Outcom
     } else {
         session.shell.diagnostics(&problems);
     }
-    Ok(if valid { Status::Success } else { Status::Failed })
+    if valid { Status::Success } else { Status::Failed }
 }
 
 fn read(session: &Session, file: Option<&Path>) -> Result<Vec<PolicyFile>, Diagnostics> {
