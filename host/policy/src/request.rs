@@ -137,6 +137,11 @@ impl NetworkRequest {
         Ok(Self { scheme, host, port, method: None })
     }
 
+    /// How it is sent.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
     /// Where it goes.
     pub fn host(&self) -> &Host {
         &self.host

@@ -1,0 +1,206 @@
+//! Bodies: what is sent, and what comes back, bounded and counted.
+
+use std::error::Error;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::combinators::UnsyncBoxBody;
+use hyper::body::Incoming;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Sleep;
+use wardian_policy::NetworkRequest;
+
+use crate::authority::{Authority, Exchange};
+use crate::error::NetworkError;
+use crate::pool::{Connection, Place, Pool};
+
+/// The body of a request, whatever it is made of.
+pub type BoxedBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
+
+/// Counts what is sent.
+pub(crate) struct Counted {
+    body: BoxedBody,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Counted {
+    pub(crate) fn new(body: BoxedBody, bytes: Arc<AtomicU64>) -> Self {
+        Self { body, bytes }
+    }
+}
+
+impl Body for Counted {
+    type Data = Bytes;
+    type Error = Box<dyn Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &polled
+            && let Some(data) = frame.data_ref()
+        {
+            self.bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// What is told of an exchange when it is over, whichever way it ends.
+pub(crate) struct Report {
+    authority: Arc<dyn Authority>,
+    exchange: Exchange,
+    sent: Arc<AtomicU64>,
+    started: Instant,
+}
+
+impl Report {
+    pub(crate) fn new(authority: Arc<dyn Authority>, request: NetworkRequest, sent: Arc<AtomicU64>) -> Self {
+        let exchange = Exchange { request, status: None, sent: 0, received: 0, duration: Duration::ZERO };
+        Self { authority, exchange, sent, started: Instant::now() }
+    }
+
+    pub(crate) fn answered(&mut self, status: http::StatusCode) {
+        self.exchange.status = Some(status.as_u16());
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        self.exchange.sent = self.sent.load(Ordering::Relaxed);
+        self.exchange.duration = self.started.elapsed();
+        self.authority.ended(&self.exchange);
+    }
+}
+
+/// The body of an answer. While it is there, its request counts as one that is going on.
+pub struct ResponseBody {
+    incoming: Incoming,
+    left: u64,
+    limits: BodyLimits,
+    silence: Pin<Box<Sleep>>,
+    /// Given back to the pool once all is read.
+    connection: Option<(Arc<Pool>, Place, Connection)>,
+    report: Report,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// What a body may be.
+#[derive(Clone, Debug)]
+pub(crate) struct BodyLimits {
+    pub(crate) place: String,
+    pub(crate) bytes: u64,
+    pub(crate) between_bytes: Duration,
+}
+
+impl ResponseBody {
+    pub(crate) fn new(
+        incoming: Incoming,
+        limits: BodyLimits,
+        connection: (Arc<Pool>, Place, Connection),
+        report: Report,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        let silence = Box::pin(tokio::time::sleep(limits.between_bytes));
+        let mut body = Self {
+            incoming,
+            left: limits.bytes,
+            limits,
+            silence,
+            connection: Some(connection),
+            report,
+            _permit: permit,
+        };
+        body.keep_connection_at_end();
+        body
+    }
+
+    fn keep_connection_at_end(&mut self) {
+        if self.incoming.is_end_stream()
+            && let Some((pool, place, mut connection)) = self.connection.take()
+        {
+            // The connection finds out a moment later that the exchange is over.
+            if connection.sender.is_ready() {
+                pool.put(place, connection);
+            } else {
+                tokio::spawn(async move {
+                    if connection.sender.ready().await.is_ok() {
+                        pool.put(place, connection);
+                    }
+                });
+            }
+        }
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = NetworkError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, NetworkError>>> {
+        let this = &mut *self;
+        let polled = match Pin::new(&mut this.incoming).poll_frame(context) {
+            Poll::Pending => {
+                return match this.silence.as_mut().poll(context) {
+                    Poll::Pending => Poll::Pending,
+                    Poll::Ready(()) => {
+                        this.connection = None;
+                        Poll::Ready(Some(Err(NetworkError::Silent(this.limits.place.clone()))))
+                    }
+                };
+            }
+            Poll::Ready(polled) => polled,
+        };
+        let answer = match polled {
+            None => None,
+            Some(Err(error)) => {
+                this.connection = None;
+                Some(Err(NetworkError::Exchange { place: this.limits.place.clone(), error }))
+            }
+            Some(Ok(frame)) => {
+                let length = frame.data_ref().map_or(0, |data| data.len() as u64);
+                let deadline = tokio::time::Instant::now() + this.limits.between_bytes;
+                this.silence.as_mut().reset(deadline);
+                match this.left.checked_sub(length) {
+                    Some(left) => {
+                        this.left = left;
+                        this.report.exchange.received += length;
+                        Some(Ok(frame))
+                    }
+                    None => {
+                        this.connection = None;
+                        let (place, limit) = (this.limits.place.clone(), this.limits.bytes);
+                        Some(Err(NetworkError::TooLarge { place, limit }))
+                    }
+                }
+            }
+        };
+        this.keep_connection_at_end();
+        Poll::Ready(answer)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
+    }
+}

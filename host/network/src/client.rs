@@ -1,0 +1,247 @@
+//! Sending requests.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use http::header::{self, HeaderMap, HeaderName};
+use http::{HeaderValue, Method, Request, Response, Uri, Version};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use wardian_policy::{NetworkRequest, Scheme};
+
+use crate::authority::Authority;
+use crate::body::{BodyLimits, BoxedBody, Counted, Report, ResponseBody};
+use crate::connection::{Means, place};
+use crate::error::NetworkError;
+use crate::pool::{Connection, Place, Pool};
+use crate::proxy::{Proxy, ProxySettings};
+use crate::resolve::Resolver;
+use crate::tls::TlsRoots;
+
+/// What all requests of a client are bounded by.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Requests that go on at once; further ones wait.
+    pub concurrent: usize,
+    /// Bytes of the body of one answer.
+    pub response: u64,
+}
+
+/// How long one request may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    /// To look the host up and connect, secure connections included.
+    pub connect: Duration,
+    /// From there to the first byte of the answer.
+    pub first_byte: Duration,
+    /// Between two parts of the answer.
+    pub between_bytes: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(30),
+            first_byte: Duration::from_mins(10),
+            between_bytes: Duration::from_mins(10),
+        }
+    }
+}
+
+/// What a client is made from.
+pub struct ClientOptions {
+    /// Who decides.
+    pub authority: Arc<dyn Authority>,
+    /// Who looks names up.
+    pub resolver: Arc<dyn Resolver>,
+    /// Whom to believe.
+    pub roots: TlsRoots,
+    /// What is reached through which proxy.
+    pub proxies: ProxySettings,
+    /// What all requests are bounded by.
+    pub limits: Limits,
+}
+
+/// Sends requests for one plugin.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    means: Means,
+    proxies: ProxySettings,
+    limits: Limits,
+    slots: Arc<Semaphore>,
+    pool: Arc<Pool>,
+}
+
+/// Where a connection comes from.
+enum Sent {
+    Answer(Response<Incoming>, Connection),
+    /// A connection that had waited turned out to be closed; nothing was sent on it.
+    Again(Request<BoxedBody>),
+}
+
+impl Client {
+    /// A client without any connection yet.
+    pub fn new(options: ClientOptions) -> Self {
+        let ClientOptions { authority, resolver, roots, proxies, limits } = options;
+        let slots = Arc::new(Semaphore::new(limits.concurrent.clamp(1, Semaphore::MAX_PERMITS)));
+        let means = Means { authority, resolver, roots };
+        Self { inner: Arc::new(Inner { means, proxies, limits, slots, pool: Arc::default() }) }
+    }
+
+    /// Sends a request whose URI is absolute, and waits for the head of the answer.
+    /// Redirects are answers.
+    ///
+    /// # Errors
+    /// Where it is not allowed, or there is no answer.
+    pub async fn send(
+        &self,
+        request: Request<BoxedBody>,
+        timeouts: Timeouts,
+    ) -> Result<Response<ResponseBody>, NetworkError> {
+        let inner = &*self.inner;
+        let (mut parts, body) = request.into_parts();
+        let asked = decidable(&parts.uri, &parts.method, &parts.headers)?;
+        let authority = &inner.means.authority;
+        authority.may_send(&asked)?;
+        for credential in authority.credentials(&asked)? {
+            if parts.headers.contains_key(&credential.name) {
+                return Err(NetworkError::CredentialHeader(credential.name.to_string()));
+            }
+            parts.headers.insert(credential.name, credential.value);
+        }
+        let target = place(&asked);
+        let proxy = inner.proxies.of(&asked);
+        prepare(&mut parts, &asked, proxy)?;
+
+        // A closed semaphore is none of ours: it is never closed.
+        let permit = Arc::clone(&inner.slots).acquire_owned().await.map_err(|_| NetworkError::Body)?;
+        let sent = Arc::new(AtomicU64::new(0));
+        let mut report = Report::new(Arc::clone(authority), asked.clone(), Arc::clone(&sent));
+        let body = Counted::new(body, sent).boxed_unsync();
+        let at = Place { scheme: asked.scheme(), host: asked.host().clone(), port: asked.port() };
+
+        let mut request = Request::from_parts(parts, body);
+        let (response, connection) = loop {
+            let waiting = inner.pool.take(&at).filter(|connection| {
+                connection.address.is_none_or(|address| authority.may_connect(&asked, address).is_ok())
+            });
+            let (connection, is_new) = match waiting {
+                Some(connection) => (connection, false),
+                None => {
+                    let connector = inner.means.connector(timeouts.connect);
+                    let connected = match proxy {
+                        Some(proxy) => connector.through(proxy, &asked).await,
+                        None => connector.direct(&asked).await,
+                    };
+                    (connected?, true)
+                }
+            };
+            let answer = timeout(timeouts.first_byte, exchange(connection, request, is_new, &target)).await;
+            match answer.map_err(|_| NetworkError::AnswerTimeout(target.clone()))?? {
+                Sent::Answer(response, connection) => break (response, connection),
+                Sent::Again(again) => request = again,
+            }
+        };
+        report.answered(response.status());
+        let limits =
+            BodyLimits { place: target, bytes: inner.limits.response, between_bytes: timeouts.between_bytes };
+        let connection = (Arc::clone(&inner.pool), at, connection);
+        Ok(response.map(|incoming| ResponseBody::new(incoming, limits, connection, report, permit)))
+    }
+}
+
+async fn exchange(
+    mut connection: Connection,
+    request: Request<BoxedBody>,
+    is_new: bool,
+    target: &str,
+) -> Result<Sent, NetworkError> {
+    match connection.sender.try_send_request(request).await {
+        Ok(response) => Ok(Sent::Answer(response, connection)),
+        Err(mut failed) => match failed.take_message() {
+            Some(request) if !is_new => Ok(Sent::Again(request)),
+            _ => {
+                let error = failed.into_error();
+                Err(if error.is_user() && error.source().is_some() {
+                    NetworkError::Body
+                } else {
+                    NetworkError::Exchange { place: target.to_owned(), error }
+                })
+            }
+        },
+    }
+}
+
+/// What a request is decided on by.
+fn decidable(uri: &Uri, method: &Method, headers: &HeaderMap) -> Result<NetworkRequest, NetworkError> {
+    if *method == Method::CONNECT {
+        return Err(NetworkError::Forbidden("the method CONNECT"));
+    }
+    for (name, what) in [
+        (header::UPGRADE, "the header Upgrade"),
+        (header::PROXY_AUTHORIZATION, "the header Proxy-Authorization"),
+    ] {
+        if headers.contains_key(name) {
+            return Err(NetworkError::Forbidden(what));
+        }
+    }
+    let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+        return Err(NetworkError::NoAuthority);
+    };
+    let asked = NetworkRequest::http(scheme, authority.as_str(), method.as_str())?;
+    for host in headers.get_all(header::HOST) {
+        let said =
+            host.to_str().ok().and_then(|host| NetworkRequest::http(scheme, host, method.as_str()).ok());
+        if said.as_ref() != Some(&asked) {
+            let host = String::from_utf8_lossy(host.as_bytes()).into_owned();
+            return Err(NetworkError::Host { authority: authority.to_string(), host });
+        }
+    }
+    Ok(asked)
+}
+
+/// Makes of a request what is written to the connection.
+fn prepare(
+    parts: &mut http::request::Parts,
+    asked: &NetworkRequest,
+    proxy: Option<&Proxy>,
+) -> Result<(), NetworkError> {
+    // What is between this client and the next machine is not the plugin's.
+    const OF_CONNECTION: [HeaderName; 3] = [header::CONNECTION, header::TE, header::TRANSFER_ENCODING];
+    for name in OF_CONNECTION {
+        parts.headers.remove(name);
+    }
+    parts.headers.remove("keep-alive");
+    let authority = authority_of(asked);
+    let host = HeaderValue::from_str(&authority).map_err(|_| NetworkError::NoAuthority)?;
+    parts.headers.insert(header::HOST, host);
+    parts.version = Version::HTTP_11;
+    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
+    // A proxy that is spoken to in clear is told where it goes; everybody else knows.
+    let is_proxied = proxy.is_some() && asked.scheme() != Scheme::Https;
+    if is_proxied && let Some(authorization) = proxy.and_then(|proxy| proxy.authorization.as_deref()) {
+        let value = HeaderValue::from_str(authorization).map_err(|_| NetworkError::NoAuthority)?;
+        parts.headers.insert(header::PROXY_AUTHORIZATION, value);
+    }
+    let uri = if is_proxied { format!("http://{authority}{path}") } else { path };
+    parts.uri = uri.parse().map_err(|_| NetworkError::NoAuthority)?;
+    Ok(())
+}
+
+/// The authority as it was decided on, without the scheme's own port.
+fn authority_of(asked: &NetworkRequest) -> String {
+    let place = place(asked);
+    let own = match asked.scheme() {
+        Scheme::Https => ":443",
+        _ => ":80",
+    };
+    place.strip_suffix(own).map_or(place.clone(), str::to_owned)
+}

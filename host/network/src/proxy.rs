@@ -1,0 +1,288 @@
+//! Proxies, as the environment of the person names them.
+//!
+//! | variable | for |
+//! |---|---|
+//! | `HTTPS_PROXY`, `https_proxy` | `https` |
+//! | `http_proxy` | `http`; not in capitals, which a CGI request could set |
+//! | `ALL_PROXY`, `all_proxy` | what the two above say nothing of |
+//! | `NO_PROXY`, `no_proxy` | hosts that are reached directly |
+//!
+//! `NO_PROXY` is a list with commas: a name stands for itself and all names below it, with
+//! or without a dot before it; an address or a range for those; a port may follow; `*` is
+//! everything. Loopback never goes through a proxy.
+//!
+//! Behind a proxy it is the proxy that looks names up, and the addresses are not seen here.
+//! What a policy says of names, ports and methods holds as ever. An address that a request
+//! names itself is decided on as ever too.
+
+use std::net::IpAddr;
+
+use http::Uri;
+use wardian_policy::{Host, NetworkRequest, Scheme};
+
+/// What is reached through which proxy.
+#[derive(Clone, Debug, Default)]
+pub struct ProxySettings {
+    https: Option<Proxy>,
+    http: Option<Proxy>,
+    direct: Vec<Direct>,
+}
+
+/// A proxy: spoken to in clear, which hides nothing that it would not see anyway.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Proxy {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// The value of `Proxy-Authorization`; a secret.
+    pub(crate) authorization: Option<String>,
+}
+
+impl std::fmt::Debug for Proxy {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Proxy({self})")
+    }
+}
+
+impl std::fmt::Display for Proxy {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}:{}", self.host, self.port)
+    }
+}
+
+/// A variable that names no proxy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{variable} names no proxy: {problem}")]
+pub struct ProxyError {
+    /// The variable.
+    pub variable: &'static str,
+    /// What is wrong with its value, which may hold a password.
+    pub problem: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Direct {
+    Everything,
+    Name { name: String, port: Option<u16> },
+    Range { address: IpAddr, bits: u8 },
+}
+
+impl ProxySettings {
+    /// Reads the variables; `variable` gives the value of one.
+    ///
+    /// # Errors
+    /// Where one names a proxy in a way that is not understood: to go past a proxy
+    /// because of a typing error would be wrong.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ProxyError> {
+        let first = |names: &[&'static str]| {
+            names.iter().find_map(|name| Some((*name, variable(name).filter(|value| !value.is_empty())?)))
+        };
+        let proxy = |names: &[&'static str]| match first(names) {
+            None => Ok(None),
+            Some((name, value)) => {
+                Proxy::parse(&value).map(Some).map_err(|problem| ProxyError { variable: name, problem })
+            }
+        };
+        let every = proxy(&["ALL_PROXY", "all_proxy"])?;
+        let direct = first(&["NO_PROXY", "no_proxy"]).map(|(_, value)| value).unwrap_or_default();
+        Ok(Self {
+            https: proxy(&["HTTPS_PROXY", "https_proxy"])?.or_else(|| every.clone()),
+            http: proxy(&["http_proxy"])?.or(every),
+            direct: direct.split(',').filter_map(Direct::parse).collect(),
+        })
+    }
+
+    /// The proxy for a request.
+    pub(crate) fn of(&self, request: &NetworkRequest) -> Option<&Proxy> {
+        let proxy = match request.scheme() {
+            Scheme::Https => self.https.as_ref(),
+            _ => self.http.as_ref(),
+        }?;
+        let is_direct = is_local(request.host())
+            || self.direct.iter().any(|direct| direct.includes(request.host(), request.port()));
+        (!is_direct).then_some(proxy)
+    }
+}
+
+fn is_local(host: &Host) -> bool {
+    match host {
+        Host::Name(name) => &**name == "localhost" || name.ends_with(".localhost"),
+        Host::Address(address) => address.is_loopback(),
+    }
+}
+
+impl Proxy {
+    fn parse(value: &str) -> Result<Self, &'static str> {
+        let with_scheme = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
+        let uri: Uri = with_scheme.parse().map_err(|_| "it is no URL")?;
+        if uri.scheme_str() != Some("http") {
+            return Err("only proxies that are spoken to by plain HTTP (http://host:port) are supported");
+        }
+        let authority = uri.authority().ok_or("it names no host")?;
+        let user = authority.as_str().rsplit_once('@').map(|(user, _)| user);
+        let authorization = user.map(|user| {
+            use base64::Engine as _;
+            let user = decoded(user);
+            format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(user))
+        });
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        if host.is_empty() {
+            return Err("it names no host");
+        }
+        Ok(Self { host, port: authority.port_u16().unwrap_or(80), authorization })
+    }
+}
+
+/// Undoes percent signs, which a password needs for `@` and `:`.
+fn decoded(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let escaped =
+            (*first == b'%').then(|| after.split_at_checked(2)).flatten().and_then(|(digits, after)| {
+                let digits = std::str::from_utf8(digits).ok()?;
+                Some((u8::from_str_radix(digits, 16).ok()?, after))
+            });
+        match escaped {
+            Some((byte, after)) => {
+                bytes.push(byte);
+                rest = after;
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    bytes
+}
+
+impl Direct {
+    fn parse(entry: &str) -> Option<Self> {
+        let entry = entry.trim().to_ascii_lowercase();
+        if entry.is_empty() {
+            return None;
+        }
+        if entry == "*" {
+            return Some(Self::Everything);
+        }
+        if let Some((address, bits)) = entry.split_once('/')
+            && let (Ok(address), Ok(bits)) = (address.parse::<IpAddr>(), bits.parse())
+        {
+            return Some(Self::Range { address: address.to_canonical(), bits });
+        }
+        if let Ok(address) = entry.trim_matches(['[', ']']).parse::<IpAddr>() {
+            return Some(Self::Range { address: address.to_canonical(), bits: 128 });
+        }
+        let (name, port) = match entry.rsplit_once(':') {
+            Some((name, port)) => (name, port.parse().ok()),
+            None => (entry.as_str(), None),
+        };
+        let name = name.trim_start_matches('*').trim_matches('.').to_owned();
+        (!name.is_empty()).then_some(Self::Name { name, port })
+    }
+
+    fn includes(&self, host: &Host, port: u16) -> bool {
+        match (self, host) {
+            (Self::Everything, _) => true,
+            (Self::Name { name, port: only }, Host::Name(host)) => {
+                only.is_none_or(|only| only == port)
+                    && host
+                        .strip_suffix(name.as_str())
+                        .is_some_and(|before| before.is_empty() || before.ends_with('.'))
+            }
+            (Self::Range { address, bits }, Host::Address(host)) => is_within(*host, *address, *bits),
+            (Self::Name { .. }, Host::Address(_)) | (Self::Range { .. }, Host::Name(_)) => false,
+        }
+    }
+}
+
+fn is_within(address: IpAddr, network: IpAddr, bits: u8) -> bool {
+    match (address, network) {
+        (IpAddr::V4(address), IpAddr::V4(network)) => {
+            let mask = u32::MAX.checked_shl(32 - u32::from(bits.min(32))).unwrap_or(0);
+            address.to_bits() & mask == network.to_bits() & mask
+        }
+        (IpAddr::V6(address), IpAddr::V6(network)) => {
+            let mask = u128::MAX.checked_shl(128 - u32::from(bits.min(128))).unwrap_or(0);
+            address.to_bits() & mask == network.to_bits() & mask
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(variables: &[(&str, &str)]) -> Result<ProxySettings, ProxyError> {
+        ProxySettings::from_variables(|name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[track_caller]
+    fn proxy_of(variables: &[(&str, &str)], scheme: &str, authority: &str) -> Option<String> {
+        let request = NetworkRequest::http(scheme, authority, "GET").unwrap();
+        settings(variables).unwrap().of(&request).map(ToString::to_string)
+    }
+
+    #[test]
+    fn each_scheme_has_its_variable() {
+        let variables = [("HTTPS_PROXY", "http://one:3128"), ("http_proxy", "two"), ("HTTP_PROXY", "three")];
+        assert_eq!(proxy_of(&variables, "https", "a.example").as_deref(), Some("one:3128"));
+        assert_eq!(proxy_of(&variables, "http", "a.example").as_deref(), Some("two:80"));
+        let variables = [("ALL_PROXY", "[2001:db8::1]:8080")];
+        assert_eq!(proxy_of(&variables, "http", "a.example").as_deref(), Some("2001:db8::1:8080"));
+        assert_eq!(proxy_of(&[], "http", "a.example"), None);
+        assert_eq!(proxy_of(&[("HTTPS_PROXY", "")], "https", "a.example"), None);
+    }
+
+    #[test]
+    fn hosts_of_no_proxy_and_loopback_are_reached_directly() {
+        let goes = |no_proxy: &str, authority: &str| {
+            proxy_of(&[("ALL_PROXY", "proxy:1"), ("NO_PROXY", no_proxy)], "http", authority).is_some()
+        };
+        for (no_proxy, authority) in [
+            ("example.com", "example.com"),
+            ("x, .Example.com", "api.example.com"),
+            ("*.example.com", "api.example.com"),
+            ("example.com:8080", "example.com:8080"),
+            ("192.0.2.0/24", "192.0.2.7"),
+            ("192.0.2.7", "192.0.2.7"),
+            ("2001:db8::/32", "[2001:db8::5]"),
+            ("0.0.0.0/0", "198.51.100.1"),
+            ("*", "anything.example"),
+            ("", "localhost:8000"),
+            ("", "127.0.0.1"),
+            ("", "[::ffff:127.0.0.1]"),
+        ] {
+            assert!(!goes(no_proxy, authority), "{no_proxy}: {authority}");
+        }
+        for (no_proxy, authority) in [
+            ("example.com", "badexample.com"),
+            ("example.com", "example.com.evil.example"),
+            ("example.com:8080", "example.com"),
+            ("192.0.2.0/24", "192.0.3.7"),
+            ("192.0.2.7", "192.0.2.8"),
+            ("", "127.example"),
+        ] {
+            assert!(goes(no_proxy, authority), "{no_proxy}: {authority}");
+        }
+    }
+
+    #[test]
+    fn a_name_and_a_password_are_sent_and_never_shown() {
+        let settings = settings(&[("HTTPS_PROXY", "http://me:p%40ss@proxy:1")]).unwrap();
+        let proxy = settings.https.unwrap();
+        assert_eq!(proxy.authorization.as_deref(), Some("Basic bWU6cEBzcw=="));
+        assert_eq!(format!("{proxy:?} {proxy}"), "Proxy(proxy:1) proxy:1");
+    }
+
+    #[test]
+    fn what_names_no_proxy_is_an_error() {
+        for value in ["socks5://proxy:1", "https://proxy", "http://", "a b"] {
+            let error = settings(&[("ALL_PROXY", value)]).unwrap_err();
+            assert!(error.to_string().starts_with("ALL_PROXY names no proxy"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What is large, slow or many.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use wardian_network::{Limits, NetworkError};
+
+use crate::server::{Server, Setting, TIMEOUTS, answer, get, read, text};
+
+/// A server that writes this, and then keeps still.
+async fn writes(bytes: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let mut kept = Vec::new();
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut seen = [0; 1024];
+            assert!(stream.read(&mut seen).await.unwrap() > 0);
+            stream.write_all(bytes).await.unwrap();
+            kept.push(stream);
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn an_answer_is_only_as_large_as_it_may_be() {
+    let server = Server::start(|request| text("x".repeat(request.uri().path().len() - 1))).await;
+    let setting = Setting { limits: Limits { concurrent: 1, response: 10 }, ..Setting::default() };
+    let client = setting.client();
+    assert_eq!(answer(&client, get(&server.url("/1234567890"))).await.unwrap().len(), 10);
+    let error = answer(&client, get(&server.url("/12345678901"))).await.unwrap_err();
+    assert!(matches!(error, NetworkError::TooLarge { limit: 10, .. }), "{error}");
+    // The place of the one that was too large is free again.
+    assert!(answer(&client, get(&server.url("/1"))).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_is_not_waited_for_for_ever() {
+    let mut timeouts = TIMEOUTS;
+    timeouts.first_byte = Duration::from_millis(50);
+    timeouts.between_bytes = Duration::from_millis(50);
+    let client = Setting::default().client();
+    let silent = writes(b"").await;
+    let error = client.send(get(&silent), timeouts).await.err().unwrap();
+    assert!(matches!(error, NetworkError::AnswerTimeout(_)), "{error}");
+    let broken_off = writes(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n12345").await;
+    let response = client.send(get(&broken_off), timeouts).await.unwrap();
+    let error = read(response).await.unwrap_err();
+    assert!(matches!(error, NetworkError::Silent(_)), "{error}");
+}
+
+#[tokio::test]
+async fn what_is_no_http_is_an_error() {
+    let client = Setting::default().client();
+    for bytes in [&b"SSH-2.0-OpenSSH\r\n"[..], b"HTTP/1.1 abc\r\n\r\n", b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"] {
+        let error = answer(&client, get(&writes(bytes).await)).await.unwrap_err();
+        assert!(matches!(error, NetworkError::Exchange { .. }), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn only_so_many_requests_go_on_at_once() {
+    let going_on = Arc::new(AtomicUsize::new(0));
+    let most = Arc::new(AtomicUsize::new(0));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let counts = (Arc::clone(&going_on), Arc::clone(&most));
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let (going_on, most) = counts.clone();
+            tokio::spawn(async move {
+                let mut seen = [0; 1024];
+                while stream.read(&mut seen).await.is_ok_and(|read| read > 0) {
+                    most.fetch_max(going_on.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    going_on.fetch_sub(1, Ordering::SeqCst);
+                    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
+                }
+            });
+        }
+    });
+    let setting = Setting { limits: Limits { concurrent: 2, response: 10 }, ..Setting::default() };
+    let client = setting.client();
+    let started = Instant::now();
+    let requests: Vec<_> = (0..8)
+        .map(|_| {
+            let (client, url) = (client.clone(), url.clone());
+            tokio::spawn(async move { answer(&client, get(&url)).await })
+        })
+        .collect();
+    for request in requests {
+        assert_eq!(request.await.unwrap().unwrap(), "ok");
+    }
+    assert_eq!(most.load(Ordering::SeqCst), 2);
+    assert!(started.elapsed() >= Duration::from_millis(80));
+}

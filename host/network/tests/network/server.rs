@@ -1,0 +1,208 @@
+//! Servers, and an authority that remembers what it was asked.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use wardian_network::proxy::ProxySettings;
+use wardian_network::{
+    Authority, BoxedBody, Client, ClientOptions, Credential, Denied, Exchange, Limits, NetworkError,
+    Resolver, ResponseBody, Timeouts, TlsRoots,
+};
+use wardian_policy::NetworkRequest;
+
+pub type ServerBody = UnsyncBoxBody<Bytes, Infallible>;
+
+/// A server on loopback, and how many connections it had.
+pub struct Server {
+    pub address: SocketAddr,
+    pub connections: Arc<AtomicUsize>,
+}
+
+impl Server {
+    /// Answers each request so.
+    pub async fn start<F>(answer: F) -> Self
+    where
+        F: Fn(Request<Incoming>) -> Response<ServerBody> + Clone + Send + Sync + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let connections = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&connections);
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                count.fetch_add(1, Ordering::Relaxed);
+                tokio::spawn(serve(stream, answer.clone()));
+            }
+        });
+        Self { address, connections }
+    }
+
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+}
+
+pub async fn serve<S, F>(stream: S, answer: F)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    F: Fn(Request<Incoming>) -> Response<ServerBody> + Send + Sync + 'static,
+{
+    let service = service_fn(|request| {
+        let response = answer(request);
+        async move { Ok::<_, Infallible>(response) }
+    });
+    // A client that goes away in the middle is part of some tests.
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+}
+
+pub fn text(text: impl Into<Bytes>) -> Response<ServerBody> {
+    Response::new(Full::new(text.into()).boxed_unsync())
+}
+
+/// Tells what came: method, URI as written, and some headers.
+pub fn told(request: Request<Incoming>) -> Response<ServerBody> {
+    let mut lines = vec![format!("{} {}", request.method(), request.uri())];
+    for name in ["host", "authorization", "proxy-authorization", "connection"] {
+        if let Some(value) = request.headers().get(name) {
+            lines.push(format!("{name}: {}", value.to_str().unwrap()));
+        }
+    }
+    text(lines.join("\n"))
+}
+
+/// Allows everything but what it was told to deny, and remembers.
+#[derive(Default)]
+pub struct Judge {
+    pub denied_hosts: Vec<&'static str>,
+    pub denied_addresses: Vec<IpAddr>,
+    /// No address is allowed from now on.
+    pub is_closed: AtomicBool,
+    pub credentials: HashMap<&'static str, Vec<Credential>>,
+    pub asked: Mutex<Vec<String>>,
+    pub ended: Mutex<Vec<Exchange>>,
+}
+
+impl Judge {
+    pub fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Authority for Judge {
+    fn may_send(&self, request: &NetworkRequest) -> Result<(), Denied> {
+        self.asked.lock().unwrap().push(request.to_string());
+        if self.denied_hosts.contains(&request.host().to_string().as_str()) {
+            return Err(Denied(format!("{} is denied", request.host())));
+        }
+        Ok(())
+    }
+
+    fn may_connect(&self, _: &NetworkRequest, address: IpAddr) -> Result<(), Denied> {
+        self.asked.lock().unwrap().push(address.to_string());
+        if self.denied_addresses.contains(&address) || self.is_closed.load(Ordering::Relaxed) {
+            return Err(Denied(format!("{address} is denied")));
+        }
+        Ok(())
+    }
+
+    fn credentials(&self, request: &NetworkRequest) -> Result<Vec<Credential>, Denied> {
+        Ok(self.credentials.get(request.host().to_string().as_str()).cloned().unwrap_or_default())
+    }
+
+    fn ended(&self, exchange: &Exchange) {
+        self.ended.lock().unwrap().push(exchange.clone());
+    }
+}
+
+/// Names as a test has them; each look-up of a name gives its next answer, the last one
+/// again and again.
+#[derive(Default)]
+pub struct Names {
+    pub answers: HashMap<&'static str, Vec<Vec<IpAddr>>>,
+    pub looked_up: AtomicUsize,
+}
+
+#[async_trait]
+impl Resolver for Names {
+    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        let round = self.looked_up.fetch_add(1, Ordering::Relaxed);
+        let answers = self.answers.get(name).ok_or_else(|| io::Error::other("nobody knows it"))?;
+        Ok(answers[round.min(answers.len() - 1)].clone())
+    }
+}
+
+/// What a client is made from, to be changed by a test.
+pub struct Setting {
+    pub judge: Arc<Judge>,
+    pub names: Arc<Names>,
+    pub roots: TlsRoots,
+    pub proxies: ProxySettings,
+    pub limits: Limits,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            judge: Arc::default(),
+            names: Arc::default(),
+            roots: TlsRoots::of(Vec::new()).unwrap(),
+            proxies: ProxySettings::default(),
+            limits: Limits { concurrent: 8, response: 1 << 20 },
+        }
+    }
+}
+
+impl Setting {
+    pub fn client(&self) -> Client {
+        Client::new(ClientOptions {
+            authority: Arc::clone(&self.judge) as Arc<dyn Authority>,
+            resolver: Arc::clone(&self.names) as Arc<dyn Resolver>,
+            roots: self.roots.clone(),
+            proxies: self.proxies.clone(),
+            limits: self.limits,
+        })
+    }
+}
+
+pub const TIMEOUTS: Timeouts = Timeouts {
+    connect: Duration::from_secs(5),
+    first_byte: Duration::from_secs(5),
+    between_bytes: Duration::from_secs(5),
+};
+
+pub fn body(text: &'static str) -> BoxedBody {
+    Full::new(Bytes::from(text)).map_err(|never| match never {}).boxed_unsync()
+}
+
+pub fn get(url: &str) -> Request<BoxedBody> {
+    Request::get(url).body(body("")).unwrap()
+}
+
+pub async fn read(response: Response<ResponseBody>) -> Result<String, NetworkError> {
+    let bytes = response.into_body().collect().await?.to_bytes();
+    Ok(String::from_utf8(bytes.to_vec()).unwrap())
+}
+
+pub async fn answer(client: &Client, request: Request<BoxedBody>) -> Result<String, NetworkError> {
+    read(client.send(request, TIMEOUTS).await?).await
+}

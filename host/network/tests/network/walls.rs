@@ -1,0 +1,201 @@
+//! What is sent, where to, and who is asked.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use wardian_network::{Credential, NetworkError};
+
+use crate::server::{Judge, Names, Server, Setting, TIMEOUTS, answer, body, get, read, text, told};
+
+fn loopback() -> IpAddr {
+    [127, 0, 0, 1].into()
+}
+
+/// A test network: nobody is there, and nothing is sent to it.
+fn nobody() -> IpAddr {
+    [192, 0, 2, 1].into()
+}
+
+#[tokio::test]
+async fn a_request_goes_where_it_says_and_is_told() {
+    let server = Server::start(told).await;
+    let setting = Setting::default();
+    let request =
+        Request::post(server.url("/a/b?c=d")).header("connection", "close").body(body("four")).unwrap();
+    let response = setting.client().send(request, TIMEOUTS).await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    let said = read(response).await.unwrap();
+    assert_eq!(said, format!("POST /a/b?c=d\nhost: {}", server.address));
+    let asked = [format!("POST http://{}", server.address), "127.0.0.1".to_owned()];
+    assert_eq!(setting.judge.asked(), asked);
+    let ended = setting.judge.ended.lock().unwrap();
+    let [exchange] = &**ended else { panic!("{ended:?}") };
+    assert_eq!((exchange.status, exchange.sent, exchange.received), (Some(200), 4, said.len() as u64));
+}
+
+#[tokio::test]
+async fn what_is_denied_is_not_even_looked_up() {
+    let judge = Arc::new(Judge { denied_hosts: vec!["evil.example"], ..Judge::default() });
+    let setting = Setting { judge, ..Setting::default() };
+    for url in ["http://evil.example", "https://EVIL.example:8443/x", "http://evil.example./"] {
+        let error = answer(&setting.client(), get(url)).await.unwrap_err();
+        assert!(matches!(error, NetworkError::Denied(_)), "{url}: {error}");
+    }
+    assert_eq!(setting.names.looked_up.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_name_that_leads_to_a_denied_address_leads_nowhere() {
+    let server = Server::start(told).await;
+    let judge = Arc::new(Judge { denied_addresses: vec![loopback()], ..Judge::default() });
+    let mapped: IpAddr = "::ffff:127.0.0.1".parse().unwrap();
+    let answers = [("plain.example", vec![vec![loopback()]]), ("mapped.example", vec![vec![mapped]])];
+    let names = Arc::new(Names { answers: answers.into_iter().collect(), ..Names::default() });
+    let setting = Setting { judge, names, ..Setting::default() };
+    let port = server.address.port();
+    for host in [
+        "plain.example",
+        "mapped.example",
+        "127.0.0.1",
+        "[::ffff:7f00:1]",
+        "127.1",
+        "0177.0.0.1",
+        "2130706433",
+        "0x7f000001",
+    ] {
+        let error = answer(&setting.client(), get(&format!("http://{host}:{port}/"))).await.unwrap_err();
+        let NetworkError::AddressDenied { address, .. } = error else { panic!("{host}: {error}") };
+        assert_eq!(address, loopback(), "{host}");
+    }
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn only_addresses_that_passed_are_connected_to() {
+    let server = Server::start(told).await;
+    let judge = Arc::new(Judge { denied_addresses: vec![nobody()], ..Judge::default() });
+    let answers = [("two.example", vec![vec![nobody(), loopback()]])];
+    let names = Arc::new(Names { answers: answers.into_iter().collect(), ..Names::default() });
+    let setting = Setting { judge, names, ..Setting::default() };
+    let url = format!("http://two.example:{}/", server.address.port());
+    let said = answer(&setting.client(), get(&url)).await.unwrap();
+    assert!(said.contains("host: two.example:"), "{said}");
+}
+
+#[tokio::test]
+async fn a_name_that_changes_its_answer_is_judged_by_the_answer_that_is_used() {
+    let server = Server::start(told).await;
+    let judge = Arc::new(Judge { denied_addresses: vec![loopback()], ..Judge::default() });
+    // Harmless when it is asked first, and here the next time.
+    let answers = [("rebinds.example", vec![vec![nobody()], vec![loopback()]])];
+    let names = Arc::new(Names { answers: answers.into_iter().collect(), ..Names::default() });
+    let setting = Setting { judge, names, ..Setting::default() };
+    let url = format!("http://rebinds.example:{}/", server.address.port());
+    let client = setting.client();
+    let mut timeouts = TIMEOUTS;
+    timeouts.connect = std::time::Duration::from_millis(100);
+    for _ in 0..3 {
+        assert!(client.send(get(&url), timeouts).await.is_err());
+    }
+    assert_eq!(server.connections(), 0);
+    assert_eq!(setting.names.looked_up.load(Ordering::Relaxed), 3, "once for each connection");
+}
+
+#[tokio::test]
+async fn a_kept_connection_is_no_way_around_the_second_wall() {
+    let server = Server::start(told).await;
+    let setting = Setting::default();
+    let client = setting.client();
+    for _ in 0..2 {
+        answer(&client, get(&server.url("/"))).await.unwrap();
+    }
+    assert_eq!(server.connections(), 1);
+    // The place is the same, and what may be sent there is not what might be before.
+    setting.judge.is_closed.store(true, Ordering::Relaxed);
+    let error = answer(&client, get(&server.url("/"))).await.unwrap_err();
+    assert!(matches!(error, NetworkError::AddressDenied { .. }), "{error}");
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn redirects_are_answers() {
+    let server = Server::start(|_| {
+        let empty = Full::default().boxed_unsync();
+        Response::builder().status(302).header("location", "http://192.0.2.1/").body(empty).unwrap()
+    })
+    .await;
+    let setting = Setting::default();
+    let response = setting.client().send(get(&server.url("/")), TIMEOUTS).await.unwrap();
+    assert_eq!(response.status(), StatusCode::FOUND);
+    assert_eq!(setting.judge.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn what_would_deceive_is_refused_before_anything_happens() {
+    let server = Server::start(told).await;
+    let setting = Setting::default();
+    let client = setting.client();
+    let with =
+        |name: &str, value: &str| Request::get(server.url("/")).header(name, value).body(body("")).unwrap();
+    let lies = [
+        with("host", "other.example"),
+        with("host", "127.0.0.1:1"),
+        with("upgrade", "websocket"),
+        with("proxy-authorization", "Basic x"),
+        Request::builder().method(Method::CONNECT).uri(server.url("/")).body(body("")).unwrap(),
+        Request::get("/no/host").body(body("")).unwrap(),
+        Request::get("ftp://127.0.0.1/").body(body("")).unwrap(),
+        Request::get(format!("http://good.example@{}/", server.address)).body(body("")).unwrap(),
+    ];
+    for request in lies {
+        let shown = format!("{request:?}");
+        assert!(answer(&client, request).await.is_err(), "{shown}");
+    }
+    assert_eq!((server.connections(), setting.judge.asked().len()), (0, 0));
+    // The truth, in another form, is no lie.
+    let port = server.address.port();
+    assert!(answer(&client, with("host", &format!("127.1:{port}"))).await.is_ok());
+}
+
+#[tokio::test]
+async fn credentials_are_added_behind_the_walls_and_for_their_destination_alone() {
+    let server = Server::start(told).await;
+    let credential = Credential {
+        name: HeaderName::from_static("authorization"),
+        value: HeaderValue::from_static("Bearer s3cret"),
+    };
+    assert_eq!(format!("{credential:?}"), "Credential(authorization, ...)");
+    let judge =
+        Judge { credentials: [("api.example", vec![credential])].into_iter().collect(), ..Judge::default() };
+    let answers = ["api.example", "other.example"].map(|name| (name, vec![vec![loopback()]]));
+    let names = Arc::new(Names { answers: answers.into_iter().collect(), ..Names::default() });
+    let setting = Setting { judge: Arc::new(judge), names, ..Setting::default() };
+    let client = setting.client();
+    let port = server.address.port();
+    let url = |host: &str| format!("http://{host}:{port}/");
+    assert!(answer(&client, get(&url("api.example"))).await.unwrap().contains("Bearer s3cret"));
+    assert!(!answer(&client, get(&url("other.example"))).await.unwrap().contains("Bearer"));
+    let own = Request::get(url("api.example")).header("Authorization", "mine").body(body("")).unwrap();
+    let error = answer(&client, own).await.unwrap_err();
+    assert!(matches!(&error, NetworkError::CredentialHeader(name) if name == "authorization"), "{error}");
+    assert_eq!(server.connections(), 2, "one for each host");
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_found_or_reached_is_named() {
+    let setting = Setting::default();
+    let client = setting.client();
+    let unknown = answer(&client, get("http://unknown.example/")).await.unwrap_err();
+    assert_eq!(unknown.to_string(), "unknown.example cannot be looked up: nobody knows it");
+    let server = Server::start(|_| text("")).await;
+    let closed = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap()
+    };
+    let refused = answer(&client, get(&format!("http://{closed}/"))).await.unwrap_err();
+    assert!(refused.to_string().starts_with(&format!("no connection to {closed}: ")), "{refused}");
+    assert!(answer(&client, get(&server.url("/"))).await.is_ok(), "and the client is well");
+}
