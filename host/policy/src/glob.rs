@@ -104,6 +104,11 @@ impl Glob {
         if text.len() > MOST_TEXT {
             return doubt == Doubt::Includes;
         }
+        match *self.steps {
+            [Step::DoubleStar] => return true,
+            [Step::Star] => return !text.contains('/'),
+            _ => {}
+        }
         self.run(text.bytes().map(Input::Byte))
     }
 

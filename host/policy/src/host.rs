@@ -224,6 +224,14 @@ pub(crate) struct LabelPattern {
     text: Box<str>,
 }
 
+/// How many labels a star at the beginning stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Depth {
+    One,
+    /// One or more.
+    Any,
+}
+
 /// Why a text is no pattern of hosts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PatternProblem {
@@ -299,6 +307,19 @@ impl HostPattern {
             return Err(PatternProblem::Numbers);
         }
         Ok(Self::Labels(LabelPattern { open, labels: labels.into(), text }))
+    }
+
+    /// What follows the star of `*.example.com` or `**.example.com`, where no other star
+    /// is.
+    pub(crate) fn suffix(&self) -> Option<(Depth, String)> {
+        let Self::Labels(pattern) = self else { return None };
+        let (depth, labels) = match pattern.labels.split_last() {
+            _ if pattern.open => (Depth::Any, &*pattern.labels),
+            Some((first, rest)) if first.as_str() == "*" => (Depth::One, rest),
+            _ => return None,
+        };
+        let labels: Option<Vec<&str>> = labels.iter().rev().map(Glob::literal).collect();
+        labels.filter(|labels| !labels.is_empty()).map(|labels| (depth, labels.join(".")))
     }
 
     /// Whether it matches every name there is.

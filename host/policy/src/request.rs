@@ -246,6 +246,7 @@ impl ProcessStart {
         }
         let is_bare = !program.is_empty() && !program.contains(['/', '\\']) && !matches!(program, "." | "..");
         let is_absolute = Path::new(program).is_absolute()
+            && Path::new(program).file_name().is_some()
             && normalised(Path::new("/"), Path::new(program))
                 .is_ok_and(|path| path.to_str() == Some(program));
         if !is_bare && !is_absolute {
@@ -429,7 +430,8 @@ mod tests {
         for good in ["git", "/usr/bin/git"] {
             assert!(start(good).is_ok(), "{good}");
         }
-        for bad in ["", ".", "..", "./git", "bin/git", "/usr/../bin/git", "/usr//bin/git", "/usr/bin/", "a\0"]
+        for bad in
+            ["", "/", ".", "..", "./git", "bin/git", "/usr/../bin/git", "/usr//bin/git", "/usr/bin/", "a\0"]
         {
             assert!(start(bad).is_err(), "{bad}");
         }

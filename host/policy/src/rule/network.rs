@@ -1,12 +1,12 @@
 //! Rules about where something is sent.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
 use super::Effect;
 use crate::address::{AddressKind, AddressPattern};
-use crate::host::{Host, HostPattern};
+use crate::host::{Depth, Host, HostPattern};
 use crate::request::{CommunicatorConnection, NetworkRequest, Scheme};
 
 /// `allow network`, `deny network`.
@@ -43,11 +43,15 @@ pub(crate) enum Ports {
     Listed(Box<[RangeInclusive<u16>]>),
 }
 
-/// Patterns of hosts. Plain names are found at once, however many there are.
+/// Patterns of hosts. Plain names, and those with one star at the beginning, are found at
+/// once, however many there are.
 #[derive(Clone, Debug)]
 pub(crate) struct HostSet {
     names: HashSet<Box<str>>,
-    others: Box<[HostPattern]>,
+    /// By what follows the star.
+    suffixes: HashMap<String, Vec<Depth>>,
+    others: Vec<HostPattern>,
+    all: Box<[HostPattern]>,
 }
 
 /// How a rule came to match a host.
@@ -61,34 +65,46 @@ enum Named {
 
 impl HostSet {
     pub(crate) fn new(patterns: impl IntoIterator<Item = HostPattern>) -> Self {
-        let mut names = HashSet::new();
-        let mut others = Vec::new();
-        for pattern in patterns {
-            match pattern {
-                HostPattern::Name(name) => {
-                    names.insert(name);
+        let all: Box<[HostPattern]> = patterns.into_iter().collect();
+        let mut set =
+            Self { names: HashSet::new(), suffixes: HashMap::new(), others: Vec::new(), all: Box::default() };
+        for pattern in &all {
+            if let HostPattern::Name(name) = pattern {
+                set.names.insert(name.clone());
+            } else if let Some((depth, suffix)) = pattern.suffix() {
+                let depths = set.suffixes.entry(suffix).or_default();
+                if !depths.contains(&depth) {
+                    depths.push(depth);
                 }
-                other => others.push(other),
+            } else {
+                set.others.push(pattern.clone());
             }
         }
-        Self { names, others: others.into() }
+        Self { all, ..set }
     }
 
     fn find(&self, host: &Host) -> Option<Named> {
+        let by_others = || self.others.iter().any(|pattern| pattern.matches(host));
         match host {
-            Host::Name(name) => (self.names.contains(name)
-                || self.others.iter().any(|pattern| pattern.matches(host)))
-            .then_some(Named::Name),
-            Host::Address(_) => {
-                self.others.iter().any(|pattern| pattern.matches(host)).then_some(Named::Address)
+            Host::Name(name) => {
+                let is_named = self.names.contains(name) || self.has_suffix_of(name) || by_others();
+                is_named.then_some(Named::Name)
             }
+            Host::Address(_) => by_others().then_some(Named::Address),
         }
     }
 
-    /// All patterns, names in the order of the alphabet first.
+    fn has_suffix_of(&self, name: &str) -> bool {
+        !self.suffixes.is_empty()
+            && name.match_indices('.').enumerate().any(|(before, (dot, _))| {
+                let depths = name.get(dot + 1..).and_then(|suffix| self.suffixes.get(suffix));
+                depths.is_some_and(|depths| before == 0 || depths.contains(&Depth::Any))
+            })
+    }
+
+    /// All patterns, in the order of the text.
     pub(crate) fn patterns(&self) -> impl Iterator<Item = HostPattern> {
-        let names: BTreeSet<&Box<str>> = self.names.iter().collect();
-        names.into_iter().map(|name| HostPattern::Name(name.clone())).chain(self.others.iter().cloned())
+        self.all.iter().cloned()
     }
 }
 
@@ -172,5 +188,25 @@ impl CommunicatorRule {
         effect: Effect,
     ) -> bool {
         self.destination.matches(&connection.host, (connection.port, None), address, effect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_set_finds_what_one_of_its_patterns_matches(
+            patterns in prop::collection::vec("(\\*\\*\\.|\\*\\.|\\*)?[ab](\\.[ab*]){0,2}|\\*|\\*\\*", 1..5),
+            name in "[ab]{1,2}(\\.[ab]){0,3}",
+        ) {
+            let patterns: Vec<HostPattern> =
+                patterns.iter().filter_map(|text| HostPattern::parse(text).ok()).collect();
+            let host = Host::parse(&name).unwrap();
+            let one_by_one = patterns.iter().any(|pattern| pattern.matches(&host));
+            prop_assert_eq!(HostSet::new(patterns).find(&host).is_some(), one_by_one);
+        }
     }
 }
