@@ -216,6 +216,18 @@ impl CommandLine {
                 );
             }
         }
+        let is_normal = planning.is_some_and(|planning| !planning.destroy && !planning.refresh_only);
+        let scope = match &self.command {
+            Command::Destroy(destroy) => Some(&destroy.scope),
+            _ => planning.map(|planning| &planning.scope),
+        };
+        if scope.is_some_and(|scope| !scope.replace.is_empty() && !is_normal) {
+            return wrong(
+                "Unsupported plan mode",
+                "-replace makes objects anew, which a plan that destroys everything or only refreshes does not do: give it \
+                 without -destroy and -refresh-only.",
+            );
+        }
         match &self.command {
             Command::Init(init)
                 if init.backend.reconfigure && (init.backend.migrate_state || init.backend.force_copy) =>

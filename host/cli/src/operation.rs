@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_config::Configuration;
+use wardian_config::{Configuration, RootVariables};
 use wardian_engine::{Applied, ChangeCounts, MissingConfiguration, Mode, Plan, PlanOptions, Run, StopSignal};
 use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_state::{State, StateFile, encode_state};
-use wardian_value::{Str, Value};
 
 use crate::arguments::{
     LockArguments, OperationArguments, PlanningArguments, ScopeArguments, StateOutArguments,
@@ -50,8 +49,8 @@ pub(crate) struct Operation {
     pub(crate) file: StateFile,
     /// The state as it was found.
     pub(crate) state: Arc<State>,
-    /// Values of the root module's variables.
-    pub(crate) variables: BTreeMap<Str, Value>,
+    /// Values of the root module's variables, for a plan.
+    pub(crate) variables: RootVariables,
     /// What the plugins are recognised by.
     pub(crate) plugins: BTreeMap<String, String>,
     /// Somebody wants it to end.

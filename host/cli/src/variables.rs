@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wardian_config::{
-    Module, Variable, VariableInputs, VariableSource, VariableText, given_variables, root_variables,
-    variables_for_saved_plan,
+    Module, RootVariables, Variable, VariableInputs, VariableSource, VariableText, given_variables,
+    root_variables, variables_for_saved_plan,
 };
 use wardian_engine::StopSignal;
 use wardian_lang::{Diagnostic, EmptyScope, SourceBytes, SourceFile, parse_body, parse_expression};
@@ -32,10 +32,11 @@ pub(crate) enum Asking {
     Forbidden,
 }
 
-/// The values, converted to the variables' types.
+/// The values, converted to the variables' types, with what is wrong with those that do
+/// not suit.
 ///
 /// # Errors
-/// Where a value cannot be read or converted, or is missing.
+/// Where a value cannot be read, or is missing.
 pub(crate) async fn collect(
     module: &Module,
     arguments: &VariableArguments,
@@ -43,7 +44,7 @@ pub(crate) async fn collect(
     environment: &Environment,
     shell: &Shell,
     stop: &StopSignal,
-) -> Outcome<BTreeMap<Str, Value>> {
+) -> Outcome<RootVariables> {
     let mut inputs = VariableInputs {
         environment: environment.root_variables(),
         automatic_files: automatic_files(Path::new("."))?,
@@ -59,8 +60,8 @@ pub(crate) async fn collect(
             inputs.arguments.push(VariableSource::Text(VariableText { name, text }));
         }
     }
-    let (values, warnings) = root_variables(module, &inputs)?;
-    shell.warned(values, &warnings)
+    let (variables, warnings) = root_variables(module, &inputs)?;
+    shell.warned(variables, &warnings)
 }
 
 /// The values that are given, converted to the variables' types. Others stay unknown.
@@ -78,7 +79,8 @@ pub(crate) fn as_far_as_given(
         automatic_files: automatic_files(Path::new("."))?,
         arguments: arguments.0.iter().map(argument).collect::<Outcome<_>>()?,
     };
-    let (mut values, warnings) = given_variables(module, &inputs)?;
+    let (variables, warnings) = given_variables(module, &inputs)?;
+    let mut values = variables.accepted()?;
     for (name, variable) in &module.variables {
         if variable.is_required() && !values.contains_key(name) {
             values.insert(name.clone(), Value::unknown(variable.constraint.ty.without_optional()));

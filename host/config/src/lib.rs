@@ -37,6 +37,6 @@ pub use load::{load_root, load_root_from};
 pub use module::{Module, ResourceKey};
 pub use names::resource_mode;
 pub use variables::{
-    VariableInputs, VariableSource, VariableText, automatic_files, given_variables, missing_variables,
-    root_variables, variables_for_saved_plan,
+    RootVariables, VariableInputs, VariableSource, VariableText, automatic_files, given_variables,
+    missing_variables, root_variables, variables_for_saved_plan,
 };

@@ -98,17 +98,47 @@ pub fn automatic_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a 
     ranked.into_iter().map(|(_, name)| name).collect()
 }
 
-/// The values of a root module's variables, converted to their types, without
-/// marks. Variables that have a default and are not given are not in it.
-/// Warnings are returned beside the values.
+/// What a root module's variables are given.
+#[derive(Clone, Debug, Default)]
+pub struct RootVariables {
+    /// The values, converted to the variables' types, without marks. Variables that have
+    /// a default and are not given are not in it.
+    pub values: BTreeMap<Str, Value>,
+    /// The values as they were given, before they were converted.
+    pub given: BTreeMap<Str, Value>,
+    /// What is wrong with values that do not suit their variables. A run begins all the
+    /// same: what has to do with others can be looked at.
+    pub refused: BTreeMap<Str, Diagnostics>,
+}
+
+impl RootVariables {
+    /// The values, where all of them suit.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with those that do not.
+    pub fn accepted(self) -> Result<BTreeMap<Str, Value>, Diagnostics> {
+        let problems: Diagnostics = self.refused.into_values().flatten().collect();
+        problems.into_result(self.values)
+    }
+}
+
+/// Values that suit their variables as they are.
+impl From<BTreeMap<Str, Value>> for RootVariables {
+    fn from(values: BTreeMap<Str, Value>) -> Self {
+        Self { given: values.clone(), values, refused: BTreeMap::new() }
+    }
+}
+
+/// The values of a root module's variables. Warnings are returned beside them.
 ///
 /// # Errors
 ///
-/// All that is wrong with what is given, and what is missing.
+/// What cannot be read, what is given to no variable, and what is missing.
 pub fn root_variables(
     module: &Module,
     inputs: &VariableInputs,
-) -> Result<(BTreeMap<Str, Value>, Diagnostics), Diagnostics> {
+) -> Result<(RootVariables, Diagnostics), Diagnostics> {
     values(module, inputs, &|variable, problems| problems.push(missing(variable)))
 }
 
@@ -117,11 +147,11 @@ pub fn root_variables(
 ///
 /// # Errors
 ///
-/// Values that cannot be read or converted.
+/// Values that cannot be read.
 pub fn given_variables(
     module: &Module,
     inputs: &VariableInputs,
-) -> Result<(BTreeMap<Str, Value>, Diagnostics), Diagnostics> {
+) -> Result<(RootVariables, Diagnostics), Diagnostics> {
     values(module, inputs, &|_, _| {})
 }
 
@@ -129,23 +159,30 @@ fn values(
     module: &Module,
     inputs: &VariableInputs,
     is_missing: &dyn Fn(&Variable, &mut Diagnostics),
-) -> Result<(BTreeMap<Str, Value>, Diagnostics), Diagnostics> {
+) -> Result<(RootVariables, Diagnostics), Diagnostics> {
     let mut problems = Diagnostics::new();
     let given = given::collect(module, inputs, &mut problems);
     undeclared::check(module, &given, &mut problems);
-    let mut values = BTreeMap::new();
-    for variable in module.variables.values() {
-        match given.get(&variable.name) {
+    let mut variables = RootVariables::default();
+    for (name, variable) in &module.variables {
+        match given.get(name) {
             Some(given) => {
-                if let Some(value) = value_of(variable, given, &mut problems) {
-                    values.insert(variable.name.clone(), value);
+                let mut refused = Diagnostics::new();
+                if let Some(value) = value_of(variable, given, &mut refused) {
+                    variables.values.insert(name.clone(), value);
+                }
+                if let Some(value) = &given.value {
+                    variables.given.insert(name.clone(), value.clone());
+                }
+                if refused.has_errors() {
+                    variables.refused.insert(name.clone(), refused);
                 }
             }
             None if variable.is_required() => is_missing(variable, &mut problems),
             None => {}
         }
     }
-    if problems.has_errors() { Err(problems) } else { Ok((values, problems)) }
+    if problems.has_errors() { Err(problems) } else { Ok((variables, problems)) }
 }
 
 /// The variables that somebody must still give a value: for a program that asks.
@@ -159,9 +196,9 @@ pub fn missing_variables<'a>(module: &'a Module, inputs: &VariableInputs) -> Vec
 fn value_of(variable: &Variable, given: &Given, problems: &mut Diagnostics) -> Option<Value> {
     let value = given.value.as_ref()?;
     let name = &variable.name;
-    let located = |diagnostic: Diagnostic| match &given.span {
-        Some(span) => diagnostic.at(span.clone()),
-        None => diagnostic.at(variable.span.clone()),
+    let located = |diagnostic: Diagnostic| match (&given.origin, &given.span) {
+        (Origin::File(_), Some(span)) => diagnostic.at(span.clone()),
+        _ => diagnostic.at(variable.span.clone()),
     };
     let converted = match variable.constraint.apply(value) {
         Ok(converted) => converted,

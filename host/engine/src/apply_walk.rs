@@ -13,7 +13,7 @@ mod read;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use wardian_config::{Resource, decode_body};
+use wardian_config::{Configuration, Resource, decode_body};
 use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_plugin::{
     Provider, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode,
@@ -57,8 +57,10 @@ pub async fn apply(
         diagnostics: Diagnostics::new(),
         stopped: false,
     };
+    if plan.mode != Mode::Destroy {
+        planned_outputs(&mut applied.state, plan, &run.configuration);
+    }
     if plan.mode == Mode::RefreshOnly {
-        planned_outputs(&mut applied.state, plan);
         applied.state.check_results = stored_checks(plan.checks.clone());
         return applied;
     }
@@ -135,14 +137,16 @@ fn changes_by_config(plan: &Plan) -> HashMap<ResourceAddress, Vec<usize>> {
     changes
 }
 
-/// The outputs that a plan knows already. What it says nothing of, and what cannot be
-/// told without an apply, stays as it was.
-fn planned_outputs(state: &mut State, plan: &Plan) {
+/// The declared outputs that a plan knows already. What it says nothing of, and what
+/// cannot be told without an apply, stays as it was.
+fn planned_outputs(state: &mut State, plan: &Plan, configuration: &Configuration) {
+    let declared = &configuration.root().module.outputs;
     for (name, output) in &plan.outputs {
+        let Some(declared) = declared.get(name) else { continue };
         if output.after.is_null() {
             state.outputs.remove(name);
-        } else if output.after.is_wholly_known() {
-            let value = OutputValue { value: output.after.clone(), sensitive: output.sensitive };
+        } else if output.after.is_wholly_known() && !declared.ephemeral {
+            let value = OutputValue { value: output.after.clone(), sensitive: declared.sensitive };
             state.outputs.insert(name.clone(), value);
         }
     }
@@ -633,7 +637,8 @@ impl ApplyWalk<'_> {
         stored && !failed
     }
 
-    /// Outputs as they are evaluated now; those that could not be, as they were.
+    /// Outputs as they are evaluated now; those that could not be, as the plan knew them,
+    /// or else as they were.
     fn set_outputs(&mut self) {
         if self.plan.mode == Mode::Destroy {
             if self.applied.diagnostics.has_errors() {
@@ -661,7 +666,7 @@ impl ApplyWalk<'_> {
                                 OutputValue { value: value.unmark_deep(), sensitive: output.sensitive };
                             (name.clone(), stored)
                         }),
-                    _ => self.plan.prior_state.outputs.get(name).map(|old| (name.clone(), old.clone())),
+                    _ => self.applied.state.outputs.get(name).map(|old| (name.clone(), old.clone())),
                 }
             })
             .collect();

@@ -69,6 +69,9 @@ pub struct Plan {
     /// Values of the root module's variables, those with defaults included, with the
     /// marks that their declarations give them.
     pub variables: BTreeMap<Str, Value>,
+    /// Values of the root module's variables as they were given, before they were
+    /// converted, with the same marks.
+    pub given_variables: BTreeMap<Str, Value>,
     /// Ephemeral variables of the root module that were given a value: their values are
     /// not kept, and are needed again for an apply.
     pub ephemeral_variables: BTreeSet<Str>,
@@ -176,8 +179,12 @@ impl Plan {
         !self.errored
             && match self.mode {
                 // A mere move is recorded by an apply, and is no reason for one.
+                // An output that is declared no more stays until something else is done.
                 Mode::RefreshOnly => {
-                    self.drift.iter().any(ResourceChange::is_effective) || self.has_output_changes()
+                    let is_recorded =
+                        |output: &OutputChange| !matches!(output.action, Action::NoOp | Action::Delete);
+                    self.drift.iter().any(ResourceChange::is_effective)
+                        || self.outputs.values().any(is_recorded)
                 }
                 Mode::Normal | Mode::Destroy => self.has_changes(),
             }

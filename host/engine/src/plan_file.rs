@@ -37,7 +37,7 @@ use functions::FunctionContents;
 use value::{Encoded, decode_value, encode_value};
 
 /// The version of `plan.json`.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// What all entries of a plan file together may unpack to, as a multiple of the
 /// file; small files may unpack to this many bytes in any case. A plan of a hundred
@@ -105,6 +105,7 @@ struct Contents {
     format: u32,
     mode: String,
     variables: BTreeMap<String, Encoded>,
+    given_variables: BTreeMap<String, Encoded>,
     ephemeral_variables: BTreeSet<String>,
     function_results: Vec<FunctionContents>,
     targets: Vec<String>,
@@ -136,12 +137,8 @@ pub fn encode(plan: &Plan, surroundings: &Surroundings) -> Result<Vec<u8>, PlanF
     let contents = Contents {
         format: FORMAT,
         mode: mode_name(plan.mode).into(),
-        variables: plan
-            .variables
-            .iter()
-            .filter(|(_, value)| !value.inside_marks().is_ephemeral())
-            .map(|(name, value)| Ok((name.to_string(), encode_value(value)?)))
-            .collect::<Result<_, PlanFileError>>()?,
+        variables: encode_variables(&plan.variables)?,
+        given_variables: encode_variables(&plan.given_variables)?,
         ephemeral_variables: plan.ephemeral_variables.iter().map(ToString::to_string).collect(),
         function_results: functions::encode(&plan.function_results),
         targets: plan.targets.iter().map(ToString::to_string).collect(),
@@ -269,11 +266,7 @@ impl PlanFile {
     /// # Errors
     /// Where a value cannot be read.
     pub fn variables(&self) -> Result<BTreeMap<Str, Value>, PlanFileError> {
-        self.contents
-            .variables
-            .iter()
-            .map(|(name, value)| Ok((Str::new(name), decode_value(value)?)))
-            .collect()
+        decode_variables(&self.contents.variables)
     }
 
     /// The plan, with schemas from the providers at hand.
@@ -292,6 +285,7 @@ impl PlanFile {
         Ok(Plan {
             mode: parse(&contents.mode, mode_by_name, "mode")?,
             variables,
+            given_variables: decode_variables(&contents.given_variables)?,
             ephemeral_variables: contents.ephemeral_variables.iter().map(|name| Str::new(name)).collect(),
             function_results: functions::decode(&contents.function_results)?,
             targets: targets(&contents.targets)?,
@@ -323,6 +317,16 @@ impl PlanFile {
             errored: contents.errored,
         })
     }
+}
+
+/// Values of variables, but for those that must not be stored.
+fn encode_variables(variables: &BTreeMap<Str, Value>) -> Result<BTreeMap<String, Encoded>, PlanFileError> {
+    let kept = variables.iter().filter(|(_, value)| !value.inside_marks().is_ephemeral());
+    kept.map(|(name, value)| Ok((name.to_string(), encode_value(value)?))).collect()
+}
+
+fn decode_variables(variables: &BTreeMap<String, Encoded>) -> Result<BTreeMap<Str, Value>, PlanFileError> {
+    variables.iter().map(|(name, value)| Ok((Str::new(name), decode_value(value)?))).collect()
 }
 
 fn parse<T>(text: &str, read: impl Fn(&str) -> Option<T>, what: &str) -> Result<T, PlanFileError> {

@@ -13,10 +13,11 @@ mod import;
 mod orphans;
 mod start;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use wardian_lang::{Diagnostic, Diagnostics, Span};
+use wardian_config::RootVariables;
+use wardian_lang::{Diagnostic, Diagnostics, Severity, Span};
 use wardian_plugin::{
     AbsoluteResourceAddress, ImportTarget, InstanceKey, Provider, ProviderConfigAddress, ResourceAddress,
     ResourceInstanceAddress,
@@ -64,7 +65,7 @@ pub async fn plan(
     run: &Run,
     schemas: &Schemas,
     mut state: State,
-    mut variables: BTreeMap<Str, Value>,
+    variables: RootVariables,
     options: &PlanOptions,
     purpose: Purpose<'_>,
     mut stop: StopSignal,
@@ -72,16 +73,8 @@ pub async fn plan(
     let timestamp = clock::now();
     let declared = &run.configuration.root().module.variables;
     let is_ephemeral = |name: &&Str| declared.get(*name).is_some_and(|variable| variable.ephemeral);
+    let RootVariables { values: mut variables, given: mut given_variables, refused } = variables;
     let ephemeral_variables = variables.keys().filter(is_ephemeral).cloned().collect();
-    let without_configuration = match (purpose, options.mode) {
-        (Purpose::Plan, Mode::Normal) => {
-            match without_configuration(&run.configuration, options.missing_configuration) {
-                Ok(imports) => imports,
-                Err(problems) => return (None, problems),
-            }
-        }
-        _ => Vec::new(),
-    };
     let mut graph = match nodes::build(&run.configuration) {
         Ok(graph) => graph,
         Err(diagnostics) => return (None, diagnostics),
@@ -89,10 +82,28 @@ pub async fn plan(
     let mut evaluator = run.evaluator(schemas, Phase::Plan, timestamp.clone());
     evaluator.values.add_root();
     for (name, variable) in &run.configuration.root().module.variables {
+        let marks = declared_marks(variable);
         if let Some(value) = variables.remove(name).or_else(|| variable.default.clone()) {
-            variables.insert(name.clone(), value.with_marks(declared_marks(variable)));
+            variables.insert(name.clone(), value.with_marks(marks));
+        }
+        if let Some(value) = given_variables.remove(name) {
+            given_variables.insert(name.clone(), value.with_marks(marks));
         }
     }
+    let without_configuration = match (purpose, options.mode) {
+        (Purpose::Plan, Mode::Normal) => {
+            without_configuration(&run.configuration, options.missing_configuration)
+        }
+        _ => Ok(Vec::new()),
+    };
+    let without_configuration = match without_configuration {
+        Ok(imports) => imports,
+        Err(problems) => {
+            let variables = GivenVariables { variables, given_variables, ephemeral_variables };
+            let plan = variables.into_plan(options, state.clone(), state, timestamp);
+            return (Some((Plan { errored: true, ..plan }, evaluator)), problems);
+        }
+    };
     let mut moves = match purpose {
         Purpose::Plan => match refactoring::apply(&evaluator, &mut state).await {
             Ok(moves) => moves,
@@ -166,10 +177,13 @@ pub async fn plan(
         forgotten,
         drift: Vec::new(),
         diagnostics: Diagnostics::new(),
+        staying: Vec::new(),
         variables,
+        refused,
         ephemerals: Ephemerals::default(),
         for_providers,
     };
+    walker.expand_root_variables();
     let walked = walk(&graph.graph, &mut walker, options.parallelism, &mut stop).await;
     walker.close_all(walked).await;
     walker.configured.close().await;
@@ -183,7 +197,13 @@ pub async fn plan(
             return (None, found);
         }
     }
-    if !walker.diagnostics.has_errors() {
+    // Nothing is known of what can be destroyed where objects could not be looked at.
+    let errors = walker.diagnostics.iter().filter(|problem| problem.severity == Severity::Error).count();
+    let is_something_there = walker.previous.resources().len() > 0 || !walker.previous.outputs.is_empty();
+    if is_preceded && is_something_there && errors > walker.staying.len() {
+        return (None, walker.diagnostics);
+    }
+    if errors == 0 {
         walker.diagnostics.extend(moves.blocked());
     }
     walker.diagnostics.extend(refactoring::forgotten_warning(&walker.changes));
@@ -191,7 +211,11 @@ pub async fn plan(
     let outputs = walker.outputs();
     let errored = walker.diagnostics.has_errors();
     let checks = walker.check_results();
-    let mut changes = walker.changes;
+    let mut changes = std::mem::take(&mut walker.changes);
+    if options.mode == Mode::Destroy && !walker.staying.is_empty() {
+        let needed = walker.needed_by_staying();
+        changes.retain(|change| !needed.contains(&change.address.config()));
+    }
     changes.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
     walker.drift.sort_by(|a, b| a.address.cmp(&b.address));
     let planned = relevant::Planned {
@@ -201,24 +225,55 @@ pub async fn plan(
         values: &walker.evaluator.values,
     };
     let relevant_attributes = relevant::attributes(&run.configuration, schemas, &planned);
+    let variables = GivenVariables { variables: walker.variables, given_variables, ephemeral_variables };
     let plan = Plan {
-        mode: options.mode,
-        variables: walker.variables,
-        ephemeral_variables,
         function_results: walker.evaluator.function_results.noted(),
-        targets: options.targets.clone(),
-        excludes: options.excludes.clone(),
         changes,
         drift: walker.drift,
         outputs,
         checks,
         relevant_attributes,
-        previous_state: walker.previous,
-        prior_state: walker.state,
-        timestamp,
         errored,
+        ..variables.into_plan(options, walker.previous, walker.state, timestamp)
     };
     (Some((plan, walker.evaluator)), walker.diagnostics)
+}
+
+/// The variables of a plan; see [`Plan`].
+struct GivenVariables {
+    variables: BTreeMap<Str, Value>,
+    given_variables: BTreeMap<Str, Value>,
+    ephemeral_variables: BTreeSet<Str>,
+}
+
+impl GivenVariables {
+    /// A plan with them in which nothing happens.
+    fn into_plan(
+        self,
+        options: &PlanOptions,
+        previous_state: State,
+        prior_state: State,
+        timestamp: String,
+    ) -> Plan {
+        Plan {
+            mode: options.mode,
+            variables: self.variables,
+            given_variables: self.given_variables,
+            ephemeral_variables: self.ephemeral_variables,
+            function_results: BTreeMap::new(),
+            targets: options.targets.clone(),
+            excludes: options.excludes.clone(),
+            changes: Vec::new(),
+            drift: Vec::new(),
+            outputs: BTreeMap::new(),
+            checks: Vec::new(),
+            relevant_attributes: Vec::new(),
+            previous_state,
+            prior_state,
+            timestamp,
+            errored: false,
+        }
+    }
 }
 
 /// Warns of `-replace` where it replaces nothing, which is no error: the object may
@@ -274,8 +329,12 @@ struct PlanWalk<'a> {
     forgotten: Forgotten,
     drift: Vec<ResourceChange>,
     diagnostics: Diagnostics,
+    /// Objects that were to be destroyed and cannot be.
+    staying: Vec<ResourceInstanceAddress>,
     /// The values of the root module's variables.
     variables: BTreeMap<Str, Value>,
+    /// What is wrong with values that do not suit them.
+    refused: BTreeMap<Str, Diagnostics>,
     ephemerals: Ephemerals,
     /// Ephemeral resources that provider configurations are made from.
     for_providers: HashSet<ResourceAddress>,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use wardian_config::Configuration;
+use wardian_config::{Configuration, RootVariables};
 use wardian_lang::{Diagnostic, Diagnostics, Expression};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{ModuleInstance, ProviderConfigAddress, ProviderSource, ResourceInstanceAddress};
@@ -18,7 +18,7 @@ use crate::function_results::FunctionResults;
 use crate::plan::{ChangeCounts, Plan, PlanOptions};
 use crate::plan_walk::Purpose;
 use crate::providers::Schemas;
-use crate::stop::StopSignal;
+use crate::stop::{Stop, StopSignal};
 use crate::values::{RepetitionData, Values};
 use crate::{apply_walk, clock, import, plan_walk, reference_check, stored, unsupported, validate};
 
@@ -97,24 +97,29 @@ impl Run {
     pub async fn validate(&self) -> Diagnostics {
         match self.schemas(None).await {
             Ok(schemas) => {
-                let (mut diagnostics, told) = reference_check::check(&self.configuration, &schemas);
-                diagnostics.extend(validate::validate(self, &schemas, told).await);
-                // Most of it was found again by evaluation.
-                let rest = self.configuration.check_expressions();
-                diagnostics.extend(
-                    rest.into_iter()
-                        .filter(|problem| {
-                            !diagnostics.iter().any(|known| {
-                                (&known.summary, &known.subject) == (&problem.summary, &problem.subject)
-                            })
-                        })
-                        .collect::<Vec<_>>(),
-                );
+                let diagnostics = self.validate_with(&schemas).await;
                 schemas.close().await;
                 diagnostics
             }
             Err(found) => self.undeclared_and(found),
         }
+    }
+
+    async fn validate_with(&self, schemas: &Schemas) -> Diagnostics {
+        let (mut diagnostics, told) = reference_check::check(&self.configuration, schemas);
+        diagnostics.extend(validate::validate(self, schemas, told).await);
+        // Most of it was found again by evaluation.
+        let rest = self.configuration.check_expressions();
+        diagnostics.extend(
+            rest.into_iter()
+                .filter(|problem| {
+                    !diagnostics
+                        .iter()
+                        .any(|known| (&known.summary, &known.subject) == (&problem.summary, &problem.subject))
+                })
+                .collect::<Vec<_>>(),
+        );
+        diagnostics
     }
 
     /// What a run cannot begin with, where schemas could not be had either.
@@ -126,11 +131,12 @@ impl Run {
     }
 
     /// Plans. The plan is there also after errors, as far as it came, and says so;
-    /// it is not where planning could not begin.
+    /// it is not where planning could not begin, nor where the configuration is not
+    /// valid, whatever variables and state.
     pub async fn plan(
         &self,
         state: State,
-        variables: BTreeMap<Str, Value>,
+        variables: RootVariables,
         options: &PlanOptions,
         stop: StopSignal,
     ) -> (Option<Plan>, Diagnostics) {
@@ -142,7 +148,7 @@ impl Run {
     pub async fn console_of_plan(
         &self,
         state: State,
-        variables: BTreeMap<Str, Value>,
+        variables: RootVariables,
         options: &PlanOptions,
         stop: StopSignal,
     ) -> (Option<Console>, Diagnostics) {
@@ -153,7 +159,7 @@ impl Run {
     async fn plan_with_values(
         &self,
         state: State,
-        variables: BTreeMap<Str, Value>,
+        variables: RootVariables,
         options: &PlanOptions,
         stop: StopSignal,
     ) -> (Option<(Plan, Evaluator)>, Diagnostics) {
@@ -165,14 +171,25 @@ impl Run {
             Ok(schemas) => {
                 let (mut problems, _) = reference_check::check(&self.configuration, &schemas);
                 problems.extend(self.configuration.check_expressions());
-                if problems.has_errors() {
-                    schemas.close().await;
-                    return (None, problems);
-                }
-                let purpose = Purpose::Plan;
-                let planned = plan_walk::plan(self, &schemas, state, variables, options, purpose, stop).await;
+                let planned = if problems.has_errors() {
+                    (None, problems)
+                } else {
+                    let (purpose, stop) = (Purpose::Plan, stop.clone());
+                    plan_walk::plan(self, &schemas, state, variables, options, purpose, stop).await
+                };
+                // To validate costs as much as to plan, so it is done where something is
+                // wrong: a configuration that is not valid is told of as such, and makes
+                // no plan.
+                let invalid = if planned.1.has_errors() && stop.current() == Stop::No {
+                    Some(self.validate_with(&schemas).await).filter(Diagnostics::has_errors)
+                } else {
+                    None
+                };
                 schemas.close().await;
-                planned
+                match invalid {
+                    Some(problems) => (None, problems),
+                    None => planned,
+                }
             }
             Err(found) => (None, self.undeclared_and(found)),
         }
@@ -183,7 +200,7 @@ impl Run {
     pub async fn import(
         &self,
         state: State,
-        variables: BTreeMap<Str, Value>,
+        variables: RootVariables,
         order: &ImportOrder,
         parallelism: usize,
         stop: StopSignal,

@@ -8,6 +8,7 @@ use wardian_value::{Str, Type, Value, json};
 
 use crate::evaluator::Evaluator;
 use crate::nodes::{Node, NodeGraph};
+use crate::object::stale_attributes::without_stale;
 use crate::values::Repetition;
 
 /// The resources of a state by the block that they are of.
@@ -71,7 +72,9 @@ fn repetition_of_keys<'a>(keys: impl Iterator<Item = &'a InstanceKey>) -> Repeti
 /// A stored object as a value, where it is of the current schema.
 pub fn decode_stored(object: &Object, schema: &Schema) -> Option<Value> {
     let wardian_state::Attributes::Json(text) = &object.attributes else { return None };
-    let value = json::decode(text.as_bytes(), schema.implied_type()).ok()?;
+    let ty = schema.implied_type();
+    let text = without_stale(text, ty);
+    let value = json::decode(text.as_bytes(), ty).ok()?;
     let stored: Vec<_> =
         object.sensitive_paths.iter().map(|path| (path.clone(), wardian_value::Marks::SENSITIVE)).collect();
     Some(crate::object::sensitive::mark_by_schema(&schema.block, &value.mark_at(&stored)))

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use wardian_config::RootVariables;
 use wardian_engine::{Mode, Plan};
 use wardian_lang::{Diagnostics, Origin};
 
@@ -136,8 +137,16 @@ async fn saved(session: &Session, path: &Path, arguments: &ApplyArguments) -> Ou
     schemas.close().await;
     if plan.errored {
         return Err(Failure::error(
-            "Saved plan cannot be applied",
-            "The plan was saved although an error ended the planning early. Make a new one.",
+            "Cannot apply incomplete plan",
+            "An error ended the planning early, and the plan was saved as far as it came, to be looked at. Mend what was \
+             wrong and make a new one.",
+        ));
+    }
+    if !plan.is_applyable() && plan.has_changes() {
+        return Err(Failure::error(
+            "Cannot apply non-applyable plan",
+            "All that the saved plan shows is what a refresh does not do, such as to drop an output that is declared no \
+             more. Make a plan without -refresh-only for that.",
         ));
     }
     let module = &run.configuration.root().module;
@@ -145,7 +154,7 @@ async fn saved(session: &Session, path: &Path, arguments: &ApplyArguments) -> Ou
     let given = variables::for_saved_plan(module, &scope.variables, &plan.variables, environment, shell)?;
     plan.give_ephemeral_variables(&run.configuration, given)?;
     report::saved_plan(&session.shell, &plan);
-    let variables = plan.variables.clone();
+    let variables = RootVariables::default();
     let mut operation = Operation { run, file, state, variables, plugins: digests, stop };
     finish(session, &mut operation, &plan, Diagnostics::new(), parallelism, Summary::Apply).await
 }

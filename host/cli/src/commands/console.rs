@@ -56,7 +56,7 @@ async fn console(session: &Session, arguments: &ConsoleArguments) -> Outcome<Con
     if arguments.plan {
         let options = PlanOptions { parallelism: PARALLELISM, ..PlanOptions::default() };
         let (console, diagnostics) =
-            run.console_of_plan((*look.state).clone(), variables, &options, StopSignal::never()).await;
+            run.console_of_plan((*look.state).clone(), variables.into(), &options, StopSignal::never()).await;
         let Some(console) = console else { return Err(Failure::Diagnostics(diagnostics)) };
         return session.shell.warned(console, &diagnostics);
     }

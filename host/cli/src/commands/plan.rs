@@ -39,36 +39,30 @@ pub(crate) async fn run(session: &Session, arguments: &PlanArguments) -> Outcome
         Some(path) if generated_configuration::write(path, &plan)? => Some(path),
         _ => None,
     };
-    report::plan(&session.shell, &plan);
-    if diagnostics.has_errors() {
-        return Err(Failure::Diagnostics(diagnostics));
+    if let Some(path) = &arguments.out {
+        // Also what is not complete is saved, to be looked at: it cannot be applied.
+        let passphrase = if arguments.encrypt {
+            Some(saved_plan::new_passphrase(session, &operation.stop).await?)
+        } else {
+            None
+        };
+        saved_plan::write(path, &plan, &operation, passphrase.as_deref())?;
     }
-    let note = |note| {
-        if !session.environment.in_automation() {
-            report::note(&session.shell, &plan, note);
-        }
-    };
-    match &arguments.out {
-        Some(path) => {
-            let passphrase = if arguments.encrypt {
-                Some(saved_plan::new_passphrase(session, &operation.stop).await?)
-            } else {
-                None
-            };
-            saved_plan::write(path, &plan, &operation, passphrase.as_deref())?;
-            let path = path.display().to_string();
-            let apply_command = format!("wardian apply \"{path}\"");
-            session.shell.diagnostics(&diagnostics);
-            note(PlanNote::Saved { path: &path, apply_command: &apply_command });
-        }
-        None => {
-            session.shell.diagnostics(&diagnostics);
-            note(PlanNote::NotSaved);
+    report::plan(&session.shell, &plan);
+    let plan = session.shell.warned(plan, &diagnostics)?;
+    if !session.environment.in_automation() {
+        match &arguments.out {
+            Some(path) => {
+                let path = path.display().to_string();
+                let apply_command = format!("wardian apply \"{path}\"");
+                let saved = PlanNote::Saved { path: &path, apply_command: &apply_command };
+                report::note(&session.shell, &plan, saved);
+            }
+            None => report::note(&session.shell, &plan, PlanNote::NotSaved),
         }
     }
     tell_generated(session, generated);
-    let has_changes = plan.has_changes() || plan.is_applyable();
-    Ok(if arguments.detailed_exitcode && has_changes { Status::Changes } else { Status::Success })
+    Ok(if arguments.detailed_exitcode && plan.is_applyable() { Status::Changes } else { Status::Success })
 }
 
 fn tell_generated(session: &Session, path: Option<&PathBuf>) {

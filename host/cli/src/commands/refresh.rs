@@ -28,12 +28,12 @@ pub(crate) async fn run(session: &Session, arguments: &RefreshArguments) -> Outc
         purpose: LockedFor::Refresh,
     };
     let mut operation = Operation::prepare(session, &order).await?;
+    let (plan, mut diagnostics) = operation.plan(&options).await;
+    let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
     if operation.state.resources().len() == 0 {
         let detail = "The state has no objects yet, so there is nothing to read.";
-        session.shell.diagnostics(&Diagnostic::warning("Empty or missing state", detail).into());
+        diagnostics.push(Diagnostic::warning("Empty or missing state", detail));
     }
-    let (plan, diagnostics) = operation.plan(&options).await;
-    let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
     let plan = session.shell.warned(plan, &diagnostics)?;
     let done = operation.apply(&plan, Diagnostics::new(), parallelism, session).await?;
     report::outputs(&session.shell, &done.state.outputs);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wardian_engine::{Schemas, decode_stored};
-use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_state::{Object, State, decode_state};
 
 use crate::arguments::ShowArguments;
@@ -133,7 +133,10 @@ pub(super) fn state_object<'a>(
             ),
         ));
     };
-    let Some(value) = decode_stored(object, schema) else {
+    // Data sources have no versions: they are read anew by each plan.
+    let is_of_schema =
+        address.mode() == ResourceMode::Data || i64::try_from(object.schema_version) == Ok(schema.version);
+    let Some(value) = is_of_schema.then(|| decode_stored(object, schema)).flatten() else {
         return Err(Failure::error(
             "Object of another schema",
             format!(

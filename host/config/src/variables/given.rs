@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wardian_lang::{
-    Diagnostic, Diagnostics, EmptyScope, SourceFile, Span, parse_body, parse_expression, parse_json_body,
+    Diagnostic, Diagnostics, SourceFile, Span, parse_body, parse_expression, parse_json_body,
 };
 use wardian_value::{Str, Value};
 
@@ -73,7 +73,7 @@ fn from_text(module: &Module, name: &str, text: &str, origin: &Origin, problems:
         return Given { value: Some(Value::string(text)), span: None, origin: origin.clone() };
     }
     let file = SourceFile::new(format!("<value for var.{name}>"), text);
-    let value = parse_expression(&file).and_then(|expression| expression.evaluate(&EmptyScope));
+    let value = parse_expression(&file).and_then(|expression| expression.evaluate_constant());
     Given { value: problems.collect(value), span: Some(file.span()), origin: origin.clone() }
 }
 
@@ -106,7 +106,7 @@ fn from_file(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, Given>, problems:
         problems.push(Diagnostic::error(summary, detail).at(block.header_span.clone()));
     }
     for attribute in &body.attributes {
-        let value = problems.collect(attribute.expression.evaluate(&EmptyScope));
+        let value = problems.collect(attribute.expression.evaluate_constant());
         let span = Some(attribute.expression.span().clone());
         let origin = Origin::File(file.name().to_owned());
         given.insert(attribute.name.clone(), Given { value, span, origin });

@@ -24,9 +24,9 @@ fn check(inputs: &VariableInputs, expected: &str) {
     let files = MemoryFiles::new([("main.tf", DECLARED)]);
     let configuration = load_root_from(&files, Path::new("")).unwrap();
     let found = match root_variables(&configuration.root().module, inputs) {
-        Ok((values, warnings)) => {
+        Ok((variables, warnings)) => {
             let values: Vec<String> =
-                values.iter().map(|(name, value)| format!("{name}={value:?}")).collect();
+                variables.values.iter().map(|(name, value)| format!("{name}={value:?}")).collect();
             let warnings: Vec<String> = warnings.iter().map(|warning| warning.summary.clone()).collect();
             [values, warnings].concat().join("; ")
         }
@@ -67,7 +67,7 @@ fn what_is_wrong_or_missing() {
         &VariableInputs::default(),
         "main.tf:2,1-16: No value for required variable; The variable \"text\" has no default and no value was given. Set it with -var=\"text=...\", in a file terraform.tfvars or one given with -var-file, or with the environment variable TF_VAR_text.",
     );
-    let arguments = vec![argument("text=x"), argument("number=many"), argument("txt=1"), argument("list=[")];
+    let arguments = vec![argument("text=x"), argument("txt=1"), argument("list=[")];
     let inputs = VariableInputs { arguments, ..VariableInputs::default() };
     let files = MemoryFiles::new([("main.tf", DECLARED)]);
     let configuration = load_root_from(&files, Path::new("")).unwrap();
@@ -77,11 +77,42 @@ fn what_is_wrong_or_missing() {
         lines,
         [
             "Value for undeclared variable; The root module declares no variable \"txt\", but the command line sets it. Did you mean \"text\"? To use it, add a variable block.",
-            "main.tf:3,1-18: Invalid value for input variable; The value that the option -var=\"number=...\" gives does not suit var.number, declared at main.tf:3,1-18: a number is required.",
         ]
     );
     assert!(problems.iter().next().unwrap().to_string().starts_with("<value for var.list>:1,"));
     assert!(VariableText::parse("novalue").is_err() && VariableText::parse("=x").is_err());
+}
+
+#[test]
+fn what_does_not_suit_is_kept_as_it_was_given() {
+    let files = MemoryFiles::new([("main.tf", DECLARED)]);
+    let configuration = load_root_from(&files, Path::new("")).unwrap();
+    let arguments = vec![argument("text=1"), argument("number=many"), argument("list=[true]")];
+    let automatic_files = vec![file("terraform.tfvars", "list = 1\nstrict = []\n")];
+    let inputs = VariableInputs { arguments, automatic_files, ..VariableInputs::default() };
+    let (variables, warnings) = root_variables(&configuration.root().module, &inputs).unwrap();
+    assert!(warnings.is_empty());
+    let shown = |values: &BTreeMap<Str, Value>| {
+        values.iter().map(|(name, value)| format!("{name}={value:?}")).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(shown(&variables.values), "list=[\"true\"]; strict=[]; text=\"1\"");
+    assert_eq!(shown(&variables.given), "list=[true]; number=\"many\"; strict=[]; text=\"1\"");
+    assert_eq!(
+        variables.accepted().unwrap_err().to_string(),
+        "main.tf:3,1-18: Invalid value for input variable; The value that the option -var=\"number=...\" gives does not suit var.number, declared at main.tf:3,1-18: a number is required."
+    );
+}
+
+#[test]
+fn values_are_constants() {
+    let files = MemoryFiles::new([("main.tf", DECLARED)]);
+    let configuration = load_root_from(&files, Path::new("")).unwrap();
+    let automatic_files = vec![file("terraform.tfvars", "text = upper(\"x\")\n")];
+    let arguments = vec![argument("list=tolist([1])")];
+    let inputs = VariableInputs { arguments, automatic_files, ..VariableInputs::default() };
+    let problems = root_variables(&configuration.root().module, &inputs).unwrap_err();
+    let told: Vec<&str> = problems.iter().map(|problem| &*problem.summary).collect();
+    assert_eq!(told, ["Function calls not allowed", "Function calls not allowed"]);
 }
 
 #[test]

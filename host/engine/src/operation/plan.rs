@@ -337,9 +337,10 @@ pub struct DestroyOutcome {
     pub refreshed: Option<Arc<Object>>,
     /// The object as read, as a value.
     pub current: Value,
-    /// The change; `None` where the object is gone already.
+    /// The change; `None` where the object is gone already, or the provider refuses to
+    /// destroy it.
     pub change: Option<ResourceChange>,
-    /// Warnings.
+    /// Warnings, and errors of a provider that refuses.
     pub diagnostics: Diagnostics,
 }
 
@@ -357,12 +358,20 @@ pub async fn plan_destroy(
     let mut change = None;
     if let Some(object) = &found.object {
         let mut private = Arc::clone(&object.private);
+        let mut refused = false;
         if plan_destroy_supported {
-            let (planned, found) = ask_for_destruction(subject, &found.current, private).await?;
-            diagnostics.extend(found);
-            private = planned;
+            match ask_for_destruction(subject, &found.current, Arc::clone(&private)).await {
+                Ok((planned, found)) => {
+                    diagnostics.extend(found);
+                    private = planned;
+                }
+                Err(found) => {
+                    diagnostics.extend(found);
+                    refused = true;
+                }
+            }
         }
-        change = Some(ResourceChange {
+        change = (!refused).then(|| ResourceChange {
             deposed: deposed.cloned(),
             reason,
             planned_private: private,

@@ -61,6 +61,8 @@ impl FromStr for Target {
         }
         match text.parse() {
             Ok(instance) => Ok(Self::Instance(instance)),
+            // The root module has an address too, but who writes none means nothing by it.
+            Err(problem) if text.is_empty() => Err(problem),
             Err(problem) => text.parse().map(Self::Module).map_err(|_| problem),
         }
     }

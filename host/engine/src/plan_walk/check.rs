@@ -14,12 +14,28 @@ use crate::scheduler::Visit;
 impl PlanWalk<'_> {
     /// A variable that is refused is also refused where everything is destroyed.
     pub(super) fn visit_root_variable(&mut self, name: &Str) -> Visit<Pending> {
+        if let Some(found) = self.refused.remove(name) {
+            self.diagnostics.extend(found);
+            return Visit::Failed;
+        }
         let Some(value) = self.variables.get(name).cloned() else { return Visit::Done };
         let set = self.evaluator.set_root_variable(name, value);
         let failed = set.is_err();
         let (Ok(found) | Err(found)) = set;
         self.diagnostics.extend(found);
         if failed { Visit::Failed } else { Visit::Done }
+    }
+
+    /// Variables of the root module are there before anything is known of their values.
+    pub(super) fn expand_root_variables(&mut self) {
+        let root = ModulePath::root();
+        for (name, variable) in &self.run.configuration.root().module.variables {
+            let node = || self.graph.id(&Node::Variable(root.clone(), name.clone()));
+            if !variable.validations.is_empty() && node().is_some_and(|id| self.included.node(id)) {
+                let checkable = Checkable::Variable(root.clone(), name.clone());
+                self.evaluator.checks.expand_in(&checkable, &[ModuleInstance::root()]);
+            }
+        }
     }
 
     /// A module's checks are there in all its instances, whatever becomes of what

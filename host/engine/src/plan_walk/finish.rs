@@ -1,11 +1,11 @@
 //! What operations came to: values, changes and the refreshed state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use wardian_config::Resource;
 use wardian_lang::{Diagnostic, Diagnostics};
-use wardian_plugin::{ModuleInstance, ModulePath, ResourceInstanceAddress};
+use wardian_plugin::{ModuleInstance, ModulePath, ResourceAddress, ResourceInstanceAddress};
 use wardian_state::ObjectStatus;
 use wardian_value::{Str, Type, Value};
 
@@ -170,6 +170,7 @@ impl PlanWalk<'_> {
         outcome: DestroyOutcome,
     ) -> bool {
         let address = &subject.address;
+        let refused = outcome.diagnostics.has_errors();
         self.diagnostics.extend(in_resource(&self.run.configuration, address, outcome.diagnostics));
         match deposed {
             Some(key) => {
@@ -188,6 +189,9 @@ impl PlanWalk<'_> {
         if keep {
             return true;
         }
+        if refused {
+            return self.stays(address);
+        }
         if let Some(mut change) = outcome.change {
             change.previous_address = self.moved.get(address).cloned();
             // What is left over of a replacement is not what the lifecycle is about.
@@ -198,10 +202,25 @@ impl PlanWalk<'_> {
                 && resource.lifecycle.prevent_destroy
             {
                 self.diagnostics.push(prevented(address, resource));
-                return false;
+                return self.stays(address);
             }
         }
         true
+    }
+
+    /// An object cannot be destroyed. Where everything is to be destroyed, those that
+    /// were made from it still are planned; those that it was made from stay too.
+    fn stays(&mut self, address: &ResourceInstanceAddress) -> bool {
+        self.staying.push(address.clone());
+        self.options.mode == Mode::Destroy
+    }
+
+    /// The resources that objects which cannot be destroyed were made from.
+    pub(super) fn needed_by_staying(&self) -> HashSet<ResourceAddress> {
+        let objects = self.staying.iter().filter_map(|address| self.state.current(address));
+        let dependencies = objects.flat_map(|object| object.dependencies.iter());
+        // Dependencies are stored with all that is behind them.
+        dependencies.map(|dependency| ResourceAddress::clone(dependency)).collect()
     }
 
     /// Whether the plan says anything of a root output. It does not where something else

@@ -191,12 +191,12 @@ fn what_a_destruction_finds_is_that_nothing_is_known() {
 fn a_precondition_that_fails_stops_what_depends_on_it_and_is_remembered() {
     let fixture = Fixture::new();
     let configuration = r#"
-        locals { size = 1 }
+        variable "size" { default = 1 }
         resource "memory_thing" "a" {
           name = "a"
           lifecycle {
             precondition {
-              condition     = local.size > 1
+              condition     = var.size > 1
               error_message = "too small"
             }
           }
@@ -209,11 +209,11 @@ fn a_precondition_that_fails_stops_what_depends_on_it_and_is_remembered() {
         }
         check "broken" {
           assert {
-            condition     = tolist([])[local.size] == "x"
+            condition     = tolist([])[var.size] == "x"
             error_message = "never"
           }
           assert {
-            condition     = local.size == 2
+            condition     = var.size == 2
             error_message = "it is not two"
           }
         }
@@ -237,7 +237,7 @@ fn a_precondition_that_fails_stops_what_depends_on_it_and_is_remembered() {
 
 #[test]
 fn a_variable_that_is_refused_leaves_the_rest_to_be_planned() {
-    let fixture = Fixture::new();
+    let mut fixture = Fixture::new();
     let configuration = r#"
         variable "v" {
           default = "bad"
@@ -257,6 +257,11 @@ fn a_variable_that_is_refused_leaves_the_rest_to_be_planned() {
     }
     let (plan, _) = fixture.plan_with(configuration, &[], &PlanOptions::default());
     assert_eq!(actions(&plan.unwrap()), [("memory_thing.free".to_owned(), Action::Create)]);
+    // What is there is looked at before it is destroyed.
+    fixture.apply("resource \"memory_thing\" \"free\" {\n  name = \"free\"\n}\n");
+    let options = PlanOptions { mode: Mode::Destroy, ..PlanOptions::default() };
+    let (plan, diagnostics) = fixture.plan_with(configuration, &[], &options);
+    assert!(diagnostics.has_errors() && plan.is_none());
 }
 
 const NESTED: &str = r#"

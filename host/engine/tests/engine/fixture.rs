@@ -110,9 +110,12 @@ impl Fixture {
         options: &PlanOptions,
     ) -> (Option<Plan>, Diagnostics) {
         match self.run_with_modules(configuration, modules) {
-            Ok(run) => {
-                self.runtime.block_on(run.plan(self.state.clone(), variables, options, StopSignal::never()))
-            }
+            Ok(run) => self.runtime.block_on(run.plan(
+                self.state.clone(),
+                variables.into(),
+                options,
+                StopSignal::never(),
+            )),
             Err(diagnostics) => (None, diagnostics),
         }
     }

@@ -1,7 +1,6 @@
 //! Objects that come under management: by blocks and at once.
 
-use std::collections::BTreeMap;
-
+use wardian_config::RootVariables;
 use wardian_engine::{
     Action, ImportOrder, Importing, MissingConfiguration, Mode, Plan, PlanOptions, StopSignal, Target,
 };
@@ -215,7 +214,8 @@ fn a_configuration_is_made_where_there_is_none() {
     let fixture = Fixture::new();
     let (plan, found) = fixture.plan_with(text, &[], &PlanOptions::default());
     assert_eq!(places(&found), ["2 Configuration for import target does not exist"]);
-    assert!(plan.is_none());
+    let plan = plan.unwrap();
+    assert!(plan.errored && plan.changes.is_empty());
 
     let (plan, found) = fixture.plan_with(text, &[], &generating());
     assert!(!found.has_errors(), "{found}");
@@ -345,6 +345,12 @@ impl Fixture {
     ) -> (Option<wardian_state::State>, Diagnostics) {
         let order = ImportOrder { address: address.parse().unwrap(), id: id.to_owned() };
         let run = self.run_with_modules(configuration, &[]).expect("a configuration");
-        self.block_on(run.import(self.state.clone(), BTreeMap::new(), &order, 2, StopSignal::never()))
+        self.block_on(run.import(
+            self.state.clone(),
+            RootVariables::default(),
+            &order,
+            2,
+            StopSignal::never(),
+        ))
     }
 }

@@ -83,7 +83,7 @@ fn a_file_without_its_parts_is_refused() {
     assert!(refused(&[]).contains("no plan.json"));
     assert!(refused(&[("plan.json", b"{}")]).contains("format"));
     assert!(refused(&[("plan.json", br#"{"format":1}"#)]).contains("format is version 1"));
-    assert!(refused(&[("plan.json", br#"{"format":4}"#)]).contains("missing field"));
+    assert!(refused(&[("plan.json", br#"{"format":5}"#)]).contains("missing field"));
 }
 
 #[test]

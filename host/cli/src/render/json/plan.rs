@@ -101,7 +101,7 @@ impl<'a> PlanDocument<'a> {
     /// The document of a plan that was made from a configuration.
     pub(crate) fn new(terraform_version: &'a str, from: PlanJson<'a>) -> Self {
         let PlanJson { plan, configuration, schemas, prior_objects } = from;
-        let outputs = prior_outputs(plan);
+        let outputs = prior_outputs(plan, configuration);
         let prior = ModuleTree::new(prior_objects);
         let is_empty = is_empty_state(&prior, &outputs);
         Self {
@@ -132,14 +132,14 @@ impl<'a> PlanDocument<'a> {
     }
 }
 
-/// Values of variables. Those that must not be stored are not in the plan: their
+/// Values of variables as they were given. Those that must not be stored are not in the plan: their
 /// defaults stand for them.
 fn variables<'a>(plan: &'a Plan, configuration: &'a Configuration) -> BTreeMap<&'a str, VariableValue<'a>> {
     let declared = &configuration.root().module.variables;
     declared
         .iter()
         .filter_map(|(name, variable)| {
-            let given = plan.variables.get(name).filter(|_| !variable.ephemeral);
+            let given = plan.given_variables.get(name).filter(|_| !variable.ephemeral);
             let value = given.or(variable.default.as_ref())?;
             Some((&**name, VariableValue { value: PlainValue(value) }))
         })
@@ -185,9 +185,10 @@ fn planned_objects(changes: &[ResourceChange]) -> ModuleTree<'_> {
 
 /// The outputs of the state that the changes start from: it has the new values as far
 /// as they are known.
-fn prior_outputs(plan: &Plan) -> BTreeMap<&str, (bool, &Value)> {
+fn prior_outputs<'a>(plan: &'a Plan, configuration: &Configuration) -> BTreeMap<&'a str, (bool, &'a Value)> {
+    let declared = &configuration.root().module.outputs;
     let stored = plan.prior_state.outputs.iter();
-    let mut outputs: BTreeMap<&str, (bool, &Value)> =
+    let mut outputs: BTreeMap<&'a str, (bool, &'a Value)> =
         stored.map(|(name, OutputValue { value, sensitive })| (&**name, (*sensitive, value))).collect();
     if plan.mode == Mode::Destroy {
         return outputs;
@@ -199,7 +200,8 @@ fn prior_outputs(plan: &Plan) -> BTreeMap<&str, (bool, &Value)> {
         if change.after.is_null() {
             outputs.remove(&**name);
         } else {
-            outputs.insert(name, (change.sensitive, &change.after));
+            let sensitive = declared.get(name).map_or(change.sensitive, |output| output.sensitive);
+            outputs.insert(name, (sensitive, &change.after));
         }
     }
     outputs

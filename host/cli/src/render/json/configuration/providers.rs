@@ -105,6 +105,7 @@ impl<'a> ProviderConfigs<'a> {
             .resources
             .values()
             .map(|resource| configuration.provider_for(&node.path, resource).provider)
+            .chain(to_be_written(configuration, node))
             .collect();
         let used = used.into_iter().map(|address| (address.type_name().to_owned(), address));
         for (name, address) in named.chain(used).collect::<Vec<_>>() {
@@ -127,6 +128,17 @@ impl<'a> ProviderConfigs<'a> {
         let known = self.0.get(&key).filter(|known| known.document.full_name == address.to_string())?;
         Some(known.source.clone().unwrap_or(key))
     }
+}
+
+/// The providers of objects that are imported to resources which have no block yet.
+fn to_be_written(configuration: &Configuration, node: &ModuleNode) -> impl Iterator<Item = ProviderAddress> {
+    let blocks = node.module.imports.iter();
+    let open = blocks.filter(|import| {
+        import
+            .resource()
+            .is_some_and(|address| address.module == node.path && configuration.resource(&address).is_none())
+    });
+    open.filter_map(|import| Some(configuration.provider_of_import(import)?.provider))
 }
 
 fn document<'a>(name: String, address: &ProviderAddress, module: &ModulePath) -> ProviderConfigDocument<'a> {
