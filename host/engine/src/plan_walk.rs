@@ -99,7 +99,8 @@ pub async fn plan(
     let without_configuration = match without_configuration {
         Ok(imports) => imports,
         Err(problems) => {
-            let variables = GivenVariables { variables, given_variables, ephemeral_variables };
+            let variables =
+                PlanVariables { values: variables, given: given_variables, ephemeral: ephemeral_variables };
             let plan = variables.into_plan(options, state.clone(), state, timestamp);
             return (Some((Plan { errored: true, ..plan }, evaluator)), problems);
         }
@@ -225,7 +226,8 @@ pub async fn plan(
         values: &walker.evaluator.values,
     };
     let relevant_attributes = relevant::attributes(&run.configuration, schemas, &planned);
-    let variables = GivenVariables { variables: walker.variables, given_variables, ephemeral_variables };
+    let variables =
+        PlanVariables { values: walker.variables, given: given_variables, ephemeral: ephemeral_variables };
     let plan = Plan {
         function_results: walker.evaluator.function_results.noted(),
         changes,
@@ -240,13 +242,13 @@ pub async fn plan(
 }
 
 /// The variables of a plan; see [`Plan`].
-struct GivenVariables {
-    variables: BTreeMap<Str, Value>,
-    given_variables: BTreeMap<Str, Value>,
-    ephemeral_variables: BTreeSet<Str>,
+struct PlanVariables {
+    values: BTreeMap<Str, Value>,
+    given: BTreeMap<Str, Value>,
+    ephemeral: BTreeSet<Str>,
 }
 
-impl GivenVariables {
+impl PlanVariables {
     /// A plan with them in which nothing happens.
     fn into_plan(
         self,
@@ -257,9 +259,9 @@ impl GivenVariables {
     ) -> Plan {
         Plan {
             mode: options.mode,
-            variables: self.variables,
-            given_variables: self.given_variables,
-            ephemeral_variables: self.ephemeral_variables,
+            variables: self.values,
+            given_variables: self.given,
+            ephemeral_variables: self.ephemeral,
             function_results: BTreeMap::new(),
             targets: options.targets.clone(),
             excludes: options.excludes.clone(),

@@ -89,7 +89,7 @@ fn what_does_not_suit_is_kept_as_it_was_given() {
     let configuration = load_root_from(&files, Path::new("")).unwrap();
     let arguments = vec![argument("text=1"), argument("number=many"), argument("list=[true]")];
     let automatic_files = vec![file("terraform.tfvars", "list = 1\nstrict = []\n")];
-    let inputs = VariableInputs { arguments, automatic_files, ..VariableInputs::default() };
+    let inputs = VariableInputs { automatic_files, arguments, ..VariableInputs::default() };
     let (variables, warnings) = root_variables(&configuration.root().module, &inputs).unwrap();
     assert!(warnings.is_empty());
     let shown = |values: &BTreeMap<Str, Value>| {
@@ -109,7 +109,7 @@ fn values_are_constants() {
     let configuration = load_root_from(&files, Path::new("")).unwrap();
     let automatic_files = vec![file("terraform.tfvars", "text = upper(\"x\")\n")];
     let arguments = vec![argument("list=tolist([1])")];
-    let inputs = VariableInputs { arguments, automatic_files, ..VariableInputs::default() };
+    let inputs = VariableInputs { automatic_files, arguments, ..VariableInputs::default() };
     let problems = root_variables(&configuration.root().module, &inputs).unwrap_err();
     let told: Vec<&str> = problems.iter().map(|problem| &*problem.summary).collect();
     assert_eq!(told, ["Function calls not allowed", "Function calls not allowed"]);
