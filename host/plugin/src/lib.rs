@@ -9,6 +9,7 @@
 pub mod address;
 mod diagnostic;
 mod instance_address;
+mod printable;
 mod provider;
 mod provisioner;
 mod schema;
@@ -22,6 +23,7 @@ pub use instance_address::{
     ModulePath, ModuleStep, ProviderConfigAddress, Quoted, ResourceAddress, ResourceInstanceAddress,
     ResourceMode,
 };
+pub use printable::{printable, printable_line};
 pub use provider::*;
 pub use provisioner::Provisioner;
 pub use schema::*;

@@ -18,6 +18,9 @@ use wasmtime_wasi_io::bytes::Bytes;
 use wasmtime_wasi_io::poll::Pollable;
 use wasmtime_wasi_io::streams::{DynOutputStream, OutputStream, StreamResult};
 
+pub(crate) use wardian_plugin::printable;
+use wardian_plugin::printable_line;
+
 use crate::call::CallContext;
 
 /// The longest line that is kept together.
@@ -172,7 +175,7 @@ impl Spoken {
     }
 
     fn say(&self, severity: Severity, module: &str, message: &str) {
-        let (module, message) = (in_one_line(module), in_one_line(message));
+        let (module, message) = (printable_line(module), printable_line(message));
         macro_rules! event {
             ($level:expr) => {
                 tracing::event!(
@@ -210,52 +213,6 @@ pub(crate) fn is_heard(severity: Severity) -> bool {
         Severity::Warn => enabled!(tracing::Level::WARN),
         Severity::Error => enabled!(tracing::Level::ERROR),
     }
-}
-
-/// Text without control characters, but for line ends and tabs; and with what
-/// would be invisible, or turn its neighbours around, written as its number.
-pub(crate) fn printable(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' => shown.push(c),
-            _ if c.is_control() => shown.push(char::REPLACEMENT_CHARACTER),
-            _ if is_format(c) => shown.extend(c.escape_unicode()),
-            _ => shown.push(c),
-        }
-    }
-    shown
-}
-
-/// [`printable`], with line ends as `\n`.
-fn in_one_line(text: &str) -> String {
-    printable(text).replace('\n', "\\n")
-}
-
-/// Unicode's general category Cf, and the separators of lines and paragraphs.
-fn is_format(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}'
-            | '\u{600}'..='\u{605}'
-            | '\u{61c}'
-            | '\u{6dd}'
-            | '\u{70f}'
-            | '\u{890}'..='\u{891}'
-            | '\u{8e2}'
-            | '\u{180e}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{110bd}'
-            | '\u{110cd}'
-            | '\u{13430}'..='\u{1343f}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e007f}'
-    )
 }
 
 /// Standard output or error of an instance.
@@ -359,20 +316,6 @@ mod tests {
         assert_eq!(log(100, &[]), 92);
         assert_eq!(log(100, &fields), 4);
         assert_eq!(log(95, &fields), 0, "it is dropped with all that comes after");
-    }
-
-    #[test]
-    fn what_deceives_the_eye_is_written_as_its_number() {
-        assert_eq!(printable("a\u{202e}b\u{200b}\u{feff}"), "a\\u{202e}b\\u{200b}\\u{feff}");
-        assert_eq!(printable("\u{2066}\u{ad}\u{e0041}"), "\\u{2066}\\u{ad}\\u{e0041}");
-        let plain = "Gr\u{fc}\u{df}e \u{4f60}\u{597d} \u{5e9}\u{5dc}\u{5d5}\u{5dd}\n\tnext";
-        assert_eq!(printable(plain), plain);
-        assert_eq!(printable("\u{1b}[2J\r"), "\u{fffd}[2J\u{fffd}");
-    }
-
-    #[test]
-    fn a_log_line_stays_one_line() {
-        assert_eq!(in_one_line("done\nERROR forged\u{2028}"), "done\\nERROR forged\\u{2028}");
     }
 
     #[test]

@@ -1,0 +1,218 @@
+//! Between the protocol's own types and what crosses to a plugin.
+//!
+//! What a plugin answers is checked here: bytes that are no value of the type they
+//! should have, paths and moments that cannot be. Whether an answer is allowed at
+//! its place (unknown values, changes that were not planned) is the engine's to
+//! check.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use wardian_plugin::{
+    ClientCapabilities, DeferredReason, PluginDiagnostic, PluginDiagnostics, RawState, Severity, has_errors,
+    printable,
+};
+use wardian_value::{Path, PathStep, Type, Value, json, msgpack};
+
+use crate::failure::Failure;
+use crate::protocol::tfplugin as m;
+
+/// What a timestamp of the protocol can be, in seconds since 1970.
+const YEARS_1_TO_9999: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
+
+/// A value of a type, as it is sent.
+pub(crate) fn encode(what: &str, value: &Value, ty: &Type) -> Result<Option<m::DynamicValue>, Failure> {
+    let encoded = msgpack::encode(value, ty)
+        .map_err(|error| Failure::BadRequest(format!("{what} cannot be encoded: {error}")))?;
+    Ok(Some(m::DynamicValue { msgpack: encoded.into(), json: bytes::Bytes::new() }))
+}
+
+/// What was answered as a value of a type; nothing is a null.
+pub(crate) fn decode(what: &str, answered: Option<&m::DynamicValue>, ty: &Type) -> Result<Value, Failure> {
+    let decoded = match answered {
+        Some(value) if !value.msgpack.is_empty() => msgpack::decode(&value.msgpack, ty),
+        Some(value) if !value.json.is_empty() => json::decode(&value.json, ty),
+        Some(_) | None => return Ok(Value::null(ty.clone())),
+    };
+    decoded.map_err(|error| Failure::BadAnswer(format!("{what} is not what its schema says: {error}")))
+}
+
+fn is_nothing(value: Option<&m::DynamicValue>) -> bool {
+    value.is_none_or(|value| value.msgpack.is_empty() && value.json.is_empty())
+}
+
+/// A result that is absent where the call failed without one.
+pub(crate) fn decode_result(
+    what: &str,
+    answered: Option<&m::DynamicValue>,
+    ty: &Type,
+    diagnostics: &[PluginDiagnostic],
+) -> Result<Option<Value>, Failure> {
+    if is_nothing(answered) && has_errors(diagnostics) {
+        return Ok(None);
+    }
+    decode(what, answered, ty).map(Some)
+}
+
+pub(crate) fn encode_optional(
+    what: &str,
+    value: Option<&Value>,
+    ty: Option<&Type>,
+) -> Result<Option<m::DynamicValue>, Failure> {
+    match (value, ty) {
+        (None, _) => Ok(None),
+        (Some(value), Some(ty)) => encode(what, value, ty),
+        (Some(_), None) => Err(Failure::BadRequest(format!("there is no schema for {what}"))),
+    }
+}
+
+pub(crate) fn encode_identity(
+    what: &str,
+    value: Option<&Value>,
+    ty: Option<&Type>,
+) -> Result<Option<m::ResourceIdentityData>, Failure> {
+    let encoded = encode_optional(what, value, ty)?;
+    Ok(encoded.map(|value| m::ResourceIdentityData { identity_data: Some(value) }))
+}
+
+/// An identity, where there is one.
+pub(crate) fn decode_identity(
+    what: &str,
+    answered: Option<&m::ResourceIdentityData>,
+    ty: Option<&Type>,
+) -> Result<Option<Value>, Failure> {
+    let data = answered.and_then(|identity| identity.identity_data.as_ref());
+    match (data, ty) {
+        (data, _) if is_nothing(data) => Ok(None),
+        (data, Some(ty)) => {
+            let identity = decode(what, data, ty)?;
+            Ok((!identity.is_null()).then_some(identity))
+        }
+        (_, None) => Err(Failure::BadAnswer(format!("there is no schema for {what}"))),
+    }
+}
+
+/// What a plugin has to say.
+pub(crate) fn diagnostics(answered: Vec<m::Diagnostic>) -> PluginDiagnostics {
+    let said = |diagnostic: m::Diagnostic| PluginDiagnostic {
+        severity: match diagnostic.severity() {
+            m::diagnostic::Severity::Warning => Severity::Warning,
+            // What is not a severity is a mistake, and mistakes are not to be missed.
+            m::diagnostic::Severity::Error | m::diagnostic::Severity::Invalid => Severity::Error,
+        },
+        summary: printable(&diagnostic.summary),
+        detail: printable(&diagnostic.detail),
+        attribute: diagnostic.attribute.map(path).filter(|path| !path.is_root()),
+    };
+    answered.into_iter().map(said).collect()
+}
+
+/// A path, as far as its steps can lead anywhere.
+pub(crate) fn path(path: m::AttributePath) -> Path {
+    use m::attribute_path::step::Selector;
+    let steps: Vec<PathStep> = path
+        .steps
+        .into_iter()
+        .map_while(|step| match step.selector? {
+            Selector::AttributeName(name) => Some(PathStep::Attribute(name.into())),
+            Selector::ElementKeyString(key) => Some(PathStep::Key(key.into())),
+            Selector::ElementKeyInt(index) => u64::try_from(index).ok().map(PathStep::Index),
+        })
+        .collect();
+    Path::from(steps)
+}
+
+pub(crate) fn deferred(deferred: Option<m::Deferred>) -> Option<DeferredReason> {
+    deferred.map(|deferred| match deferred.reason() {
+        m::deferred::Reason::Unknown => DeferredReason::Unknown,
+        m::deferred::Reason::ResourceConfigUnknown => DeferredReason::ResourceConfigUnknown,
+        m::deferred::Reason::ProviderConfigUnknown => DeferredReason::ProviderConfigUnknown,
+        m::deferred::Reason::AbsentPrereq => DeferredReason::AbsentPrerequisite,
+    })
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "messages have every message field as an option")]
+pub(crate) fn capabilities(capabilities: ClientCapabilities) -> Option<m::ClientCapabilities> {
+    Some(m::ClientCapabilities {
+        deferral_allowed: capabilities.deferral_allowed,
+        write_only_attributes_allowed: capabilities.write_only_attributes_allowed,
+    })
+}
+
+pub(crate) fn raw_state(raw: &RawState) -> m::RawState {
+    match raw {
+        RawState::Json(json) => m::RawState {
+            json: bytes::Bytes::copy_from_slice(json.as_bytes()),
+            flatmap: std::collections::HashMap::new(),
+        },
+        RawState::Flatmap(flatmap) => m::RawState {
+            json: bytes::Bytes::new(),
+            flatmap: flatmap.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        },
+    }
+}
+
+pub(crate) fn moment(at: Option<prost_types::Timestamp>) -> Result<Option<SystemTime>, Failure> {
+    let Some(at) = at else { return Ok(None) };
+    let nanoseconds = u32::try_from(at.nanos).ok().filter(|nanos| *nanos < 1_000_000_000);
+    let moment = nanoseconds.filter(|_| YEARS_1_TO_9999.contains(&at.seconds)).and_then(|nanoseconds| {
+        let whole = Duration::from_secs(at.seconds.unsigned_abs());
+        let seconds =
+            if at.seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
+        seconds?.checked_add(Duration::from_nanos(nanoseconds.into()))
+    });
+    match moment {
+        Some(moment) => Ok(Some(moment)),
+        None => Err(Failure::BadAnswer(format!(
+            "{} s and {} ns is no moment at which to renew",
+            at.seconds, at.nanos
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(msgpack: &'static [u8], json: &'static [u8]) -> m::DynamicValue {
+        m::DynamicValue { msgpack: msgpack.into(), json: json.into() }
+    }
+
+    #[test]
+    fn either_encoding_is_read_and_nothing_is_null() {
+        let decoded =
+            |answered: Option<m::DynamicValue>| decode("it", answered.as_ref(), &Type::String).unwrap();
+        assert_eq!(decoded(Some(value(b"\xa1a", b"\"b\""))), Value::string("a"));
+        assert_eq!(decoded(Some(value(b"", b"\"b\""))), Value::string("b"));
+        assert_eq!(decoded(Some(value(b"", b""))), Value::null(Type::String));
+        assert_eq!(decoded(None), Value::null(Type::String));
+        assert!(decode("it", Some(&value(b"\xc1", b"")), &Type::String).is_err());
+    }
+
+    #[test]
+    fn an_invalid_severity_is_an_error() {
+        let one =
+            |severity| m::Diagnostic { severity, summary: "it\u{1b}".into(), ..m::Diagnostic::default() };
+        let said = diagnostics(vec![one(0), one(1), one(2), one(77)]);
+        let errors: Vec<bool> = said.iter().map(PluginDiagnostic::is_error).collect();
+        assert_eq!(errors, [true, true, false, true]);
+        assert_eq!(said[0].summary, "it\u{fffd}");
+    }
+
+    #[test]
+    fn a_path_ends_before_a_step_that_leads_nowhere() {
+        use m::attribute_path::{Step, step::Selector};
+        let steps = [Selector::AttributeName("a".into()), Selector::ElementKeyInt(-1)];
+        let steps = steps.into_iter().map(|selector| Step { selector: Some(selector) }).collect();
+        assert_eq!(path(m::AttributePath { steps }), Path::root().attribute("a"));
+    }
+
+    #[test]
+    fn impossible_moments_are_refused() {
+        let at = |seconds, nanos| moment(Some(prost_types::Timestamp { seconds, nanos }));
+        assert_eq!(at(1, 5).unwrap(), Some(UNIX_EPOCH + Duration::new(1, 5)));
+        assert_eq!(at(-1, 0).unwrap(), Some(UNIX_EPOCH - Duration::from_secs(1)));
+        for (seconds, nanos) in [(0, -1), (0, 1_000_000_000), (i64::MAX, 0), (i64::MIN, 0)] {
+            assert!(at(seconds, nanos).is_err(), "{seconds} {nanos}");
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! From an executable to a connection.
+//!
+//! 1. The process is started with an environment of our making: what the caller
+//!    names, and what the protocol needs.
+//! 2. It prints its handshake; what it prints instead becomes an error.
+//! 3. We connect to where it listens, with mutual TLS unless that is off.
+//!
+//! Whatever goes wrong, the process is gone when the error is there.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::process::{ChildStdout, Command};
+use tokio::time::{Instant, timeout_at};
+
+use crate::executable;
+use crate::failure::seconds;
+use crate::handshake::{Handshake, HandshakeError, PluginAddress};
+use crate::process::{Process, Running};
+use crate::said::LastWords;
+use crate::spawner::Spawner;
+use crate::tls::{Identity, IdentityError};
+use crate::transport::{Bidirectional, Transport};
+
+/// What every plugin of the protocol expects to find in its environment; it says
+/// that it was not started by a person.
+const MAGIC_COOKIE: (&str, &str) =
+    ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
+/// The longest handshake that is read.
+const LONGEST_HANDSHAKE: u64 = 64 << 10;
+/// How often a file that somebody is still writing is tried again, and when.
+const BUSY_ATTEMPTS: u32 = 5;
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
+/// How long a process that said nothing has to be gone, before it is said that it
+/// is not.
+const EXIT_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How the connection to a plugin is secured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Security {
+    /// With TLS, for which both sides make certificates.
+    #[default]
+    MutualTls,
+    /// Not at all, for plugins that cannot do better. Whoever can reach the socket
+    /// can speak to the plugin.
+    Plain,
+}
+
+/// A native plugin as it lies on disk, and what its process is given.
+#[derive(Clone, Debug)]
+pub struct NativePackage {
+    /// What messages call it: `hashicorp/aws v5.100.0`.
+    pub name: Arc<str>,
+    /// The file to run.
+    pub executable: PathBuf,
+    /// The whole environment of its process, but for what the protocol adds.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where its process begins.
+    pub working_directory: PathBuf,
+    /// An existing directory for sockets, short enough for a path of one.
+    pub socket_directory: PathBuf,
+    /// How the connection is secured.
+    pub security: Security,
+}
+
+/// Why there is no plugin to talk to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The directory for its socket could not be made.
+    #[error("could not make a directory for its socket below {}: {source}", path.display())]
+    SocketDirectory {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// We have nothing to show to it.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// The system would not run the file.
+    #[error("could not run {}: {source}; {found}", executable.display())]
+    Spawn {
+        /// The file.
+        executable: PathBuf,
+        /// What the system says.
+        source: io::Error,
+        /// What the file is.
+        found: String,
+    },
+    /// The process ended without a handshake.
+    #[error("{} ended ({how}) before it answered{}", executable.display(), saying(said.as_deref(), found))]
+    Ended {
+        /// The file.
+        executable: PathBuf,
+        /// `exit status: 1`
+        how: String,
+        /// What it wrote to its standard error.
+        said: Option<String>,
+        /// What the file is.
+        found: String,
+    },
+    /// It closed its standard output and goes on.
+    #[error("{} closed its standard output without a handshake, so it is no plugin{}", executable.display(), saying(said.as_deref(), ""))]
+    Silent {
+        /// The file.
+        executable: PathBuf,
+        /// What it wrote to its standard error.
+        said: Option<String>,
+    },
+    /// It did not answer in time.
+    #[error("{} printed no handshake within {}{}", executable.display(), seconds(*limit), saying(said.as_deref(), ""))]
+    TimedOut {
+        /// The file.
+        executable: PathBuf,
+        /// The time that it had.
+        limit: Duration,
+        /// What it wrote to its standard error.
+        said: Option<String>,
+    },
+    /// Its handshake cannot be followed.
+    #[error("{} {problem}{}", executable.display(), saying(said.as_deref(), ""))]
+    Handshake {
+        /// The file.
+        executable: PathBuf,
+        /// What is wrong.
+        problem: HandshakeError,
+        /// What it wrote to its standard error.
+        said: Option<String>,
+    },
+    /// It cannot do TLS.
+    #[error(
+        "{} has no certificate, so the connection to it cannot be secured. Where that is acceptable, \
+         TF_DISABLE_PLUGIN_TLS=1 in the environment runs all native plugins without",
+        executable.display()
+    )]
+    NoCertificate {
+        /// The file.
+        executable: PathBuf,
+    },
+    /// It does not listen where it said.
+    #[error("{} does not answer at {address}: {reason}{}", executable.display(), saying(said.as_deref(), ""))]
+    Connect {
+        /// The file.
+        executable: PathBuf,
+        /// Where it said it listens.
+        address: String,
+        /// Why.
+        reason: String,
+        /// What it wrote to its standard error.
+        said: Option<String>,
+    },
+    /// It was closed, and nothing more is started.
+    #[error("it was closed before")]
+    Closed,
+}
+
+fn saying(said: Option<&str>, found: &str) -> String {
+    let found = if found.is_empty() { String::new() } else { format!("; {found}") };
+    match said {
+        Some(said) => format!("{found}. It said:\n{said}"),
+        None => found,
+    }
+}
+
+/// Starts the plugin and connects to it.
+pub(crate) async fn launch(
+    package: &NativePackage,
+    spawner: &Arc<Spawner>,
+    limit: Duration,
+) -> Result<Process, LaunchError> {
+    let deadline = Instant::now() + limit;
+    let sockets = tempfile::Builder::new().prefix("wardian-").tempdir_in(&package.socket_directory);
+    let sockets = sockets
+        .map_err(|source| LaunchError::SocketDirectory { path: package.socket_directory.clone(), source })?;
+    let identity = match package.security {
+        Security::MutualTls => Some(Identity::new()?),
+        Security::Plain => None,
+    };
+    let mut child = spawn(package, spawner, &sockets, identity.as_ref()).await?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let words = LastWords::default();
+    let running =
+        Running::watch(child, stderr, Arc::clone(&package.name), words, Arc::clone(spawner), sockets);
+    let mut stdout = stdout.map(BufReader::new);
+    match connect(package, &running, identity.as_ref(), &mut stdout, deadline, limit).await {
+        Ok((handshake, transport)) => {
+            if let Some(stdout) = stdout {
+                tokio::spawn(drain(stdout));
+            }
+            Ok(Process::new(Arc::clone(&package.name), handshake.version, transport, running))
+        }
+        Err(error) => {
+            running.kill_and_wait().await;
+            Err(error.told(package, &running, limit))
+        }
+    }
+}
+
+/// What went wrong, before it is known what the process said.
+enum Problem {
+    NoLine,
+    TimedOut,
+    Handshake(HandshakeError),
+    NoCertificate,
+    Connect { address: String, reason: String },
+}
+
+impl Problem {
+    fn told(self, package: &NativePackage, running: &Running, limit: Duration) -> LaunchError {
+        let executable = package.executable.clone();
+        let said = running.last_words();
+        match self {
+            // Ended by itself or by us: it was asked before it was killed.
+            Self::NoLine => match running.own_end() {
+                Some(how) => {
+                    LaunchError::Ended { found: executable::describe(&executable), executable, how, said }
+                }
+                None => LaunchError::Silent { executable, said },
+            },
+            Self::TimedOut => LaunchError::TimedOut { executable, limit, said },
+            Self::Handshake(problem) => LaunchError::Handshake { executable, problem, said },
+            Self::NoCertificate => LaunchError::NoCertificate { executable },
+            Self::Connect { address, reason } => LaunchError::Connect { executable, address, reason, said },
+        }
+    }
+}
+
+async fn spawn(
+    package: &NativePackage,
+    spawner: &Spawner,
+    sockets: &TempDir,
+    identity: Option<&Identity>,
+) -> Result<tokio::process::Child, LaunchError> {
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        match spawner.spawn(command(package, sockets, identity)).await {
+            Ok(child) => return Ok(child),
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && attempt < BUSY_ATTEMPTS => {
+                tokio::time::sleep(BUSY_PAUSE).await;
+            }
+            Err(source) => {
+                let executable = package.executable.clone();
+                return Err(LaunchError::Spawn {
+                    found: executable::describe(&executable),
+                    executable,
+                    source,
+                });
+            }
+        }
+    }
+}
+
+fn command(package: &NativePackage, sockets: &TempDir, identity: Option<&Identity>) -> Command {
+    let mut command = Command::new(&package.executable);
+    command
+        .env_clear()
+        .envs(package.environment.iter().map(|(name, value)| (name, value)))
+        .env(MAGIC_COOKIE.0, MAGIC_COOKIE.1)
+        .env("PLUGIN_PROTOCOL_VERSIONS", "6,5")
+        .env("PLUGIN_MIN_PORT", "10000")
+        .env("PLUGIN_MAX_PORT", "25000")
+        .env("PLUGIN_UNIX_SOCKET_DIR", sockets.path())
+        .current_dir(&package.working_directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    if let Some(identity) = identity {
+        command.env("PLUGIN_CLIENT_CERT", &identity.pem);
+    }
+    command
+}
+
+async fn connect(
+    package: &NativePackage,
+    running: &Running,
+    identity: Option<&Identity>,
+    stdout: &mut Option<BufReader<ChildStdout>>,
+    deadline: Instant,
+    limit: Duration,
+) -> Result<(Handshake, Transport), Problem> {
+    let Some(stdout) = stdout else { return Err(Problem::NoLine) };
+    let line = match timeout_at(deadline, first_line(stdout)).await {
+        Err(_) => return Err(Problem::TimedOut),
+        Ok(None) => {
+            running.wait_for_end(EXIT_PATIENCE).await;
+            return Err(Problem::NoLine);
+        }
+        Ok(Some(line)) => line,
+    };
+    let handshake = Handshake::parse(&line).map_err(Problem::Handshake)?;
+    let unreachable = |reason: String| Problem::Connect { address: handshake.address.to_string(), reason };
+    let connecting = async {
+        let stream = reach(&handshake.address).await.map_err(|error| unreachable(error.to_string()))?;
+        let stream: Box<dyn Bidirectional> = match (identity, &handshake.certificate) {
+            (None, _) => stream,
+            (Some(_), None) => return Err(Problem::NoCertificate),
+            (Some(identity), Some(certificate)) => {
+                let secured = identity.connect(stream, certificate.clone()).await;
+                Box::new(secured.map_err(|error| unreachable(format!("TLS failed: {error}")))?)
+            }
+        };
+        Transport::begin(stream).await.map_err(|error| unreachable(error.to_string()))
+    };
+    let transport = match timeout_at(deadline, connecting).await {
+        Ok(transport) => transport?,
+        Err(_) => return Err(unreachable(format!("no connection within {}", seconds(limit)))),
+    };
+    tracing::debug!(
+        target: "wardian::plugin",
+        plugin = &*package.name,
+        address = %handshake.address,
+        version = ?handshake.version,
+        "a native plugin was started"
+    );
+    Ok((handshake, transport))
+}
+
+async fn reach(address: &PluginAddress) -> io::Result<Box<dyn Bidirectional>> {
+    Ok(match address {
+        PluginAddress::Unix(path) => Box::new(UnixStream::connect(path).await?),
+        PluginAddress::Tcp(address) => {
+            let stream = TcpStream::connect(address).await?;
+            stream.set_nodelay(true)?;
+            Box::new(stream)
+        }
+    })
+}
+
+/// The first line, as far as it can be a handshake; nothing where there is none.
+async fn first_line(stdout: &mut (impl AsyncBufRead + Unpin)) -> Option<String> {
+    let mut line = Vec::new();
+    let read = stdout.take(LONGEST_HANDSHAKE).read_until(b'\n', &mut line).await;
+    match read {
+        Ok(0) | Err(_) => None,
+        Ok(_) => Some(String::from_utf8_lossy(&line).into_owned()),
+    }
+}
+
+/// A pipe that nobody reads would stop the plugin when it is full.
+async fn drain(mut stdout: BufReader<ChildStdout>) {
+    // What it wants to say there while it serves comes over the connection.
+    let _ = tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await;
+}

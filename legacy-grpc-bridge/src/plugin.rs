@@ -1,0 +1,220 @@
+//! Plugins and their processes.
+//!
+//! Every provider configuration has a process of its own, once it is configured.
+//! What needs no configuration (schemas, validation, state upgrades, functions)
+//! shares one process, and the next configuration takes that over. So one
+//! configuration needs one process, and a validation starts no more than one.
+
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, OnceCell};
+use tonic::Code;
+use wardian_plugin::{PluginDiagnostics, Provider, has_errors};
+
+use crate::calls::{self, Call};
+use crate::context::CallContext;
+use crate::conversion::diagnostics;
+use crate::failure::Failure;
+use crate::launch::{LaunchError, NativePackage, launch};
+use crate::process::{LARGEST_MESSAGE, Process};
+use crate::protocol::{tfplugin as m, tfplugin5 as five, tfplugin6 as six};
+use crate::provider::NativeProvider;
+use crate::schema::{self, DecodedSchema};
+use crate::spawner::Spawner;
+use crate::{Limits, ProtocolVersion};
+
+/// The most that a schema's message may hold.
+const LARGEST_SCHEMA: usize = 64 << 20;
+
+/// Where native plugins are run from.
+#[derive(Default)]
+pub struct Bridge {
+    spawner: Arc<Spawner>,
+    limits: Limits,
+}
+
+impl Bridge {
+    /// A bridge for plugins with these limits.
+    pub fn new(limits: Limits) -> Self {
+        Self { spawner: Arc::default(), limits }
+    }
+
+    /// A plugin; nothing of it is run before a call needs it.
+    pub fn plugin(&self, package: NativePackage) -> NativePlugin {
+        let shared = Shared {
+            package,
+            spawner: Arc::clone(&self.spawner),
+            limits: self.limits.clone(),
+            schema: OnceCell::new(),
+            unconfigured: Mutex::new(Unconfigured::NotStarted),
+        };
+        NativePlugin(Arc::new(shared))
+    }
+}
+
+/// A native plugin. Clones are the same. Processes that its providers do not have
+/// any more end in order with [`NativePlugin::close`], and otherwise when it is
+/// dropped, by being killed.
+#[derive(Clone)]
+pub struct NativePlugin(Arc<Shared>);
+
+impl NativePlugin {
+    /// A provider that is not configured yet.
+    pub fn provider(&self) -> Arc<dyn Provider> {
+        Arc::new(NativeProvider::new(Arc::clone(&self.0)))
+    }
+
+    /// Ends the process that no configuration has taken over, and starts none any
+    /// more. Providers with processes of their own are closed by themselves.
+    pub async fn close(&self) {
+        let before = std::mem::replace(&mut *self.0.unconfigured.lock().await, Unconfigured::Closed);
+        if let Unconfigured::Started(process) = before {
+            process.shut_down().await;
+        }
+    }
+}
+
+enum Unconfigured {
+    NotStarted,
+    Started(Arc<Process>),
+    Closed,
+}
+
+/// What all providers of a plugin share.
+pub(crate) struct Shared {
+    package: NativePackage,
+    spawner: Arc<Spawner>,
+    limits: Limits,
+    /// Asked of the plugin once, whichever provider asks first.
+    schema: OnceCell<Arc<DecodedSchema>>,
+    unconfigured: Mutex<Unconfigured>,
+}
+
+impl Shared {
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn context(&self, call: &'static str, type_name: Option<&wardian_value::Str>) -> CallContext {
+        CallContext::new(&self.package.name, call, type_name)
+    }
+
+    /// The process for what needs no configuration.
+    pub(crate) async fn unconfigured(&self) -> Result<Arc<Process>, Failure> {
+        let mut unconfigured = self.unconfigured.lock().await;
+        match &*unconfigured {
+            Unconfigured::Started(process) if process.is_alive() => return Ok(Arc::clone(process)),
+            Unconfigured::Closed => return Err(not_started(LaunchError::Closed)),
+            Unconfigured::Started(_) | Unconfigured::NotStarted => {}
+        }
+        let process = Arc::new(self.launch().await?);
+        *unconfigured = Unconfigured::Started(Arc::clone(&process));
+        Ok(process)
+    }
+
+    /// A process that is the caller's alone from now on. Calls that others have in
+    /// flight on it come to their end.
+    pub(crate) async fn to_configure(&self) -> Result<Arc<Process>, Failure> {
+        {
+            let mut unconfigured = self.unconfigured.lock().await;
+            match std::mem::replace(&mut *unconfigured, Unconfigured::NotStarted) {
+                Unconfigured::Started(process) if process.is_alive() => return Ok(process),
+                Unconfigured::Closed => {
+                    *unconfigured = Unconfigured::Closed;
+                    return Err(not_started(LaunchError::Closed));
+                }
+                Unconfigured::Started(_) | Unconfigured::NotStarted => {}
+            }
+        }
+        Ok(Arc::new(self.launch().await?))
+    }
+
+    async fn launch(&self) -> Result<Process, Failure> {
+        let process = launch(&self.package, &self.spawner, self.limits.start).await.map_err(not_started)?;
+        // Some plugins have to be asked for their schema before anything else.
+        let asked =
+            self.schema.get().is_none_or(|known| known.schema.capabilities.get_provider_schema_optional);
+        if !asked {
+            let (limit, largest) = (self.limits.local_call, LARGEST_SCHEMA);
+            match process.version() {
+                ProtocolVersion::Five => {
+                    let method = five::provider::GET_SCHEMA.ignoring_the_answer();
+                    process.unary(method, five::get_provider_schema::Request {}, limit, largest).await?;
+                }
+                ProtocolVersion::Six => {
+                    let method = six::provider::GET_PROVIDER_SCHEMA.ignoring_the_answer();
+                    process.unary(method, six::get_provider_schema::Request {}, limit, largest).await?;
+                }
+            }
+        }
+        Ok(process)
+    }
+
+    /// The schema, which the plugin is asked for once.
+    pub(crate) async fn schema(&self) -> Result<&Arc<DecodedSchema>, PluginDiagnostics> {
+        self.schema.get_or_try_init(|| self.ask_for_schema()).await
+    }
+
+    async fn ask_for_schema(&self) -> Result<Arc<DecodedSchema>, PluginDiagnostics> {
+        let call = self.context(six::provider::GET_PROVIDER_SCHEMA.name(), None);
+        let failed = |failure: Failure| failure.into_diagnostics(&call);
+        let process = self.unconfigured().await.map_err(failed)?;
+        let (limit, largest) = (self.limits.local_call, LARGEST_SCHEMA);
+        let answer = match process.version() {
+            ProtocolVersion::Five => process
+                .unary(five::provider::GET_SCHEMA, five::get_provider_schema::Request {}, limit, largest)
+                .await
+                .map(six::get_provider_schema::Response::from),
+            ProtocolVersion::Six => {
+                let method = six::provider::GET_PROVIDER_SCHEMA;
+                process.unary(method, six::get_provider_schema::Request {}, limit, largest).await
+            }
+        };
+        let mut answer = answer.map_err(failed)?;
+        let said = diagnostics(std::mem::take(&mut answer.diagnostics));
+        if has_errors(&said) {
+            return Err(said);
+        }
+        let identities = self.ask_for_identities(&process).await?;
+        schema::provider_schema(answer, identities)
+            .map(Arc::new)
+            .map_err(|problem| failed(Failure::BadAnswer(problem)))
+    }
+
+    /// What identifies resources; nothing where the plugin is older than that.
+    async fn ask_for_identities(
+        &self,
+        process: &Process,
+    ) -> Result<std::collections::HashMap<String, m::ResourceIdentitySchema>, PluginDiagnostics> {
+        let call = self.context(calls::IDENTITY_SCHEMAS.name(), None);
+        let request = m::get_resource_identity_schemas::Request {};
+        let method = calls::IDENTITY_SCHEMAS.method(process.version());
+        match process.unary(method, request, self.limits.local_call, LARGEST_SCHEMA).await {
+            Ok(answer) => {
+                let said = diagnostics(answer.diagnostics);
+                if has_errors(&said) { Err(said) } else { Ok(answer.identity_schemas) }
+            }
+            Err(Failure::Refused { code: Code::Unimplemented, .. }) => Ok(std::collections::HashMap::new()),
+            Err(failure) => Err(failure.into_diagnostics(&call)),
+        }
+    }
+
+    /// Makes a call on a process.
+    pub(crate) async fn ask<Q, A>(
+        &self,
+        process: &Process,
+        call: &Call<Q, A>,
+        request: Q,
+    ) -> Result<A, Failure>
+    where
+        Q: prost::Message + 'static,
+        A: prost::Message + Default + 'static,
+    {
+        let method = call.method(process.version());
+        process.unary(method, request, call.time(&self.limits), LARGEST_MESSAGE).await
+    }
+}
+
+fn not_started(error: LaunchError) -> Failure {
+    Failure::NotStarted(Arc::new(error))
+}

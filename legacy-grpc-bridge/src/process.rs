@@ -1,0 +1,348 @@
+//! One process of a plugin: calls on it, and its end.
+//!
+//! A process ends in one of three ways: we ask it to and it does; we kill it; or
+//! it dies. Each is noticed by the task that waits for it, which is there from its
+//! start, so that it never remains as a zombie.
+
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use http::Uri;
+use prost::Message;
+use rustix::process::{Pid, Signal, kill_process_group};
+use tempfile::TempDir;
+use tokio::process::{Child, ChildStderr};
+use tokio::sync::{Notify, RwLock, watch};
+use tokio::time::timeout;
+use tonic::client::Grpc;
+use tonic::{Code, Status, Streaming};
+use wardian_plugin::printable;
+
+use crate::ProtocolVersion;
+use crate::codec::{Messages, Undecodable};
+use crate::failure::{Ended, Failure, seconds};
+use crate::method::Method;
+use crate::protocol::plugin::{grpccontroller, grpcstdio};
+use crate::said::{self, LastWords};
+use crate::spawner::Spawner;
+use crate::transport::{Broken, Transport};
+
+/// How long a process has to end when it was asked to.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long the kernel has for a process that it was told to kill.
+const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// How long standard error is listened to when the process is gone: something that
+/// it started may still hold it.
+const LAST_WORDS_PATIENCE: Duration = Duration::from_millis(500);
+/// The most that is sent or taken in one message.
+pub(crate) const LARGEST_MESSAGE: usize = 256 << 20;
+/// What HTTP calls a plugin.
+const ORIGIN: &str = "http://localhost";
+
+/// A process, and who waits for it.
+pub(crate) struct Running {
+    kill: Arc<Notify>,
+    /// How it ended, once it has.
+    end: watch::Receiver<Option<Arc<str>>>,
+    words: LastWords,
+    /// Whether it was killed, so that its end is not its own.
+    killed: AtomicBool,
+    by_us: OnceLock<String>,
+    _spawner: Arc<Spawner>,
+    _sockets: TempDir,
+}
+
+impl Running {
+    pub(crate) fn watch(
+        mut child: Child,
+        stderr: Option<ChildStderr>,
+        name: Arc<str>,
+        words: LastWords,
+        spawner: Arc<Spawner>,
+        sockets: TempDir,
+    ) -> Self {
+        let kill = Arc::new(Notify::new());
+        let (ended, end) = watch::channel(None);
+        let (told, heard) = (Arc::clone(&kill), words.clone());
+        let listening = stderr.map(|stderr| tokio::spawn(said::listen(name, stderr, heard)));
+        tokio::spawn(async move {
+            let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+            let status = tokio::select! {
+                status = child.wait() => status,
+                () = told.notified() => {
+                    if let Some(group) = group {
+                        // It may be gone already, and its group with it.
+                        let _ = kill_process_group(group, Signal::KILL);
+                    }
+                    let _ = child.start_kill();
+                    child.wait().await
+                }
+            };
+            if let Some(listening) = listening {
+                let _ = timeout(LAST_WORDS_PATIENCE, listening).await;
+            }
+            let how = status.map_or_else(|error| error.to_string(), |status: ExitStatus| status.to_string());
+            // Nobody may wait any more.
+            let _ = ended.send(Some(how.into()));
+        });
+        Self {
+            kill,
+            end,
+            words,
+            killed: AtomicBool::new(false),
+            by_us: OnceLock::new(),
+            _spawner: spawner,
+            _sockets: sockets,
+        }
+    }
+
+    /// How it ended, if it has after a while.
+    pub(crate) async fn wait_for_end(&self, patience: Duration) -> Option<Arc<str>> {
+        let mut end = self.end.clone();
+        let ended = timeout(patience, end.wait_for(Option::is_some)).await;
+        ended.ok()?.ok()?.clone()
+    }
+
+    /// How it ended, where it did so by itself.
+    pub(crate) fn own_end(&self) -> Option<String> {
+        if self.killed.load(Ordering::Acquire) {
+            return None;
+        }
+        self.end.borrow().as_deref().map(str::to_owned)
+    }
+
+    pub(crate) fn last_words(&self) -> Option<String> {
+        self.words.text()
+    }
+
+    fn kill(&self) {
+        if self.end.borrow().is_none() {
+            self.killed.store(true, Ordering::Release);
+        }
+        self.kill.notify_one();
+    }
+
+    pub(crate) async fn kill_and_wait(&self) {
+        self.kill();
+        self.wait_for_end(KILL_PATIENCE).await;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill.notify_one();
+    }
+}
+
+/// A plugin that is there to be called.
+pub(crate) struct Process {
+    name: Arc<str>,
+    version: ProtocolVersion,
+    transport: Transport,
+    running: Running,
+    /// Held for reading by calls, for writing by whoever ends the process.
+    in_use: RwLock<()>,
+    closing: AtomicBool,
+}
+
+impl Process {
+    pub(crate) fn new(
+        name: Arc<str>,
+        version: ProtocolVersion,
+        transport: Transport,
+        running: Running,
+    ) -> Self {
+        let process = Self {
+            name,
+            version,
+            transport,
+            running,
+            in_use: RwLock::new(()),
+            closing: AtomicBool::new(false),
+        };
+        process.listen_to_output();
+        process
+    }
+
+    pub(crate) fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+
+    /// Whether it may still answer.
+    pub(crate) fn is_alive(&self) -> bool {
+        !self.closing.load(Ordering::Acquire)
+            && !self.transport.is_closed()
+            && self.running.end.borrow().is_none()
+    }
+
+    /// What it writes to its standard output while it serves comes as a stream.
+    /// Not every plugin has it.
+    fn listen_to_output(&self) {
+        let (mut grpc, name) = (self.grpc(LARGEST_MESSAGE), Arc::clone(&self.name));
+        tokio::spawn(async move {
+            let Ok(answer) = open_stream(&mut grpc, grpcstdio::STREAM_STDIO, ()).await else { return };
+            let mut stream = answer;
+            while let Ok(Some(output)) = stream.message().await {
+                said::unexpected_output(&name, &output.data);
+            }
+        });
+    }
+
+    fn grpc(&self, largest_answer: usize) -> Grpc<Transport> {
+        Grpc::with_origin(self.transport.clone(), Uri::from_static(ORIGIN))
+            .max_decoding_message_size(largest_answer)
+            .max_encoding_message_size(LARGEST_MESSAGE)
+    }
+
+    /// Makes a call with one answer, which must come in time.
+    pub(crate) async fn unary<Q, A>(
+        &self,
+        method: Method<Q, A>,
+        request: Q,
+        limit: Duration,
+        largest_answer: usize,
+    ) -> Result<A, Failure>
+    where
+        Q: Message + 'static,
+        A: Message + Default + 'static,
+    {
+        let _in_use = self.begin().await?;
+        let mut grpc = self.grpc(largest_answer);
+        let answer = timeout(limit, async {
+            grpc.ready().await.map_err(|broken| Status::from_error(Box::new(broken)))?;
+            let path = http::uri::PathAndQuery::from_static(method.path());
+            grpc.unary(tonic::Request::new(request), path, Messages::<Q, A>::new()).await
+        });
+        match answer.await {
+            Ok(Ok(answer)) => Ok(answer.into_inner()),
+            Ok(Err(status)) => Err(self.failed(status, largest_answer).await),
+            Err(_) => Err(self.timed_out(method.name(), limit)),
+        }
+    }
+
+    /// Makes a call with many answers, each handed to `each` until it says that it
+    /// has enough. All must have come in time.
+    pub(crate) async fn stream<Q, A, B>(
+        &self,
+        method: Method<Q, A>,
+        request: Q,
+        limit: Duration,
+        mut each: impl FnMut(A) -> std::ops::ControlFlow<B> + Send,
+    ) -> Result<Option<B>, Failure>
+    where
+        Q: Message + 'static,
+        A: Message + Default + 'static,
+    {
+        let _in_use = self.begin().await?;
+        let mut grpc = self.grpc(LARGEST_MESSAGE);
+        let answers = timeout(limit, async {
+            let mut stream = open_stream(&mut grpc, method, request).await?;
+            while let Some(answer) = stream.message().await? {
+                if let std::ops::ControlFlow::Break(result) = each(answer) {
+                    return Ok(Some(result));
+                }
+            }
+            Ok(None)
+        });
+        match answers.await {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(status)) => Err(self.failed(status, LARGEST_MESSAGE).await),
+            Err(_) => Err(self.timed_out(method.name(), limit)),
+        }
+    }
+
+    async fn begin(&self) -> Result<tokio::sync::RwLockReadGuard<'_, ()>, Failure> {
+        let in_use = self.in_use.read().await;
+        if self.closing.load(Ordering::Acquire) {
+            return Err(Failure::Closed);
+        }
+        Ok(in_use)
+    }
+
+    fn timed_out(&self, call: &str, limit: Duration) -> Failure {
+        // What others wait for in the same process will not come either.
+        let _ = self.running.by_us.set(format!("{call} was not answered within {}", seconds(limit)));
+        self.running.kill();
+        Failure::TimedOut(limit)
+    }
+
+    /// What a status stands for, which the plugin gave or which stands for what
+    /// happened to it.
+    async fn failed(&self, status: Status, largest_answer: usize) -> Failure {
+        let source = std::error::Error::source(&status);
+        if source.is_some_and(|source| source.is::<Undecodable>()) {
+            return Failure::BadAnswer(format!("{}.", source.map(ToString::to_string).unwrap_or_default()));
+        }
+        let broken = source.and_then(|source| source.downcast_ref::<Broken>()).map(ToString::to_string);
+        if broken.is_some() || status.code() == Code::Unavailable {
+            // It may have answered so because it is about to end.
+            let patience = if broken.is_some() { GRACE } else { LAST_WORDS_PATIENCE };
+            if let Some(how) = self.running.wait_for_end(patience).await {
+                return Failure::Ended(Ended {
+                    how: how.to_string(),
+                    last_words: self.running.last_words(),
+                    by_us: self.running.by_us.get().cloned(),
+                });
+            }
+        }
+        if let Some(broken) = broken {
+            if self.transport.is_closed() {
+                let _ = self.running.by_us.set("its connection was lost".into());
+                self.running.kill();
+                return Failure::Lost(broken);
+            }
+            return Failure::BadAnswer(format!("{}.", printable(&broken)));
+        }
+        // tonic's own words for what it refuses to take in.
+        if status.code() == Code::OutOfRange && status.message().contains("decoded message length too large")
+        {
+            return Failure::TooMuchData(largest_answer);
+        }
+        Failure::Refused { code: status.code(), message: status.message().to_owned() }
+    }
+
+    /// Ends the process: when its calls are done, and in order if it can.
+    pub(crate) async fn shut_down(&self) {
+        if self.closing.swap(true, Ordering::AcqRel) {
+            self.running.wait_for_end(GRACE).await;
+            return;
+        }
+        let _alone = timeout(GRACE, self.in_use.write()).await;
+        if self.running.end.borrow().is_none() {
+            let mut grpc = self.grpc(LARGEST_MESSAGE);
+            let asking = async {
+                grpc.ready().await.map_err(|broken| Status::from_error(Box::new(broken)))?;
+                let path = http::uri::PathAndQuery::from_static(grpccontroller::SHUTDOWN.path());
+                let request = tonic::Request::new(crate::protocol::plugin::Empty {});
+                grpc.unary(request, path, Messages::<_, crate::protocol::plugin::Empty>::new()).await
+            };
+            // It ends while it answers, so that an error means nothing.
+            let _ = timeout(GRACE, asking).await;
+            if self.running.wait_for_end(GRACE).await.is_none() {
+                tracing::warn!(
+                    target: "wardian::plugin",
+                    plugin = &*self.name,
+                    "the plugin did not end when it was asked to, and was killed"
+                );
+            }
+        }
+        self.running.kill_and_wait().await;
+    }
+}
+
+async fn open_stream<Q, A>(
+    grpc: &mut Grpc<Transport>,
+    method: Method<Q, A>,
+    request: Q,
+) -> Result<Streaming<A>, Status>
+where
+    Q: Message + 'static,
+    A: Message + Default + 'static,
+{
+    grpc.ready().await.map_err(|broken| Status::from_error(Box::new(broken)))?;
+    let path = http::uri::PathAndQuery::from_static(method.path());
+    let answer = grpc.server_streaming(tonic::Request::new(request), path, Messages::<Q, A>::new()).await?;
+    Ok(answer.into_inner())
+}

@@ -1,0 +1,377 @@
+//! A native plugin as a [`Provider`]: each call of the trait becomes one RPC.
+//!
+//! Values cross in the encoding of the protocol, against the types that the
+//! plugin's own schema implies. Whatever goes wrong on the way becomes an error
+//! diagnostic of the call, beside what the plugin itself said.
+//!
+//! The calls are in modules by what they are about; this one has the provider's
+//! own and the trait.
+
+mod listing;
+mod reading;
+mod resource;
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use prost::Message;
+use wardian_plugin::{
+    ActionRequest, ApplyRequest, ApplyResponse, ConfigKind, ConfigureRequest, Continue, FunctionError,
+    GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest, MoveRequest, MoveResponse,
+    OpenEphemeralRequest, OpenEphemeralResponse, PlanActionResponse, PlanRequest, PlanResponse,
+    PluginDiagnostics, PrivateBytes, Provider, ProviderSchema, ReadDataSourceRequest, ReadDataSourceResponse,
+    ReadResourceRequest, ReadResourceResponse, RenewEphemeralResponse, UpgradeStateRequest,
+    UpgradeStateResponse, ValidateConfigRequest, ValidateListRequest, printable,
+};
+use wardian_value::{Str, Value};
+
+use crate::calls::{self, Call};
+use crate::context::CallContext;
+use crate::conversion::{capabilities, decode, diagnostics, encode};
+use crate::failure::Failure;
+use crate::plugin::Shared;
+use crate::process::Process;
+use crate::protocol::tfplugin as m;
+use crate::schema::DecodedSchema;
+
+/// A provider configuration whose calls a process carries out.
+pub(crate) struct NativeProvider {
+    plugin: Arc<Shared>,
+    own: Mutex<Own>,
+}
+
+/// The process that is this configuration's alone.
+enum Own {
+    /// There is none before it is configured.
+    Nothing,
+    Process(Arc<Process>),
+    Closed,
+}
+
+impl NativeProvider {
+    pub(crate) fn new(plugin: Arc<Shared>) -> Self {
+        Self { plugin, own: Mutex::new(Own::Nothing) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Own> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn own(&self) -> Option<Arc<Process>> {
+        match &*self.lock() {
+            Own::Process(process) => Some(Arc::clone(process)),
+            Own::Nothing | Own::Closed => None,
+        }
+    }
+
+    fn context<Q, A>(&self, call: &Call<Q, A>, type_name: Option<&Str>) -> CallContext {
+        self.plugin.context(call.name(), type_name)
+    }
+
+    /// The process to ask.
+    async fn process(&self) -> Result<Arc<Process>, Failure> {
+        match &*self.lock() {
+            Own::Process(process) => return Ok(Arc::clone(process)),
+            Own::Closed => return Err(Failure::Closed),
+            Own::Nothing => {}
+        }
+        self.plugin.unconfigured().await
+    }
+
+    /// Makes a call.
+    async fn answer<Q, A>(&self, call: &Call<Q, A>, request: Q) -> Result<A, Failure>
+    where
+        Q: Message + 'static,
+        A: Message + Default + 'static,
+    {
+        let process = self.process().await?;
+        self.plugin.ask(&process, call, request).await
+    }
+
+    async fn ask<Q, A>(
+        &self,
+        context: &CallContext,
+        call: &Call<Q, A>,
+        request: Q,
+    ) -> Result<A, PluginDiagnostics>
+    where
+        Q: Message + 'static,
+        A: Message + Default + 'static,
+    {
+        written(context, self.answer(call, request).await)
+    }
+
+    /// Makes a call with many answers.
+    async fn draw<Q, A, B>(
+        &self,
+        context: &CallContext,
+        call: &Call<Q, A>,
+        request: Q,
+        each: impl FnMut(A) -> ControlFlow<B> + Send,
+    ) -> Result<Option<B>, PluginDiagnostics>
+    where
+        Q: Message + 'static,
+        A: Message + Default + 'static,
+    {
+        let process = written(context, self.process().await)?;
+        let (method, limit) = (call.method(process.version()), call.time(self.plugin.limits()));
+        written(context, process.stream(method, request, limit, each).await)
+    }
+
+    async fn known_schema(&self) -> Result<&Arc<DecodedSchema>, PluginDiagnostics> {
+        self.plugin.schema().await
+    }
+
+    async fn validate_own_config(&self, config: Value) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.context(&calls::VALIDATE_PROVIDER, None);
+        let ty = self.known_schema().await?.schema.provider.implied_type();
+        let config = written(&call, encode("the configuration", &config, ty))?;
+        let request = m::validate_provider_config::Request { config };
+        let answer = self.ask(&call, &calls::VALIDATE_PROVIDER, request).await?;
+        Ok(diagnostics(answer.diagnostics))
+    }
+
+    async fn configure_all(&self, request: ConfigureRequest) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.context(&calls::CONFIGURE, None);
+        let ty = self.known_schema().await?.schema.provider.implied_type();
+        let request = m::configure_provider::Request {
+            terraform_version: request.terraform_version.to_string(),
+            config: written(&call, encode("the configuration", &request.config, ty))?,
+            client_capabilities: capabilities(request.capabilities),
+        };
+        let process = written(&call, self.process_to_configure().await)?;
+        let answer = written(&call, self.plugin.ask(&process, &calls::CONFIGURE, request).await)?;
+        Ok(diagnostics(answer.diagnostics))
+    }
+
+    async fn process_to_configure(&self) -> Result<Arc<Process>, Failure> {
+        if let Some(process) = self.own() {
+            return Ok(process);
+        }
+        let process = self.plugin.to_configure().await?;
+        let surplus = match &mut *self.lock() {
+            own @ Own::Nothing => {
+                *own = Own::Process(Arc::clone(&process));
+                return Ok(process);
+            }
+            Own::Process(first) => Ok(Arc::clone(first)),
+            Own::Closed => Err(Failure::Closed),
+        };
+        process.shut_down().await;
+        surplus
+    }
+
+    async fn validate_some_config(
+        &self,
+        kind: ConfigKind,
+        request: ValidateConfigRequest,
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let type_name = &request.type_name;
+        let resource_like = match kind {
+            ConfigKind::Resource => Some(&calls::VALIDATE_RESOURCE),
+            ConfigKind::DataSource => Some(&calls::VALIDATE_DATA),
+            ConfigKind::EphemeralResource => Some(&calls::VALIDATE_EPHEMERAL),
+            ConfigKind::Action => None,
+        };
+        let call = match resource_like {
+            Some(call) => self.context(call, Some(type_name)),
+            None => self.context(&calls::VALIDATE_ACTION, Some(type_name)),
+        };
+        let schema = self.known_schema().await?;
+        let ty = match kind {
+            ConfigKind::Resource => schema.resource(type_name),
+            ConfigKind::DataSource => schema.data_source(type_name),
+            ConfigKind::EphemeralResource => schema.ephemeral_resource(type_name),
+            ConfigKind::Action => schema.action(type_name),
+        };
+        let config = ty.and_then(|ty| encode("the configuration", &request.config, ty));
+        let config = written(&call, config)?;
+        let said = match resource_like {
+            Some(rpc) => {
+                let request = m::validate_resource_config::Request {
+                    type_name: type_name.to_string(),
+                    config,
+                    client_capabilities: capabilities(request.capabilities)
+                        .filter(|_| kind == ConfigKind::Resource),
+                };
+                self.ask(&call, rpc, request).await?.diagnostics
+            }
+            None => {
+                let request =
+                    m::validate_action_config::Request { action_type: type_name.to_string(), config };
+                self.ask(&call, &calls::VALIDATE_ACTION, request).await?.diagnostics
+            }
+        };
+        Ok(diagnostics(said))
+    }
+
+    async fn function_result(&self, name: &Str, arguments: &[Value]) -> Result<Value, FunctionError> {
+        let call = self.context(&calls::FUNCTION, Some(name));
+        let failed = |failure: Failure| failure.into_function_error(&call);
+        let schema = self.known_schema().await.map_err(|said| FunctionError {
+            text: said.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect::<Vec<_>>().join("; "),
+            argument: None,
+        })?;
+        let function = schema.function(name).map_err(failed)?;
+        let arguments = arguments
+            .iter()
+            .enumerate()
+            .map(|(index, argument)| match function.parameter(index) {
+                Some(parameter) => encode("an argument", argument, &parameter.ty),
+                None => Err(Failure::BadRequest(format!("there is no parameter {}", index + 1))),
+            })
+            .map(|encoded| encoded.map(Option::unwrap_or_default))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(failed)?;
+        let request = m::call_function::Request { name: name.to_string(), arguments };
+        let answer = self.answer(&calls::FUNCTION, request).await.map_err(failed)?;
+        match answer.error {
+            None => decode("the result", answer.result.as_ref(), &function.return_type).map_err(failed),
+            Some(error) => Err(FunctionError {
+                text: printable(&error.text),
+                argument: error.function_argument.and_then(|index| usize::try_from(index).ok()),
+            }),
+        }
+    }
+}
+
+/// What a provider wants to be stored.
+fn private(bytes: &[u8]) -> PrivateBytes {
+    bytes.into()
+}
+
+/// A request's part, or why the call cannot be made.
+fn written<T>(call: &CallContext, part: Result<T, Failure>) -> Result<T, PluginDiagnostics> {
+    part.map_err(|failure| failure.into_diagnostics(call))
+}
+
+/// An answer's part; where it is not what it should be, that is said and the
+/// part is absent. The other parts count all the same: what an apply did must
+/// not be lost because its identity is wrong.
+fn heard<T>(call: &CallContext, said: &mut PluginDiagnostics, part: Result<Option<T>, Failure>) -> Option<T> {
+    part.unwrap_or_else(|failure| {
+        said.extend(failure.into_diagnostics(call));
+        None
+    })
+}
+
+/// What either way is diagnostics.
+fn said(result: Result<PluginDiagnostics, PluginDiagnostics>) -> PluginDiagnostics {
+    result.unwrap_or_else(|failed| failed)
+}
+
+#[async_trait]
+impl Provider for NativeProvider {
+    async fn schema(&self) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
+        Ok(Arc::clone(&self.known_schema().await?.schema))
+    }
+
+    async fn validate_provider_config(&self, config: Value) -> PluginDiagnostics {
+        said(self.validate_own_config(config).await)
+    }
+
+    async fn configure(&self, request: ConfigureRequest) -> PluginDiagnostics {
+        said(self.configure_all(request).await)
+    }
+
+    async fn validate_config(&self, kind: ConfigKind, request: ValidateConfigRequest) -> PluginDiagnostics {
+        said(self.validate_some_config(kind, request).await)
+    }
+
+    async fn upgrade_resource_state(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
+        self.upgrade_state(request).await.unwrap_or_else(resource::not_upgraded)
+    }
+
+    async fn upgrade_resource_identity(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
+        self.upgrade_identity(request).await.unwrap_or_else(resource::not_upgraded)
+    }
+
+    async fn read_resource(&self, request: ReadResourceRequest) -> ReadResourceResponse {
+        self.read(request).await.unwrap_or_else(resource::not_read)
+    }
+
+    async fn plan_resource_change(&self, request: PlanRequest) -> PlanResponse {
+        self.plan(request).await.unwrap_or_else(resource::not_planned)
+    }
+
+    async fn apply_resource_change(&self, request: ApplyRequest) -> ApplyResponse {
+        self.apply(request).await.unwrap_or_else(resource::not_applied)
+    }
+
+    async fn import_resource_state(&self, request: ImportRequest) -> ImportResponse {
+        self.import(request).await.unwrap_or_else(resource::not_imported)
+    }
+
+    async fn move_resource_state(&self, request: MoveRequest) -> MoveResponse {
+        self.take_over(request).await.unwrap_or_else(resource::not_moved)
+    }
+
+    async fn generate_resource_config(&self, type_name: Str, state: Value) -> GenerateConfigResponse {
+        self.generate(&type_name, &state).await.unwrap_or_else(resource::not_generated)
+    }
+
+    async fn read_data_source(&self, request: ReadDataSourceRequest) -> ReadDataSourceResponse {
+        self.read_data(request).await.unwrap_or_else(reading::not_read)
+    }
+
+    async fn open_ephemeral_resource(&self, request: OpenEphemeralRequest) -> OpenEphemeralResponse {
+        self.open(request).await.unwrap_or_else(reading::not_opened)
+    }
+
+    async fn renew_ephemeral_resource(
+        &self,
+        type_name: Str,
+        private: PrivateBytes,
+    ) -> RenewEphemeralResponse {
+        self.renew(&type_name, &private).await.unwrap_or_else(reading::not_renewed)
+    }
+
+    async fn close_ephemeral_resource(&self, type_name: Str, private: PrivateBytes) -> PluginDiagnostics {
+        said(self.end(&type_name, &private).await)
+    }
+
+    async fn call_function(&self, name: Str, arguments: Vec<Value>) -> Result<Value, FunctionError> {
+        self.function_result(&name, &arguments).await
+    }
+
+    async fn validate_list_resource_config(&self, request: ValidateListRequest) -> PluginDiagnostics {
+        said(self.validate_list(request).await)
+    }
+
+    async fn list_resource(
+        &self,
+        request: ListRequest,
+        found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
+    ) -> PluginDiagnostics {
+        said(self.list(request, found).await)
+    }
+
+    async fn plan_action(&self, request: ActionRequest) -> PlanActionResponse {
+        self.plan_one_action(request).await.unwrap_or_else(listing::not_planned)
+    }
+
+    async fn invoke_action(
+        &self,
+        request: ActionRequest,
+        progress: &mut (dyn FnMut(String) + Send),
+    ) -> PluginDiagnostics {
+        said(self.carry_out(request, progress).await)
+    }
+
+    async fn stop(&self) -> Result<(), String> {
+        // What is not configured has nothing in flight that waits for anybody.
+        let Some(process) = self.own() else { return Ok(()) };
+        let context = self.context(&calls::STOP, None);
+        let answer = self.plugin.ask(&process, &calls::STOP, m::stop_provider::Request {}).await;
+        let answer = answer.map_err(|failure| failure.into_function_error(&context).text)?;
+        if answer.error.is_empty() { Ok(()) } else { Err(printable(&answer.error)) }
+    }
+
+    async fn close(&self) {
+        let before = std::mem::replace(&mut *self.lock(), Own::Closed);
+        if let Own::Process(process) = before {
+            process.shut_down().await;
+        }
+    }
+}

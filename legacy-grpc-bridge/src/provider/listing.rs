@@ -1,0 +1,131 @@
+//! Calls that give many answers: listing objects, and actions.
+
+use std::ops::ControlFlow;
+
+use wardian_plugin::{
+    ActionRequest, Continue, ListEvent, ListRequest, PlanActionResponse, PluginDiagnostics,
+    ValidateListRequest, printable,
+};
+use wardian_value::{Str, Type};
+
+use super::{NativeProvider, heard, written};
+use crate::calls;
+use crate::context::CallContext;
+use crate::conversion::{capabilities, decode, decode_identity, deferred, diagnostics, encode};
+use crate::failure::Failure;
+use crate::protocol::tfplugin as m;
+use crate::schema::DecodedSchema;
+
+impl NativeProvider {
+    pub(super) async fn validate_list(
+        &self,
+        request: ValidateListRequest,
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.context(&calls::VALIDATE_LIST, Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.list_resource(&request.type_name))?;
+        let include = &request.include_resource_object;
+        let request = m::validate_list_resource_config::Request {
+            type_name: request.type_name.to_string(),
+            config: written(&call, encode("the configuration", &request.config, ty))?,
+            include_resource_object: written(&call, encode("include_resource", include, &Type::Bool))?,
+            limit: written(&call, encode("the limit", &request.limit, &Type::Number))?,
+        };
+        let answer = self.ask(&call, &calls::VALIDATE_LIST, request).await?;
+        Ok(diagnostics(answer.diagnostics))
+    }
+
+    pub(super) async fn list(
+        &self,
+        request: ListRequest,
+        found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.context(&calls::LIST, Some(&request.type_name));
+        let type_name = request.type_name.clone();
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.list_resource(&type_name))?;
+        let request = m::list_resource::Request {
+            type_name: request.type_name.to_string(),
+            config: written(&call, encode("the configuration", &request.config, ty))?,
+            include_resource_object: request.include_resource_object,
+            limit: request.limit.map_or(0, |limit| i64::try_from(limit).unwrap_or(i64::MAX)),
+        };
+        self.draw(&call, &calls::LIST, request, |event| {
+            match found(list_event(&call, schema, &type_name, event)) {
+                Continue::Yes => ControlFlow::Continue(()),
+                Continue::Stop => ControlFlow::Break(()),
+            }
+        })
+        .await?;
+        Ok(PluginDiagnostics::new())
+    }
+
+    pub(super) async fn plan_one_action(
+        &self,
+        request: ActionRequest,
+    ) -> Result<PlanActionResponse, PluginDiagnostics> {
+        let call = self.context(&calls::PLAN_ACTION, Some(&request.action_type));
+        let ty = written(&call, self.known_schema().await?.action(&request.action_type))?;
+        let request = m::plan_action::Request {
+            action_type: request.action_type.to_string(),
+            config: written(&call, encode("the configuration", &request.config, ty))?,
+            client_capabilities: capabilities(request.capabilities),
+        };
+        let answer = self.ask(&call, &calls::PLAN_ACTION, request).await?;
+        Ok(PlanActionResponse {
+            deferred: deferred(answer.deferred),
+            diagnostics: diagnostics(answer.diagnostics),
+        })
+    }
+
+    pub(super) async fn carry_out(
+        &self,
+        request: ActionRequest,
+        progress: &mut (dyn FnMut(String) + Send),
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        use m::invoke_action::event::Type as Event;
+        let call = self.context(&calls::INVOKE_ACTION, Some(&request.action_type));
+        let ty = written(&call, self.known_schema().await?.action(&request.action_type))?;
+        let request = m::invoke_action::Request {
+            action_type: request.action_type.to_string(),
+            config: written(&call, encode("the configuration", &request.config, ty))?,
+            client_capabilities: capabilities(request.capabilities),
+        };
+        let completed = self
+            .draw(&call, &calls::INVOKE_ACTION, request, |event| match event.r#type {
+                Some(Event::Progress(said)) => {
+                    progress(printable(&said.message));
+                    ControlFlow::Continue(())
+                }
+                Some(Event::Completed(completed)) => ControlFlow::Break(diagnostics(completed.diagnostics)),
+                // Of a version that knows more than these two.
+                None => ControlFlow::Continue(()),
+            })
+            .await?;
+        completed.ok_or_else(|| {
+            Failure::BadAnswer("the action ended without saying whether it succeeded".into())
+                .into_diagnostics(&call)
+        })
+    }
+}
+
+fn list_event(
+    call: &CallContext,
+    schema: &DecodedSchema,
+    type_name: &Str,
+    event: m::list_resource::Event,
+) -> ListEvent {
+    let mut said = diagnostics(event.diagnostic);
+    let identity = decode_identity("the identity", event.identity.as_ref(), schema.identity(type_name));
+    let identity = heard(call, &mut said, identity);
+    let object = event
+        .resource_object
+        .map(|object| decode("the object", Some(&object), schema.resource(type_name)?))
+        .transpose();
+    let resource_object = heard(call, &mut said, object);
+    ListEvent { identity, display_name: printable(&event.display_name), resource_object, diagnostics: said }
+}
+
+pub(super) fn not_planned(diagnostics: PluginDiagnostics) -> PlanActionResponse {
+    PlanActionResponse { deferred: None, diagnostics }
+}

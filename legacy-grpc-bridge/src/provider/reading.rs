@@ -1,0 +1,113 @@
+//! Calls about data sources and ephemeral resources.
+
+use wardian_plugin::{
+    OpenEphemeralRequest, OpenEphemeralResponse, PluginDiagnostics, PrivateBytes, ReadDataSourceRequest,
+    ReadDataSourceResponse, RenewEphemeralResponse,
+};
+use wardian_value::Str;
+
+use super::resource::meta;
+use super::{NativeProvider, heard, written};
+use crate::calls;
+use crate::conversion::{capabilities, decode_result, deferred, diagnostics, encode, moment};
+use crate::protocol::tfplugin as m;
+
+impl NativeProvider {
+    pub(super) async fn read_data(
+        &self,
+        request: ReadDataSourceRequest,
+    ) -> Result<ReadDataSourceResponse, PluginDiagnostics> {
+        let call = self.context(&calls::READ_DATA, Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.data_source(&request.type_name))?;
+        let request = m::read_data_source::Request {
+            type_name: request.type_name.to_string(),
+            config: written(&call, encode("the configuration", &request.config, ty))?,
+            provider_meta: written(&call, meta(schema, request.provider_meta.as_ref()))?,
+            client_capabilities: capabilities(request.capabilities),
+        };
+        let answer = self.ask(&call, &calls::READ_DATA, request).await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let state = decode_result("what was read", answer.state.as_ref(), ty, &said);
+        let state = heard(&call, &mut said, state);
+        Ok(ReadDataSourceResponse { state, deferred: deferred(answer.deferred), diagnostics: said })
+    }
+
+    pub(super) async fn open(
+        &self,
+        request: OpenEphemeralRequest,
+    ) -> Result<OpenEphemeralResponse, PluginDiagnostics> {
+        let call = self.context(&calls::OPEN, Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.ephemeral_resource(&request.type_name))?;
+        let request = m::open_ephemeral_resource::Request {
+            type_name: request.type_name.to_string(),
+            config: written(&call, encode("the configuration", &request.config, ty))?,
+            client_capabilities: capabilities(request.capabilities),
+        };
+        let answer = self.ask(&call, &calls::OPEN, request).await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let result = decode_result("what was opened", answer.result.as_ref(), ty, &said);
+        let result = heard(&call, &mut said, result);
+        let renew_at = heard(&call, &mut said, moment(answer.renew_at));
+        Ok(OpenEphemeralResponse {
+            result,
+            renew_at,
+            private: super::private(answer.private.as_deref().unwrap_or_default()),
+            deferred: deferred(answer.deferred),
+            diagnostics: said,
+        })
+    }
+
+    pub(super) async fn renew(
+        &self,
+        type_name: &Str,
+        private: &PrivateBytes,
+    ) -> Result<RenewEphemeralResponse, PluginDiagnostics> {
+        let call = self.context(&calls::RENEW, Some(type_name));
+        let request = m::renew_ephemeral_resource::Request {
+            type_name: type_name.to_string(),
+            private: Some(private.to_vec().into()),
+        };
+        let answer = self.ask(&call, &calls::RENEW, request).await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let renew_at = heard(&call, &mut said, moment(answer.renew_at));
+        Ok(RenewEphemeralResponse {
+            renew_at,
+            private: super::private(answer.private.as_deref().unwrap_or_default()),
+            diagnostics: said,
+        })
+    }
+
+    pub(super) async fn end(
+        &self,
+        type_name: &Str,
+        private: &PrivateBytes,
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.context(&calls::CLOSE, Some(type_name));
+        let request = m::close_ephemeral_resource::Request {
+            type_name: type_name.to_string(),
+            private: Some(private.to_vec().into()),
+        };
+        let answer = self.ask(&call, &calls::CLOSE, request).await?;
+        Ok(diagnostics(answer.diagnostics))
+    }
+}
+
+pub(super) fn not_read(diagnostics: PluginDiagnostics) -> ReadDataSourceResponse {
+    ReadDataSourceResponse { state: None, deferred: None, diagnostics }
+}
+
+pub(super) fn not_opened(diagnostics: PluginDiagnostics) -> OpenEphemeralResponse {
+    OpenEphemeralResponse {
+        result: None,
+        renew_at: None,
+        private: PrivateBytes::default(),
+        deferred: None,
+        diagnostics,
+    }
+}
+
+pub(super) fn not_renewed(diagnostics: PluginDiagnostics) -> RenewEphemeralResponse {
+    RenewEphemeralResponse { renew_at: None, private: PrivateBytes::default(), diagnostics }
+}

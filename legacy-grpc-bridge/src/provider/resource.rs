@@ -1,0 +1,357 @@
+//! Calls about managed resources.
+
+use wardian_plugin::{
+    ApplyRequest, ApplyResponse, GenerateConfigResponse, ImportRequest, ImportResponse, ImportTarget,
+    ImportedResource, MoveRequest, MoveResponse, PlanRequest, PlanResponse, PluginDiagnostics, PrivateBytes,
+    ReadResourceRequest, ReadResourceResponse, UpgradeStateRequest, UpgradeStateResponse, printable,
+};
+use wardian_value::{Str, Value};
+
+use super::{NativeProvider, heard, private, written};
+use crate::calls;
+use crate::conversion::{
+    capabilities, decode, decode_identity, decode_result, deferred, diagnostics, encode, encode_identity,
+    encode_optional, path, raw_state,
+};
+use crate::failure::Failure;
+use crate::protocol::tfplugin as m;
+use crate::schema::DecodedSchema;
+
+impl NativeProvider {
+    pub(super) async fn upgrade_state(
+        &self,
+        request: UpgradeStateRequest,
+    ) -> Result<UpgradeStateResponse, PluginDiagnostics> {
+        let call = self.context(&calls::UPGRADE_STATE, Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.resource(&request.type_name))?;
+        let request = m::upgrade_resource_state::Request {
+            type_name: request.type_name.to_string(),
+            version: request.version,
+            raw_state: Some(raw_state(&request.raw)),
+        };
+        let answer = self.ask(&call, &calls::UPGRADE_STATE, request).await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let upgraded = decode_result("the upgraded state", answer.upgraded_state.as_ref(), ty, &said);
+        let upgraded = heard(&call, &mut said, upgraded);
+        Ok(UpgradeStateResponse { upgraded, diagnostics: said })
+    }
+
+    pub(super) async fn upgrade_identity(
+        &self,
+        request: UpgradeStateRequest,
+    ) -> Result<UpgradeStateResponse, PluginDiagnostics> {
+        let call = self.context(&calls::UPGRADE_IDENTITY, Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = schema.identity(&request.type_name).ok_or_else(|| no_identity(&request.type_name));
+        let ty = written(&call, ty)?;
+        let request = m::upgrade_resource_identity::Request {
+            type_name: request.type_name.to_string(),
+            version: request.version,
+            raw_identity: Some(raw_state(&request.raw)),
+        };
+        let answer = self.ask(&call, &calls::UPGRADE_IDENTITY, request).await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let upgraded = answer.upgraded_identity.and_then(|identity| identity.identity_data);
+        let upgraded = decode_result("the upgraded identity", upgraded.as_ref(), ty, &said);
+        let upgraded = heard(&call, &mut said, upgraded);
+        Ok(UpgradeStateResponse { upgraded, diagnostics: said })
+    }
+
+    pub(super) async fn read(
+        &self,
+        request: ReadResourceRequest,
+    ) -> Result<ReadResourceResponse, PluginDiagnostics> {
+        let call = self.context(&calls::READ, Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.resource(&request.type_name))?;
+        let identity = schema.identity(&request.type_name);
+        let request = written(&call, read_request(schema, &request))?;
+        let answer = self.ask(&call, &calls::READ, request).await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let new_state = decode_result("the new state", answer.new_state.as_ref(), ty, &said);
+        let new_state = heard(&call, &mut said, new_state);
+        let new_identity = decode_identity("the new identity", answer.new_identity.as_ref(), identity);
+        let new_identity = heard(&call, &mut said, new_identity);
+        Ok(ReadResourceResponse {
+            new_state,
+            private: private(&answer.private),
+            new_identity,
+            deferred: deferred(answer.deferred),
+            diagnostics: said,
+        })
+    }
+
+    pub(super) async fn plan(&self, request: PlanRequest) -> Result<PlanResponse, PluginDiagnostics> {
+        let call = self.context(&calls::PLAN, Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.resource(&request.type_name))?;
+        let identity = schema.identity(&request.type_name);
+        let request = written(&call, plan_request(schema, &request))?;
+        let answer = self.ask(&call, &calls::PLAN, request).await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let planned_state = decode_result("the planned state", answer.planned_state.as_ref(), ty, &said);
+        let planned_state = heard(&call, &mut said, planned_state);
+        let planned_identity =
+            decode_identity("the planned identity", answer.planned_identity.as_ref(), identity);
+        let planned_identity = heard(&call, &mut said, planned_identity);
+        Ok(PlanResponse {
+            planned_state,
+            requires_replace: answer.requires_replace.into_iter().map(path).collect(),
+            planned_private: private(&answer.planned_private),
+            legacy_type_system: answer.legacy_type_system,
+            deferred: deferred(answer.deferred),
+            planned_identity,
+            diagnostics: said,
+        })
+    }
+
+    pub(super) async fn apply(&self, request: ApplyRequest) -> Result<ApplyResponse, PluginDiagnostics> {
+        let call = self.context(&calls::APPLY, Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.resource(&request.type_name))?;
+        let identity = schema.identity(&request.type_name);
+        let request = written(&call, apply_request(schema, &request))?;
+        let answer = self.ask(&call, &calls::APPLY, request).await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let new_state = decode_result("the new state", answer.new_state.as_ref(), ty, &said);
+        let new_state = heard(&call, &mut said, new_state);
+        let new_identity = decode_identity("the new identity", answer.new_identity.as_ref(), identity);
+        let new_identity = heard(&call, &mut said, new_identity);
+        Ok(ApplyResponse {
+            new_state,
+            private: private(&answer.private),
+            legacy_type_system: answer.legacy_type_system,
+            new_identity,
+            diagnostics: said,
+        })
+    }
+
+    pub(super) async fn import(&self, request: ImportRequest) -> Result<ImportResponse, PluginDiagnostics> {
+        let call = self.context(&calls::IMPORT, Some(&request.type_name));
+        let schema = self.known_schema().await?;
+        written(&call, schema.resource(&request.type_name))?;
+        let request = written(&call, import_request(schema, &request))?;
+        let answer = self.ask(&call, &calls::IMPORT, request).await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let imported = answer
+            .imported_resources
+            .into_iter()
+            .filter_map(|one| heard(&call, &mut said, imported(schema, one).map(Some)))
+            .collect();
+        Ok(ImportResponse { imported, deferred: deferred(answer.deferred), diagnostics: said })
+    }
+
+    pub(super) async fn take_over(&self, request: MoveRequest) -> Result<MoveResponse, PluginDiagnostics> {
+        let call = self.context(&calls::MOVE, Some(&request.target_type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.resource(&request.target_type_name))?;
+        let identity = schema.identity(&request.target_type_name);
+        let request = move_request(&request);
+        let answer = self.ask(&call, &calls::MOVE, request).await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let target_state = decode_result("the moved state", answer.target_state.as_ref(), ty, &said);
+        let target_state = heard(&call, &mut said, target_state);
+        let target_identity =
+            decode_identity("the moved identity", answer.target_identity.as_ref(), identity);
+        let target_identity = heard(&call, &mut said, target_identity);
+        Ok(MoveResponse {
+            target_state,
+            target_private: private(&answer.target_private),
+            target_identity,
+            diagnostics: said,
+        })
+    }
+
+    pub(super) async fn generate(
+        &self,
+        type_name: &Str,
+        state: &Value,
+    ) -> Result<GenerateConfigResponse, PluginDiagnostics> {
+        let call = self.context(&calls::GENERATE, Some(type_name));
+        let schema = self.known_schema().await?;
+        let ty = written(&call, schema.resource(type_name))?;
+        let state = written(&call, encode("the state", state, ty))?;
+        let request = m::generate_resource_config::Request { type_name: type_name.to_string(), state };
+        let answer = self.ask(&call, &calls::GENERATE, request).await?;
+        let mut said = diagnostics(answer.diagnostics);
+        let config = decode_result("the configuration", answer.config.as_ref(), ty, &said);
+        let config = heard(&call, &mut said, config);
+        Ok(GenerateConfigResponse { config, diagnostics: said })
+    }
+}
+
+fn read_request(
+    schema: &DecodedSchema,
+    request: &ReadResourceRequest,
+) -> Result<m::read_resource::Request, Failure> {
+    let ty = schema.resource(&request.type_name)?;
+    let identity = schema.identity(&request.type_name);
+    Ok(m::read_resource::Request {
+        type_name: request.type_name.to_string(),
+        current_state: encode("the state", &request.current_state, ty)?,
+        private: request.private.to_vec().into(),
+        provider_meta: meta(schema, request.provider_meta.as_ref())?,
+        client_capabilities: capabilities(request.capabilities),
+        current_identity: encode_identity("the identity", request.current_identity.as_ref(), identity)?,
+    })
+}
+
+fn plan_request(
+    schema: &DecodedSchema,
+    request: &PlanRequest,
+) -> Result<m::plan_resource_change::Request, Failure> {
+    let ty = schema.resource(&request.type_name)?;
+    let identity = schema.identity(&request.type_name);
+    Ok(m::plan_resource_change::Request {
+        type_name: request.type_name.to_string(),
+        prior_state: encode("the prior state", &request.prior_state, ty)?,
+        proposed_new_state: encode("the proposed state", &request.proposed_new_state, ty)?,
+        config: encode("the configuration", &request.config, ty)?,
+        prior_private: request.prior_private.to_vec().into(),
+        provider_meta: meta(schema, request.provider_meta.as_ref())?,
+        client_capabilities: capabilities(request.capabilities),
+        prior_identity: encode_identity("the prior identity", request.prior_identity.as_ref(), identity)?,
+    })
+}
+
+fn apply_request(
+    schema: &DecodedSchema,
+    request: &ApplyRequest,
+) -> Result<m::apply_resource_change::Request, Failure> {
+    let ty = schema.resource(&request.type_name)?;
+    let identity = schema.identity(&request.type_name);
+    Ok(m::apply_resource_change::Request {
+        type_name: request.type_name.to_string(),
+        prior_state: encode("the prior state", &request.prior_state, ty)?,
+        planned_state: encode("the planned state", &request.planned_state, ty)?,
+        config: encode("the configuration", &request.config, ty)?,
+        planned_private: request.planned_private.to_vec().into(),
+        provider_meta: meta(schema, request.provider_meta.as_ref())?,
+        planned_identity: encode_identity(
+            "the planned identity",
+            request.planned_identity.as_ref(),
+            identity,
+        )?,
+    })
+}
+
+fn import_request(
+    schema: &DecodedSchema,
+    request: &ImportRequest,
+) -> Result<m::import_resource_state::Request, Failure> {
+    let (id, identity) = match &request.target {
+        ImportTarget::Id(id) => (id.clone(), None),
+        ImportTarget::Identity(identity) => {
+            let ty = schema.identity(&request.type_name).ok_or_else(|| no_identity(&request.type_name))?;
+            (String::new(), encode_identity("the identity", Some(identity), Some(ty))?)
+        }
+    };
+    Ok(m::import_resource_state::Request {
+        type_name: request.type_name.to_string(),
+        id,
+        client_capabilities: capabilities(request.capabilities),
+        identity,
+    })
+}
+
+fn imported(
+    schema: &DecodedSchema,
+    one: m::import_resource_state::ImportedResource,
+) -> Result<ImportedResource, Failure> {
+    let type_name = Str::from(one.type_name);
+    // Here it is the component that names the type.
+    let ty = schema.resource(&type_name).map_err(|_| {
+        Failure::BadAnswer(format!(
+            "it found a resource of the type {:?}, which it does not have",
+            printable(&type_name)
+        ))
+    })?;
+    let identity = schema.identity(&type_name);
+    Ok(ImportedResource {
+        state: decode("the imported state", one.state.as_ref(), ty)?,
+        private: private(&one.private),
+        identity: decode_identity("the imported identity", one.identity.as_ref(), identity)?,
+        type_name,
+    })
+}
+
+fn move_request(request: &MoveRequest) -> m::move_resource_state::Request {
+    let identity = request.source_identity.as_ref();
+    m::move_resource_state::Request {
+        source_provider_address: request.source_provider_address.clone(),
+        source_type_name: request.source_type_name.to_string(),
+        source_schema_version: request.source_schema_version,
+        source_state: Some(raw_state(&request.source_state)),
+        target_type_name: request.target_type_name.to_string(),
+        source_private: request.source_private.to_vec().into(),
+        source_identity: identity.map(|(_, identity)| raw_state(identity)),
+        source_identity_schema_version: identity.map_or(0, |(version, _)| *version),
+    }
+}
+
+/// What the module tells the provider, or that it tells nothing; absent where the
+/// provider does not ask.
+pub(super) fn meta(schema: &DecodedSchema, meta: Option<&Value>) -> Result<Option<m::DynamicValue>, Failure> {
+    match (meta, schema.meta()) {
+        (None, Some(ty)) => encode("the provider's metadata", &Value::null(ty.clone()), ty),
+        (meta, ty) => encode_optional("the provider's metadata", meta, ty),
+    }
+}
+
+fn no_identity(type_name: &Str) -> Failure {
+    Failure::BadRequest(format!("the plugin knows no identity of {:?}", type_name.as_str()))
+}
+
+pub(super) fn not_upgraded(diagnostics: PluginDiagnostics) -> UpgradeStateResponse {
+    UpgradeStateResponse { upgraded: None, diagnostics }
+}
+
+pub(super) fn not_read(diagnostics: PluginDiagnostics) -> ReadResourceResponse {
+    ReadResourceResponse {
+        new_state: None,
+        private: PrivateBytes::default(),
+        new_identity: None,
+        deferred: None,
+        diagnostics,
+    }
+}
+
+pub(super) fn not_planned(diagnostics: PluginDiagnostics) -> PlanResponse {
+    PlanResponse {
+        planned_state: None,
+        requires_replace: Vec::new(),
+        planned_private: PrivateBytes::default(),
+        legacy_type_system: false,
+        deferred: None,
+        planned_identity: None,
+        diagnostics,
+    }
+}
+
+pub(super) fn not_applied(diagnostics: PluginDiagnostics) -> ApplyResponse {
+    ApplyResponse {
+        new_state: None,
+        private: PrivateBytes::default(),
+        legacy_type_system: false,
+        new_identity: None,
+        diagnostics,
+    }
+}
+
+pub(super) fn not_imported(diagnostics: PluginDiagnostics) -> ImportResponse {
+    ImportResponse { imported: Vec::new(), deferred: None, diagnostics }
+}
+
+pub(super) fn not_moved(diagnostics: PluginDiagnostics) -> MoveResponse {
+    MoveResponse {
+        target_state: None,
+        target_private: PrivateBytes::default(),
+        target_identity: None,
+        diagnostics,
+    }
+}
+
+pub(super) fn not_generated(diagnostics: PluginDiagnostics) -> GenerateConfigResponse {
+    GenerateConfigResponse { config: None, diagnostics }
+}

@@ -1,0 +1,266 @@
+//! What a plugin writes to its standard error: log lines, and last words.
+//!
+//! A log line is a JSON object as hclog writes it. It becomes a tracing event of
+//! the target `wardian::plugin`, like the lines of components, with the call and
+//! the resource type that the plugin itself puts on it: calls go on beside each
+//! other in one process, so nobody else can tell. Other lines carry their level in
+//! brackets in front, or are of level debug; from a Go panic on all are errors.
+//!
+//! The stream is always read to its end, in bounded memory, whoever listens.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Map, Value};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use wardian_plugin::{printable, printable_line};
+
+/// The longest line that is kept together.
+const LONGEST_LINE: usize = 64 << 10;
+/// How much is kept for the message about a crash.
+const LAST_WORDS: usize = 8 << 10;
+
+/// How much a line matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    Trace,
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+/// What a process said that was no log line. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct LastWords(Arc<Mutex<Words>>);
+
+#[derive(Default)]
+struct Words {
+    /// The beginning of a panic: its reason, and the first of its stack.
+    panic: Option<String>,
+    /// The last lines, where there is no panic.
+    tail: VecDeque<String>,
+    tail_length: usize,
+}
+
+impl LastWords {
+    pub(crate) fn text(&self) -> Option<String> {
+        let words = self.lock();
+        let text = match &words.panic {
+            Some(panic) => printable(panic.trim()),
+            None => {
+                let lines: Vec<&str> = words.tail.iter().map(String::as_str).collect();
+                printable(lines.join("\n").trim())
+            }
+        };
+        (!text.is_empty()).then_some(text)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Words> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hear(&self, line: &str) {
+        let mut words = self.lock();
+        if words.panic.is_none() && is_panic(line) {
+            words.panic = Some(String::new());
+        }
+        match &mut words.panic {
+            Some(panic) => {
+                let room = LAST_WORDS.saturating_sub(panic.len());
+                panic.push_str(beginning(line, room));
+                panic.push('\n');
+                panic.truncate(panic.floor_char_boundary(LAST_WORDS));
+            }
+            None => {
+                let line = beginning(line, LAST_WORDS);
+                words.tail_length += line.len() + 1;
+                words.tail.push_back(line.to_owned());
+                while words.tail_length > LAST_WORDS {
+                    match words.tail.pop_front() {
+                        Some(oldest) => words.tail_length -= oldest.len() + 1,
+                        None => break,
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn beginning(line: &str, room: usize) -> &str {
+    line.get(..line.floor_char_boundary(room)).unwrap_or_default()
+}
+
+fn is_panic(line: &str) -> bool {
+    line.starts_with("panic: ") || line.starts_with("fatal error: ")
+}
+
+/// Reads a process's standard error to its end.
+pub(crate) async fn listen(plugin: Arc<str>, mut stream: impl AsyncRead + Unpin, words: LastWords) {
+    let mut listener = Listener { plugin, words, line: Vec::new(), panicked: false };
+    let mut buffer = vec![0; 8 << 10];
+    loop {
+        match stream.read(&mut buffer).await {
+            Ok(0) | Err(_) => break,
+            Ok(length) => listener.hear(buffer.get(..length).unwrap_or_default()),
+        }
+    }
+    listener.finish_line();
+}
+
+struct Listener {
+    plugin: Arc<str>,
+    words: LastWords,
+    line: Vec<u8>,
+    panicked: bool,
+}
+
+impl Listener {
+    fn hear(&mut self, bytes: &[u8]) {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") || self.line.len() >= LONGEST_LINE {
+                self.finish_line();
+            }
+        }
+    }
+
+    fn finish_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim_end_matches(['\n', '\r']);
+        if !text.is_empty() {
+            self.line_said(text);
+        }
+        self.line = line;
+        self.line.clear();
+    }
+
+    fn line_said(&mut self, text: &str) {
+        let is_object = text.starts_with('{');
+        if is_object && !anybody_listens() {
+            return;
+        }
+        let fields = if is_object { serde_json::from_str::<Map<String, Value>>(text).ok() } else { None };
+        match fields {
+            Some(fields) => self.structured(fields),
+            None => {
+                self.panicked |= is_panic(text);
+                self.words.hear(text);
+                let level = if self.panicked { Level::Error } else { level_in_brackets(text) };
+                emit(level, &self.plugin, "", "", "", text);
+            }
+        }
+    }
+
+    fn structured(&self, mut fields: Map<String, Value>) {
+        let mut take = |name: &str| match fields.remove(name) {
+            Some(Value::String(text)) => text,
+            Some(other) => other.to_string(),
+            None => String::new(),
+        };
+        let level = match &*take("@level") {
+            "trace" => Level::Trace,
+            "info" => Level::Info,
+            "warn" => Level::Warn,
+            "error" => Level::Error,
+            _ => Level::Debug,
+        };
+        let mut message = take("@message");
+        let module = take("@module");
+        take("@timestamp");
+        let call = take("tf_rpc");
+        let resource_type = take("tf_resource_type");
+        let resource = if resource_type.is_empty() { take("tf_data_source_type") } else { resource_type };
+        for (name, value) in &fields {
+            message.push(' ');
+            message.push_str(name);
+            message.push('=');
+            message.push_str(&value.to_string());
+        }
+        emit(level, &self.plugin, &call, &resource, &module, &message);
+    }
+}
+
+/// What a plugin wrote to its standard output while it served.
+pub(crate) fn unexpected_output(plugin: &str, data: &[u8]) {
+    for line in data.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        emit(Level::Warn, plugin, "", "", "standard output", &String::from_utf8_lossy(line));
+    }
+}
+
+fn level_in_brackets(line: &str) -> Level {
+    let levels = [
+        ("[TRACE]", Level::Trace),
+        ("[INFO]", Level::Info),
+        ("[WARN]", Level::Warn),
+        ("[ERROR]", Level::Error),
+    ];
+    levels.into_iter().find(|(mark, _)| line.contains(mark)).map_or(Level::Debug, |(_, level)| level)
+}
+
+fn anybody_listens() -> bool {
+    tracing::enabled!(target: "wardian::plugin", tracing::Level::ERROR)
+}
+
+fn emit(level: Level, plugin: &str, call: &str, resource: &str, module: &str, message: &str) {
+    macro_rules! event {
+        ($level:expr) => {
+            if tracing::enabled!(target: "wardian::plugin", $level) {
+                let (call, resource) = (printable_line(call), printable_line(resource));
+                let (module, message) = (printable_line(module), printable_line(message));
+                tracing::event!(target: "wardian::plugin", $level, plugin, call, resource, module, "{message}");
+            }
+        };
+    }
+    match level {
+        Level::Trace => event!(tracing::Level::TRACE),
+        Level::Debug => event!(tracing::Level::DEBUG),
+        Level::Info => event!(tracing::Level::INFO),
+        Level::Warn => event!(tracing::Level::WARN),
+        Level::Error => event!(tracing::Level::ERROR),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn words_after(said: &[u8]) -> Option<String> {
+        let words = LastWords::default();
+        listen("acme/x".into(), said, words.clone()).await;
+        words.text()
+    }
+
+    #[tokio::test]
+    async fn last_words_are_lines_that_are_no_log() {
+        let said = b"starting\n{\"@level\":\"info\",\"@message\":\"log\"}\nout of \x1bfuel\n";
+        assert_eq!(words_after(said).await.as_deref(), Some("starting\nout of \u{fffd}fuel"));
+        assert_eq!(words_after(b"").await, None);
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_kept_from_its_beginning_however_long_its_stack_is() {
+        let mut said = b"before\npanic: the reason\n\ngoroutine 1 [running]:\n".to_vec();
+        for frame in 0..10_000 {
+            said.extend_from_slice(format!("main.frame{frame}(...)\n").as_bytes());
+        }
+        let words = words_after(&said).await.unwrap();
+        assert!(words.starts_with("panic: the reason\ngoroutine 1"), "{words}");
+        assert!(words.len() <= LAST_WORDS);
+    }
+
+    #[tokio::test]
+    async fn a_flood_leaves_its_end() {
+        let mut said = vec![b'x'; 10 * LONGEST_LINE];
+        said.extend_from_slice(b"\nthe reason");
+        let words = words_after(&said).await.unwrap();
+        assert!(words.ends_with("the reason") && words.len() <= LAST_WORDS + 1);
+    }
+
+    #[test]
+    fn the_level_stands_in_brackets() {
+        assert_eq!(level_in_brackets("2024 [WARN] careful"), Level::Warn);
+        assert_eq!(level_in_brackets("plain"), Level::Debug);
+    }
+}

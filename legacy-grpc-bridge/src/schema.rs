@@ -1,0 +1,441 @@
+//! Schemas out of what a plugin answers, in either protocol.
+//!
+//! Protocol 5 has no nested attributes; otherwise its schemas only have other
+//! numbers. So they become those of protocol 6 first.
+//!
+//! Messages are nested no deeper than prost reads them (100 levels), and what they
+//! become is as large as they are.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use wardian_plugin::{
+    Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, Function, IdentityAttribute,
+    IdentitySchema, NestedBlock, NestedObject, ObjectNesting, Parameter, ProviderSchema, Schema,
+    ServerCapabilities, Setting, printable,
+};
+use wardian_value::{Str, Type};
+
+use crate::failure::Failure;
+use crate::handshake::shown;
+use crate::protocol::{tfplugin as m, tfplugin5 as five, tfplugin6 as six};
+
+/// A provider's schema with what is derived from it once.
+pub(crate) struct DecodedSchema {
+    pub(crate) schema: Arc<ProviderSchema>,
+    identity_types: BTreeMap<Str, Type>,
+}
+
+/// Decodes all schemas. The error says where something is wrong and what.
+pub(crate) fn provider_schema(
+    answer: six::get_provider_schema::Response,
+    identities: HashMap<String, m::ResourceIdentitySchema>,
+) -> Result<DecodedSchema, String> {
+    let capabilities = answer.server_capabilities.unwrap_or_default();
+    let actions = answer
+        .action_schemas
+        .into_iter()
+        .map(|(name, action)| (name, action.schema.unwrap_or_default()))
+        .collect();
+    let schema = ProviderSchema {
+        capabilities: ServerCapabilities {
+            plan_destroy: capabilities.plan_destroy,
+            get_provider_schema_optional: capabilities.get_provider_schema_optional,
+            move_resource_state: capabilities.move_resource_state,
+            generate_resource_config: capabilities.generate_resource_config,
+        },
+        provider: schema("the provider's configuration", answer.provider.unwrap_or_default())?,
+        provider_meta: answer
+            .provider_meta
+            .map(|meta| schema("the provider's metadata", meta))
+            .transpose()?,
+        resources: schemas("resource", answer.resource_schemas)?,
+        data_sources: schemas("data source", answer.data_source_schemas)?,
+        ephemeral_resources: schemas("ephemeral resource", answer.ephemeral_resource_schemas)?,
+        list_resources: schemas("list resource", answer.list_resource_schemas)?,
+        actions: schemas("action", actions)?,
+        functions: by_name("function", answer.functions, function)?,
+        identities: by_name("identity of resource", identities, identity)?,
+    };
+    let identity_types = schema.identities.iter().map(|(name, s)| (name.clone(), s.implied_type())).collect();
+    Ok(DecodedSchema { schema: Arc::new(schema), identity_types })
+}
+
+fn schemas(kind: &str, named: HashMap<String, six::Schema>) -> Result<BTreeMap<Str, Arc<Schema>>, String> {
+    by_name(kind, named, |place, answer| schema(place, answer).map(Arc::new))
+}
+
+fn by_name<A, B>(
+    kind: &str,
+    named: HashMap<String, A>,
+    decode: impl Fn(&str, A) -> Result<B, String>,
+) -> Result<BTreeMap<Str, B>, String> {
+    let mut decoded = BTreeMap::new();
+    for (name, answer) in named {
+        let place = format!("{kind} {:?}", shown(&name));
+        let value = decode(&place, answer)?;
+        insert(&place, "the name", &mut decoded, name, value)?;
+    }
+    Ok(decoded)
+}
+
+fn insert<T>(
+    place: &str,
+    kind: &str,
+    into: &mut BTreeMap<Str, T>,
+    name: String,
+    value: T,
+) -> Result<(), String> {
+    if name.is_empty() {
+        return Err(format!("{place}: {kind} is empty"));
+    }
+    let name = Str::from(name);
+    match into.insert(name.clone(), value) {
+        None => Ok(()),
+        Some(_) => Err(format!("{place}: {kind} {:?} is stated twice", shown(&name))),
+    }
+}
+
+fn schema(place: &str, answer: six::Schema) -> Result<Schema, String> {
+    Ok(Schema::new(answer.version, block(place, answer.block.unwrap_or_default())?))
+}
+
+fn block(place: &str, answer: six::schema::Block) -> Result<Block, String> {
+    let (markdown, deprecation) =
+        (is_markdown(answer.description_kind), deprecation(answer.deprecated, &answer.deprecation_message));
+    let attributes = attributes(place, answer.attributes)?;
+    let mut block_types = BTreeMap::new();
+    for inner in answer.block_types {
+        let name = shown(&inner.type_name);
+        let here = format!("{place}, block {name:?}");
+        if attributes.contains_key(inner.type_name.as_str()) {
+            return Err(format!("{here}: there is an attribute of the same name"));
+        }
+        let nested = nested_block(&here, inner.nesting(), inner.min_items, inner.max_items, inner.block)?;
+        insert(place, "the block", &mut block_types, inner.type_name, nested)?;
+    }
+    Ok(Block {
+        attributes,
+        block_types,
+        description: Description { text: answer.description, markdown },
+        deprecation,
+    })
+}
+
+fn nested_block(
+    place: &str,
+    nesting: six::schema::nested_block::NestingMode,
+    min_items: i64,
+    max_items: i64,
+    content: Option<six::schema::Block>,
+) -> Result<NestedBlock, String> {
+    use six::schema::nested_block::NestingMode;
+    let nesting = match nesting {
+        NestingMode::Single => BlockNesting::Single,
+        NestingMode::List => BlockNesting::List,
+        NestingMode::Set => BlockNesting::Set,
+        NestingMode::Map => BlockNesting::Map,
+        NestingMode::Group => BlockNesting::Group,
+        NestingMode::Invalid => return Err(format!("{place}: its nesting is none that is known")),
+    };
+    let (Ok(min), Ok(max)) = (u64::try_from(min_items), u64::try_from(max_items)) else {
+        return Err(format!("{place}: at least {min_items} and at most {max_items}"));
+    };
+    if max > 0 && min > max {
+        return Err(format!("{place}: at least {min} and at most {max}"));
+    }
+    Ok(NestedBlock {
+        block: block(place, content.unwrap_or_default())?,
+        nesting,
+        min_items: min,
+        max_items: max,
+    })
+}
+
+fn attributes(place: &str, answer: Vec<six::schema::Attribute>) -> Result<BTreeMap<Str, Attribute>, String> {
+    let mut decoded = BTreeMap::new();
+    for attribute in answer {
+        let here = || format!("{place}, attribute {:?}", shown(&attribute.name));
+        let setting = Setting::from_flags(attribute.required, attribute.optional, attribute.computed)
+            .ok_or_else(|| format!("{}: required, optional and computed contradict each other", here()))?;
+        let markdown = is_markdown(attribute.description_kind);
+        let deprecation = deprecation(attribute.deprecated, &attribute.deprecation_message);
+        let ty = match attribute.nested_type {
+            None => AttributeType::Value(type_of_json(here, &attribute.r#type)?),
+            Some(_) if !attribute.r#type.is_empty() => {
+                return Err(format!("{}: it has both a type and a nested type", here()));
+            }
+            Some(object) => AttributeType::Nested(Arc::new(nested_object(&here(), object)?)),
+        };
+        let value = Attribute {
+            ty,
+            description: Description { text: attribute.description, markdown },
+            setting,
+            sensitive: attribute.sensitive,
+            write_only: attribute.write_only,
+            deprecation,
+        };
+        insert(place, "the attribute", &mut decoded, attribute.name, value)?;
+    }
+    Ok(decoded)
+}
+
+fn nested_object(place: &str, answer: six::schema::Object) -> Result<NestedObject, String> {
+    use six::schema::object::NestingMode;
+    let nesting = match answer.nesting() {
+        NestingMode::Single => ObjectNesting::Single,
+        NestingMode::List => ObjectNesting::List,
+        NestingMode::Set => ObjectNesting::Set,
+        NestingMode::Map => ObjectNesting::Map,
+        NestingMode::Invalid => return Err(format!("{place}: its nesting is none that is known")),
+    };
+    Ok(NestedObject { attributes: attributes(place, answer.attributes)?, nesting })
+}
+
+fn type_of_json(place: impl Fn() -> String, json: &[u8]) -> Result<Type, String> {
+    let text = std::str::from_utf8(json).map_err(|error| format!("{}: its type: {error}", place()))?;
+    Type::from_json(text).map_err(|error| format!("{}: its type: {error}", place()))
+}
+
+fn is_markdown(kind: i32) -> bool {
+    kind == i32::from(m::StringKind::Markdown)
+}
+
+fn deprecation(deprecated: bool, message: &str) -> Deprecation {
+    match (deprecated, message) {
+        (_, message) if !message.is_empty() => Deprecation::Message(printable(message)),
+        (true, _) => Deprecation::Deprecated,
+        (false, _) => Deprecation::None,
+    }
+}
+
+fn function(place: &str, answer: m::Function) -> Result<Function, String> {
+    let markdown = is_markdown(answer.description_kind);
+    let result = answer.r#return.ok_or_else(|| format!("{place}: it has no result"))?;
+    Ok(Function {
+        parameters: answer
+            .parameters
+            .into_iter()
+            .map(|parameter| self::parameter(place, parameter))
+            .collect::<Result<_, _>>()?,
+        variadic_parameter: answer
+            .variadic_parameter
+            .map(|parameter| self::parameter(place, parameter))
+            .transpose()?,
+        return_type: type_of_json(|| format!("{place}, result"), &result.r#type)?,
+        summary: printable(&answer.summary),
+        description: Description { text: answer.description, markdown },
+        deprecation: deprecation(false, &answer.deprecation_message),
+    })
+}
+
+fn parameter(place: &str, answer: m::function::Parameter) -> Result<Parameter, String> {
+    let markdown = is_markdown(answer.description_kind);
+    Ok(Parameter {
+        ty: type_of_json(|| format!("{place}, parameter {:?}", shown(&answer.name)), &answer.r#type)?,
+        name: printable(&answer.name),
+        allow_null: answer.allow_null_value,
+        allow_unknown: answer.allow_unknown_values,
+        description: Description { text: answer.description, markdown },
+    })
+}
+
+fn identity(place: &str, answer: m::ResourceIdentitySchema) -> Result<Arc<IdentitySchema>, String> {
+    let mut attributes = BTreeMap::new();
+    for attribute in answer.identity_attributes {
+        let here = || format!("{place}, attribute {:?}", shown(&attribute.name));
+        let ty = type_of_json(here, &attribute.r#type)?;
+        let primitives = match &ty {
+            Type::List(element) => element.is_primitive(),
+            ty => ty.is_primitive(),
+        };
+        if !primitives {
+            return Err(format!("{}: an identity holds primitives and lists of them only", here()));
+        }
+        let value = IdentityAttribute {
+            ty,
+            required_for_import: attribute.required_for_import,
+            optional_for_import: attribute.optional_for_import,
+            description: attribute.description,
+        };
+        insert(place, "the attribute", &mut attributes, attribute.name, value)?;
+    }
+    Ok(Arc::new(IdentitySchema { version: answer.version, attributes }))
+}
+
+impl From<five::get_provider_schema::Response> for six::get_provider_schema::Response {
+    fn from(answer: five::get_provider_schema::Response) -> Self {
+        let all = |schemas: HashMap<String, five::Schema>| {
+            schemas.into_iter().map(|(name, schema)| (name, schema.into())).collect()
+        };
+        let action = |action: five::ActionSchema| six::ActionSchema { schema: action.schema.map(Into::into) };
+        Self {
+            provider: answer.provider.map(Into::into),
+            resource_schemas: all(answer.resource_schemas),
+            data_source_schemas: all(answer.data_source_schemas),
+            diagnostics: answer.diagnostics,
+            provider_meta: answer.provider_meta.map(Into::into),
+            server_capabilities: answer.server_capabilities,
+            functions: answer.functions,
+            ephemeral_resource_schemas: all(answer.ephemeral_resource_schemas),
+            list_resource_schemas: all(answer.list_resource_schemas),
+            action_schemas: answer
+                .action_schemas
+                .into_iter()
+                .map(|(name, one)| (name, action(one)))
+                .collect(),
+        }
+    }
+}
+
+impl From<five::Schema> for six::Schema {
+    fn from(schema: five::Schema) -> Self {
+        Self { version: schema.version, block: schema.block.map(Into::into) }
+    }
+}
+
+impl From<five::schema::Block> for six::schema::Block {
+    fn from(block: five::schema::Block) -> Self {
+        Self {
+            version: block.version,
+            attributes: block.attributes.into_iter().map(Into::into).collect(),
+            block_types: block.block_types.into_iter().map(Into::into).collect(),
+            description: block.description,
+            description_kind: block.description_kind,
+            deprecated: block.deprecated,
+            deprecation_message: block.deprecation_message,
+        }
+    }
+}
+
+impl From<five::schema::Attribute> for six::schema::Attribute {
+    fn from(attribute: five::schema::Attribute) -> Self {
+        Self {
+            name: attribute.name,
+            r#type: attribute.r#type,
+            description: attribute.description,
+            required: attribute.required,
+            optional: attribute.optional,
+            computed: attribute.computed,
+            sensitive: attribute.sensitive,
+            description_kind: attribute.description_kind,
+            deprecated: attribute.deprecated,
+            nested_type: None,
+            write_only: attribute.write_only,
+            deprecation_message: attribute.deprecation_message,
+        }
+    }
+}
+
+impl From<five::schema::NestedBlock> for six::schema::NestedBlock {
+    fn from(nested: five::schema::NestedBlock) -> Self {
+        Self {
+            type_name: nested.type_name,
+            block: nested.block.map(Into::into),
+            nesting: nested.nesting,
+            min_items: nested.min_items,
+            max_items: nested.max_items,
+        }
+    }
+}
+
+/// Types of values by what they are of. Asking for what the provider does not
+/// have is the caller's mistake, not the plugin's.
+impl DecodedSchema {
+    pub(crate) fn resource(&self, name: &Str) -> Result<&Type, Failure> {
+        implied(&self.schema.resources, name, "resource type")
+    }
+
+    pub(crate) fn data_source(&self, name: &Str) -> Result<&Type, Failure> {
+        implied(&self.schema.data_sources, name, "data source")
+    }
+
+    pub(crate) fn ephemeral_resource(&self, name: &Str) -> Result<&Type, Failure> {
+        implied(&self.schema.ephemeral_resources, name, "ephemeral resource type")
+    }
+
+    pub(crate) fn list_resource(&self, name: &Str) -> Result<&Type, Failure> {
+        implied(&self.schema.list_resources, name, "resource type that can be listed")
+    }
+
+    pub(crate) fn action(&self, name: &Str) -> Result<&Type, Failure> {
+        implied(&self.schema.actions, name, "action")
+    }
+
+    pub(crate) fn function(&self, name: &Str) -> Result<&Function, Failure> {
+        self.schema.functions.get(name).ok_or_else(|| unknown("function", name))
+    }
+
+    pub(crate) fn identity(&self, name: &Str) -> Option<&Type> {
+        self.identity_types.get(name)
+    }
+
+    pub(crate) fn meta(&self) -> Option<&Type> {
+        self.schema.provider_meta.as_ref().map(Schema::implied_type)
+    }
+}
+
+fn implied<'a>(schemas: &'a BTreeMap<Str, Arc<Schema>>, name: &Str, kind: &str) -> Result<&'a Type, Failure> {
+    schemas.get(name).map(|schema| schema.implied_type()).ok_or_else(|| unknown(kind, name))
+}
+
+fn unknown(kind: &str, name: &Str) -> Failure {
+    Failure::BadRequest(format!("the plugin has no {kind} {:?}", name.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attribute(name: &str, ty: &'static str) -> six::schema::Attribute {
+        six::schema::Attribute {
+            name: name.into(),
+            r#type: ty.as_bytes().into(),
+            optional: true,
+            ..six::schema::Attribute::default()
+        }
+    }
+
+    fn decode(attributes: Vec<six::schema::Attribute>) -> Result<Block, String> {
+        block("it", six::schema::Block { attributes, ..six::schema::Block::default() })
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_said_with_its_place() {
+        let error = |attributes| decode(attributes).err().unwrap_or_default();
+        assert!(error(vec![attribute("a", "\"nothing\"")]).starts_with("it, attribute \"a\": its type"));
+        assert!(error(vec![attribute("a", "\"bool\""), attribute("a", "\"bool\"")]).contains("twice"));
+        let required = six::schema::Attribute { required: true, ..attribute("a", "\"bool\"") };
+        assert!(error(vec![required]).contains("contradict"));
+        let object = six::schema::Object { attributes: Vec::new(), nesting: 1 };
+        let both = six::schema::Attribute { nested_type: Some(object.clone()), ..attribute("a", "\"bool\"") };
+        assert!(error(vec![both]).contains("both a type and a nested type"));
+        let unknown = six::schema::Object { nesting: 9, ..object };
+        let nested = six::schema::Attribute { nested_type: Some(unknown), ..attribute("a", "") };
+        assert!(error(vec![nested]).contains("nesting"));
+    }
+
+    #[test]
+    fn a_block_is_bounded_both_ways() {
+        let nested =
+            |min, max| nested_block("it", six::schema::nested_block::NestingMode::List, min, max, None);
+        assert!(nested(0, 0).is_ok() && nested(2, 0).is_ok() && nested(1, 1).is_ok());
+        assert!(nested(2, 1).is_err() && nested(-1, 0).is_err() && nested(0, -1).is_err());
+    }
+
+    #[test]
+    fn protocol_5_has_its_own_numbers_for_the_same() {
+        let attribute = five::schema::Attribute {
+            name: "secret".into(),
+            r#type: "\"string\"".as_bytes().into(),
+            optional: true,
+            write_only: true,
+            deprecation_message: "use another".into(),
+            ..five::schema::Attribute::default()
+        };
+        let decoded = decode(vec![attribute.into()]).unwrap();
+        let secret = &decoded.attributes["secret"];
+        assert!(secret.write_only);
+        assert_eq!(secret.deprecation, Deprecation::Message("use another".into()));
+    }
+}

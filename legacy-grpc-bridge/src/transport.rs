@@ -1,0 +1,155 @@
+//! HTTP/2 over one connection to one plugin.
+//!
+//! A plugin has one connection, made once after its handshake and never again: a
+//! process that is gone does not come back at its address. So tonic gets its
+//! frames and states from here, and not from its own channel, which would queue,
+//! balance and reconnect.
+
+use std::error::Error;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body, Frame};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+
+/// How much of an answer may be on its way; one stream, and the connection.
+const STREAM_WINDOW: u32 = 4 << 20;
+const CONNECTION_WINDOW: u32 = 16 << 20;
+
+/// Whatever bytes go over.
+pub(crate) trait Bidirectional: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bidirectional for T {}
+
+/// The connection, or a stream of it, broke: nobody answered.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection broke: {0}")]
+pub(crate) struct Broken(#[source] h2::Error);
+
+/// Why there is no HTTP/2 connection.
+pub(crate) type HandshakeError = h2::Error;
+
+/// A connection. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Transport {
+    requests: h2::client::SendRequest<Bytes>,
+    closed: watch::Receiver<bool>,
+}
+
+impl Transport {
+    /// Begins to speak HTTP/2. The connection lives as long as somebody holds the
+    /// transport or waits for an answer.
+    pub(crate) async fn begin(stream: Box<dyn Bidirectional>) -> Result<Self, HandshakeError> {
+        let (requests, connection) = h2::client::Builder::new()
+            .initial_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .enable_push(false)
+            .handshake(stream)
+            .await?;
+        let (ended, closed) = watch::channel(false);
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(target: "wardian::plugin", "connection to a native plugin ended: {error}");
+            }
+            // Nobody listens once all transports are gone.
+            let _ = ended.send(true);
+        });
+        Ok(Self { requests, closed })
+    }
+
+    /// Whether the connection is over.
+    pub(crate) fn is_closed(&self) -> bool {
+        *self.closed.borrow() || self.closed.has_changed().is_err()
+    }
+}
+
+type Answering<T> = Pin<Box<dyn Future<Output = Result<T, Broken>> + Send>>;
+
+impl tower_service::Service<http::Request<tonic::body::Body>> for Transport {
+    type Response = http::Response<Answer>;
+    type Error = Broken;
+    type Future = Answering<Self::Response>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+        self.requests.poll_ready(context).map_err(Broken)
+    }
+
+    fn call(&mut self, request: http::Request<tonic::body::Body>) -> Self::Future {
+        let requests = self.requests.clone();
+        Box::pin(async move {
+            let (head, body) = request.into_parts();
+            let mut requests = requests.ready().await.map_err(Broken)?;
+            let (response, sending) =
+                requests.send_request(http::Request::from_parts(head, ()), false).map_err(Broken)?;
+            let mut response = std::pin::pin!(response);
+            let mut sending = std::pin::pin!(send(body, sending));
+            // A plugin may answer before it has read everything: that it refuses.
+            let early = tokio::select! {
+                biased;
+                _sent = &mut sending => None,
+                response = &mut response => Some(response),
+            };
+            let response = match early {
+                Some(response) => response,
+                None => response.await,
+            };
+            Ok(response.map_err(Broken)?.map(|stream| Answer { stream, data_ended: false }))
+        })
+    }
+}
+
+/// Hands the body over. h2 keeps what does not fit through the window yet; it is
+/// in memory already. What goes wrong here, the response says as well.
+async fn send(
+    body: tonic::body::Body,
+    mut stream: h2::SendStream<Bytes>,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let mut body = std::pin::pin!(body);
+    while let Some(frame) = std::future::poll_fn(|context| body.as_mut().poll_frame(context)).await {
+        if let Ok(data) = frame?.into_data() {
+            stream.send_data(data, false)?;
+        }
+    }
+    stream.send_data(Bytes::new(), true)?;
+    Ok(())
+}
+
+/// The body of an answer, with the trailers in which gRPC says how it went.
+pub(crate) struct Answer {
+    stream: h2::RecvStream,
+    data_ended: bool,
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        if !self.data_ended {
+            match self.stream.poll_data(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Some(Ok(data))) => {
+                    let released = self.stream.flow_control().release_capacity(data.len());
+                    return Poll::Ready(Some(released.map(|()| Frame::data(data)).map_err(Broken)));
+                }
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(Broken(error)))),
+                Poll::Ready(None) => self.data_ended = true,
+            }
+        }
+        self.stream.poll_trailers(context).map(|trailers| match trailers {
+            Ok(Some(trailers)) => Some(Ok(Frame::trailers(trailers))),
+            Ok(None) => None,
+            Err(error) => Some(Err(Broken(error))),
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.stream.is_end_stream()
+    }
+}

@@ -1,0 +1,406 @@
+//! What the provider `fake` does.
+//!
+//! `fake_thing` has a name, a size and what is computed from them; it exists in the
+//! state only. `fake_echo` is a data source, `fake_token` an ephemeral resource,
+//! `shout` a function, `fake_bell` an action.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use prost::Message;
+use wardian_legacy_grpc_bridge::protocol::{plugin, tfplugin as m, tfplugin5 as five, tfplugin6 as six};
+use wardian_value::{Type, Value, View, json, msgpack};
+
+/// What is answered.
+pub(crate) enum Reply {
+    /// One message, or all of a stream.
+    Messages(Vec<Vec<u8>>),
+    /// There is no such call.
+    Unknown,
+    /// The process ends.
+    End,
+}
+
+fn one(message: &impl Message) -> Reply {
+    Reply::Messages(vec![message.encode_to_vec()])
+}
+
+/// Calls that came after the first version of either protocol.
+pub(crate) fn is_newer(rpc: &str) -> bool {
+    let newer = ["Identity", "Move", "Generate", "Ephemeral", "CallFunction", "List", "Action", "Stdio"];
+    newer.iter().any(|part| rpc.contains(part))
+}
+
+fn thing() -> Type {
+    Type::object([
+        ("environment", Type::list(Type::String)),
+        ("id", Type::String),
+        ("name", Type::String),
+        ("size", Type::Number),
+    ])
+}
+
+fn echo() -> Type {
+    Type::object([("input", Type::String), ("output", Type::String)])
+}
+
+fn token() -> Type {
+    Type::object([("token", Type::String)])
+}
+
+fn identity() -> Type {
+    Type::object([("id", Type::String)])
+}
+
+fn greeting() -> Type {
+    Type::object([("greeting", Type::String)])
+}
+
+/// The answer to a call; of another type than it should be, where that is asked for.
+pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, of_another_type: bool) -> Reply {
+    // What the request does not hold is empty.
+    macro_rules! read {
+        ($module:ident) => {
+            m::$module::Request::decode(request).unwrap_or_default()
+        };
+    }
+    match (service, rpc) {
+        ("plugin.GRPCController", "Shutdown") => Reply::End,
+        ("plugin.GRPCStdio", "StreamStdio") => one(&plugin::StdioData {
+            channel: plugin::stdio_data::Channel::Stdout.into(),
+            data: Bytes::from_static(b"printed while it served\n"),
+        }),
+        (_, "GetSchema") => one(&schema_of_protocol_5()),
+        (_, "GetProviderSchema") => one(&schema_of_protocol_6()),
+        (_, "GetResourceIdentitySchemas") => {
+            let id = m::resource_identity_schema::IdentityAttribute {
+                name: "id".into(),
+                r#type: Bytes::from_static(b"\"string\""),
+                required_for_import: true,
+                ..Default::default()
+            };
+            let schema = m::ResourceIdentitySchema { version: 0, identity_attributes: vec![id] };
+            one(&m::get_resource_identity_schemas::Response {
+                identity_schemas: HashMap::from([("fake_thing".into(), schema)]),
+                diagnostics: Vec::new(),
+            })
+        }
+        (_, "PrepareProviderConfig" | "ValidateProviderConfig") => {
+            let config = value(read!(validate_provider_config).config.as_ref(), &greeting());
+            let refused = text(&config, "greeting").as_deref() == Some("wrong");
+            one(&m::validate_provider_config::Response {
+                prepared_config: None,
+                diagnostics: if refused { vec![complaint("greeting")] } else { Vec::new() },
+            })
+        }
+        (_, "Configure" | "ConfigureProvider") => one(&m::configure_provider::Response::default()),
+        (_, "Stop" | "StopProvider") => one(&m::stop_provider::Response { error: String::new() }),
+        (_, "ValidateResourceTypeConfig" | "ValidateResourceConfig") => {
+            let config = value(read!(validate_resource_config).config.as_ref(), &thing());
+            let refused = text(&config, "name").as_deref() == Some("wrong");
+            one(&m::validate_resource_config::Response {
+                diagnostics: if refused { vec![complaint("name")] } else { Vec::new() },
+            })
+        }
+        (
+            _,
+            "ValidateDataSourceConfig" | "ValidateDataResourceConfig" | "ValidateEphemeralResourceConfig",
+        ) => one(&m::validate_resource_config::Response::default()),
+        (_, "ValidateListResourceConfig") => one(&m::validate_list_resource_config::Response::default()),
+        (_, "ValidateActionConfig") => one(&m::validate_action_config::Response::default()),
+        (_, "UpgradeResourceState") => {
+            let raw = read!(upgrade_resource_state).raw_state.unwrap_or_default();
+            one(&m::upgrade_resource_state::Response {
+                upgraded_state: json::decode(&raw.json, &thing()).ok().and_then(|v| sent(&v, &thing())),
+                diagnostics: Vec::new(),
+            })
+        }
+        (_, "UpgradeResourceIdentity") => {
+            let raw = read!(upgrade_resource_identity).raw_identity.unwrap_or_default();
+            one(&m::upgrade_resource_identity::Response {
+                upgraded_identity: json::decode(&raw.json, &identity()).ok().map(|value| who(&value)),
+                diagnostics: Vec::new(),
+            })
+        }
+        (_, "ReadResource") => {
+            let request = read!(read_resource);
+            one(&m::read_resource::Response {
+                new_state: if of_another_type { wrong() } else { request.current_state },
+                private: request.private,
+                new_identity: request.current_identity,
+                ..Default::default()
+            })
+        }
+        (_, "PlanResourceChange") => one(&plan(read!(plan_resource_change), of_another_type)),
+        (_, "ApplyResourceChange") => one(&apply(read!(apply_resource_change))),
+        (_, "ImportResourceState") => one(&import(read!(import_resource_state))),
+        (_, "MoveResourceState") => {
+            let raw = read!(move_resource_state).source_state.unwrap_or_default();
+            one(&m::move_resource_state::Response {
+                target_state: json::decode(&raw.json, &thing()).ok().and_then(|v| sent(&v, &thing())),
+                ..Default::default()
+            })
+        }
+        (_, "GenerateResourceConfig") => one(&m::generate_resource_config::Response {
+            config: read!(generate_resource_config).state,
+            diagnostics: Vec::new(),
+        }),
+        (_, "ReadDataSource") => {
+            let config = value(read!(read_data_source).config.as_ref(), &echo());
+            let input = attribute(&config, "input");
+            let state = Value::object([("input", input.clone()), ("output", input)]);
+            one(&m::read_data_source::Response { state: sent(&state, &echo()), ..Default::default() })
+        }
+        (_, "OpenEphemeralResource") => one(&m::open_ephemeral_resource::Response {
+            result: sent(&Value::object([("token", Value::string("t0ken"))]), &token()),
+            private: Some(Bytes::from_static(b"opened")),
+            ..Default::default()
+        }),
+        (_, "RenewEphemeralResource") => one(&m::renew_ephemeral_resource::Response {
+            private: read!(renew_ephemeral_resource).private,
+            ..Default::default()
+        }),
+        (_, "CloseEphemeralResource") => one(&m::close_ephemeral_resource::Response::default()),
+        (_, "CallFunction") => one(&shout(read!(call_function))),
+        (_, "ListResource") => {
+            let limit = read!(list_resource).limit;
+            let found = ["a", "b", "c"].into_iter().take(usize::try_from(limit).unwrap_or(0).min(3));
+            let event = |name: &str| m::list_resource::Event {
+                identity: Some(who(&Value::object([("id", Value::string(name))]))),
+                display_name: format!("thing {name}"),
+                ..Default::default()
+            };
+            Reply::Messages(found.map(|name| event(name).encode_to_vec()).collect())
+        }
+        (_, "PlanAction") => one(&m::plan_action::Response::default()),
+        (_, "InvokeAction") => {
+            use m::invoke_action::Event;
+            use m::invoke_action::event::{Completed, Progress, Type};
+            let progress = Event { r#type: Some(Type::Progress(Progress { message: "ding".into() })) };
+            let done = Event { r#type: Some(Type::Completed(Completed { diagnostics: Vec::new() })) };
+            Reply::Messages(vec![progress.encode_to_vec(), done.encode_to_vec()])
+        }
+        _ => Reply::Unknown,
+    }
+}
+
+/// The name forces a replacement; what is not known before is unknown.
+fn plan(
+    request: m::plan_resource_change::Request,
+    of_another_type: bool,
+) -> m::plan_resource_change::Response {
+    let prior = value(request.prior_state.as_ref(), &thing());
+    let proposed = value(request.proposed_new_state.as_ref(), &thing());
+    let mut answer = m::plan_resource_change::Response {
+        planned_private: Bytes::from_static(b"planned"),
+        ..Default::default()
+    };
+    if proposed.is_null() {
+        answer.planned_state = sent(&proposed, &thing());
+        return answer;
+    }
+    let changed = !prior.is_null() && attribute(&prior, "name") != attribute(&proposed, "name");
+    if changed {
+        let selector = m::attribute_path::step::Selector::AttributeName("name".into());
+        let step = m::attribute_path::Step { selector: Some(selector) };
+        answer.requires_replace = vec![m::AttributePath { steps: vec![step] }];
+    }
+    let known = !prior.is_null() && !changed;
+    let computed = |name: &str, ty: Type| if known { attribute(&prior, name) } else { Value::unknown(ty) };
+    let planned = Value::object([
+        ("environment", computed("environment", Type::list(Type::String))),
+        ("id", computed("id", Type::String)),
+        ("name", attribute(&proposed, "name")),
+        ("size", attribute(&proposed, "size")),
+    ]);
+    answer.planned_state = if of_another_type { wrong() } else { sent(&planned, &thing()) };
+    answer
+}
+
+fn apply(request: m::apply_resource_change::Request) -> m::apply_resource_change::Response {
+    let planned = value(request.planned_state.as_ref(), &thing());
+    let mut answer =
+        m::apply_resource_change::Response { private: request.planned_private, ..Default::default() };
+    if planned.is_null() {
+        answer.new_state = sent(&planned, &thing());
+        return answer;
+    }
+    let mut names: Vec<String> =
+        std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    let id = Value::string(format!("id-of-{}", text(&planned, "name").unwrap_or_default()));
+    let made = Value::object([
+        ("environment", Value::list(Type::String, names.into_iter().map(Value::string))),
+        ("id", id.clone()),
+        ("name", attribute(&planned, "name")),
+        ("size", attribute(&planned, "size")),
+    ]);
+    answer.new_state = sent(&made, &thing());
+    answer.new_identity = Some(who(&Value::object([("id", id)])));
+    answer
+}
+
+fn import(request: m::import_resource_state::Request) -> m::import_resource_state::Response {
+    let named = request.identity.and_then(|identity| identity.identity_data);
+    let id = match named {
+        Some(data) => text(&value(Some(&data), &identity()), "id").unwrap_or_default(),
+        None => request.id,
+    };
+    let found = Value::object([
+        ("environment", Value::null(Type::list(Type::String))),
+        ("id", Value::string(id.clone())),
+        ("name", Value::string(id.trim_start_matches("id-of-"))),
+        ("size", Value::null(Type::Number)),
+    ]);
+    let imported = m::import_resource_state::ImportedResource {
+        type_name: request.type_name,
+        state: sent(&found, &thing()),
+        private: Bytes::new(),
+        identity: Some(who(&Value::object([("id", Value::string(id))]))),
+    };
+    m::import_resource_state::Response { imported_resources: vec![imported], ..Default::default() }
+}
+
+fn shout(request: m::call_function::Request) -> m::call_function::Response {
+    let argument = value(request.arguments.first(), &Type::String);
+    match argument.view() {
+        View::String(text) if !text.is_empty() => m::call_function::Response {
+            result: sent(&Value::string(text.to_uppercase()), &Type::String),
+            error: None,
+        },
+        _ => m::call_function::Response {
+            result: None,
+            error: Some(m::FunctionError {
+                text: "there is nothing to shout".into(),
+                function_argument: Some(0),
+            }),
+        },
+    }
+}
+
+fn value(answered: Option<&m::DynamicValue>, ty: &Type) -> Value {
+    let bytes = answered.map(|value| value.msgpack.clone()).unwrap_or_default();
+    msgpack::decode(&bytes, ty).unwrap_or_else(|_| Value::null(ty.clone()))
+}
+
+fn sent(value: &Value, ty: &Type) -> Option<m::DynamicValue> {
+    let bytes = msgpack::encode(value, ty).ok()?;
+    Some(m::DynamicValue { msgpack: bytes.into(), json: Bytes::new() })
+}
+
+fn who(value: &Value) -> m::ResourceIdentityData {
+    m::ResourceIdentityData { identity_data: sent(value, &identity()) }
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "it stands where an answer's value may be absent")]
+fn wrong() -> Option<m::DynamicValue> {
+    Some(m::DynamicValue { msgpack: Bytes::from_static(b"\xc3"), json: Bytes::new() })
+}
+
+fn attribute(object: &Value, name: &str) -> Value {
+    match object.view() {
+        View::Object(attributes) => attributes.get(name).cloned(),
+        _ => None,
+    }
+    .unwrap_or_else(|| Value::null(Type::Dynamic))
+}
+
+fn text(object: &Value, name: &str) -> Option<String> {
+    match attribute(object, name).view() {
+        View::String(text) => Some(text.to_string()),
+        _ => None,
+    }
+}
+
+fn complaint(attribute: &str) -> m::Diagnostic {
+    let selector = m::attribute_path::step::Selector::AttributeName(attribute.into());
+    m::Diagnostic {
+        severity: m::diagnostic::Severity::Error.into(),
+        summary: "Wrong value".into(),
+        detail: "It is the one value that the fake does not take.".into(),
+        attribute: Some(m::AttributePath {
+            steps: vec![m::attribute_path::Step { selector: Some(selector) }],
+        }),
+    }
+}
+
+fn capabilities() -> m::ServerCapabilities {
+    m::ServerCapabilities { move_resource_state: true, generate_resource_config: true, ..Default::default() }
+}
+
+fn functions() -> HashMap<String, m::Function> {
+    let string = || Bytes::from_static(b"\"string\"");
+    let shout = m::Function {
+        parameters: vec![m::function::Parameter {
+            name: "text".into(),
+            r#type: string(),
+            ..Default::default()
+        }],
+        r#return: Some(m::function::Return { r#type: string() }),
+        summary: "Louder".into(),
+        ..Default::default()
+    };
+    HashMap::from([("shout".into(), shout)])
+}
+
+/// Who sets an attribute.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Set {
+    Required,
+    Optional,
+    Computed,
+}
+
+/// All attributes of all schemas: of what, name, type, and who sets it.
+const ATTRIBUTES: &[(&str, &str, &str, Set)] = &[
+    ("provider", "greeting", "\"string\"", Set::Optional),
+    ("thing", "environment", "[\"list\",\"string\"]", Set::Computed),
+    ("thing", "id", "\"string\"", Set::Computed),
+    ("thing", "name", "\"string\"", Set::Required),
+    ("thing", "size", "\"number\"", Set::Optional),
+    ("echo", "input", "\"string\"", Set::Required),
+    ("echo", "output", "\"string\"", Set::Computed),
+    ("token", "token", "\"string\"", Set::Computed),
+];
+
+/// The schemas of either protocol, which differ in the types' names only.
+macro_rules! schemas {
+    ($protocol:ident) => {{
+        let schema = |of: &str| {
+            let of_it = ATTRIBUTES.iter().filter(|(owner, ..)| *owner == of);
+            let attributes = of_it.map(|(_, name, ty, set)| $protocol::schema::Attribute {
+                name: (*name).into(),
+                r#type: Bytes::from_static(ty.as_bytes()),
+                required: *set == Set::Required,
+                optional: *set == Set::Optional,
+                computed: *set == Set::Computed,
+                ..Default::default()
+            });
+            let block = $protocol::schema::Block { attributes: attributes.collect(), ..Default::default() };
+            $protocol::Schema { version: 0, block: Some(block) }
+        };
+        $protocol::get_provider_schema::Response {
+            provider: Some(schema("provider")),
+            resource_schemas: HashMap::from([("fake_thing".into(), schema("thing"))]),
+            data_source_schemas: HashMap::from([("fake_echo".into(), schema("echo"))]),
+            ephemeral_resource_schemas: HashMap::from([("fake_token".into(), schema("token"))]),
+            list_resource_schemas: HashMap::from([("fake_thing".into(), schema("nothing"))]),
+            action_schemas: HashMap::from([(
+                "fake_bell".into(),
+                $protocol::ActionSchema { schema: Some(schema("nothing")) },
+            )]),
+            functions: functions(),
+            server_capabilities: Some(capabilities()),
+            diagnostics: Vec::new(),
+            provider_meta: None,
+        }
+    }};
+}
+
+fn schema_of_protocol_5() -> five::get_provider_schema::Response {
+    schemas!(five)
+}
+
+fn schema_of_protocol_6() -> six::get_provider_schema::Response {
+    schemas!(six)
+}

@@ -1,0 +1,124 @@
+//! A native provider for tests, `fake`, which does as it is told by the variable
+//! `NATIVE_PLUGIN`: a comma list of the words below. Without it, it behaves.
+//!
+//! | word | what it does |
+//! |---|---|
+//! | `5` | speaks protocol 5, whatever else the host knows |
+//! | `tcp` | listens on TCP |
+//! | `plain` | has no certificate |
+//! | `other-certificate` | shows another certificate than it has |
+//! | `deaf` | does not listen where it says |
+//! | `stays` | does not end when it is asked to |
+//! | `noisy` | writes a gigabyte to its standard error at its start |
+//! | `die@RPC` | panics, as Go does, in a call |
+//! | `kill@RPC` | is killed in a call |
+//! | `hang@RPC` | never answers a call |
+//! | `garbage@RPC` | answers bytes that are no message |
+//! | `half@RPC` | answers the beginning of a message and is gone |
+//! | `http@RPC` | answers with a page for people |
+//! | `type@RPC` | answers a value of another type |
+//! | `status@RPC` | answers an error of gRPC |
+//! | `old` | lacks all calls that are newer than the first of its protocol |
+
+mod calls;
+mod serve;
+mod tls;
+
+use std::error::Error;
+use std::io::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+
+/// What a test asked for.
+pub(crate) struct Words(Vec<String>);
+
+impl Words {
+    fn of_environment() -> Self {
+        let words = std::env::var("NATIVE_PLUGIN").unwrap_or_default();
+        Self(words.split(',').map(str::to_owned).collect())
+    }
+
+    pub(crate) fn has(&self, word: &str) -> bool {
+        self.0.iter().any(|one| one == word)
+    }
+
+    /// What is to happen in a call.
+    pub(crate) fn fault(&self, rpc: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .find_map(|word| word.split_once('@').filter(|(_, at)| *at == rpc))
+            .map(|(fault, _)| fault)
+    }
+}
+
+enum Listener {
+    Unix(UnixListener),
+    Tcp(TcpListener),
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let words = Words::of_environment();
+    if std::env::var("TF_PLUGIN_MAGIC_COOKIE").is_err() {
+        return Err("this is a plugin, and not meant to be run by a person".into());
+    }
+    if words.has("noisy") {
+        let line = [b"x".repeat(1 << 20), b"\n".to_vec()].concat();
+        for _ in 0..1024 {
+            std::io::stderr().write_all(&line)?;
+        }
+    }
+    eprintln!("{{\"@level\":\"info\",\"@message\":\"fake begins\",\"@module\":\"provider\"}}");
+    let (listener, network, address) = listen(&words).await?;
+    let client = std::env::var("PLUGIN_CLIENT_CERT").ok().filter(|_| !words.has("plain"));
+    let acceptor = client.map(|pem| tls::Acceptor::new(&pem)).transpose()?;
+    let shown = match &acceptor {
+        None => String::new(),
+        Some(_) if words.has("other-certificate") => STANDARD_NO_PAD.encode(tls::another()?),
+        Some(acceptor) => STANDARD_NO_PAD.encode(&acceptor.certificate),
+    };
+    let version = if words.has("5") { 5 } else { 6 };
+    println!("1|{version}|{network}|{address}|grpc|{shown}");
+    if words.has("deaf") {
+        drop(listener);
+        std::future::pending::<()>().await;
+        return Ok(());
+    }
+    let words = std::sync::Arc::new(words);
+    loop {
+        let stream: Box<dyn Stream> = match &listener {
+            Listener::Unix(listener) => Box::new(listener.accept().await?.0),
+            Listener::Tcp(listener) => Box::new(listener.accept().await?.0),
+        };
+        let stream: Box<dyn Stream> = match &acceptor {
+            None => stream,
+            Some(acceptor) => match acceptor.accept(stream).await {
+                Ok(stream) => Box::new(stream),
+                Err(error) => {
+                    eprintln!("no TLS: {error}");
+                    continue;
+                }
+            },
+        };
+        tokio::spawn(serve::connection(stream, std::sync::Arc::clone(&words)));
+    }
+}
+
+async fn listen(words: &Words) -> Result<(Listener, &'static str, String), Box<dyn Error>> {
+    if words.has("tcp") {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?.to_string();
+        return Ok((Listener::Tcp(listener), "tcp", address));
+    }
+    let directory = std::env::var_os("PLUGIN_UNIX_SOCKET_DIR").ok_or("there is no directory for a socket")?;
+    let path = std::path::Path::new(&directory).join("plugin1");
+    let listener = UnixListener::bind(&path)?;
+    Ok((Listener::Unix(listener), "unix", path.display().to_string()))
+}

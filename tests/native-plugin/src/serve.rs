@@ -1,0 +1,114 @@
+//! gRPC over HTTP/2, as little as serves a test, and wrong where it is told to be.
+
+use std::sync::Arc;
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+use h2::server::SendResponse;
+use http::{HeaderMap, HeaderValue, Request, Response};
+
+use crate::calls::{self, Reply};
+use crate::{Stream, Words};
+
+pub(crate) async fn connection(stream: Box<dyn Stream>, words: Arc<Words>) {
+    let Ok(mut connection) = h2::server::Builder::new().initial_window_size(1 << 20).handshake(stream).await
+    else {
+        return;
+    };
+    while let Some(Ok((request, respond))) = connection.accept().await {
+        let words = Arc::clone(&words);
+        tokio::spawn(async move {
+            if let Err(error) = call(request, respond, &words).await {
+                eprintln!("a call was not answered: {error}");
+            }
+        });
+    }
+}
+
+async fn call(
+    request: Request<h2::RecvStream>,
+    mut respond: SendResponse<Bytes>,
+    words: &Words,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let path = request.uri().path().to_owned();
+    let mut body = request.into_body();
+    let mut message = BytesMut::new();
+    while let Some(data) = body.data().await {
+        let data = data?;
+        message.extend_from_slice(&data);
+        body.flow_control().release_capacity(data.len())?;
+    }
+    let message = message.freeze();
+    let message = if message.len() >= 5 { message.slice(5..) } else { Bytes::new() };
+    let (service, rpc) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
+    let head = Response::builder().header("content-type", "application/grpc");
+    let mut fault = words.fault(rpc);
+    if words.has("old") && calls::is_newer(rpc) {
+        fault = Some("unimplemented");
+    }
+    match fault {
+        Some("die") => {
+            eprintln!("panic: the fake was told to\n\ngoroutine 1 [running]:\nmain.main()");
+            std::process::exit(2);
+        }
+        Some("kill") => std::process::abort(),
+        Some("hang") => std::future::pending().await,
+        Some("garbage") => {
+            let mut stream = respond.send_response(head.body(())?, false)?;
+            stream.send_data(frame(b"\xff\xff\xff\xff"), false)?;
+            stream.send_trailers(trailers("0", ""))?;
+        }
+        Some("half") => {
+            let mut stream = respond.send_response(head.body(())?, false)?;
+            stream.send_data(Bytes::from_static(b"\0\0\0\x01\0begin"), false)?;
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            std::process::exit(0);
+        }
+        Some("http") => {
+            let page = Response::builder().status(404).header("content-type", "text/html").body(())?;
+            respond.send_response(page, false)?.send_data(Bytes::from_static(b"<html>"), true)?;
+        }
+        Some("status") => refuse(&mut respond, "13", "the fake%0awas told to")?,
+        Some("unimplemented") => refuse(&mut respond, "12", "unknown method")?,
+        _ => {
+            if service == "plugin.GRPCController" && words.has("stays") {
+                return refuse(&mut respond, "12", "it stays").map_err(Into::into);
+            }
+            match calls::answer(service, rpc, message, fault == Some("type")) {
+                Reply::Messages(messages) => {
+                    let mut stream = respond.send_response(head.body(())?, false)?;
+                    for message in messages {
+                        stream.send_data(frame(&message), false)?;
+                    }
+                    stream.send_trailers(trailers("0", ""))?;
+                }
+                Reply::Unknown => refuse(&mut respond, "12", &format!("unknown method {rpc}"))?,
+                Reply::End => std::process::exit(0),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn refuse(respond: &mut SendResponse<Bytes>, code: &'static str, message: &str) -> Result<(), h2::Error> {
+    let mut response = Response::new(());
+    *response.headers_mut() = trailers(code, message);
+    response.headers_mut().insert("content-type", HeaderValue::from_static("application/grpc"));
+    respond.send_response(response, true).map(|_| ())
+}
+
+fn trailers(code: &'static str, message: &str) -> HeaderMap {
+    let mut trailers = HeaderMap::new();
+    trailers.insert("grpc-status", HeaderValue::from_static(code));
+    if let Ok(message) = HeaderValue::from_str(message) {
+        trailers.insert("grpc-message", message);
+    }
+    trailers
+}
+
+fn frame(message: &[u8]) -> Bytes {
+    let mut frame = BytesMut::with_capacity(message.len() + 5);
+    frame.put_u8(0);
+    frame.put_u32(u32::try_from(message.len()).unwrap_or(u32::MAX));
+    frame.extend_from_slice(message);
+    frame.freeze()
+}

@@ -1,0 +1,133 @@
+//! The bridge and native plugins: one that behaves as it is told, small scripts
+//! that are none, and a real one where there is a mirror.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
+mod calls;
+mod ends;
+mod faults;
+mod launch;
+mod real;
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, Security};
+use wardian_plugin::{ClientCapabilities, ConfigureRequest, PluginDiagnostics, Provider};
+use wardian_value::{Type, Value};
+
+/// The plugin `fake`, told what to do.
+fn fake(words: &str) -> (Bridge, NativePlugin) {
+    plugin(Path::new(env!("CARGO_BIN_EXE_wardian-native-plugin")), words, Security::MutualTls)
+}
+
+fn plugin(executable: &Path, words: &str, security: Security) -> (Bridge, NativePlugin) {
+    let limits = Limits {
+        start: Duration::from_secs(20),
+        local_call: Duration::from_secs(2),
+        remote_call: Duration::from_secs(2),
+    };
+    let bridge = Bridge::new(limits);
+    let plugin = bridge.plugin(NativePackage {
+        name: Arc::from("acme/fake v1.2.3"),
+        executable: executable.to_owned(),
+        environment: vec![
+            ("NATIVE_PLUGIN".into(), words.into()),
+            ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),
+        ],
+        working_directory: std::env::temp_dir(),
+        socket_directory: std::env::temp_dir(),
+        security,
+    });
+    (bridge, plugin)
+}
+
+/// A file that is run as a plugin.
+fn script(directory: &tempfile::TempDir, text: &str) -> PathBuf {
+    let path = directory.path().join("terraform-provider-script");
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+async fn configured(plugin: &NativePlugin) -> Arc<dyn Provider> {
+    let provider = plugin.provider();
+    let config = Value::object([("greeting", Value::null(Type::String))]);
+    assert_eq!(configure(&*provider, config).await, []);
+    provider
+}
+
+async fn configure(provider: &dyn Provider, config: Value) -> PluginDiagnostics {
+    let request = ConfigureRequest {
+        terraform_version: "1.11.4".into(),
+        config,
+        capabilities: ClientCapabilities::default(),
+    };
+    provider.configure(request).await
+}
+
+/// A `fake_thing` as its configuration has it.
+fn thing(name: &str, size: i64) -> Value {
+    Value::object([
+        ("environment", Value::null(Type::list(Type::String))),
+        ("id", Value::null(Type::String)),
+        ("name", Value::string(name)),
+        ("size", Value::number(size)),
+    ])
+}
+
+fn thing_type() -> Type {
+    thing("", 0).ty().clone()
+}
+
+/// The one diagnostic, as it is shown.
+fn only(said: &PluginDiagnostics) -> String {
+    assert_eq!(said.len(), 1, "{said:?}");
+    format!("{}: {}", said[0].summary, said[0].detail)
+}
+
+/// Waits until something is so.
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("it never came about that {what}");
+}
+
+/// Processes whose environment holds a word.
+fn processes_with(word: &str) -> Vec<i32> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        if String::from_utf8_lossy(&environment).contains(word) {
+            found.push(id);
+        }
+    }
+    found
+}
+
+/// Waits until each of our children that ended was waited for.
+async fn no_zombie_stays() {
+    until("no zombie is left", || zombies().is_empty()).await;
+}
+
+/// Our children that ended and that nobody has waited for yet.
+fn zombies() -> Vec<String> {
+    let us = std::process::id().to_string();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        let Some((name, rest)) = stat.rsplit_once(") ") else { continue };
+        let fields: Vec<&str> = rest.split(' ').collect();
+        if fields.first() == Some(&"Z") && fields.get(1) == Some(&us.as_str()) {
+            found.push(name.to_owned());
+        }
+    }
+    found
+}
