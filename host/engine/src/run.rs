@@ -18,7 +18,7 @@ use crate::function_results::FunctionResults;
 use crate::plan::{ChangeCounts, Plan, PlanOptions};
 use crate::plan_walk::Purpose;
 use crate::providers::Schemas;
-use crate::stop::{Stop, StopSignal};
+use crate::stop::StopSignal;
 use crate::values::{RepetitionData, Values};
 use crate::{apply_walk, clock, import, plan_walk, reference_check, stored, unsupported, validate};
 
@@ -169,27 +169,16 @@ impl Run {
         }
         match self.schemas(Some(&state)).await {
             Ok(schemas) => {
-                let (mut problems, _) = reference_check::check(&self.configuration, &schemas);
-                problems.extend(self.configuration.check_expressions());
+                // Costs what the configuration's text does, whatever the instances: nothing
+                // is read, and no progress told, where the configuration is not valid.
+                let problems = self.validate_with(&schemas).await;
                 let planned = if problems.has_errors() {
                     (None, problems)
                 } else {
-                    let (purpose, stop) = (Purpose::Plan, stop.clone());
-                    plan_walk::plan(self, &schemas, state, variables, options, purpose, stop).await
-                };
-                // To validate costs as much as to plan, so it is done where something is
-                // wrong: a configuration that is not valid is told of as such, and makes
-                // no plan.
-                let invalid = if planned.1.has_errors() && stop.current() == Stop::No {
-                    Some(self.validate_with(&schemas).await).filter(Diagnostics::has_errors)
-                } else {
-                    None
+                    plan_walk::plan(self, &schemas, state, variables, options, Purpose::Plan, stop).await
                 };
                 schemas.close().await;
-                match invalid {
-                    Some(problems) => (None, problems),
-                    None => planned,
-                }
+                planned
             }
             Err(found) => (None, self.undeclared_and(found)),
         }

@@ -1,13 +1,12 @@
 //! Runs configurations in a directory.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use wardian_builtin::BuiltInProvider;
-use wardian_config::MemoryFiles;
 use wardian_config::load_root_from;
+use wardian_config::{MemoryFiles, RootVariables};
 use wardian_engine::{Applied, Environment, Plan, PlanOptions, Run, Silent, StateSink, StopSignal};
 use wardian_lang::Diagnostics;
 use wardian_plugin::address::ProviderAddress;
@@ -83,7 +82,7 @@ pub fn plan(files: Files<'_>, directory: &Path, state: State) -> Result<Plan, Di
     let run = run(files, directory)?;
     let (plan, diagnostics) = runtime().block_on(run.plan(
         state,
-        BTreeMap::default(),
+        RootVariables::default(),
         &PlanOptions::default(),
         StopSignal::never(),
     ));

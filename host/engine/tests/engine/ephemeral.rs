@@ -53,7 +53,7 @@ fn it_may_go_nowhere_where_it_would_be_stored() {
         resource "memory_thing" "a" { name = ephemeral.memory_token.t.token }
     "#;
     assert!(fixture.plan_errors(of_thing).contains("Invalid use of ephemeral value"));
-    assert_eq!(fixture.world.calls(), ["open t", "close t"]);
+    assert!(fixture.world.calls().is_empty(), "nothing is opened for what is not valid");
     let of_count = r#"
         ephemeral "memory_token" "t" { name = "t" }
         resource "memory_thing" "a" {

@@ -42,7 +42,7 @@ fn nothing_but_the_version_is_said_of_an_empty_state() {
 
 #[test]
 fn checks_name_modules_and_keys() {
-    use wardian_state::{CheckKind, CheckObject, CheckStatus};
+    use wardian_state::{CheckKind, CheckObject, CheckStatus, OutputValue};
     let check = |kind, config: &str, object: &str, messages: &[&str]| {
         let status = if messages.is_empty() { CheckStatus::Pass } else { CheckStatus::Fail };
         let failure_messages = messages.iter().map(ToString::to_string).collect();
@@ -59,10 +59,13 @@ fn checks_name_modules_and_keys() {
         ),
         check(CheckKind::Check, "check.c", "check.c", &["no"]),
     ];
+    // Of a state in which there is nothing, nothing is told.
+    let output = OutputValue { value: true.into(), sensitive: false };
     assert_eq!(
-        state_json("1.11.4", [], &BTreeMap::new(), Some(&checks)),
+        state_json("1.11.4", [], &BTreeMap::from([("o".into(), output)]), Some(&checks)),
         concat!(
-            r#"{"format_version":"1.0","terraform_version":"1.11.4","values":{"root_module":{}},"checks":["#,
+            r#"{"format_version":"1.0","terraform_version":"1.11.4","values":{"outputs":{"o":"#,
+            r#"{"sensitive":false,"value":true,"type":"bool"}},"root_module":{}},"checks":["#,
             r#"{"address":{"kind":"check","name":"c","to_display":"check.c"},"status":"fail","instances":"#,
             r#"[{"address":{"to_display":"check.c"},"status":"fail","problems":[{"message":"no"}]}]},"#,
             r#"{"address":{"kind":"resource","mode":"managed","module":"module.m","name":"in","#,

@@ -58,6 +58,7 @@ fn empty_plan(mode: Mode) -> Plan {
     Plan {
         mode,
         variables: BTreeMap::new(),
+        given_variables: BTreeMap::new(),
         ephemeral_variables: std::collections::BTreeSet::new(),
         function_results: BTreeMap::new(),
         targets: Vec::new(),

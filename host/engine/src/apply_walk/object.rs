@@ -1,0 +1,193 @@
+//! What is done to managed objects, and what the state holds of them afterwards.
+
+use std::sync::Arc;
+
+use wardian_lang::Diagnostic;
+use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_state::Instance;
+
+use super::{ApplyWalk, Outcome};
+use crate::located::{in_resource, resource_of};
+use crate::operation::Subject;
+use crate::operation::apply::{ApplyInput, ApplyOutcome, apply as apply_instance, destroy, plan_and_destroy};
+use crate::operation::plan::IgnoreChanges;
+use crate::plan::{Action, ResourceChange};
+use crate::scheduler::Start;
+
+impl ApplyWalk<'_> {
+    pub(super) fn start_change(&mut self, index: usize) -> Start<Outcome> {
+        let plan = self.plan;
+        let change = &plan.changes[index];
+        let Some(subject) = self.subject(change) else { return Start::Failed };
+        let Some(config) = self.config(&subject) else { return Start::Failed };
+        let stored = match change.action {
+            Action::Update => self.applied.state.current(&change.address).cloned(),
+            _ => None,
+        };
+        if change.action == Action::CreateThenDelete && !self.depose(index, &subject) {
+            return Start::Failed;
+        }
+        let doing = if stored.is_some() { "update" } else { "create" };
+        if !self.intend(&change.address, doing) {
+            return Start::Failed;
+        }
+        let ignore_changes = resource_of(&self.run.configuration, &change.address)
+            .map(|resource| IgnoreChanges::from(&resource.lifecycle.ignore_changes))
+            .unwrap_or_default();
+        let replan = self.replans.of(&change.address.config());
+        let input = ApplyInput { change: change.clone(), config, stored, ignore_changes, replan };
+        Start::running(subject.address.to_string(), async move {
+            let outcome = apply_instance(&subject, &input).await;
+            Outcome::Changed { index, subject, outcome }
+        })
+    }
+
+    /// The current object makes room for its replacement.
+    fn depose(&mut self, index: usize, subject: &Subject) -> bool {
+        let address = &subject.address;
+        let mut instance = self.applied.state.instance(address).cloned().unwrap_or_default();
+        let Some(current) = instance.current.take() else { return true };
+        let key = instance.free_deposed_key();
+        instance.deposed.insert(key.clone(), current);
+        self.deposed.insert(index, key);
+        self.store(address, &subject.provider_config, instance)
+    }
+
+    /// Leaves out of the state what the plan forgets. Nothing depends on that, and
+    /// nothing real changes.
+    pub(super) fn forget(&mut self) {
+        let plan = self.plan;
+        for change in plan.changes.iter().filter(|change| change.action == Action::Forget) {
+            let Some(mut instance) = self.applied.state.instance(&change.address).cloned() else { continue };
+            match &change.deposed {
+                Some(key) => _ = instance.deposed.remove(key),
+                None => instance.current = None,
+            }
+            if !self.store(&change.address, &change.provider, instance) {
+                return;
+            }
+            self.applied.counts.count(Action::Forget);
+        }
+    }
+
+    /// Puts an instance into the state and records it.
+    pub(super) fn store(
+        &mut self,
+        address: &ResourceInstanceAddress,
+        provider: &ProviderConfigAddress,
+        instance: Instance,
+    ) -> bool {
+        let recorded = self.sink.record(address, provider, (!instance.is_empty()).then_some(&instance));
+        self.applied.state.set_instance(address, provider, instance);
+        self.is_noted(address, recorded)
+    }
+
+    /// Notes what is about to be done, so that a run that is killed meanwhile leaves
+    /// word of it.
+    fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> bool {
+        let noted = self.sink.intend(address, action);
+        self.is_noted(address, noted)
+    }
+
+    fn is_noted(&mut self, address: &ResourceInstanceAddress, noted: Result<(), String>) -> bool {
+        let Err(problem) = noted else { return true };
+        self.unrecorded = true;
+        self.applied.diagnostics.push(
+            Diagnostic::error(
+                "Failed to save the state",
+                format!(
+                    "The change of {address} could not be recorded: {problem}. No further change is begun."
+                ),
+            )
+            .for_address(address.to_string()),
+        );
+        false
+    }
+
+    pub(super) fn changed(&mut self, index: usize, subject: &Subject, outcome: ApplyOutcome) -> bool {
+        let change = &self.plan.changes[index];
+        let address = &subject.address;
+        let failed = outcome.failed();
+        let located = in_resource(&self.run.configuration, address, outcome.diagnostics);
+        self.applied.diagnostics.extend(located);
+        let mut instance = self.applied.state.instance(address).cloned().unwrap_or_default();
+        instance.current.clone_from(&outcome.object);
+        // A replacement that came to nothing: the old object is the current one again.
+        if failed
+            && outcome.object.is_none()
+            && let Some(key) = self.deposed.remove(&index)
+        {
+            instance.current = instance.deposed.remove(&key);
+        }
+        let stored = self.store(address, &subject.provider_config, instance);
+        if failed {
+            return false;
+        }
+        match change.action {
+            Action::Update => self.applied.counts.change += 1,
+            _ => self.applied.counts.add += 1,
+        }
+        self.evaluator.values.set_instance(address, outcome.value.clone());
+        let holds = match resource_of(&self.run.configuration, address) {
+            Some(resource) => self.postconditions_hold(resource, address, outcome.value),
+            None => true,
+        };
+        stored && holds
+    }
+
+    pub(super) fn start_destroy(&mut self, index: usize) -> Start<Outcome> {
+        let plan = self.plan;
+        let change = &plan.changes[index];
+        let deposed = change.deposed.as_ref().or_else(|| self.deposed.get(&index)).cloned();
+        let object = self.applied.state.instance(&change.address).and_then(|instance| match &deposed {
+            Some(key) => instance.deposed.get(key).cloned(),
+            // The current object of a replacement that is created first is a new one.
+            None if change.action == Action::CreateThenDelete => None,
+            None => instance.current.clone(),
+        });
+        let Some(object) = object else { return Start::Done };
+        let Some(subject) = self.subject(change) else { return Start::Failed };
+        if !self.intend(&change.address, "delete") {
+            return Start::Failed;
+        }
+        // What was planned for an object that is created first is about the new one.
+        let is_left_over = change.action == Action::CreateThenDelete;
+        let planned = if is_left_over { &object.private } else { &change.planned_private };
+        let change = ResourceChange { deposed, planned_private: Arc::clone(planned), ..change.clone() };
+        let schemas = self.evaluator.schemas.provider(&change.provider.provider);
+        let is_planned = is_left_over && schemas.is_some_and(|schema| schema.capabilities.plan_destroy);
+        Start::running(subject.address.to_string(), async move {
+            let outcome = if is_planned {
+                plan_and_destroy(&subject, &change, &object).await
+            } else {
+                destroy(&subject, &change, &object).await
+            };
+            Outcome::Destroyed { index, subject, outcome }
+        })
+    }
+
+    pub(super) fn destroyed(&mut self, index: usize, subject: &Subject, outcome: ApplyOutcome) -> bool {
+        let change = &self.plan.changes[index];
+        let address = &subject.address;
+        let failed = outcome.failed();
+        let located = in_resource(&self.run.configuration, address, outcome.diagnostics);
+        self.applied.diagnostics.extend(located);
+        let mut instance = self.applied.state.instance(address).cloned().unwrap_or_default();
+        match change.deposed.as_ref().or_else(|| self.deposed.get(&index)) {
+            Some(key) => match outcome.object {
+                Some(object) => {
+                    instance.deposed.insert(key.clone(), object);
+                }
+                None => {
+                    instance.deposed.remove(key);
+                }
+            },
+            None => instance.current = outcome.object,
+        }
+        let stored = self.store(address, &subject.provider_config, instance);
+        if !failed {
+            self.applied.counts.destroy += 1;
+        }
+        stored && !failed
+    }
+}
