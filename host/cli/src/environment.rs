@@ -47,6 +47,9 @@ variables! {
     NO_COLOR = "NO_COLOR": "not empty: no colour";
     TERMINAL = "TERM": "`dumb`: no colour";
     COLUMNS = "COLUMNS": "the width that text is wrapped to where no terminal says";
+    NATIVE_ENVIRONMENT = "WARDIAN_NATIVE_ENVIRONMENT": "further variables that native plugins are given: names with commas between; `FOO_*` for all that begin so";
+    DISABLE_PLUGIN_TLS = "TF_DISABLE_PLUGIN_TLS": "not empty: connections to native plugins are not secured";
+    TEMPORARY = "TMPDIR": "where the sockets of native plugins are, instead of /tmp";
     CACHE_DIRECTORY = "WARDIAN_CACHE_DIR": "where compiled plugins are kept";
     CACHE_HOME = "XDG_CACHE_HOME": "the parent of that, instead of ~/.cache";
     DATA_HOME = "XDG_DATA_HOME": "where the key to compiled plugins and a mirror of plugins are, instead of ~/.local/share";
@@ -119,6 +122,34 @@ impl Environment {
     /// Whether a machine reads along.
     pub(crate) fn in_automation(&self) -> bool {
         self.text(IN_AUTOMATION).is_some()
+    }
+
+    /// The variables whose names fit one of some patterns, for another program.
+    pub(crate) fn fitting<'a>(&'a self, patterns: &'a [String]) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let fits = |name: &str| {
+            patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
+                Some(beginning) => name.starts_with(beginning),
+                None => name == pattern,
+            })
+        };
+        let variables = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        variables.filter(move |(name, _)| fits(name))
+    }
+
+    /// Patterns of what native plugins are given besides.
+    pub(crate) fn for_native_plugins(&self) -> Vec<String> {
+        let listed = self.text(NATIVE_ENVIRONMENT).unwrap_or_default().split(',').map(str::trim);
+        listed.filter(|pattern| !pattern.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// Whether connections to native plugins are secured.
+    pub(crate) fn secures_plugins(&self) -> bool {
+        self.text(DISABLE_PLUGIN_TLS).is_none()
+    }
+
+    /// Where what is of no use after the run is kept.
+    pub(crate) fn temporary_directory(&self) -> PathBuf {
+        self.path(TEMPORARY).unwrap_or_else(|| PathBuf::from("/tmp"))
     }
 
     /// The workspace, where one is asked for.
@@ -246,6 +277,20 @@ mod tests {
         };
         assert_eq!(texts("state list"), ["-id=x", "-no-color"]);
         assert_eq!(texts("plan"), ["-no-color"]);
+    }
+
+    #[test]
+    fn patterns_find_names_and_beginnings() {
+        let environment = environment(&[
+            ("AWS_REGION", "eu"),
+            ("AWSX", ""),
+            ("HOME", "/h"),
+            ("HOMELY", ""),
+            ("WARDIAN_NATIVE_ENVIRONMENT", " HOME, AWS_*,,"),
+        ]);
+        let patterns = environment.for_native_plugins();
+        let found: Vec<_> = environment.fitting(&patterns).collect();
+        assert_eq!(found, [("AWS_REGION", "eu"), ("HOME", "/h")]);
     }
 
     #[test]

@@ -89,7 +89,11 @@ fn run(line: CommandLine, environment: Environment, shell: &Arc<Shell>) -> Outco
         .enable_all()
         .build()
         .map_err(|error| Failure::error("Threads cannot be started", format!("{error}.")))?;
-    let outcome = runtime.block_on(commands::run(&session, line.command));
+    let outcome = runtime.block_on(async {
+        let outcome = commands::run(&session, line.command).await;
+        session.close().await;
+        outcome
+    });
     // A thread that waits for an answer must not keep the process.
     runtime.shutdown_background();
     outcome

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
-use wardian_install::ProviderAddress;
-use wardian_install::package::{ComponentArtifact, PluginArtifact};
+use wardian_install::package::{NativeArtifact, PluginArtifact};
+use wardian_install::{ProviderAddress, Version};
+use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, Security};
 use wardian_plugin::{PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource};
 use wardian_sandbox::{CacheDirectories, LoadEvent, LoadedPlugin, Sandbox, SandboxOptions};
 
@@ -24,6 +25,7 @@ pub(crate) struct Plugins {
     /// Why the cache is not used, where plugins could reach it.
     exposed_cache: Option<String>,
     by_address: BTreeMap<ProviderAddress, Plugin>,
+    native: BTreeMap<ProviderAddress, NativePlugin>,
     /// What grants of directories are about; absolute.
     working_directory: PathBuf,
     shell: Arc<Shell>,
@@ -31,6 +33,7 @@ pub(crate) struct Plugins {
 
 struct Plugin {
     artifact: PluginArtifact,
+    /// Of a component only.
     loaded: OnceCell<Result<LoadedPlugin, String>>,
 }
 
@@ -46,6 +49,15 @@ impl Plugins {
         environment: &Environment,
         shell: &Arc<Shell>,
     ) -> Result<Self, Failure> {
+        let bridge = Bridge::new(Limits::default());
+        let native = artifacts.iter().filter_map(|(address, artifact)| match artifact {
+            PluginArtifact::Native(native) => {
+                let package = native_package(native, &working_directory, environment);
+                Some((address.clone(), bridge.plugin(package)))
+            }
+            PluginArtifact::Component(_) => None,
+        });
+        let native = native.collect();
         let by_address = artifacts
             .into_iter()
             .map(|(address, artifact)| (address, Plugin { artifact, loaded: OnceCell::new() }))
@@ -55,22 +67,30 @@ impl Plugins {
             sandbox: Arc::new(sandbox),
             exposed_cache,
             by_address,
+            native,
             working_directory,
             shell: Arc::clone(shell),
         })
     }
 
-    /// SHA-256 of each plugin, by address: what a saved plan recognises them by.
+    /// The plugins that are programs of their own.
+    pub(crate) fn native(&self) -> impl Iterator<Item = &NativePlugin> {
+        self.native.values()
+    }
+
+    /// A hash of each plugin, by address: what a saved plan recognises them by.
     pub(crate) fn digests(&self) -> BTreeMap<String, String> {
         let digest = |(address, plugin): (&ProviderAddress, &Plugin)| match &plugin.artifact {
             PluginArtifact::Component(component) => Some((address.to_string(), component.sha256.to_string())),
-            PluginArtifact::Native(_) => None,
+            PluginArtifact::Native(native) => {
+                Some((address.to_string(), native.package_hash.as_ref()?.to_string()))
+            }
         };
         self.by_address.iter().filter_map(digest).collect()
     }
 
-    /// Loads every plugin now, so that its code is compiled and kept for later
-    /// runs. `tell` hears of work that takes a while.
+    /// Loads every component now, so that its code is compiled and kept for later
+    /// runs; native plugins are not run. `tell` hears of work that takes a while.
     ///
     /// # Errors
     /// Everything that cannot be loaded, each with the reason.
@@ -80,7 +100,7 @@ impl Plugins {
     ) -> Result<(), PluginDiagnostics> {
         let tell = Arc::new(tell);
         let mut problems = Vec::new();
-        for address in self.by_address.keys() {
+        for address in self.by_address.keys().filter(|address| !self.native.contains_key(address)) {
             let (tell, about) = (Arc::clone(&tell), address.clone());
             if let Err(problem) = self.loaded(address, move |event| tell(&about, event)).await {
                 problems.extend(problem);
@@ -102,9 +122,9 @@ impl Plugins {
         let plugin = self.by_address.get(address).ok_or_else(|| unavailable(address))?;
         let component = match &plugin.artifact {
             PluginArtifact::Component(component) => component,
-            PluginArtifact::Native(_) => return Err(native(address)),
+            PluginArtifact::Native(_) => return Err(unavailable(address)),
         };
-        let name = display_name(component);
+        let name = display_name(&component.address, component.version.as_ref());
         let loading = || async {
             let (sandbox, component, name) = (Arc::clone(&self.sandbox), component.clone(), name.clone());
             let load = move || {
@@ -126,6 +146,9 @@ impl ProviderSource for Plugins {
     async fn provider(&self, address: &ProviderAddress) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
         if address.is_built_in() {
             return built_in::provider(address, &self.working_directory);
+        }
+        if let Some(native) = self.native.get(address) {
+            return Ok(native.provider());
         }
         let shell = Arc::clone(&self.shell);
         let tell = move |event| {
@@ -175,26 +198,30 @@ fn lies_within(path: &Path, directory: &Path) -> bool {
     existing.is_some_and(|existing| existing.starts_with(&directory))
 }
 
-/// `hashicorp/random v3.7.2`
-fn display_name(component: &ComponentArtifact) -> String {
-    let address = component.address.for_display();
-    match &component.version {
-        Some(version) => format!("{address} v{version}"),
-        None => address.to_string(),
+/// How the program of a native plugin is run.
+fn native_package(
+    native: &NativeArtifact,
+    working_directory: &Path,
+    environment: &Environment,
+) -> NativePackage {
+    NativePackage {
+        name: display_name(&native.address, native.version.as_ref()).into(),
+        // What is run does not depend on where it is run.
+        executable: working_directory.join(&native.file),
+        environment: grants::environment_of(&native.address, environment),
+        working_directory: working_directory.to_owned(),
+        socket_directory: environment.temporary_directory(),
+        security: if environment.secures_plugins() { Security::MutualTls } else { Security::Plain },
     }
 }
 
-/// What is said of a plugin that only the system itself could run.
-pub(crate) fn native_is_not_available(address: &ProviderAddress) -> String {
-    format!(
-        "The only plugin that was found for {} is a native program. Running native plugins is not available yet: \
-         only WebAssembly components can be used.",
-        address.for_display()
-    )
-}
-
-fn native(address: &ProviderAddress) -> PluginDiagnostics {
-    vec![PluginDiagnostic::error("Native plugin", native_is_not_available(address))]
+/// `hashicorp/random v3.7.2`
+fn display_name(address: &ProviderAddress, version: Option<&Version>) -> String {
+    let address = address.for_display();
+    match version {
+        Some(version) => format!("{address} v{version}"),
+        None => address.to_string(),
+    }
 }
 
 fn unavailable(address: &ProviderAddress) -> PluginDiagnostics {

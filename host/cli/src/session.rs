@@ -7,8 +7,8 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wardian_config::{Configuration, Files, load_root, load_root_from};
 use wardian_engine::{Environment as Place, Run};
@@ -17,11 +17,11 @@ use wardian_install::cli_config::CliConfig;
 use wardian_install::installed::{ResolveError, Resolved, resolve};
 use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
 use wardian_install::mirror::Platform;
-use wardian_install::package::PluginArtifact;
 use wardian_install::selection::Requirements;
 use wardian_install::sources::Sources;
 use wardian_install::{Constraints, Version};
 use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_legacy_grpc_bridge::NativePlugin;
 use wardian_plugin::address::ProviderAddress;
 use wardian_state::State;
 use wardian_value::Str;
@@ -30,7 +30,7 @@ use crate::catalogue;
 use crate::compatibility::TERRAFORM_VERSION;
 use crate::environment::Environment;
 use crate::failure::{Failure, Outcome, sentence};
-use crate::plugins::{Plugins, native_is_not_available};
+use crate::plugins::Plugins;
 use crate::progress::Progress;
 use crate::shell::Shell;
 use crate::workspaces::Workspace;
@@ -50,6 +50,8 @@ pub(crate) struct Session {
     catalogue: Catalogue,
     /// The CLI configuration is read where it is needed, and complained about once.
     warned_of_settings: AtomicBool,
+    /// Native plugins that were handed out, whose processes have to end.
+    native: Mutex<Vec<NativePlugin>>,
 }
 
 impl Session {
@@ -67,8 +69,16 @@ impl Session {
             Failure::error("No working directory", format!("The working directory cannot be found: {error}."))
         })?;
         let catalogue = catalogue::embedded();
-        let warned_of_settings = AtomicBool::new(false);
-        Ok(Self { shell, environment, directory, started_in, workspace, catalogue, warned_of_settings })
+        Ok(Self {
+            shell,
+            environment,
+            directory,
+            started_in,
+            workspace,
+            catalogue,
+            warned_of_settings: AtomicBool::new(false),
+            native: Mutex::default(),
+        })
     }
 
     /// The configuration in the directory. Warnings are shown.
@@ -187,15 +197,19 @@ impl Session {
                 errors.iter().map(told).collect::<Diagnostics>()
             })?
         };
-        let mut native = Diagnostics::new();
-        for (address, artifact) in &resolved.artifacts {
-            if matches!(artifact, PluginArtifact::Native(_)) {
-                native.error("Native plugin", native_is_not_available(address));
-            }
+        let (artifacts, directory, shell) = (resolved.artifacts, self.directory.clone(), &self.shell);
+        let plugins = Plugins::new(artifacts, directory, parallelism, &self.environment, shell)?;
+        let mut native = self.native.lock().unwrap_or_else(PoisonError::into_inner);
+        native.extend(plugins.native().cloned());
+        Ok(Arc::new(plugins))
+    }
+
+    /// Ends what goes on outside of the process.
+    pub(crate) async fn close(&self) {
+        let native = std::mem::take(&mut *self.native.lock().unwrap_or_else(PoisonError::into_inner));
+        for plugin in native {
+            plugin.close().await;
         }
-        let artifacts = native.into_result(resolved.artifacts)?;
-        let (directory, shell) = (self.directory.clone(), &self.shell);
-        Ok(Arc::new(Plugins::new(artifacts, directory, parallelism, &self.environment, shell)?))
     }
 
     fn warn_of_overrides(&self, requirements: &Requirements, sources: &Sources<'_>) {

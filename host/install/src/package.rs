@@ -118,8 +118,8 @@ enum ComponentBytes {
     Read(Arc<[u8]>),
 }
 
-/// An executable plugin. It is found and locked here; running it is the work
-/// of the bridge for native plugins.
+/// An executable plugin. It is found, hashed and locked here; running it is the
+/// work of the bridge for native plugins.
 #[derive(Debug, Clone)]
 pub struct NativeArtifact {
     /// The provider that it is for.
@@ -130,6 +130,10 @@ pub struct NativeArtifact {
     pub origin: Origin,
     /// The executable's name in its package.
     pub executable: String,
+    /// Where the executable is; while its package is packed, where that is.
+    pub file: PathBuf,
+    /// The hash of its package; a development override has none.
+    pub package_hash: Option<PackageHash>,
 }
 
 /// Where an artefact came from.
@@ -262,7 +266,14 @@ impl OpenedPackage {
                 (contents, PackageHash::of_component(address, version, digest), None)
             }
         };
-        let artifact = contents.into_artifact(address.clone(), Some(version.clone()), origin);
+        let place = match location {
+            PackageLocation::Directory(path) => path.join(contents.name()),
+            PackageLocation::Archive(path) | PackageLocation::BareComponent(path) => path.clone(),
+        };
+        let mut artifact = contents.into_artifact(address.clone(), Some(version.clone()), origin, place);
+        if let PluginArtifact::Native(native) = &mut artifact {
+            native.package_hash = Some(content_hash.clone());
+        }
         Ok(Self { artifact, content_hash, archive_hash })
     }
 
@@ -278,13 +289,15 @@ impl OpenedPackage {
 /// When it cannot be read or holds no plugin.
 pub fn open_override(address: &ProviderAddress, path: &Path) -> Result<PluginArtifact, PackageError> {
     let metadata = fs::metadata(path).map_err(|source| read_error(path, source))?;
-    let contents = if metadata.is_dir() {
-        read_directory(path, address, Expected::ComponentOrNative)?
+    let (contents, place) = if metadata.is_dir() {
+        let contents = read_directory(path, address, Expected::ComponentOrNative)?;
+        let place = path.join(contents.name());
+        (contents, place)
     } else {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        read_plugin_file(path, name, Expected::ComponentOrNative)?
+        (read_plugin_file(path, name, Expected::ComponentOrNative)?, path.to_owned())
     };
-    Ok(contents.into_artifact(address.clone(), None, Origin::DevelopmentOverride(path.to_owned())))
+    Ok(contents.into_artifact(address.clone(), None, Origin::DevelopmentOverride(path.to_owned()), place))
 }
 
 enum Contents {
@@ -311,6 +324,7 @@ impl Contents {
         address: ProviderAddress,
         version: Option<Version>,
         origin: Origin,
+        file: PathBuf,
     ) -> PluginArtifact {
         match self {
             Self::Component { bytes, sha256, .. } => PluginArtifact::Component(ComponentArtifact {
@@ -321,7 +335,15 @@ impl Contents {
                 bytes: ComponentBytes::Read(bytes.into()),
             }),
             Self::Native { name } => {
-                PluginArtifact::Native(NativeArtifact { address, version, origin, executable: name })
+                let (executable, package_hash) = (name, None);
+                PluginArtifact::Native(NativeArtifact {
+                    address,
+                    version,
+                    origin,
+                    executable,
+                    file,
+                    package_hash,
+                })
             }
         }
     }

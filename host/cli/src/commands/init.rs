@@ -12,7 +12,7 @@ use wardian_install::selection::{
     Chosen, LockChange, LockFilePolicy, Notice, Reason, Selection, SelectionError, SelectionOptions,
     VersionPolicy, select,
 };
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_lang::Diagnostic;
 use wardian_plugin::address::ProviderAddress;
 use wardian_sandbox::LoadEvent;
 use wardian_state::State;
@@ -24,7 +24,6 @@ use crate::built_in;
 use crate::failure::{Failure, Outcome, Status, sentence};
 use crate::interrupt;
 use crate::module_manifest;
-use crate::plugins::native_is_not_available;
 use crate::session::{Session, requirements};
 use crate::shell::Paint;
 use crate::state_access;
@@ -56,12 +55,12 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
     }
     shell.say(shell.paint(Paint::Bold, "Initializing provider plugins..."));
     let selection = choose(session, &configuration, &state, arguments)?;
-    refuse_native(&selection)?;
     for (address, chosen) in &selection.chosen {
         install(chosen, &session.data_directory(), &Platform::current())
             .map_err(|error| Failure::error("Plugin cannot be installed", sentence(&error.to_string())))?;
         shell.say(format_args!("- {}", described(address, chosen)));
     }
+    warn_of_native(session, &selection);
     tell_notices(session, &selection.notices);
     save_lock(session, &selection)?;
     compile(session, &configuration, &state, &selection).await?;
@@ -110,14 +109,22 @@ fn choose(
     }
 }
 
-fn refuse_native(selection: &Selection) -> Outcome<()> {
-    let mut diagnostics = Diagnostics::new();
-    for (address, chosen) in &selection.chosen {
-        if matches!(chosen.artifact, PluginArtifact::Native(_)) {
-            diagnostics.error("Native plugin", native_is_not_available(address));
-        }
+fn warn_of_native(session: &Session, selection: &Selection) {
+    let native: Vec<String> = selection
+        .chosen
+        .iter()
+        .filter(|(_, chosen)| matches!(chosen.artifact, PluginArtifact::Native(_)))
+        .map(|(address, chosen)| format!(" - {} v{}", address.for_display(), chosen.version))
+        .collect();
+    if native.is_empty() {
+        return;
     }
-    Ok(diagnostics.into_result(())?)
+    let detail = format!(
+        "These plugins are programs of their own and run outside of the sandbox: they can read, change and send away \
+         whatever you can. Of your environment they see only what is meant for them.\n{}",
+        native.join("\n")
+    );
+    session.shell.diagnostics(&Diagnostic::warning("Native plugins are not confined", detail).into());
 }
 
 /// `hashicorp/random v3.7.2, the newest that meets ~> 3.7 (embedded component)`
@@ -127,11 +134,15 @@ fn described(address: &ProviderAddress, chosen: &Chosen) -> String {
         Reason::NewestMatching => "the newest that the configuration allows",
         Reason::Newest => "the newest there is",
     };
+    let kind = match chosen.artifact {
+        PluginArtifact::Component(_) => "component",
+        PluginArtifact::Native(_) => "native program",
+    };
     let origin = match chosen.artifact.origin() {
-        Origin::Embedded => "embedded component".to_owned(),
-        Origin::Mirror(location) => format!("component from {}", location.path().display()),
-        Origin::Installed(path) => format!("component installed before, in {}", path.display()),
-        Origin::DevelopmentOverride(path) => format!("component under development, in {}", path.display()),
+        Origin::Embedded => format!("embedded {kind}"),
+        Origin::Mirror(location) => format!("{kind} from {}", location.path().display()),
+        Origin::Installed(path) => format!("{kind} installed before, in {}", path.display()),
+        Origin::DevelopmentOverride(path) => format!("{kind} under development, in {}", path.display()),
     };
     format!("{} v{}, {reason} ({origin})", address.for_display(), chosen.version)
 }

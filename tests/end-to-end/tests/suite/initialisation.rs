@@ -56,32 +56,6 @@ fn a_damaged_lock_file_is_not_touched() {
 }
 
 #[test]
-fn native_plugins_are_refused_for_now() {
-    let project = Project::new(&[(
-        "main.tf",
-        "terraform {\n  required_providers {\n    acme = {\n      source = \"example.com/acme/acme\"\n    }\n  }\n}\n",
-    )]);
-    let platform = project.run("version -json");
-    assert!(platform.out.contains("platform"));
-    let program = std::fs::read(wardian_end_to_end::binary()).unwrap();
-    let mirror = "terraform.d/plugins/example.com/acme/acme/1.0.0";
-    let os = match std::env::consts::OS {
-        "macos" => "darwin",
-        os => os,
-    };
-    let architecture = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    };
-    let name = format!("{mirror}/{os}_{architecture}/terraform-provider-acme_v1.0.0");
-    // The first bytes say what it is; the rest is only weight.
-    project.write(&name, &program[..4096]);
-    assert_seen!("init_native_plugin", project.run("init").ended_with(1));
-    assert!(!project.has(".terraform.lock.hcl"));
-}
-
-#[test]
 fn the_data_directory_can_be_elsewhere() {
     let project = Project::new(&[("main.tf", NULL)]);
     project.run_with("init", "", &[("TF_DATA_DIR", "elsewhere")]).success();

@@ -13,6 +13,8 @@ mod interrupts;
 mod language_commands;
 mod main_job;
 mod mock_resources;
+#[cfg(unix)]
+mod native_plugins;
 mod plan_files;
 mod policies;
 mod recorded;

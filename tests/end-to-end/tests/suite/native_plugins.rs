@@ -1,0 +1,197 @@
+//! Plugins that are programs of their own, from a mirror and under development.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use wardian_end_to_end::{Project, Seen, assert_seen, binary};
+
+const CONFIGURATION: &str = r#"terraform {
+  required_providers {
+    fake = {
+      source = "example.com/acme/fake"
+    }
+  }
+}
+
+variable "name" {
+  default = "one"
+}
+
+provider "fake" {
+  greeting = "hello"
+}
+
+resource "fake_thing" "a" {
+  name = var.name
+  size = 3
+}
+
+data "fake_echo" "e" {
+  input = fake_thing.a.id
+}
+
+output "id" {
+  value = data.fake_echo.e.output
+}
+
+output "loud" {
+  value = provider::fake::shout("hm")
+}
+"#;
+
+/// The plugin that does what it is told; beside the program under test.
+fn plugin() -> Option<PathBuf> {
+    let path = binary().with_file_name("wardian-native-plugin");
+    if path.is_file() {
+        return Some(path);
+    }
+    println!("skipped: there is no {}; `cargo build --workspace --bins` makes it", path.display());
+    None
+}
+
+fn platform() -> String {
+    let os = match std::env::consts::OS {
+        "macos" => "darwin",
+        os => os,
+    };
+    let architecture = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    format!("{os}_{architecture}")
+}
+
+fn file() -> String {
+    format!("terraform.d/plugins/example.com/acme/fake/1.2.3/{}/terraform-provider-fake_v1.2.3", platform())
+}
+
+/// A plugin that does what a file of the project says.
+fn write_plugin(project: &Project, file: &str, plugin: &std::path::Path) {
+    let script = format!(
+        "#!/bin/sh\nNATIVE_PLUGIN=$(cat words 2>/dev/null)\nexport NATIVE_PLUGIN\nexec '{}'\n",
+        plugin.display()
+    );
+    project.write(file, script);
+    std::fs::set_permissions(project.path(file), std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A project with the plugin in a mirror, initialised.
+fn project() -> Option<Project> {
+    let plugin = plugin()?;
+    let project = Project::new(&[("main.tf", CONFIGURATION)]);
+    write_plugin(&project, &file(), &plugin);
+    project.run("init").success();
+    Some(project)
+}
+
+fn anywhere(mut seen: Seen) -> Seen {
+    seen.out = seen.out.replace(&platform(), "[PLATFORM]");
+    seen.errors = seen.errors.replace(&platform(), "[PLATFORM]");
+    seen
+}
+
+#[test]
+fn init_says_that_a_native_plugin_is_not_confined() {
+    let Some(plugin) = plugin() else { return };
+    let project = Project::new(&[("main.tf", CONFIGURATION)]);
+    write_plugin(&project, &file(), &plugin);
+    assert_seen!("native_init", anywhere(project.run("init").success()));
+    assert!(project.read(".terraform.lock.hcl").contains("\"h1:"));
+    let installed = project.path(&format!(".terraform/providers/example.com/acme/fake/1.2.3/{}", platform()));
+    assert!(installed.is_symlink());
+}
+
+#[test]
+fn a_thing_lives_and_goes_in_either_protocol() {
+    let Some(project) = project() else { return };
+    for words in ["5", ""] {
+        project.write("words", words);
+        project.run("validate").success();
+        assert_seen!("native_apply", project.run("apply -auto-approve").success());
+        assert!(project.run("plan").success().out.contains("No changes."));
+        let changed = project.run("plan -var=name=two").success();
+        assert!(changed.out.contains("fake_thing.a must be replaced"), "{}", changed.text());
+        assert!(changed.out.contains("# forces replacement"), "{}", changed.text());
+        project.run("plan -var=name=two -out=plan").success();
+        project.run("apply plan").success();
+        assert_eq!(project.state()["resources"][1]["instances"][0]["attributes"]["id"], "id-of-two");
+        project.run("destroy -auto-approve").success();
+        assert_eq!(project.state()["resources"].as_array().map(Vec::len), Some(0));
+    }
+}
+
+#[test]
+fn what_a_native_plugin_complains_about_is_shown_at_its_place() {
+    let Some(project) = project() else { return };
+    project.write("main.tf", CONFIGURATION.replace("var.name", "\"wrong\""));
+    assert_seen!("native_wrong_value", project.run("validate").ended_with(1));
+}
+
+#[test]
+fn a_crash_while_something_is_made_loses_nothing() {
+    let Some(project) = project() else { return };
+    project.run("apply -auto-approve").success();
+    let before = project.state()["resources"].clone();
+    project.write("words", "die@ApplyResourceChange");
+    project.write("main.tf", CONFIGURATION.replace("size = 3", "size = 4"));
+    assert_seen!("native_crash", project.run("apply -auto-approve").ended_with(1));
+    assert_eq!(project.state()["resources"], before);
+    project.write("words", "");
+    project.run("apply -auto-approve").success();
+    assert!(project.run("plan").success().out.contains("No changes."));
+}
+
+#[test]
+fn a_plugin_that_was_exchanged_is_not_run() {
+    let Some(project) = project() else { return };
+    project.run("plan -out=plan").success();
+    let file = file();
+    project.write(&file, project.read(&file).replace("exec", "touch exchanged; exec"));
+    let refused = project.run("plan").ended_with(1);
+    assert!(refused.errors.contains("Provider package does not match the lock file"), "{}", refused.text());
+    project.run("apply plan").ended_with(1);
+    assert!(!project.has("exchanged"));
+}
+
+#[test]
+fn a_plugin_under_development_is_run_where_it_is() {
+    let Some(plugin) = plugin() else { return };
+    let project = Project::new(&[("main.tf", CONFIGURATION)]);
+    write_plugin(&project, "development/terraform-provider-fake", &plugin);
+    let directory = project.path("development");
+    let settings = format!(
+        "provider_installation {{\n  dev_overrides {{\n    \"example.com/acme/fake\" = \"{}\"\n  }}\n  direct {{}}\n}}\n",
+        directory.display()
+    );
+    project.write("home/.terraformrc", settings);
+    let applied = project.run("apply -auto-approve").success();
+    assert!(applied.out.contains("Apply complete!"), "{}", applied.text());
+}
+
+#[test]
+fn a_native_plugin_is_given_what_is_meant_for_it() {
+    let Some(project) = project() else { return };
+    let variables = [
+        ("FAKE_TOKEN", "its own"),
+        ("OTHER_TOKEN", "of somebody else"),
+        ("EXTRA_ONE", "named"),
+        ("WARDIAN_NATIVE_ENVIRONMENT", "EXTRA_*"),
+    ];
+    project.run_with("apply -auto-approve", "", &variables).success();
+    let names = &project.state()["resources"][1]["instances"][0]["attributes"]["environment"];
+    let has = |name: &str| names.as_array().is_some_and(|names| names.iter().any(|one| one == name));
+    assert!(has("FAKE_TOKEN") && has("EXTRA_ONE") && has("HOME"), "{names}");
+    assert!(!has("OTHER_TOKEN") && !has("WARDIAN_NATIVE_ENVIRONMENT"), "{names}");
+}
+
+#[test]
+fn what_cannot_be_run_is_told_when_it_is_needed() {
+    let project = Project::new(&[("main.tf", CONFIGURATION)]);
+    let program = std::fs::read(binary()).unwrap();
+    // The first bytes say what it is; the rest is only weight.
+    project.write(&file(), &program[..4096]);
+    project.run("init").success();
+    let refused = project.run("validate").ended_with(1);
+    assert!(refused.errors.contains("it is not executable"), "{}", refused.text());
+}
