@@ -73,7 +73,8 @@ fn write_plugin(project: &Project, file: &str, plugin: &std::path::Path) {
         plugin.display()
     );
     project.write(file, script);
-    std::fs::set_permissions(project.path(file), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let changed = std::fs::set_permissions(project.path(file), std::fs::Permissions::from_mode(0o755));
+    assert!(changed.is_ok(), "{changed:?}");
 }
 
 /// A project with the plugin in a mirror, initialised.
