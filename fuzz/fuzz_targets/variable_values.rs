@@ -61,9 +61,13 @@ fuzz_target!(|data: &[u8]| {
     let _ = missing_variables(module, &inputs);
     for answer in [root_variables(module, &inputs), given_variables(module, &inputs)] {
         match answer {
-            Ok((values, warnings)) => {
+            Ok((variables, warnings)) => {
                 look_at_diagnostics(&warnings);
-                for (name, value) in values {
+                for problems in variables.refused.values() {
+                    assert!(problems.has_errors(), "a value is refused without an error");
+                    look_at_diagnostics(problems);
+                }
+                for (name, value) in variables.values {
                     let variable = &module.variables[&name];
                     assert!(variable.nullable || !value.is_null(), "null for {name}");
                 }
