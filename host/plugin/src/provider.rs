@@ -5,6 +5,8 @@
 //! into an error diagnostic that names plugin and call. So there is one way in
 //! which a call fails.
 
+mod failed;
+
 use std::sync::Arc;
 use std::time::SystemTime;
 

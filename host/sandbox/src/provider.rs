@@ -233,43 +233,43 @@ impl Provider for ComponentProvider {
     }
 
     async fn upgrade_resource_state(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
-        self.upgrade_state(request).await.unwrap_or_else(resource::not_upgraded)
+        self.upgrade_state(request).await.unwrap_or_else(Into::into)
     }
 
     async fn upgrade_resource_identity(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
-        self.upgrade_identity(request).await.unwrap_or_else(resource::not_upgraded)
+        self.upgrade_identity(request).await.unwrap_or_else(Into::into)
     }
 
     async fn read_resource(&self, request: ReadResourceRequest) -> ReadResourceResponse {
-        self.read(request).await.unwrap_or_else(resource::not_read)
+        self.read(request).await.unwrap_or_else(Into::into)
     }
 
     async fn plan_resource_change(&self, request: PlanRequest) -> PlanResponse {
-        self.plan(request).await.unwrap_or_else(resource::not_planned)
+        self.plan(request).await.unwrap_or_else(Into::into)
     }
 
     async fn apply_resource_change(&self, request: ApplyRequest) -> ApplyResponse {
-        self.apply(request).await.unwrap_or_else(resource::not_applied)
+        self.apply(request).await.unwrap_or_else(Into::into)
     }
 
     async fn import_resource_state(&self, request: ImportRequest) -> ImportResponse {
-        self.import(request).await.unwrap_or_else(resource::not_imported)
+        self.import(request).await.unwrap_or_else(Into::into)
     }
 
     async fn move_resource_state(&self, request: MoveRequest) -> MoveResponse {
-        self.take_over(request).await.unwrap_or_else(resource::not_moved)
+        self.take_over(request).await.unwrap_or_else(Into::into)
     }
 
     async fn generate_resource_config(&self, type_name: Str, state: Value) -> GenerateConfigResponse {
-        self.generate(&type_name, &state).await.unwrap_or_else(resource::not_generated)
+        self.generate(&type_name, &state).await.unwrap_or_else(Into::into)
     }
 
     async fn read_data_source(&self, request: ReadDataSourceRequest) -> ReadDataSourceResponse {
-        self.read_data(request).await.unwrap_or_else(reading::not_read)
+        self.read_data(request).await.unwrap_or_else(Into::into)
     }
 
     async fn open_ephemeral_resource(&self, request: OpenEphemeralRequest) -> OpenEphemeralResponse {
-        self.open(request).await.unwrap_or_else(reading::not_opened)
+        self.open(request).await.unwrap_or_else(Into::into)
     }
 
     async fn renew_ephemeral_resource(
@@ -277,7 +277,7 @@ impl Provider for ComponentProvider {
         type_name: Str,
         private: PrivateBytes,
     ) -> RenewEphemeralResponse {
-        self.renew(&type_name, &private).await.unwrap_or_else(reading::not_renewed)
+        self.renew(&type_name, &private).await.unwrap_or_else(Into::into)
     }
 
     async fn close_ephemeral_resource(&self, type_name: Str, private: PrivateBytes) -> PluginDiagnostics {
@@ -301,7 +301,7 @@ impl Provider for ComponentProvider {
     }
 
     async fn plan_action(&self, request: ActionRequest) -> PlanActionResponse {
-        self.plan_one_action(request).await.unwrap_or_else(listing::not_planned)
+        self.plan_one_action(request).await.unwrap_or_else(Into::into)
     }
 
     async fn invoke_action(

@@ -125,7 +125,3 @@ fn list_event(
     let resource_object = heard(call, &mut said, object);
     ListEvent { identity, display_name: printable(&event.display_name), resource_object, diagnostics: said }
 }
-
-pub(super) fn not_planned(diagnostics: PluginDiagnostics) -> PlanActionResponse {
-    PlanActionResponse { deferred: None, diagnostics }
-}

@@ -93,21 +93,3 @@ impl NativeProvider {
         Ok(diagnostics(answer.diagnostics))
     }
 }
-
-pub(super) fn not_read(diagnostics: PluginDiagnostics) -> ReadDataSourceResponse {
-    ReadDataSourceResponse { state: None, deferred: None, diagnostics }
-}
-
-pub(super) fn not_opened(diagnostics: PluginDiagnostics) -> OpenEphemeralResponse {
-    OpenEphemeralResponse {
-        result: None,
-        renew_at: None,
-        private: PrivateBytes::default(),
-        deferred: None,
-        diagnostics,
-    }
-}
-
-pub(super) fn not_renewed(diagnostics: PluginDiagnostics) -> RenewEphemeralResponse {
-    RenewEphemeralResponse { renew_at: None, private: PrivateBytes::default(), diagnostics }
-}

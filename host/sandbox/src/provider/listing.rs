@@ -166,7 +166,3 @@ fn action_request(schema: &DecodedSchema, request: &ActionRequest) -> Result<wit
         client_capabilities: capabilities(request.capabilities),
     })
 }
-
-pub(super) fn not_planned(diagnostics: PluginDiagnostics) -> PlanActionResponse {
-    PlanActionResponse { deferred: None, diagnostics }
-}

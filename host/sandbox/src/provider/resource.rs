@@ -2,7 +2,7 @@
 
 use wardian_plugin::{
     ApplyRequest, ApplyResponse, GenerateConfigResponse, ImportRequest, ImportResponse, ImportTarget,
-    ImportedResource, MoveRequest, MoveResponse, PlanRequest, PlanResponse, PluginDiagnostics, PrivateBytes,
+    ImportedResource, MoveRequest, MoveResponse, PlanRequest, PlanResponse, PluginDiagnostics,
     ReadResourceRequest, ReadResourceResponse, UpgradeStateRequest, UpgradeStateResponse,
 };
 use wardian_value::{Str, Value};
@@ -325,57 +325,4 @@ pub(super) fn meta(schema: &DecodedSchema, meta: Option<&Value>) -> Result<Vec<u
 
 fn no_identity(type_name: &Str) -> Failure {
     Failure::BadRequest(format!("the plugin knows no identity of {:?}", type_name.as_str()))
-}
-
-pub(super) fn not_upgraded(diagnostics: PluginDiagnostics) -> UpgradeStateResponse {
-    UpgradeStateResponse { upgraded: None, diagnostics }
-}
-
-pub(super) fn not_read(diagnostics: PluginDiagnostics) -> ReadResourceResponse {
-    ReadResourceResponse {
-        new_state: None,
-        private: PrivateBytes::default(),
-        new_identity: None,
-        deferred: None,
-        diagnostics,
-    }
-}
-
-pub(super) fn not_planned(diagnostics: PluginDiagnostics) -> PlanResponse {
-    PlanResponse {
-        planned_state: None,
-        requires_replace: Vec::new(),
-        planned_private: PrivateBytes::default(),
-        legacy_type_system: false,
-        deferred: None,
-        planned_identity: None,
-        diagnostics,
-    }
-}
-
-pub(super) fn not_applied(diagnostics: PluginDiagnostics) -> ApplyResponse {
-    ApplyResponse {
-        new_state: None,
-        private: PrivateBytes::default(),
-        legacy_type_system: false,
-        new_identity: None,
-        diagnostics,
-    }
-}
-
-pub(super) fn not_imported(diagnostics: PluginDiagnostics) -> ImportResponse {
-    ImportResponse { imported: Vec::new(), deferred: None, diagnostics }
-}
-
-pub(super) fn not_moved(diagnostics: PluginDiagnostics) -> MoveResponse {
-    MoveResponse {
-        target_state: None,
-        target_private: PrivateBytes::default(),
-        target_identity: None,
-        diagnostics,
-    }
-}
-
-pub(super) fn not_generated(diagnostics: PluginDiagnostics) -> GenerateConfigResponse {
-    GenerateConfigResponse { config: None, diagnostics }
 }
