@@ -20,7 +20,7 @@ mod variables;
 mod workspace;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -153,6 +153,24 @@ pub(crate) enum Command {
     Version(VersionArguments),
     /// Keep several states of one configuration apart.
     Workspace(WorkspaceArguments),
+}
+
+impl Command {
+    /// Where the command is told to record what plugins touch.
+    pub(crate) fn audit_log(&self) -> Option<&Path> {
+        let arguments = match self {
+            Self::Init(one) => &one.audit,
+            Self::Validate(one) => &one.audit,
+            Self::Plan(one) => &one.audit,
+            Self::Apply(one) => &one.audit,
+            Self::Destroy(one) => &one.audit,
+            Self::Console(one) => &one.audit,
+            Self::Import(one) => &one.audit,
+            Self::Refresh(one) => &one.audit,
+            _ => return None,
+        };
+        arguments.audit_log.as_deref()
+    }
 }
 
 /// Whether arguments ask for messages to programs, told before they are understood: what

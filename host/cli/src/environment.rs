@@ -43,6 +43,7 @@ variables! {
     LOG_PATH = "TF_LOG_PATH": "a file that log lines are appended to, instead of standard error";
     PLAN_PASSPHRASE = "WARDIAN_PLAN_PASSPHRASE": "the passphrase of encrypted plan files";
     POLICY = "WARDIAN_POLICY": "a policy of the organisation, besides the one in /etc/wardian";
+    AUDIT = "WARDIAN_AUDIT": "a file to record in what plugins touch, for commands that are given no -audit-log";
     CONFIGURATION_HOME = "XDG_CONFIG_HOME": "where the person's own policy is (in wardian/), instead of ~/.config";
     NO_COLOR = "NO_COLOR": "not empty: no colour";
     TERMINAL = "TERM": "`dumb`: no colour";
@@ -132,8 +133,12 @@ impl Environment {
                 None => name == pattern,
             })
         };
-        let variables = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        variables.filter(move |(name, _)| fits(name))
+        self.all().filter(move |(name, _)| fits(name))
+    }
+
+    /// All variables.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Patterns of what native plugins are given besides.
@@ -212,6 +217,12 @@ impl Environment {
     pub(crate) fn user(&self) -> String {
         let named = self.text(USER).or_else(|| self.text(LOGIN)).map(ToOwned::to_owned);
         named.or_else(account_name).unwrap_or_else(|| "unknown".to_owned())
+    }
+
+    /// Where it is to be recorded what plugins touch; maybe relative to where the program
+    /// was started.
+    pub(crate) fn audit_log(&self) -> Option<PathBuf> {
+        self.path(AUDIT)
     }
 
     /// Where policies are. A relative path in the variable begins where the program was

@@ -1,17 +1,11 @@
 //! What each plugin may touch, and why.
 //!
-//! A plugin has nothing but clocks and randomness unless a line here says
-//! otherwise. Policy files will be read in this place; until then the table is
-//! the policy.
-//!
-//! | plugin | has | because |
-//! |---|---|---|
-//! | `hashicorp/local`, embedded or a development override | the root module's directory, to read and write | it reads and writes files of the configuration; relative paths start there |
-//! | `hashicorp/tfcoremock`, the same | the same | its resources are files there, and what types it has stands in one |
-//!
-//! A grant is for code, not for a name: whoever can put a file into a mirror, or a
-//! repository under test, can call it `hashicorp/local`. A component from there has
-//! nothing. A development override has, since the person named the file themselves.
+//! A component has nothing but clocks and randomness unless a policy grants it. What
+//! the host grants by itself, where no policy says otherwise, stands in
+//! `wardian-policy`, and is granted to code, not to a name: whoever can put a file into
+//! a mirror, or a repository under test, can call it `hashicorp/local`. A component from
+//! there has nothing. A development override has, since the person named the file
+//! themselves.
 //!
 //! A native plugin is outside of the sandbox, and may touch what its user may. What
 //! is kept from it is the environment, where secrets of others lie: it is given
@@ -23,27 +17,36 @@
 //! | `TF_LOG*`, `TF_APPEND_USER_AGENT` | every plugin's library reads them |
 //! | `TYPE_*`, and what clouds' own tools read (`AWS_*` for `aws`) | its credentials |
 //! | what `WARDIAN_NATIVE_ENVIRONMENT` lists | the person says so |
+//! | what a policy grants it | the same; and what a line of a policy forbids is kept from it |
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::sync::Arc;
 
-use wardian_install::package::Origin;
+use wardian_install::package::{ComponentArtifact, Origin};
+use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
 use wardian_plugin::address::ProviderAddress;
-use wardian_sandbox::{Access, Grants};
+use wardian_policy::{Decision, Denial, DenialReason, EnvironmentName, PluginPolicy, Policy, Request};
 
 use crate::environment::Environment;
 
-/// What a provider may touch in a run in `working_directory`, which is absolute.
-pub(crate) fn of(address: &ProviderAddress, origin: &Origin, working_directory: &Path) -> Grants {
-    if !matches!(origin, Origin::Embedded | Origin::DevelopmentOverride(_)) {
-        return Grants::nothing();
+/// What policies say of a plugin whose code comes from there.
+pub(crate) fn policy_of(policy: &Policy, address: &ProviderAddress, origin: &Origin) -> PluginPolicy {
+    match origin {
+        Origin::Embedded | Origin::DevelopmentOverride(_) => policy.of_trusted_code(address),
+        Origin::Mirror(_) | Origin::Installed(_) => policy.of(address),
     }
-    match (address.is_on_default_host(), address.namespace(), address.type_name()) {
-        (true, "hashicorp", "local" | "tfcoremock") => {
-            Grants::nothing().with_working_directory(working_directory, Access::ReadWrite)
-        }
-        _ => Grants::nothing(),
-    }
+}
+
+/// Who decides on what a component asks for.
+pub(crate) fn monitor_of(policy: &Policy, component: &ComponentArtifact, log: &Arc<AuditLog>) -> Monitor {
+    let address = &component.address;
+    let identity = PluginIdentity {
+        address: address.clone(),
+        version: component.version.as_ref().map(ToString::to_string),
+        sha256: Some(component.sha256.to_string()),
+    };
+    Monitor::new(policy_of(policy, address, &component.origin), identity, Arc::clone(log))
 }
 
 /// What every native plugin is given.
@@ -95,6 +98,7 @@ const OF_FAMILIES: &[(&[&str], &[&str])] = &[
 /// The environment of a native plugin's process.
 pub(crate) fn environment_of(
     address: &ProviderAddress,
+    policy: &PluginPolicy,
     environment: &Environment,
 ) -> Vec<(OsString, OsString)> {
     let own = address.type_name();
@@ -103,22 +107,44 @@ pub(crate) fn environment_of(
     let families = OF_FAMILIES.iter().filter(|(members, _)| members.contains(&own));
     patterns.extend(families.flat_map(|(_, patterns)| *patterns).map(|pattern| (*pattern).to_owned()));
     patterns.extend(environment.for_native_plugins());
-    environment.fitting(&patterns).map(|(name, value)| (name.into(), value.into())).collect()
+    let listed = environment.fitting(&patterns).filter(|(name, _)| !forbids_variable(policy, name));
+    let mut given: BTreeMap<&str, &str> = listed.collect();
+    given.extend(environment.all().filter(|(name, _)| grants_variable(policy, name)));
+    given.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
+}
+
+fn grants_variable(policy: &PluginPolicy, name: &str) -> bool {
+    variable_decision(policy, name).is_some_and(|decision| decision.is_allowed())
+}
+
+/// Whether a line forbids a variable. That none grants it takes nothing from a native
+/// plugin: it reads files that hold more.
+fn forbids_variable(policy: &PluginPolicy, name: &str) -> bool {
+    matches!(
+        variable_decision(policy, name),
+        Some(Decision::Denied(Denial { reason: DenialReason::Rule { .. }, .. }))
+    )
+}
+
+fn variable_decision(policy: &PluginPolicy, name: &str) -> Option<Decision> {
+    EnvironmentName::new(name).ok().map(|name| policy.decide(&Request::Environment(name)))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
-    fn grants(address: &str) -> Grants {
-        of(&ProviderAddress::parse(address).unwrap(), &Origin::Embedded, Path::new("/srv"))
+    fn directories(address: &str, origin: &Origin) -> usize {
+        let policy = Policy::new(Path::new("/srv"), [], []);
+        policy_of(&policy, &ProviderAddress::parse(address).unwrap(), origin).directories().len()
     }
 
     #[test]
     fn a_name_alone_is_granted_nothing() {
-        let address = ProviderAddress::parse("hashicorp/local").unwrap();
         let installed = Origin::Installed("terraform-provider-local.wasm".into());
-        assert_eq!(of(&address, &installed, Path::new("/srv")), Grants::nothing());
+        assert_eq!(directories("hashicorp/local", &installed), 0);
     }
 
     #[test]
@@ -129,7 +155,8 @@ mod tests {
             let more = ("WARDIAN_NATIVE_ENVIRONMENT".to_owned(), more.to_owned());
             let environment: Environment = all.iter().cloned().chain([more]).collect();
             let address = ProviderAddress::parse(address).unwrap();
-            let given = environment_of(&address, &environment);
+            let policy = Policy::default().of(&address);
+            let given = environment_of(&address, &policy, &environment);
             given.into_iter().map(|(name, _)| name.into_string().unwrap()).collect::<Vec<_>>()
         };
         assert_eq!(seen("hashicorp/aws", ""), ["AWS_SECRET_ACCESS_KEY", "HOME"]);
@@ -140,10 +167,10 @@ mod tests {
     #[test]
     fn only_the_file_providers_of_the_default_host_reach_files() {
         for one in ["hashicorp/local", "hashicorp/tfcoremock"] {
-            assert_eq!(grants(one).directories.len(), 2, "{one}");
+            assert_eq!(directories(one, &Origin::Embedded), 1, "{one}");
         }
         for other in ["hashicorp/random", "acme/local", "acme/tfcoremock", "example.com/hashicorp/local"] {
-            assert_eq!(grants(other), Grants::nothing(), "{other}");
+            assert_eq!(directories(other, &Origin::Embedded), 0, "{other}");
         }
     }
 }

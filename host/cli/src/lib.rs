@@ -14,6 +14,7 @@
 //! it ends.
 
 mod arguments;
+mod audit;
 mod backend;
 mod built_in;
 mod catalogue;
@@ -82,7 +83,8 @@ fn run(line: CommandLine, environment: Environment, shell: &Arc<Shell>) -> Outco
         change_to(directory)?;
     }
     let workspace = commands::workspace(&line.command, &environment)?;
-    let session = Session::new(Arc::clone(shell), environment, started_in, workspace)?;
+    let audit_log = audit::open(&line.command, &environment, &started_in)?;
+    let session = Session::new(Arc::clone(shell), environment, started_in, workspace, audit_log)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
@@ -92,7 +94,7 @@ fn run(line: CommandLine, environment: Environment, shell: &Arc<Shell>) -> Outco
     let outcome = runtime.block_on(async {
         let outcome = commands::run(&session, line.command).await;
         session.close().await;
-        outcome
+        audit::conclude(&session, outcome)
     });
     // A thread that waits for an answer must not keep the process.
     runtime.shutdown_background();

@@ -10,8 +10,10 @@ use tokio::sync::OnceCell;
 use wardian_install::package::{NativeArtifact, PluginArtifact};
 use wardian_install::{ProviderAddress, Version};
 use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, Security};
+use wardian_monitor::{AuditLog, Monitor};
 use wardian_plugin::{PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource};
-use wardian_sandbox::{CacheDirectories, LoadEvent, LoadedPlugin, Sandbox, SandboxOptions};
+use wardian_policy::{NativePlugins, PluginPolicy, Policy};
+use wardian_sandbox::{CacheDirectories, Grants, LoadEvent, LoadedPlugin, Sandbox, SandboxOptions};
 
 use crate::built_in;
 use crate::environment::Environment;
@@ -28,11 +30,21 @@ pub(crate) struct Plugins {
     native: BTreeMap<ProviderAddress, NativePlugin>,
     /// What grants of directories are about; absolute.
     working_directory: PathBuf,
+    /// The host's, of which a policy may grant some.
+    environment: Vec<(String, String)>,
     shell: Arc<Shell>,
+}
+
+/// What plugins may touch, and where that is recorded.
+pub(crate) struct Supervision {
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) audit_log: Arc<AuditLog>,
 }
 
 struct Plugin {
     artifact: PluginArtifact,
+    /// Decides for a component; a native plugin is outside of every wall.
+    monitor: Option<Monitor>,
     /// Of a component only.
     loaded: OnceCell<Result<LoadedPlugin, String>>,
 }
@@ -46,22 +58,31 @@ impl Plugins {
         artifacts: BTreeMap<ProviderAddress, PluginArtifact>,
         working_directory: PathBuf,
         parallelism: usize,
+        supervision: &Supervision,
         environment: &Environment,
         shell: &Arc<Shell>,
     ) -> Result<Self, Failure> {
+        let Supervision { policy, audit_log } = supervision;
         let bridge = Bridge::new(Limits::default());
-        let native = artifacts.iter().filter_map(|(address, artifact)| match artifact {
-            PluginArtifact::Native(native) => {
-                let package = native_package(native, &working_directory, environment);
-                Some((address.clone(), bridge.plugin(package)))
-            }
-            PluginArtifact::Component(_) => None,
-        });
-        let native = native.collect();
-        let by_address = artifacts
-            .into_iter()
-            .map(|(address, artifact)| (address, Plugin { artifact, loaded: OnceCell::new() }))
-            .collect();
+        let mut native = BTreeMap::new();
+        let mut by_address = BTreeMap::new();
+        for (address, artifact) in artifacts {
+            let monitor = match &artifact {
+                PluginArtifact::Native(program) => {
+                    let policy = grants::policy_of(policy, &address, &program.origin);
+                    if policy.native() == NativePlugins::Deny {
+                        return Err(native_denied(&address, &policy));
+                    }
+                    let package = native_package(program, &policy, &working_directory, environment);
+                    native.insert(address.clone(), bridge.plugin(package));
+                    None
+                }
+                PluginArtifact::Component(component) => {
+                    Some(grants::monitor_of(policy, component, audit_log))
+                }
+            };
+            by_address.insert(address, Plugin { artifact, monitor, loaded: OnceCell::new() });
+        }
         let (sandbox, exposed_cache) = sandbox(environment, parallelism, &working_directory)?;
         Ok(Self {
             sandbox: Arc::new(sandbox),
@@ -69,6 +90,7 @@ impl Plugins {
             by_address,
             native,
             working_directory,
+            environment: environment.all().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             shell: Arc::clone(shell),
         })
     }
@@ -157,10 +179,11 @@ impl ProviderSource for Plugins {
             }
         };
         let plugin = self.loaded(address, tell).await?;
-        let origin = self.by_address.get(address).map(|plugin| plugin.artifact.origin());
-        let granted = origin.map(|origin| grants::of(address, origin, &self.working_directory));
+        let monitor = self.by_address.get(address).and_then(|plugin| plugin.monitor.clone());
+        let monitor = monitor.ok_or_else(|| unavailable(address))?;
+        let grants = Grants::by_policy(monitor, &self.working_directory, self.environment.iter().cloned());
         plugin
-            .provider(granted.unwrap_or_default())
+            .provider(grants)
             .map_err(|error| vec![PluginDiagnostic::error("Plugin cannot be started", error.to_string())])
     }
 }
@@ -201,6 +224,7 @@ fn lies_within(path: &Path, directory: &Path) -> bool {
 /// How the program of a native plugin is run.
 fn native_package(
     native: &NativeArtifact,
+    policy: &PluginPolicy,
     working_directory: &Path,
     environment: &Environment,
 ) -> NativePackage {
@@ -208,11 +232,24 @@ fn native_package(
         name: display_name(&native.address, native.version.as_ref()).into(),
         // What is run does not depend on where it is run.
         executable: working_directory.join(&native.file),
-        environment: grants::environment_of(&native.address, environment),
+        environment: grants::environment_of(&native.address, policy, environment),
         working_directory: working_directory.to_owned(),
         socket_directory: environment.temporary_directory(),
         security: if environment.secures_plugins() { Security::MutualTls } else { Security::Plain },
     }
+}
+
+/// A program that a policy does not let run.
+fn native_denied(address: &ProviderAddress, policy: &PluginPolicy) -> Failure {
+    let why = match &policy.settings().native {
+        Some(set) if set.value == NativePlugins::Deny => format!("{} says so", set.place),
+        _ => "a policy file says nothing of it, and does not leave it to others".to_owned(),
+    };
+    let detail = format!(
+        "{} is a program of its own, which would run outside of the sandbox, and policy does not let it run: {why}. Use          a plugin that is a component, or have the policy say native = \"warn\" for it.",
+        address.for_display()
+    );
+    Failure::error("Native plugin denied by policy", detail)
 }
 
 /// `hashicorp/random v3.7.2`

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use wardian_config::{Configuration, Files, load_root, load_root_from};
 use wardian_engine::{Environment as Place, Run};
@@ -22,7 +22,9 @@ use wardian_install::sources::Sources;
 use wardian_install::{Constraints, Version};
 use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_legacy_grpc_bridge::NativePlugin;
+use wardian_monitor::AuditLog;
 use wardian_plugin::address::ProviderAddress;
+use wardian_policy::{Policy, load};
 use wardian_state::State;
 use wardian_value::Str;
 
@@ -30,7 +32,7 @@ use crate::catalogue;
 use crate::compatibility::TERRAFORM_VERSION;
 use crate::environment::Environment;
 use crate::failure::{Failure, Outcome, sentence};
-use crate::plugins::Plugins;
+use crate::plugins::{Plugins, Supervision};
 use crate::progress::Progress;
 use crate::shell::Shell;
 use crate::workspaces::Workspace;
@@ -52,6 +54,9 @@ pub(crate) struct Session {
     warned_of_settings: AtomicBool,
     /// Native plugins that were handed out, whose processes have to end.
     native: Mutex<Vec<NativePlugin>>,
+    policy: OnceLock<Arc<Policy>>,
+    /// Where it is recorded what plugins touch.
+    pub(crate) audit_log: Arc<AuditLog>,
 }
 
 impl Session {
@@ -64,6 +69,7 @@ impl Session {
         environment: Environment,
         started_in: PathBuf,
         workspace: Workspace,
+        audit_log: AuditLog,
     ) -> Outcome<Self> {
         let directory = std::env::current_dir().map_err(|error| {
             Failure::error("No working directory", format!("The working directory cannot be found: {error}."))
@@ -78,6 +84,8 @@ impl Session {
             catalogue,
             warned_of_settings: AtomicBool::new(false),
             native: Mutex::default(),
+            policy: OnceLock::new(),
+            audit_log: Arc::new(audit_log),
         })
     }
 
@@ -198,10 +206,27 @@ impl Session {
             })?
         };
         let (artifacts, directory, shell) = (resolved.artifacts, self.directory.clone(), &self.shell);
-        let plugins = Plugins::new(artifacts, directory, parallelism, &self.environment, shell)?;
+        let supervision = Supervision { policy: self.policy()?, audit_log: Arc::clone(&self.audit_log) };
+        let plugins =
+            Plugins::new(artifacts, directory, parallelism, &supervision, &self.environment, shell)?;
         let mut native = self.native.lock().unwrap_or_else(PoisonError::into_inner);
         native.extend(plugins.native().cloned());
         Ok(Arc::new(plugins))
+    }
+
+    /// What plugins may touch.
+    ///
+    /// # Errors
+    /// All that is wrong with any policy file: nothing runs then.
+    pub(crate) fn policy(&self) -> Outcome<Arc<Policy>> {
+        if let Some(policy) = self.policy.get() {
+            return Ok(Arc::clone(policy));
+        }
+        let mut policy = load(&self.environment.policy_places(&self.directory, &self.started_in))?;
+        if let Some(path) = self.audit_log.path() {
+            policy.protect(path);
+        }
+        Ok(Arc::clone(self.policy.get_or_init(|| Arc::new(policy))))
     }
 
     /// Ends what goes on outside of the process.

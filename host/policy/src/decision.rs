@@ -93,7 +93,8 @@ impl Denial {
         Self { plugin: plugin.clone(), asked: request.to_string(), reason }
     }
 
-    fn rule(&self) -> Option<&Place> {
+    /// The line that forbids it, or that grants the name and not the address.
+    pub fn rule(&self) -> Option<&Place> {
         match &self.reason {
             DenialReason::Rule { place, .. } => Some(place),
             DenialReason::Address { place, .. } => place.as_ref(),

@@ -29,6 +29,7 @@
 mod address;
 mod credential;
 mod decision;
+mod defaults;
 mod explain;
 mod files;
 mod glob;

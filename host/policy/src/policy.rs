@@ -20,6 +20,7 @@ use wardian_plugin::address::ProviderAddress;
 
 use crate::credential::CredentialBinding;
 use crate::decision::{Decision, Denial, DenialReason, Grant};
+use crate::defaults;
 use crate::path::is_within;
 use crate::plugin_pattern::PluginPattern;
 use crate::request::{Access, NetworkRequest, Request};
@@ -41,6 +42,9 @@ pub enum Level {
     User,
     /// Of the configuration; whoever can change that can change this.
     RootModule,
+    /// Of the host itself: what the plugins that it carries plainly need. It grants where
+    /// all others left a matter open, and denies nothing.
+    Host,
 }
 
 impl Level {
@@ -50,6 +54,7 @@ impl Level {
             Self::Organisation => "organisation",
             Self::User => "user",
             Self::RootModule => "root module",
+            Self::Host => "host",
         }
     }
 }
@@ -100,6 +105,22 @@ impl PolicyFile {
         &self.name
     }
 
+    fn blocks(&self, plugin: &ProviderAddress) -> impl Iterator<Item = &PluginRules> {
+        self.plugins.iter().filter(|block| block.pattern.matches(plugin))
+    }
+
+    /// What it says of one plugin.
+    fn view(&self, plugin: &ProviderAddress) -> FileView {
+        let settings = self.blocks(plugin).map(|block| (block.pattern.specificity(), &block.settings));
+        FileView {
+            level: self.level,
+            name: Arc::clone(&self.name),
+            otherwise: self.otherwise,
+            rules: self.blocks(plugin).flat_map(|block| block.rules.iter().cloned()).collect(),
+            settings: Settings::of_file(settings),
+        }
+    }
+
     /// How many rules there are: blocks that allow or deny.
     pub fn rule_count(&self) -> usize {
         self.plugins.iter().map(|plugin| plugin.rules.len()).sum()
@@ -120,6 +141,7 @@ pub(crate) struct PluginRules {
 pub struct Policy {
     files: Vec<PolicyFile>,
     protected: Arc<[PathBuf]>,
+    root_module: PathBuf,
 }
 
 impl Policy {
@@ -134,7 +156,13 @@ impl Policy {
         let mut files: Vec<PolicyFile> = files.into_iter().collect();
         files.sort_by_key(|file| file.level);
         let beside = PROTECTED.iter().map(|name| root_module.join(name));
-        Self { files, protected: beside.chain(protected).collect() }
+        let protected = beside.chain(protected).collect();
+        Self { files, protected, root_module: root_module.to_owned() }
+    }
+
+    /// Protects a further path, such as that of the log: no plugin can write it.
+    pub fn protect(&mut self, path: &Path) {
+        self.protected = self.protected.iter().cloned().chain([path.to_owned()]).collect();
     }
 
     /// The files, from the highest level down.
@@ -148,20 +176,23 @@ impl Policy {
         let mut credentials = Vec::new();
         let mut files = Vec::with_capacity(self.files.len());
         for file in &self.files {
-            let blocks = || file.plugins.iter().filter(|block| block.pattern.matches(plugin));
-            let own = Settings::of_file(blocks().map(|block| (block.pattern.specificity(), &block.settings)));
-            settings.narrowed(&own);
-            credentials.extend(blocks().flat_map(|block| block.credentials.iter().cloned()));
-            files.push(FileView {
-                level: file.level,
-                name: Arc::clone(&file.name),
-                otherwise: file.otherwise,
-                rules: blocks().flat_map(|block| block.rules.iter().cloned()).collect(),
-                settings: own,
-            });
+            let view = file.view(plugin);
+            settings.narrowed(&view.settings);
+            credentials.extend(file.blocks(plugin).flat_map(|block| block.credentials.iter().cloned()));
+            files.push(view);
         }
         let protected = Arc::clone(&self.protected);
         PluginPolicy { plugin: plugin.clone(), files, settings, credentials, protected }
+    }
+
+    /// What the files come to for a plugin whose code the host carries itself, or that
+    /// the person named a place for: the host grants it what it plainly needs, where no
+    /// file says otherwise. It is code that this is granted to, not a name.
+    pub fn of_trusted_code(&self, plugin: &ProviderAddress) -> PluginPolicy {
+        let mut policy = self.of(plugin);
+        let defaults = defaults::of_host(&self.root_module);
+        policy.files.extend(defaults.map(|file| file.view(plugin)).filter(|view| !view.rules.is_empty()));
+        policy
     }
 
     /// Whether a plugin may do something. For requests by name this is the first wall;

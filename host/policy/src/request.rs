@@ -15,7 +15,6 @@ const MOST_ARGUMENTS: usize = 10_000;
 
 /// One use of a capability.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Request {
     /// To send something somewhere.
     Network(NetworkRequest),
@@ -151,6 +150,25 @@ impl NetworkRequest {
     pub fn port(&self) -> u16 {
         self.port
     }
+
+    /// The method of HTTP, in capitals; none of a socket.
+    pub fn method(&self) -> Option<&str> {
+        self.method.as_deref()
+    }
+
+    /// Scheme, host and, where it is not the scheme's own, port: `https://api.example.com`.
+    pub fn destination(&self) -> String {
+        let host = match &self.host {
+            Host::Address(address @ std::net::IpAddr::V6(_)) => format!("[{address}]"),
+            host => host.to_string(),
+        };
+        let scheme = self.scheme;
+        if scheme.port() == Some(self.port) {
+            format!("{scheme}://{host}")
+        } else {
+            format!("{scheme}://{host}:{}", self.port)
+        }
+    }
 }
 
 impl fmt::Display for NetworkRequest {
@@ -158,12 +176,7 @@ impl fmt::Display for NetworkRequest {
         if let Some(method) = &self.method {
             write!(formatter, "{method} ")?;
         }
-        write!(formatter, "{}://", self.scheme)?;
-        match &self.host {
-            Host::Address(address @ std::net::IpAddr::V6(_)) => write!(formatter, "[{address}]")?,
-            host => fmt::Display::fmt(host, formatter)?,
-        }
-        if self.scheme.port() == Some(self.port) { Ok(()) } else { write!(formatter, ":{}", self.port) }
+        formatter.write_str(&self.destination())
     }
 }
 
@@ -204,6 +217,16 @@ impl FileAccess {
     pub fn new(root_module: &Path, path: &Path, access: Access) -> Result<Self, RequestError> {
         Ok(Self { path: normalised(root_module, path)?, access })
     }
+
+    /// The path, absolute.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is done.
+    pub fn access(&self) -> Access {
+        self.access
+    }
 }
 
 /// A name of a variable.
@@ -220,6 +243,11 @@ impl EnvironmentName {
             return Err(RequestError::Variable(shortened(name)));
         }
         Ok(Self(name.into()))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 }
 
@@ -254,6 +282,16 @@ impl ProcessStart {
         }
         Ok(Self { program: program.into(), arguments })
     }
+
+    /// The program.
+    pub fn program(&self) -> &str {
+        &self.program
+    }
+
+    /// Its arguments.
+    pub fn arguments(&self) -> &[String] {
+        &self.arguments
+    }
 }
 
 /// A connection with a machine that is provisioned.
@@ -278,6 +316,11 @@ impl CommunicatorConnection {
     /// The machine.
     pub fn host(&self) -> &Host {
         &self.host
+    }
+
+    /// The port there.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 }
 

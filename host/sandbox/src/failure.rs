@@ -8,9 +8,9 @@ use wardian_plugin::{FunctionError, PluginDiagnostic, PluginDiagnostics};
 use wasmtime::{Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
-use crate::call::CallContext;
 use crate::error::chain;
 use crate::limits::{OutOfTime, Refusal};
+use wardian_monitor::Call;
 
 /// Why a call has no answer.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Failure {
     }
 
     /// For the person.
-    pub(crate) fn into_diagnostics(self, call: &CallContext) -> PluginDiagnostics {
+    pub(crate) fn into_diagnostics(self, call: &Call) -> PluginDiagnostics {
         if let Self::NotConfigured(diagnostics) = self {
             return diagnostics;
         }
@@ -89,12 +89,12 @@ impl Failure {
         vec![PluginDiagnostic::error(summary, detail)]
     }
 
-    pub(crate) fn into_function_error(self, call: &CallContext) -> FunctionError {
+    pub(crate) fn into_function_error(self, call: &Call) -> FunctionError {
         let (summary, detail) = self.describe(call);
         FunctionError { text: format!("{summary}: {detail}"), argument: None }
     }
 
-    fn describe(self, call: &CallContext) -> (&'static str, String) {
+    fn describe(self, call: &Call) -> (&'static str, String) {
         match self {
             Self::Trapped(trapped) => ("Plugin crashed", trapped.describe(call)),
             Self::TimedOut(limit) => (
@@ -136,7 +136,7 @@ impl Failure {
 }
 
 impl Trapped {
-    fn describe(self, call: &CallContext) -> String {
+    fn describe(self, call: &Call) -> String {
         let mut text = format!("{call}: {}.", self.causes.trim_end_matches('.'));
         if let Some(refusal) = self.refusal {
             text += "\n\nBefore that, ";

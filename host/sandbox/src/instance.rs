@@ -10,12 +10,12 @@ use wasmtime::Store;
 
 use crate::bindings::ProviderPlugin;
 use crate::bindings::exports::wardian::plugin::provider::Guest;
-use crate::call::CallContext;
 use crate::failure::Failure;
 use crate::grants::Grants;
 use crate::plugin::Plugin;
 use crate::state::GuestState;
 use crate::ticker::Ticking;
+use wardian_monitor::Call;
 
 /// A call on its way.
 pub(crate) type Running<'a, R> = Pin<Box<dyn Future<Output = wasmtime::Result<R>> + Send + 'a>>;
@@ -36,7 +36,7 @@ impl Instance {
     pub(crate) async fn start(plugin: &Arc<Plugin>, grants: &Grants) -> Result<Self, Failure> {
         let mut store = GuestState::store(&plugin.engine, &plugin.name, grants, &plugin.limits)
             .map_err(|error| Failure::NotStarted(error.to_string()))?;
-        let call = CallContext::outside_of_calls(&plugin.name);
+        let call = Call::outside_of_calls(&plugin.name);
         let running = begin(plugin, &mut store, call)?;
         let limit = plugin.limits.local_call;
         let started = timeout(limit, plugin.component.instantiate_async(&mut store)).await;
@@ -48,7 +48,7 @@ impl Instance {
     /// Makes a call.
     pub(crate) async fn call<R: Send>(
         &mut self,
-        call: CallContext,
+        call: Call,
         limit: Duration,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, Failure> {
@@ -61,11 +61,7 @@ impl Instance {
 }
 
 /// The guest may run while the guard lives.
-fn begin<'a>(
-    plugin: &'a Plugin,
-    store: &mut Store<GuestState>,
-    call: CallContext,
-) -> Result<Ticking<'a>, Failure> {
+fn begin<'a>(plugin: &'a Plugin, store: &mut Store<GuestState>, call: Call) -> Result<Ticking<'a>, Failure> {
     let ticking = plugin.ticker.start().map_err(Failure::NotStarted)?;
     store.data_mut().begin(call);
     store.set_epoch_deadline(1);

@@ -23,7 +23,6 @@
 
 mod artifact;
 mod bindings;
-mod call;
 mod capability;
 mod code_cache;
 mod conversion;

@@ -21,7 +21,7 @@ use wasmtime_wasi_io::streams::{DynOutputStream, OutputStream, StreamResult};
 pub(crate) use wardian_plugin::printable;
 use wardian_plugin::printable_line;
 
-use crate::call::CallContext;
+use wardian_monitor::Call;
 
 /// The longest line that is kept together.
 const LONGEST_LINE: usize = 8 << 10;
@@ -52,7 +52,7 @@ pub(crate) enum Severity {
 pub(crate) struct Output(Arc<Mutex<Spoken>>);
 
 struct Spoken {
-    call: CallContext,
+    call: Call,
     budget: usize,
     left: usize,
     out: Vec<u8>,
@@ -61,7 +61,7 @@ struct Spoken {
 }
 
 impl Output {
-    pub(crate) fn new(call: CallContext, budget: usize) -> Self {
+    pub(crate) fn new(call: Call, budget: usize) -> Self {
         Self(Arc::new(Mutex::new(Spoken {
             call,
             budget,
@@ -73,7 +73,7 @@ impl Output {
     }
 
     /// A call begins: what is said from here on is said in it.
-    pub(crate) fn begin(&self, call: CallContext) {
+    pub(crate) fn begin(&self, call: Call) {
         let mut spoken = self.lock();
         spoken.finish_lines();
         spoken.last_words.clear();
@@ -182,7 +182,7 @@ impl Spoken {
                     target: "wardian::plugin",
                     $level,
                     plugin = &*self.call.plugin,
-                    call = self.call.call,
+                    call = self.call.function,
                     resource = self.call.resource(),
                     module,
                     "{message}"
@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     fn output(budget: usize) -> Output {
-        Output::new(CallContext::outside_of_calls(&Arc::from("acme/x")), budget)
+        Output::new(Call::outside_of_calls(&Arc::from("acme/x")), budget)
     }
 
     fn hear(output: &Output, text: &str) {
@@ -298,7 +298,7 @@ mod tests {
     fn last_words_are_those_of_the_call() {
         let output = output(1_000);
         hear(&output, "of the call before\n");
-        output.begin(CallContext::outside_of_calls(&Arc::from("acme/x")));
+        output.begin(Call::outside_of_calls(&Arc::from("acme/x")));
         assert_eq!(output.last_words(), None);
         hear(&output, "panicked at ");
         hear(&output, "lib.rs:1\n\u{1b}[31mred\n");

@@ -14,13 +14,13 @@ use wardian_plugin::{PluginDiagnostics, has_errors};
 use wasmtime::Store;
 
 use crate::bindings::exports::wardian::plugin::provider::{ConfigureProviderRequest, Guest};
-use crate::call::CallContext;
 use crate::conversion;
 use crate::failure::Failure;
 use crate::grants::Grants;
 use crate::instance::{Instance, Running};
 use crate::plugin::Plugin;
 use crate::state::GuestState;
+use wardian_monitor::Call;
 
 /// Whether a call needs the provider's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Pool {
     /// Makes a call on some instance.
     pub(crate) async fn call<R: Send>(
         &self,
-        call: CallContext,
+        call: Call,
         needs: Needs,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, Failure> {
@@ -86,7 +86,7 @@ impl Pool {
     /// Configures the provider: one instance now, the others when they are made.
     pub(crate) async fn configure(
         &self,
-        call: CallContext,
+        call: Call,
         request: ConfigureProviderRequest,
     ) -> Result<PluginDiagnostics, Failure> {
         let configuration = Arc::new(Configuration(request));
@@ -108,7 +108,7 @@ impl Pool {
     pub(crate) async fn stop(&self) -> Result<(), Failure> {
         let idle = std::mem::take(&mut self.state().idle);
         for mut idle in idle.into_iter().filter(|idle| idle.configured.is_some()) {
-            let call = CallContext::new(&self.plugin.name, "stop-provider", None);
+            let call = Call::new(&self.plugin.name, "stop-provider", None);
             let limit = self.plugin.limits.local_call;
             let answer = idle
                 .instance
@@ -145,7 +145,7 @@ impl Pool {
         if let Some(wanted) = wanted
             && lease.in_use.configured.is_none()
         {
-            let call = CallContext::new(&self.plugin.name, "configure-provider", None);
+            let call = Call::new(&self.plugin.name, "configure-provider", None);
             let diagnostics = lease.configure(call, &wanted).await?;
             if has_errors(&diagnostics) {
                 return Err(Failure::NotConfigured(diagnostics));
@@ -200,7 +200,7 @@ impl Lease<'_> {
     /// Makes a call on the instance; the lease must not be used after a failure.
     pub(crate) async fn call<R: Send>(
         &mut self,
-        call: CallContext,
+        call: Call,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, Failure> {
         let limits = &self.pool.plugin.limits;
@@ -213,7 +213,7 @@ impl Lease<'_> {
 
     async fn configure(
         &mut self,
-        call: CallContext,
+        call: Call,
         configuration: &Arc<Configuration>,
     ) -> Result<PluginDiagnostics, Failure> {
         let request = Arc::clone(configuration);

@@ -29,13 +29,13 @@ use wasmtime::Store;
 use crate::bindings::exports::wardian::plugin::provider::{
     ConfigureProviderRequest, Guest, ValidateConfigRequest as ValidateConfig,
 };
-use crate::call::CallContext;
 use crate::conversion::{capabilities, decode, diagnostics, encode};
 use crate::failure::Failure;
 use crate::instance::Running;
 use crate::pool::{Needs, Pool};
 use crate::schema::{self, DecodedSchema};
 use crate::state::GuestState;
+use wardian_monitor::Call;
 
 /// A provider configuration whose calls a component carries out.
 pub(crate) struct ComponentProvider {
@@ -47,14 +47,14 @@ impl ComponentProvider {
         Self { pool }
     }
 
-    fn context(&self, call: &'static str, type_name: Option<&Str>) -> CallContext {
-        CallContext::new(&self.pool.plugin().name, call, type_name)
+    fn context(&self, call: &'static str, type_name: Option<&Str>) -> Call {
+        Call::new(&self.pool.plugin().name, call, type_name)
     }
 
     /// Makes a call of the component.
     async fn ask<R: Send>(
         &self,
-        call: &CallContext,
+        call: &Call,
         needs: Needs,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, PluginDiagnostics> {
@@ -195,14 +195,14 @@ impl ComponentProvider {
 }
 
 /// A request's part, or why the call cannot be made.
-fn written<T>(call: &CallContext, part: Result<T, Failure>) -> Result<T, PluginDiagnostics> {
+fn written<T>(call: &Call, part: Result<T, Failure>) -> Result<T, PluginDiagnostics> {
     part.map_err(|failure| failure.into_diagnostics(call))
 }
 
 /// An answer's part; where it is not what it should be, that is said and the
 /// part is absent. The other parts count all the same: what an apply did must
 /// not be lost because its identity is wrong.
-fn heard<T>(call: &CallContext, said: &mut PluginDiagnostics, part: Result<Option<T>, Failure>) -> Option<T> {
+fn heard<T>(call: &Call, said: &mut PluginDiagnostics, part: Result<Option<T>, Failure>) -> Option<T> {
     part.unwrap_or_else(|failure| {
         said.extend(failure.into_diagnostics(call));
         None

@@ -6,12 +6,12 @@ use wasmtime::component::ResourceTable;
 use wasmtime::{Engine, Store};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
-use crate::call::CallContext;
 use crate::capability::{self, NewInstance, WritableDirectories};
 use crate::error::GrantError;
 use crate::grants::Grants;
 use crate::limits::{ComputationClock, Limits, SpaceBudget};
 use crate::output::Output;
+use wardian_monitor::Call;
 
 /// The data of an instance's store.
 pub(crate) struct GuestState {
@@ -32,7 +32,7 @@ impl GuestState {
         grants: &Grants,
         limits: &Limits,
     ) -> Result<Store<Self>, GrantError> {
-        let output = Output::new(CallContext::outside_of_calls(plugin), limits.output);
+        let output = Output::new(Call::outside_of_calls(plugin), limits.output);
         let mut wasi = WasiCtxBuilder::new();
         let mut directories = WritableDirectories::default();
         capability::configure(&mut NewInstance {
@@ -61,7 +61,7 @@ impl GuestState {
     }
 
     /// A call begins.
-    pub(crate) fn begin(&mut self, call: CallContext) {
+    pub(crate) fn begin(&mut self, call: Call) {
         self.clock.restart();
         self.output.begin(call);
         capability::enter(self);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::VariableArguments;
-use super::options::{ColorArguments, ViewArguments};
+use super::options::{AuditArguments, ColorArguments, ViewArguments};
 
 /// `console`.
 #[derive(Args, Debug)]
@@ -18,6 +18,8 @@ pub(crate) struct ConsoleArguments {
     pub(crate) state: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) variables: VariableArguments,
+    #[command(flatten)]
+    pub(crate) audit: AuditArguments,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
 }

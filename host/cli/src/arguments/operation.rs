@@ -7,7 +7,8 @@ use wardian_engine::Target;
 
 use super::VariableArguments;
 use super::options::{
-    LockArguments, OperationArguments, PlanningArguments, ScopeArguments, StateOutArguments, ViewArguments,
+    AuditArguments, LockArguments, OperationArguments, PlanningArguments, ScopeArguments, StateOutArguments,
+    ViewArguments,
 };
 
 /// `plan`.
@@ -40,6 +41,8 @@ pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) lock: LockArguments,
     #[command(flatten)]
+    pub(crate) audit: AuditArguments,
+    #[command(flatten)]
     pub(crate) view: ViewArguments,
     /// Tell what happens as JSON, one document on each line, for programs.
     #[arg(long)]
@@ -64,6 +67,8 @@ pub(crate) struct ApplyArguments {
     #[command(flatten)]
     pub(crate) state_out: StateOutArguments,
     #[command(flatten)]
+    pub(crate) audit: AuditArguments,
+    #[command(flatten)]
     pub(crate) view: ViewArguments,
     /// Tell what happens as JSON, one document on each line, for programs.
     #[arg(long)]
@@ -84,6 +89,8 @@ pub(crate) struct DestroyArguments {
     pub(crate) lock: LockArguments,
     #[command(flatten)]
     pub(crate) state_out: StateOutArguments,
+    #[command(flatten)]
+    pub(crate) audit: AuditArguments,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
     /// Tell what happens as JSON, one document on each line, for programs.
@@ -106,6 +113,8 @@ pub(crate) struct RefreshArguments {
     pub(crate) lock: LockArguments,
     #[command(flatten)]
     pub(crate) state_out: StateOutArguments,
+    #[command(flatten)]
+    pub(crate) audit: AuditArguments,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
     /// Tell what happens as JSON, one document on each line, for programs.
@@ -136,6 +145,8 @@ pub(crate) struct ImportArguments {
     pub(crate) lock: LockArguments,
     #[command(flatten)]
     pub(crate) state_out: StateOutArguments,
+    #[command(flatten)]
+    pub(crate) audit: AuditArguments,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
 }

@@ -21,6 +21,15 @@ pub(crate) struct ViewArguments {
     pub(crate) compact_warnings: bool,
 }
 
+/// Where it is recorded what plugins touch.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct AuditArguments {
+    /// Record each use of a capability by a plugin, allowed or denied, as a line of JSON at
+    /// the end of this file.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) audit_log: Option<PathBuf>,
+}
+
 /// Colours alone, for commands that warn about nothing.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct ColorArguments {

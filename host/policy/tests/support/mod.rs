@@ -21,6 +21,7 @@ pub fn parse(level: Level, text: &str) -> Result<PolicyFile, Diagnostics> {
         Level::Organisation => "/etc/wardian/wardian.policy.hcl",
         Level::User => "/home/ada/.config/wardian/wardian.policy.hcl",
         Level::RootModule => "wardian.policy.hcl",
+        Level::Host => "the host",
     };
     PolicyFile::parse(level, &SourceFile::new(name, text), Path::new(ROOT))
 }

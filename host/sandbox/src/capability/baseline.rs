@@ -82,6 +82,9 @@ impl Capability for Baseline {
             .max_random_size(MOST_RANDOM_BYTES)
             .stdout(new.output.stream(Stream::Out))
             .stderr(new.output.stream(Stream::Error));
+        for (name, value) in &new.grants.environment {
+            new.wasi.env(name, value);
+        }
         Ok(())
     }
 

@@ -11,12 +11,12 @@ use wardian_value::{Str, Type};
 
 use super::{ComponentProvider, heard, written};
 use crate::bindings::exports::wardian::plugin::provider as wit;
-use crate::call::CallContext;
 use crate::conversion::{capabilities, decode_optional, deferred, diagnostics, encode};
 use crate::failure::Failure;
 use crate::output::printable;
 use crate::pool::Needs;
 use crate::schema::DecodedSchema;
+use wardian_monitor::Call;
 
 /// How many listed objects cross at a time.
 const AT_A_TIME: u32 = 32;
@@ -144,12 +144,7 @@ impl ComponentProvider {
     }
 }
 
-fn list_event(
-    call: &CallContext,
-    schema: &DecodedSchema,
-    type_name: &Str,
-    event: wit::ListEvent,
-) -> ListEvent {
+fn list_event(call: &Call, schema: &DecodedSchema, type_name: &Str, event: wit::ListEvent) -> ListEvent {
     let mut said = diagnostics(event.diagnostics);
     let identity = decode_optional("the identity", event.identity.as_deref(), schema.identity(type_name));
     let identity = heard(call, &mut said, identity);

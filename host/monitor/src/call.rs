@@ -7,46 +7,47 @@ use wardian_value::Str;
 
 /// One call of one plugin.
 #[derive(Clone, Debug)]
-pub(crate) struct CallContext {
-    pub(crate) plugin: Arc<str>,
+pub struct Call {
+    /// What people know the plugin by.
+    pub plugin: Arc<str>,
     /// The function's name in `wit/`.
-    pub(crate) call: &'static str,
+    pub function: &'static str,
     /// The resource type, data source, function or action, where it is about one.
-    pub(crate) type_name: Option<Str>,
+    pub type_name: Option<Str>,
     /// On whose behalf it is made: a resource's address.
-    pub(crate) subject: Option<Arc<str>>,
+    pub subject: Option<Arc<str>>,
 }
 
-impl CallContext {
+impl Call {
     /// A call on behalf of whom the current future works for.
-    pub(crate) fn new(plugin: &Arc<str>, call: &'static str, type_name: Option<&Str>) -> Self {
+    pub fn new(plugin: &Arc<str>, function: &'static str, type_name: Option<&Str>) -> Self {
         Self {
             plugin: Arc::clone(plugin),
-            call,
+            function,
             type_name: type_name.cloned(),
             subject: wardian_plugin::current_subject(),
         }
     }
 
     /// What an instance does when no call is in flight.
-    pub(crate) fn outside_of_calls(plugin: &Arc<str>) -> Self {
-        Self { plugin: Arc::clone(plugin), call: "start", type_name: None, subject: None }
+    pub fn outside_of_calls(plugin: &Arc<str>) -> Self {
+        Self { plugin: Arc::clone(plugin), function: "start", type_name: None, subject: None }
     }
 
     /// The most that is known about the resource concerned; maybe empty.
-    pub(crate) fn resource(&self) -> &str {
+    pub fn resource(&self) -> &str {
         self.subject.as_deref().or(self.type_name.as_deref()).unwrap_or_default()
     }
 }
 
 /// `hashicorp/random in plan-resource-change of random_id.a (random_id)`.
-impl fmt::Display for CallContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} in {}", self.plugin, self.call)?;
+impl fmt::Display for Call {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} in {}", self.plugin, self.function)?;
         match (&self.subject, &self.type_name) {
-            (Some(subject), Some(name)) => write!(f, " of {subject} ({name})"),
-            (Some(subject), None) => write!(f, " of {subject}"),
-            (None, Some(name)) => write!(f, " of {name}"),
+            (Some(subject), Some(name)) => write!(formatter, " of {subject} ({name})"),
+            (Some(subject), None) => write!(formatter, " of {subject}"),
+            (None, Some(name)) => write!(formatter, " of {name}"),
             (None, None) => Ok(()),
         }
     }

@@ -1,0 +1,62 @@
+//! What was denied in a run, to be told at its end.
+
+use std::collections::BTreeMap;
+
+use crate::record::Record;
+
+/// Different denials that are kept; a plugin that asks for a million names is told of
+/// no more than these.
+const MOST: usize = 1_000;
+
+/// Something that was denied, however often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeniedUse {
+    /// The first record of it.
+    pub record: Record,
+    /// The text of a rule that would allow it, where one can be written.
+    pub rule_to_add: Option<String>,
+    /// How often it was denied.
+    pub count: u64,
+}
+
+#[derive(Default)]
+pub(crate) struct Denials {
+    by_use: BTreeMap<Key, DeniedUse>,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    plugin: String,
+    resource: Option<String>,
+    capability: crate::record::Capability,
+    target: String,
+    access: Option<String>,
+    arguments: Option<Vec<String>>,
+}
+
+impl Denials {
+    pub(crate) fn add(&mut self, record: &Record, rule_to_add: impl FnOnce() -> Option<String>) {
+        let key = Key {
+            plugin: record.plugin.clone(),
+            resource: record.resource.clone(),
+            capability: record.capability,
+            target: record.target.clone(),
+            access: record.access.clone(),
+            arguments: record.arguments.clone(),
+        };
+        let is_full = self.by_use.len() >= MOST;
+        match self.by_use.get_mut(&key) {
+            Some(known) => known.count += 1,
+            None if is_full => {}
+            None => {
+                let new = DeniedUse { record: record.clone(), rule_to_add: rule_to_add(), count: 1 };
+                self.by_use.insert(key, new);
+            }
+        }
+    }
+
+    /// In the order of plugins, resources and targets.
+    pub(crate) fn all(&self) -> Vec<DeniedUse> {
+        self.by_use.values().cloned().collect()
+    }
+}
