@@ -25,9 +25,9 @@ use crate::failure::seconds;
 use crate::handshake::{Handshake, HandshakeError, PluginAddress};
 use crate::process::{Process, Running};
 use crate::said::LastWords;
-use crate::spawner::Spawner;
 use crate::tls::{Identity, IdentityError};
 use crate::transport::{Bidirectional, Transport};
+use wardian_process::Spawner;
 
 /// What every plugin of the protocol expects to find in its environment; it says
 /// that it was not started by a person.

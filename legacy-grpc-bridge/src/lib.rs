@@ -47,7 +47,6 @@ pub mod protocol {
 mod provider;
 mod said;
 mod schema;
-mod spawner;
 mod tls;
 mod transport;
 

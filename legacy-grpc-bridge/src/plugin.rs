@@ -20,8 +20,8 @@ use crate::process::{LARGEST_MESSAGE, Process};
 use crate::protocol::{tfplugin as m, tfplugin5 as five, tfplugin6 as six};
 use crate::provider::NativeProvider;
 use crate::schema::{self, DecodedSchema};
-use crate::spawner::Spawner;
 use crate::{Limits, ProtocolVersion};
+use wardian_process::Spawner;
 
 /// The most that a schema's message may hold.
 const LARGEST_SCHEMA: usize = 64 << 20;

@@ -26,8 +26,8 @@ use crate::failure::{Ended, Failure, seconds};
 use crate::method::Method;
 use crate::protocol::plugin::{grpccontroller, grpcstdio};
 use crate::said::{self, LastWords};
-use crate::spawner::Spawner;
 use crate::transport::{Broken, Transport};
+use wardian_process::Spawner;
 
 /// How long a process has to end when it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
