@@ -5,6 +5,7 @@
 //! refuses what no option means; it learns all names from the commands below.
 //! Options and commands of Terraform that are not here yet are in [`later`].
 
+mod audit;
 mod configuration;
 mod help;
 mod inspection;
@@ -28,6 +29,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use crate::environment::Environment;
 use crate::failure::{Status, Usage};
 
+pub(crate) use audit::*;
 pub(crate) use configuration::*;
 pub(crate) use inspection::*;
 pub(crate) use operation::*;
@@ -93,6 +95,12 @@ pub(crate) enum Command {
     ///
     /// The same as `wardian apply -destroy`.
     Destroy(DestroyArguments),
+    /// Sum up what plugins touched.
+    ///
+    /// Reads the log of a run that was given -audit-log or WARDIAN_AUDIT: what each plugin
+    /// used and was denied, and for which resources. With -suggest-policy it prints the
+    /// least policy that the run needs.
+    Audit(AuditCommandArguments),
     /// Try expressions against the state.
     ///
     /// Reads expressions line by line and shows their values. Changes nothing.

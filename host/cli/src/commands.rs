@@ -1,6 +1,7 @@
 //! The commands, one module each.
 
 mod apply;
+mod audit;
 mod console;
 mod fmt;
 mod force_unlock;
@@ -45,6 +46,7 @@ pub(crate) async fn run(session: &Session, command: Command) -> Outcome {
         Command::Plan(arguments) => plan::run(session, &arguments).await,
         Command::Apply(arguments) => apply::run(session, &arguments).await,
         Command::Destroy(arguments) => apply::destroy(session, &arguments).await,
+        Command::Audit(arguments) => audit::run(session, &arguments),
         Command::Console(arguments) => console::run(session, &arguments).await,
         Command::Fmt(arguments) => Ok(fmt::run(session, &arguments)),
         Command::ForceUnlock(arguments) => force_unlock::run(session, &arguments),
@@ -93,7 +95,8 @@ pub(crate) fn workspace(command: &Command, environment: &Environment) -> Outcome
 /// Whether a command looks into the state of the workspace, or names it.
 fn needs_workspace(command: &Command) -> bool {
     match command {
-        Command::Fmt(_)
+        Command::Audit(_)
+        | Command::Fmt(_)
         | Command::Get(_)
         | Command::Metadata(_)
         | Command::Modules(_)
@@ -129,6 +132,7 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
         Command::Destroy(one) => (one.view.no_color, one.view.compact_warnings),
         Command::Refresh(one) => (one.view.no_color, one.view.compact_warnings),
         Command::Console(one) => (one.view.no_color, one.view.compact_warnings),
+        Command::Audit(one) => (one.view.no_color, false),
         Command::Fmt(one) => (one.view.no_color, false),
         Command::Get(one) => (one.view.no_color, false),
         Command::Graph(one) => (one.view.no_color, false),
@@ -176,7 +180,8 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
         | Command::Taint(_)
         | Command::Untaint(_) => false,
         Command::Validate(one) => one.json,
-        Command::Console(_)
+        Command::Audit(_)
+        | Command::Console(_)
         | Command::Fmt(_)
         | Command::Graph(_)
         | Command::Metadata(_)

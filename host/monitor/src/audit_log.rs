@@ -4,7 +4,7 @@
 //! a crash is whole, and several runs can share a file.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -52,9 +52,14 @@ impl AuditLog {
         options.append(true).create(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options
-            .open(path)
-            .map_err(|error| AuditError { path: path.to_owned(), source: Arc::new(error) })?;
+        let open = || {
+            let mut file = options.open(path)?;
+            if ends_within_a_line(path)? {
+                file.write_all(b"\n")?;
+            }
+            Ok(file)
+        };
+        let file = open().map_err(|error| AuditError { path: path.to_owned(), source: Arc::new(error) })?;
         let inner = Inner { file: Some((path.to_owned(), file)), ..Inner::default() };
         Ok(Self { path: Some(path.to_owned()), inner: Mutex::new(inner) })
     }
@@ -97,6 +102,19 @@ impl AuditLog {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a run was killed, or its disk was full, while it wrote a line.
+fn ends_within_a_line(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    // A device or a pipe has no end to look at.
+    if !file.metadata()?.is_file() || file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
 }
 
 impl Inner {

@@ -22,9 +22,11 @@ mod call;
 mod denials;
 mod monitor;
 mod record;
+mod summary;
 
 pub use audit_log::{AuditError, AuditLog};
 pub use call::Call;
 pub use denials::DeniedUse;
 pub use monitor::{Denied, Monitor, PluginIdentity, Use};
 pub use record::{Capability, Outcome, Record};
+pub use summary::{PluginSummary, Summary, UseKey, UseTotals};

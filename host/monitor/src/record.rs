@@ -3,11 +3,12 @@
 //! A line is an object of JSON. Fields that say nothing are left out. Readers accept
 //! fields that they do not know, so that newer programs can say more.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use wardian_policy::{Access, Request};
+use wardian_policy::{
+    Access, CommunicatorConnection, EnvironmentName, FileAccess, Host, NetworkRequest, ProcessStart, Request,
+};
 
 /// What was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -116,6 +117,49 @@ pub struct Record {
     pub microseconds: Option<u64>,
 }
 
+/// What a record is about, where that can be told: what was refused since it is no host or
+/// path cannot.
+pub(crate) fn request(
+    capability: Capability,
+    target: &str,
+    access: Option<&str>,
+    arguments: Option<&[String]>,
+) -> Option<Request> {
+    match capability {
+        Capability::Network => {
+            let (scheme, authority) = target.split_once("://")?;
+            let request = match scheme {
+                "tcp" | "udp" => {
+                    let (host, port) = host_and_port(authority)?;
+                    let socket = if scheme == "tcp" { NetworkRequest::tcp } else { NetworkRequest::udp };
+                    socket(host, port)
+                }
+                _ => NetworkRequest::http(scheme, authority, access?),
+            };
+            Some(Request::Network(request.ok()?))
+        }
+        Capability::NameLookUp => Host::parse(target).ok().map(Request::LookUp),
+        Capability::Filesystem => {
+            let access = Access::from_word(access?)?;
+            FileAccess::new(Path::new("/"), Path::new(target), access).ok().map(Request::File)
+        }
+        Capability::Environment => EnvironmentName::new(target).ok().map(Request::Environment),
+        Capability::Process => {
+            let arguments = arguments.unwrap_or_default().iter().cloned();
+            ProcessStart::new(target, arguments).ok().map(Request::Process)
+        }
+        Capability::Communicator => {
+            let (host, port) = host_and_port(target)?;
+            CommunicatorConnection::new(host, port).ok().map(Request::Communicator)
+        }
+    }
+}
+
+fn host_and_port(authority: &str) -> Option<(&str, u16)> {
+    let (host, port) = authority.rsplit_once(':')?;
+    Some((host, port.parse().ok()?))
+}
+
 /// What a record says of a request.
 pub(crate) struct Described {
     pub(crate) target: String,
@@ -132,23 +176,20 @@ impl Described {
             }
             Request::LookUp(host) => target(host.to_string()),
             Request::File(file) => {
-                let access = match file.access() {
-                    Access::Read => "read",
-                    Access::Write => "write",
-                };
-                Self { access: Some(access.to_owned()), ..target(path_text(file.path()).into_owned()) }
+                let path = file.path().to_string_lossy().into_owned();
+                Self { access: Some(file.access().word().to_owned()), ..target(path) }
             }
             Request::Environment(name) => target(name.as_str().to_owned()),
             Request::Process(start) => {
                 Self { arguments: Some(start.arguments().to_vec()), ..target(start.program().to_owned()) }
             }
             Request::Communicator(connection) => {
-                target(format!("{}:{}", connection.host(), connection.port()))
+                let host = match connection.host() {
+                    Host::Address(address @ std::net::IpAddr::V6(_)) => format!("[{address}]"),
+                    host => host.to_string(),
+                };
+                target(format!("{host}:{}", connection.port()))
             }
         }
     }
-}
-
-fn path_text(path: &Path) -> Cow<'_, str> {
-    path.to_string_lossy()
 }

@@ -191,14 +191,19 @@ pub enum Access {
 
 impl Access {
     /// Both.
-    pub(crate) const ALL: [Self; 2] = [Self::Read, Self::Write];
+    pub const ALL: [Self; 2] = [Self::Read, Self::Write];
 
     /// The word in a policy.
-    pub(crate) const fn word(self) -> &'static str {
+    pub const fn word(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Write => "write",
         }
+    }
+
+    /// Which one a word means.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|access| access.word() == word)
     }
 }
 

@@ -83,7 +83,7 @@ fn network(request: &NetworkRequest, address: Option<IpAddr>) -> Option<Vec<(&'s
 }
 
 /// The address of a name, where it is not one that rules mean unasked.
-fn addresses(host: &Host, address: Option<IpAddr>) -> Option<Vec<(&'static str, String)>> {
+pub(crate) fn addresses(host: &Host, address: Option<IpAddr>) -> Option<Vec<(&'static str, String)>> {
     match (host, address) {
         (Host::Name(_), Some(address)) if AddressKind::of(address) != AddressKind::Public => {
             Some(vec![("addresses", list([&*canonical(address).to_string()])?)])
@@ -93,12 +93,12 @@ fn addresses(host: &Host, address: Option<IpAddr>) -> Option<Vec<(&'static str, 
 }
 
 /// The text, if a pattern of it matches it alone.
-fn literal(text: &str) -> Option<&str> {
+pub(crate) fn literal(text: &str) -> Option<&str> {
     let is_literal = text.len() <= MOST_TEXT && Glob::parse(text).is_ok_and(|glob| glob.literal().is_some());
     is_literal.then_some(text)
 }
 
-fn list<'a>(texts: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn list<'a>(texts: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let quoted: Option<Vec<String>> = texts.into_iter().map(text).collect();
     Some(format!("[{}]", quoted?.join(", ")))
 }
@@ -106,7 +106,7 @@ fn list<'a>(texts: impl IntoIterator<Item = &'a str>) -> Option<String> {
 /// A text as it is written in the language, if it is read back as it was: the language has
 /// but one of the forms that Unicode gives some letters. Control characters have no place
 /// in a policy.
-fn text(text: &str) -> Option<String> {
+pub(crate) fn text(text: &str) -> Option<String> {
     if text.chars().any(char::is_control) {
         return None;
     }

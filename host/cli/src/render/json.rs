@@ -11,6 +11,7 @@ use wardian_value::{Str, Value};
 use super::state::StateObject;
 use super::state::module_tree::ModuleTree;
 
+mod audit;
 mod changes;
 mod checks;
 mod configuration;
@@ -22,6 +23,7 @@ mod schemas;
 mod values;
 mod writing;
 
+pub(crate) use audit::AuditDocument;
 pub(crate) use messages::{Message, Summary, hook};
 pub(crate) use plan::{PlanDocument, PlanJson, told_drift};
 pub(crate) use policy::PolicyDocument;

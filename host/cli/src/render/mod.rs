@@ -14,6 +14,7 @@
 //! Always holds: a sensitive value is never part of a text for people; the cost
 //! is linear in what is shown, whatever the values are.
 
+pub(crate) mod audit;
 mod difference;
 pub(crate) mod json;
 mod layout;

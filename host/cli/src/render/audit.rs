@@ -1,0 +1,100 @@
+//! What an audit log says, for people.
+
+use wardian_monitor::{Outcome, PluginSummary, Summary, UseKey, UseTotals};
+
+use super::RenderOptions;
+use super::style::{Page, Style};
+
+/// All plugins of a log.
+pub(crate) fn summary_text(summary: &Summary, options: RenderOptions) -> String {
+    let mut page = Page::new(options.color);
+    if summary.plugins.is_empty() {
+        page.push("No plugin used or asked for anything that is recorded.\n");
+    }
+    for (address, plugin) in &summary.plugins {
+        page.paint(Style::Bold, address);
+        page.push("\n");
+        for (version, sha256) in &plugin.codes {
+            let version = version.as_deref().map_or("no version".to_owned(), |version| format!("v{version}"));
+            let hash =
+                sha256.as_deref().map_or(String::new(), |hash| format!(", sha256 {}", shortened(hash)));
+            writeln!(page, "  {version}{hash}");
+        }
+        page.push("\n");
+        uses("Allowed:", plugin, Outcome::Allowed, &mut page);
+        uses("Denied:", plugin, Outcome::Denied, &mut page);
+        resources(plugin, &mut page);
+    }
+    page.finish()
+}
+
+fn uses(title: &str, plugin: &PluginSummary, decision: Outcome, page: &mut Page) {
+    let mut found = plugin.uses.iter().filter(|(key, _)| key.decision == decision).peekable();
+    if found.peek().is_none() {
+        return;
+    }
+    page.paint(Style::Bold, format!("  {title}"));
+    page.push("\n");
+    for (key, totals) in found {
+        writeln!(page, "    {:<12}  {}", key.capability.word(), what(key));
+        writeln!(page, "    {:<12}  {}", "", amounts(totals));
+        let why = match (decision, &totals.rule, &totals.reason) {
+            (Outcome::Denied, _, Some(reason)) => Some(reason),
+            (_, rule, _) => rule.as_ref(),
+        };
+        if let Some(why) = why {
+            writeln!(page, "    {:<12}  {why}", "");
+        }
+    }
+    page.push("\n");
+}
+
+fn what(key: &UseKey) -> String {
+    let mut text = key.access.as_ref().map_or(String::new(), |access| format!("{access} "));
+    text.push_str(&key.target);
+    for argument in key.arguments.iter().flatten() {
+        text.push_str(&format!(" {argument:?}"));
+    }
+    if let Some(address) = &key.address {
+        text.push_str(&format!(" ({address})"));
+    }
+    text
+}
+
+fn amounts(totals: &UseTotals) -> String {
+    let mut parts =
+        vec![if totals.count == 1 { "once".to_owned() } else { format!("{} times", totals.count) }];
+    if totals.bytes_sent > 0 {
+        parts.push(format!("{} out", size(totals.bytes_sent)));
+    }
+    if totals.bytes_received > 0 {
+        parts.push(format!("{} in", size(totals.bytes_received)));
+    }
+    parts.join(", ")
+}
+
+fn resources(plugin: &PluginSummary, page: &mut Page) {
+    if plugin.resources.is_empty() {
+        return;
+    }
+    page.paint(Style::Bold, "  For:");
+    page.push("\n");
+    for (resource, (allowed, denied)) in &plugin.resources {
+        let denied = if *denied > 0 { format!(", {denied} denied") } else { String::new() };
+        writeln!(page, "    {resource}: {allowed} allowed{denied}");
+    }
+    page.push("\n");
+}
+
+fn shortened(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
+/// In the largest unit that leaves a number before the point.
+fn size(bytes: u64) -> String {
+    let units = [("GiB", 1_u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    match units.into_iter().find(|(_, unit)| bytes >= *unit) {
+        Some((name, unit)) => format!("{}.{} {name}", bytes / unit, (bytes % unit) * 10 / unit),
+        None => format!("{bytes} B"),
+    }
+}

@@ -1,0 +1,260 @@
+//! What is decided and what is recorded of it.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use wardian_lang::SourceFile;
+use wardian_monitor::{AuditLog, Call, Capability, Monitor, Outcome, PluginIdentity, Record, Summary};
+use wardian_plugin::address::ProviderAddress;
+use wardian_policy::{
+    Access, CommunicatorConnection, EnvironmentName, FileAccess, Host, Level, NetworkRequest, Policy,
+    PolicyFile, ProcessStart, Request,
+};
+
+const POLICY: &str = r#"plugin "acme/cloud" {
+  allow network {
+    hosts = ["api.example.com"]
+  }
+  allow network {
+    hosts     = ["db.example.com"]
+    schemes   = ["tcp"]
+    ports     = [5432]
+    addresses = ["192.168.7.0/24"]
+  }
+  allow filesystem {
+    directories = ["/srv/in"]
+  }
+  allow environment {
+    names = ["ACME_*"]
+  }
+  allow process {
+    program   = "git"
+    arguments = ["..."]
+  }
+  allow communicator {
+    hosts     = ["**", "2001:db8::/32"]
+    addresses = ["public", "2001:db8::/32"]
+  }
+}
+"#;
+
+fn address() -> ProviderAddress {
+    ProviderAddress::parse("acme/cloud").unwrap()
+}
+
+fn monitor(log: &Arc<AuditLog>) -> Monitor {
+    let root = Path::new("/srv/project");
+    let file =
+        PolicyFile::parse(Level::RootModule, &SourceFile::new("wardian.policy.hcl", POLICY), root).unwrap();
+    let identity =
+        PluginIdentity { address: address(), version: Some("1.2.3".into()), sha256: Some("c0ffee".into()) };
+    Monitor::new(Policy::new(root, [file], []).of(&address()), identity, Arc::clone(log))
+}
+
+fn call() -> Call {
+    let mut call = Call::outside_of_calls(&Arc::from("acme/cloud v1.2.3"));
+    call.function = "read-resource";
+    call.subject = Some(Arc::from("cloud_vm.a"));
+    call
+}
+
+fn https(host: &str, method: &str) -> Request {
+    Request::Network(NetworkRequest::http("https", host, method).unwrap())
+}
+
+fn records(path: &Path) -> Vec<Record> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+struct Logged {
+    directory: tempfile::TempDir,
+    log: Arc<AuditLog>,
+    monitor: Monitor,
+}
+
+impl Logged {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let log = Arc::new(AuditLog::to_file(&directory.path().join("audit.log")).unwrap());
+        let monitor = monitor(&log);
+        Self { directory, log, monitor }
+    }
+
+    fn records(&self) -> Vec<Record> {
+        records(&self.directory.path().join("audit.log"))
+    }
+}
+
+#[test]
+fn an_allowed_use_is_recorded_when_it_ends() {
+    let logged = Logged::new();
+    let mut used = logged.monitor.begin(&call(), https("api.example.com", "POST")).unwrap();
+    assert_eq!(logged.records(), []);
+    used.connected_to("8.8.8.8".parse().unwrap());
+    used.answered(201);
+    used.sent(10);
+    used.sent(5);
+    used.received(7);
+    drop(used);
+    let [record] = logged.records().try_into().unwrap();
+    assert_eq!(record.plugin, "acme/cloud");
+    assert_eq!((record.version.as_deref(), record.sha256.as_deref()), (Some("1.2.3"), Some("c0ffee")));
+    assert_eq!((record.resource.as_deref(), &*record.call), (Some("cloud_vm.a"), "read-resource"));
+    assert_eq!((record.capability, &*record.target), (Capability::Network, "https://api.example.com"));
+    assert_eq!((record.access.as_deref(), record.status), (Some("POST"), Some(201)));
+    assert_eq!((record.bytes_sent, record.bytes_received), (Some(15), Some(7)));
+    assert_eq!((record.decision, record.rule.as_deref()), (Outcome::Allowed, Some("wardian.policy.hcl:2")));
+    assert_eq!(record.address.as_deref(), Some("8.8.8.8"));
+    assert!(record.microseconds.is_some() && record.reason.is_none());
+    assert!(record.time.ends_with('Z') && record.time.len() == "2026-01-01T00:00:00.000Z".len());
+}
+
+#[test]
+fn a_denial_is_recorded_at_once_and_told_with_the_rule_that_is_missing() {
+    let logged = Logged::new();
+    for _ in 0..3 {
+        let denied = logged.monitor.begin(&call(), https("evil.example.com", "GET")).unwrap_err();
+        assert!(denied.reason.contains("evil.example.com"), "{denied}");
+        assert!(denied.rule_to_add.unwrap().contains("hosts   = [\"evil.example.com\"]"));
+    }
+    assert_eq!(logged.records().len(), 3);
+    assert!(logged.records().iter().all(|record| record.decision == Outcome::Denied));
+    let [denied] = logged.log.denials().try_into().unwrap();
+    assert_eq!((denied.count, denied.record.target.as_str()), (3, "https://evil.example.com"));
+}
+
+#[test]
+fn a_name_that_is_granted_leads_nowhere_else() {
+    let logged = Logged::new();
+    let metadata: IpAddr = "169.254.169.254".parse().unwrap();
+    let used = logged.monitor.begin(&call(), https("api.example.com", "GET")).unwrap();
+    logged.monitor.check_at(&call(), used.request(), "8.8.8.8".parse().unwrap()).unwrap();
+    let denied = logged.monitor.check_at(&call(), used.request(), metadata).unwrap_err();
+    assert!(denied.reason.contains("169.254.169.254"), "{denied}");
+    let [record] = logged.records().try_into().unwrap();
+    assert_eq!(record.address.as_deref(), Some("169.254.169.254"));
+    let tcp = Request::Network(NetworkRequest::tcp("db.example.com", 5432).unwrap());
+    assert!(logged.monitor.begin_at(&call(), tcp.clone(), "192.168.7.3".parse().unwrap()).is_ok());
+    assert!(logged.monitor.begin_at(&call(), tcp, metadata).is_err());
+}
+
+#[test]
+fn variables_are_granted_by_name() {
+    let monitor = monitor(&Arc::default());
+    assert!(monitor.grants_variable("ACME_TOKEN"));
+    for other in ["AWS_SECRET_ACCESS_KEY", "", "A=B"] {
+        assert!(!monitor.grants_variable(other), "{other}");
+    }
+}
+
+/// Whoever asked for a record does not get a run without one.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_recorded_is_denied() {
+    let log = Arc::new(AuditLog::to_file(Path::new("/dev/full")).unwrap());
+    let monitor = monitor(&log);
+    drop(monitor.begin(&call(), https("api.example.com", "GET")).unwrap());
+    assert!(log.failure().is_some());
+    let denied = monitor.begin(&call(), https("api.example.com", "GET")).unwrap_err();
+    assert!(denied.reason.contains("/dev/full"), "{denied}");
+}
+
+#[test]
+fn a_log_is_for_its_owner_and_goes_on_where_it_ended() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.log");
+    for _ in 0..2 {
+        let log = Arc::new(AuditLog::to_file(&path).unwrap());
+        drop(monitor(&log).begin(&call(), https("api.example.com", "GET")).unwrap());
+    }
+    assert_eq!(records(&path).len(), 2);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn a_torn_line_does_not_spoil_the_next_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.log");
+    std::fs::write(&path, "{\"time\":\"2026").unwrap();
+    let log = Arc::new(AuditLog::to_file(&path).unwrap());
+    drop(monitor(&log).begin(&call(), https("api.example.com", "GET")).unwrap());
+    let summary = Summary::read(&*std::fs::read(&path).unwrap()).unwrap();
+    assert_eq!((summary.records, summary.unreadable), (1, vec![1]));
+}
+
+#[test]
+fn runs_at_the_same_time_write_whole_lines() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.log");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let path = &path;
+            scope.spawn(move || {
+                let log = Arc::new(AuditLog::to_file(path).unwrap());
+                let monitor = monitor(&log);
+                for _ in 0..500 {
+                    drop(monitor.begin(&call(), https("api.example.com", "GET")).unwrap());
+                }
+            });
+        }
+    });
+    assert_eq!(records(&path).len(), 2_000);
+}
+
+/// Everything that can be asked for, used once, comes to a policy that allows just that.
+#[test]
+fn the_least_policy_of_a_run_allows_the_same_run() {
+    let logged = Logged::new();
+    let file = FileAccess::new(Path::new("/srv"), Path::new("/srv/in/a.txt"), Access::Read).unwrap();
+    let requests = [
+        https("api.example.com", "GET"),
+        Request::LookUp(Host::parse("db.example.com").unwrap()),
+        Request::File(file),
+        Request::Environment(EnvironmentName::new("ACME_TOKEN").unwrap()),
+        Request::Process(ProcessStart::new("git", ["clone".to_owned(), "x y".to_owned()]).unwrap()),
+        Request::Communicator(CommunicatorConnection::new("2001:db8::1", 22).unwrap()),
+    ];
+    for request in &requests {
+        drop(logged.monitor.begin(&call(), request.clone()).unwrap());
+    }
+    let database = Request::Network(NetworkRequest::tcp("db.example.com", 5432).unwrap());
+    let place: IpAddr = "192.168.7.3".parse().unwrap();
+    drop(logged.monitor.begin_at(&call(), database.clone(), place).unwrap());
+    logged.monitor.begin(&call(), https("evil.example.com", "GET")).unwrap_err();
+    logged.monitor.refuse(&call(), Capability::Network, "http://a b".into(), "it is no host");
+
+    let text = std::fs::read(logged.directory.path().join("audit.log")).unwrap();
+    let summary = Summary::read(&*text).unwrap();
+    assert_eq!((summary.records, summary.unreadable.len()), (9, 0));
+    let root = Path::new("/srv/project");
+    let least = summary.least_policy(root);
+    assert!(least.left_out.is_empty(), "{:?}", least.left_out);
+    let file = PolicyFile::parse(Level::RootModule, &SourceFile::new("least", &*least.text), root).unwrap();
+    let policy = Policy::new(root, [file], []).of(&address());
+    for request in &requests {
+        assert!(policy.decide(request).is_allowed(), "{request}\n{}", least.text);
+    }
+    assert!(policy.decide_at(&database, place).is_allowed());
+    assert!(!policy.decide(&https("evil.example.com", "GET")).is_allowed());
+    assert!(!policy.decide(&https("api.example.com", "DELETE")).is_allowed());
+}
+
+#[test]
+fn a_torn_or_foreign_line_is_told_and_passed_over() {
+    let logged = Logged::new();
+    drop(logged.monitor.begin(&call(), https("api.example.com", "GET")).unwrap());
+    let whole = std::fs::read_to_string(logged.directory.path().join("audit.log")).unwrap();
+    let odd = format!("{whole}not json\n\n[1]\n{{\"plugin\":1}}\n{}{}", "x".repeat(100), &whole[..40]);
+    let summary = Summary::read(odd.as_bytes()).unwrap();
+    assert_eq!((summary.records, summary.unreadable), (1, vec![2, 4, 5, 6]));
+    // A line without end is read in bounds.
+    let endless = std::io::BufReader::new(std::io::Read::take(std::io::repeat(b'x'), 64 << 20));
+    let summary = Summary::read(std::io::Read::chain(endless, whole.as_bytes())).unwrap();
+    assert_eq!((summary.records, summary.unreadable.len()), (0, 1));
+}

@@ -1,0 +1,311 @@
+//! The least policy: what some uses need, and nothing more.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use wardian_plugin::address::ProviderAddress;
+
+use crate::request::{Access, Request, Scheme};
+use crate::suggest::{addresses, list, literal, text};
+
+/// A use that a policy has to allow.
+#[derive(Clone, Debug)]
+pub struct NeededUse {
+    /// Whose.
+    pub plugin: ProviderAddress,
+    /// Of what.
+    pub request: Request,
+    /// Where its name led to, where that is known.
+    pub address: Option<IpAddr>,
+}
+
+/// A policy, and what it could not say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeastPolicy {
+    /// The text of a policy file.
+    pub text: String,
+    /// What no rule can name alone, or no text can hold: plugin and request.
+    pub left_out: BTreeSet<String>,
+}
+
+/// The policy that allows these uses, merged where the result allows no more. Paths within
+/// `root_module` are written as relative ones. Costs the number of uses, and the depth of
+/// each path.
+pub fn least_policy(root_module: &Path, uses: impl IntoIterator<Item = NeededUse>) -> LeastPolicy {
+    let mut plugins: BTreeMap<String, Needs> = BTreeMap::new();
+    let mut left_out = BTreeSet::new();
+    for one in uses {
+        let plugin = one.plugin.for_display().to_string();
+        let needs = plugins.entry(plugin.clone()).or_default();
+        if needs.add(&one.request, one.address).is_none() {
+            left_out.insert(format!("{plugin}: {}", one.request));
+        }
+    }
+    let mut policy = String::from("# What plugins used, and nothing else.\n");
+    for (plugin, needs) in plugins {
+        let rules = needs.rules(root_module);
+        match text(&plugin) {
+            Some(plugin) if !rules.is_empty() => {
+                let _ = write!(policy, "\nplugin {plugin} {{\n{}}}\n", rules.join(""));
+            }
+            _ => {}
+        }
+    }
+    LeastPolicy { text: policy, left_out }
+}
+
+/// What is needed of one plugin, everything as it is written.
+#[derive(Default)]
+struct Needs {
+    /// Methods by scheme, port, addresses that have to be named, and host.
+    network: BTreeMap<(NetworkKey, String), BTreeSet<String>>,
+    files: BTreeMap<PathBuf, BTreeSet<Access>>,
+    environment: BTreeSet<String>,
+    processes: BTreeSet<(String, String)>,
+    communicator: BTreeMap<(u16, Option<String>), BTreeSet<String>>,
+}
+
+/// Scheme and port, where they are not those that rules mean unasked, and addresses.
+type NetworkKey = (Option<String>, Option<u16>, Option<String>);
+
+impl Needs {
+    /// None where it cannot be said.
+    fn add(&mut self, request: &Request, address: Option<IpAddr>) -> Option<()> {
+        match request {
+            Request::Network(network) => {
+                let host = text(&network.host.to_string())?;
+                let named = addresses(&network.host, address)?.into_iter().map(|(_, list)| list).next();
+                let scheme = match network.scheme {
+                    Scheme::Https => None,
+                    other => Some(list([other.word()])?),
+                };
+                let port = Some(network.port).filter(|port| network.scheme.port() != Some(*port));
+                let methods = self.network.entry(((scheme, port, named), host)).or_default();
+                if let Some(method) = network.method() {
+                    methods.insert(text(method)?);
+                }
+            }
+            // It is granted with what it is looked up for.
+            Request::LookUp(_) => {}
+            Request::File(file) => {
+                let path = file.path.to_str()?;
+                // A star in a path means others too.
+                if path.contains('*') {
+                    return None;
+                }
+                text(path)?;
+                self.files.entry(file.path.clone()).or_default().insert(file.access);
+            }
+            Request::Environment(name) => {
+                self.environment.insert(text(literal(name.as_str())?)?);
+            }
+            Request::Process(start) => {
+                let arguments =
+                    start.arguments.iter().map(|argument| literal(argument)).collect::<Option<Vec<_>>>()?;
+                if arguments.last() == Some(&"...") {
+                    return None;
+                }
+                self.processes.insert((text(literal(&start.program)?)?, list(arguments)?));
+            }
+            Request::Communicator(connection) => {
+                let host = text(&connection.host.to_string())?;
+                let named = addresses(&connection.host, address)?.into_iter().map(|(_, list)| list).next();
+                self.communicator.entry((connection.port, named)).or_default().insert(host);
+            }
+        }
+        Some(())
+    }
+
+    fn rules(self, root_module: &Path) -> Vec<String> {
+        let mut rules = Vec::new();
+        let mut destinations: BTreeMap<(NetworkKey, BTreeSet<String>), Vec<String>> = BTreeMap::new();
+        for ((key, host), methods) in self.network {
+            destinations.entry((key, methods)).or_default().push(host);
+        }
+        for (((schemes, port, addresses), methods), hosts) in destinations {
+            let mut arguments = vec![("hosts", bracketed(&hosts))];
+            arguments.extend(schemes.map(|schemes| ("schemes", schemes)));
+            arguments.extend(port.map(|port| ("ports", format!("[{port}]"))));
+            let methods: Vec<String> = methods.into_iter().collect();
+            arguments.extend((!methods.is_empty()).then(|| ("methods", bracketed(&methods))));
+            arguments.extend(addresses.map(|addresses| ("addresses", addresses)));
+            rules.push(rule("network", &arguments));
+        }
+        let mut directories: BTreeMap<Vec<&'static str>, Vec<String>> = BTreeMap::new();
+        for (path, access) in outermost(&self.files) {
+            let words = access.iter().map(|access| access.word()).collect();
+            directories.entry(words).or_default().extend(written(path, root_module));
+        }
+        for (access, paths) in directories {
+            let access: Vec<String> = access.into_iter().filter_map(text).collect();
+            rules.push(rule(
+                "filesystem",
+                &[("directories", bracketed(&paths)), ("access", bracketed(&access))],
+            ));
+        }
+        if !self.environment.is_empty() {
+            let names: Vec<String> = self.environment.into_iter().collect();
+            rules.push(rule("environment", &[("names", bracketed(&names))]));
+        }
+        for (program, arguments) in self.processes {
+            rules.push(rule("process", &[("program", program), ("arguments", arguments)]));
+        }
+        for ((port, addresses), hosts) in self.communicator {
+            let hosts: Vec<String> = hosts.into_iter().collect();
+            let mut arguments = vec![("hosts", bracketed(&hosts)), ("ports", format!("[{port}]"))];
+            arguments.extend(addresses.map(|addresses| ("addresses", addresses)));
+            rules.push(rule("communicator", &arguments));
+        }
+        rules
+    }
+}
+
+/// Paths without those below another one that has the same access or more.
+fn outermost(files: &BTreeMap<PathBuf, BTreeSet<Access>>) -> Vec<(&Path, &BTreeSet<Access>)> {
+    let is_covered = |path: &Path, access: &BTreeSet<Access>| {
+        path.ancestors().skip(1).filter_map(|above| files.get(above)).any(|granted| access.is_subset(granted))
+    };
+    let paths = files.iter().filter(|(path, access)| !is_covered(path, access));
+    paths.map(|(path, access)| (path.as_path(), access)).collect()
+}
+
+fn written(path: &Path, root_module: &Path) -> Option<String> {
+    match path.strip_prefix(root_module).ok().and_then(Path::to_str) {
+        Some("") => text("."),
+        Some(relative) => text(relative),
+        None => text(path.to_str()?),
+    }
+}
+
+fn bracketed(written: &[String]) -> String {
+    let line = format!("[{}]", written.join(", "));
+    if line.len() <= 80 {
+        return line;
+    }
+    format!("[\n      {},\n    ]", written.join(",\n      "))
+}
+
+fn rule(capability: &str, arguments: &[(&str, String)]) -> String {
+    // What takes several lines is aligned with nothing.
+    let is_long = |value: &str| value.contains('\n');
+    let short = arguments.iter().filter(|(_, value)| !is_long(value)).map(|(name, _)| name.len());
+    let width = short.max().unwrap_or_default();
+    let mut text = format!("  allow {capability} {{\n");
+    for (name, value) in arguments {
+        let width = if is_long(value) { 0 } else { width };
+        let _ = writeln!(text, "    {name:width$} = {value}");
+    }
+    text.push_str("  }\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use wardian_lang::SourceFile;
+
+    use super::*;
+    use crate::policy::{Level, Policy, PolicyFile};
+    use crate::request::{CommunicatorConnection, EnvironmentName, FileAccess, NetworkRequest, ProcessStart};
+
+    const ROOT: &str = "/srv/project";
+
+    fn network(scheme: &str, authority: &str, method: &str) -> Request {
+        Request::Network(NetworkRequest::http(scheme, authority, method).unwrap())
+    }
+
+    fn file(path: &str, access: Access) -> Request {
+        Request::File(FileAccess::new(Path::new(ROOT), Path::new(path), access).unwrap())
+    }
+
+    fn needed(request: Request) -> NeededUse {
+        NeededUse { plugin: ProviderAddress::parse("acme/cloud").unwrap(), request, address: None }
+    }
+
+    fn process(program: &str, arguments: &[&str]) -> Request {
+        let arguments = arguments.iter().map(|one| (*one).to_owned());
+        Request::Process(ProcessStart::new(program, arguments).unwrap())
+    }
+
+    fn uses() -> Vec<NeededUse> {
+        let private = NeededUse {
+            address: Some("10.1.2.3".parse().unwrap()),
+            ..needed(network("https", "inside.example.com", "GET"))
+        };
+        let mut uses: Vec<NeededUse> = [
+            network("https", "api.example.com", "GET"),
+            network("https", "api.example.com", "POST"),
+            network("https", "cdn.example.com", "GET"),
+            network("https", "www.example.com", "GET"),
+            network("http", "api.example.com:8080", "GET"),
+            Request::Network(NetworkRequest::tcp("db.example.com", 5432).unwrap()),
+            file("generated/a", Access::Write),
+            file("generated/a", Access::Read),
+            file("in", Access::Read),
+            file("in/deeper", Access::Read),
+            Request::Environment(EnvironmentName::new("ACME_REGION").unwrap()),
+            process("git", &["clone", "https://example.com/${x}"]),
+            Request::Communicator(CommunicatorConnection::new("web.example.com", 22).unwrap()),
+        ]
+        .map(needed)
+        .into();
+        uses.push(private);
+        uses
+    }
+
+    fn policy(text: &str) -> Policy {
+        let source: Arc<SourceFile> = SourceFile::new("least", text);
+        let file = PolicyFile::parse(Level::RootModule, &source, Path::new(ROOT)).unwrap();
+        Policy::new(Path::new(ROOT), [file], [])
+    }
+
+    #[test]
+    fn it_allows_what_was_used() {
+        let least = least_policy(Path::new(ROOT), uses());
+        assert_eq!(least.left_out, BTreeSet::new());
+        let policy = policy(&least.text);
+        for one in uses() {
+            let own = policy.of(&one.plugin);
+            assert!(own.decide(&one.request).is_allowed(), "{}\n{}", one.request, least.text);
+            if let Some(address) = one.address {
+                assert!(own.decide_at(&one.request, address).is_allowed(), "{}", one.request);
+            }
+        }
+        insta::assert_snapshot!(least.text);
+    }
+
+    #[test]
+    fn it_allows_nothing_else() {
+        let policy = policy(&least_policy(Path::new(ROOT), uses()).text);
+        let own = policy.of(&ProviderAddress::parse("acme/cloud").unwrap());
+        for other in [
+            network("https", "cdn.example.com", "POST"),
+            network("http", "api.example.com", "GET"),
+            network("https", "api.example.com:8080", "GET"),
+            file("generated/b", Access::Read),
+            file("generated", Access::Read),
+            file("in", Access::Write),
+            Request::Environment(EnvironmentName::new("ACME_REGIONS").unwrap()),
+            process("git", &["clone"]),
+            process("git", &["clone", "https://example.com/y"]),
+            Request::Communicator(CommunicatorConnection::new("web.example.com", 23).unwrap()),
+        ] {
+            assert!(!own.decide(&other).is_allowed(), "{other}");
+        }
+        let inside = network("https", "inside.example.com", "GET");
+        assert!(!own.decide_at(&inside, "10.1.2.4".parse().unwrap()).is_allowed());
+        let stranger = policy.of(&ProviderAddress::parse("acme/other").unwrap());
+        assert!(!stranger.decide(&network("https", "api.example.com", "GET")).is_allowed());
+    }
+
+    #[test]
+    fn what_no_rule_names_alone_is_told() {
+        let odd = [file("a*b", Access::Read), process("git", &["log", "..."]), process("x", &["*"])];
+        let least = least_policy(Path::new(ROOT), odd.map(needed));
+        assert_eq!(least.left_out.len(), 3, "{:?}", least.left_out);
+        assert_eq!(least.text, "# What plugins used, and nothing else.\n");
+    }
+}
