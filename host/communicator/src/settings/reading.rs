@@ -1,0 +1,234 @@
+//! From the block's texts to settings.
+
+use std::time::Duration;
+
+use super::{
+    AgentUse, ConnectionSettings, Hop, Method, Proxy, ProxyScheme, ServerCertificate, SettingsError,
+    SshSettings, TargetPlatform, WinRmAuthentication, WinRmSettings, WinRmTransport, duration, keys,
+};
+use crate::secret::Secret;
+
+const TIMEOUT: Duration = Duration::from_mins(5);
+const UNIX_SCRIPT: &str = "/tmp/terraform_%RAND%.sh";
+const WINDOWS_SCRIPT: &str = "C:/windows/temp/terraform_%RAND%.cmd";
+const WINRM_SCRIPT: &str = "C:/Temp/terraform_%RAND%.cmd";
+
+/// The block's values, under their names.
+pub(crate) struct Values<'a> {
+    value: &'a dyn Fn(&str) -> Option<String>,
+}
+
+fn problem(argument: &'static str, problem: impl Into<String>) -> SettingsError {
+    SettingsError { argument, problem: problem.into() }
+}
+
+impl<'a> Values<'a> {
+    pub(crate) fn new(value: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        Self { value }
+    }
+
+    fn text(&self, argument: &'static str) -> Option<String> {
+        (self.value)(argument).filter(|text| !text.is_empty())
+    }
+
+    fn secret(&self, argument: &'static str) -> Option<Secret> {
+        self.text(argument).map(Secret::new)
+    }
+
+    fn port(&self, argument: &'static str) -> Result<Option<u16>, SettingsError> {
+        let Some(text) = self.text(argument) else { return Ok(None) };
+        match text.trim().parse::<u16>() {
+            // Nobody listens at 0; it stands for what is usual.
+            Ok(0) => Ok(None),
+            Ok(port) => Ok(Some(port)),
+            Err(_) => {
+                Err(problem(argument, format!("{text:?} is no port; it takes a number from 1 to 65535")))
+            }
+        }
+    }
+
+    fn is_set(&self, argument: &'static str) -> Result<Option<bool>, SettingsError> {
+        match self.text(argument).as_deref() {
+            None => Ok(None),
+            Some("true" | "1") => Ok(Some(true)),
+            Some("false" | "0") => Ok(Some(false)),
+            Some(other) => Err(problem(argument, format!("{other:?} is neither true nor false"))),
+        }
+    }
+
+    fn host(&self, argument: &'static str) -> Result<Option<String>, SettingsError> {
+        let Some(text) = self.text(argument) else { return Ok(None) };
+        let host = text.trim().trim_start_matches('[').trim_end_matches(']');
+        let is_host = !host.is_empty()
+            && host.chars().all(|character| !character.is_whitespace() && !character.is_control())
+            && !host.contains(['/', '@', '\\']);
+        if !is_host {
+            return Err(problem(argument, format!("{text:?} is neither a name nor an address of a machine")));
+        }
+        Ok(Some(host.to_owned()))
+    }
+
+    fn timeout(&self) -> Result<Duration, SettingsError> {
+        let Some(text) = self.text("timeout") else { return Ok(TIMEOUT) };
+        let wrong = || problem("timeout", format!("{text:?} is no duration such as \"90s\" or \"5m\""));
+        duration::read(&text).ok_or_else(wrong)
+    }
+}
+
+pub(crate) fn read(values: &Values<'_>) -> Result<ConnectionSettings, SettingsError> {
+    match values.text("type").as_deref() {
+        None | Some("ssh") => read_ssh(values),
+        Some("winrm") => read_winrm(values),
+        Some(other) => Err(problem(
+            "type",
+            format!("{other:?} is no kind of connection; there are \"ssh\" and \"winrm\""),
+        )),
+    }
+}
+
+fn required_host(values: &Values<'_>) -> Result<String, SettingsError> {
+    values.host("host")?.ok_or_else(|| {
+        problem("host", "the machine's name or address is missing, or empty. A connection needs one")
+    })
+}
+
+fn read_ssh(values: &Values<'_>) -> Result<ConnectionSettings, SettingsError> {
+    let platform = match values.text("target_platform").as_deref() {
+        None | Some("unix") => TargetPlatform::Unix,
+        Some("windows") => TargetPlatform::Windows,
+        Some(other) => {
+            let text = format!("{other:?} is no platform; there are \"unix\" and \"windows\"");
+            return Err(problem("target_platform", text));
+        }
+    };
+    let default_script = match platform {
+        TargetPlatform::Unix => UNIX_SCRIPT,
+        TargetPlatform::Windows => WINDOWS_SCRIPT,
+    };
+    let private = values.text("private_key").map(|text| keys::private("private_key", &text)).transpose()?;
+    let certificate = values.text("certificate");
+    let key = match private {
+        Some(private) => Some(keys::certified(private, "certificate", certificate.as_deref())?),
+        None if certificate.is_some() => {
+            return Err(problem("certificate", "a certificate proves nothing without private_key, its key"));
+        }
+        None => None,
+    };
+    let target = Hop {
+        host: required_host(values)?,
+        port: values.port("port")?.unwrap_or(22),
+        user: values.text("user").unwrap_or_else(|| "root".into()),
+        password: values.secret("password"),
+        key,
+        host_key: values.text("host_key").map(|text| keys::public("host_key", &text)).transpose()?,
+        host_key_argument: "host_key",
+    };
+    let agent = match values.is_set("agent")? {
+        None => AgentUse::IfThere,
+        Some(true) => AgentUse::Required,
+        Some(false) => AgentUse::Never,
+    };
+    let method = Method::Ssh(Box::new(SshSettings {
+        bastion: bastion(values, &target)?,
+        target,
+        proxy: proxy(values)?,
+        agent,
+        agent_identity: values.text("agent_identity"),
+    }));
+    Ok(ConnectionSettings {
+        method,
+        timeout: values.timeout()?,
+        script_path: values.text("script_path").unwrap_or_else(|| default_script.into()),
+        platform,
+    })
+}
+
+/// What is not said of the bastion is as it is for the target, but for the key that it
+/// is known by.
+fn bastion(values: &Values<'_>, target: &Hop) -> Result<Option<Hop>, SettingsError> {
+    let Some(host) = values.host("bastion_host")? else { return Ok(None) };
+    let private = values.text("bastion_private_key");
+    let private = private.map(|text| keys::private("bastion_private_key", &text)).transpose()?;
+    let certificate = values.text("bastion_certificate");
+    let key = match (private, certificate, &target.key) {
+        (Some(private), certificate, _) => {
+            Some(keys::certified(private, "bastion_certificate", certificate.as_deref())?)
+        }
+        (None, None, key) => key.clone(),
+        (None, Some(certificate), Some(key)) => {
+            Some(keys::certified(key.private.clone(), "bastion_certificate", Some(&certificate))?)
+        }
+        (None, Some(_), None) => {
+            let text = "a certificate proves nothing without bastion_private_key, its key";
+            return Err(problem("bastion_certificate", text));
+        }
+    };
+    let host_key = values.text("bastion_host_key");
+    Ok(Some(Hop {
+        host,
+        port: values.port("bastion_port")?.unwrap_or(target.port),
+        user: values.text("bastion_user").unwrap_or_else(|| target.user.clone()),
+        password: values.secret("bastion_password").or_else(|| target.password.clone()),
+        key,
+        host_key: host_key.map(|text| keys::public("bastion_host_key", &text)).transpose()?,
+        host_key_argument: "bastion_host_key",
+    }))
+}
+
+fn proxy(values: &Values<'_>) -> Result<Option<Proxy>, SettingsError> {
+    let Some(host) = values.host("proxy_host")? else { return Ok(None) };
+    let scheme = match values.text("proxy_scheme").as_deref() {
+        None | Some("http") => ProxyScheme::Http,
+        Some("https") => ProxyScheme::Https,
+        Some("socks5") => ProxyScheme::Socks5,
+        Some(other) => {
+            let text = format!("{other:?} is nothing that a proxy is spoken to by: http, https or socks5");
+            return Err(problem("proxy_scheme", text));
+        }
+    };
+    let usual = match scheme {
+        ProxyScheme::Http => 80,
+        ProxyScheme::Https => 443,
+        ProxyScheme::Socks5 => 1080,
+    };
+    let port = values.port("proxy_port")?.unwrap_or(usual);
+    let user = values.text("proxy_user_name");
+    Ok(Some(Proxy { scheme, host, port, user, password: values.secret("proxy_user_password") }))
+}
+
+fn read_winrm(values: &Values<'_>) -> Result<ConnectionSettings, SettingsError> {
+    if values.text("target_platform").is_some_and(|platform| platform != "windows") {
+        return Err(problem("target_platform", "what is provisioned by WinRM is always \"windows\""));
+    }
+    let transport = if values.is_set("https")?.unwrap_or(false) {
+        WinRmTransport::Https(match (values.is_set("insecure")?.unwrap_or(false), values.text("cacert")) {
+            (true, _) => ServerCertificate::Any,
+            (false, Some(authorities)) => ServerCertificate::Of(authorities),
+            (false, None) => ServerCertificate::OfSystem,
+        })
+    } else {
+        WinRmTransport::Http
+    };
+    let usual = match transport {
+        WinRmTransport::Http => 5985,
+        WinRmTransport::Https(_) => 5986,
+    };
+    let authentication = match values.is_set("use_ntlm")? {
+        Some(true) => WinRmAuthentication::Ntlm,
+        _ => WinRmAuthentication::Basic,
+    };
+    let method = Method::WinRm(Box::new(WinRmSettings {
+        host: required_host(values)?,
+        port: values.port("port")?.unwrap_or(usual),
+        user: values.text("user").unwrap_or_else(|| "Administrator".into()),
+        password: values.secret("password").unwrap_or_else(|| Secret::new("")),
+        transport,
+        authentication,
+    }));
+    Ok(ConnectionSettings {
+        method,
+        timeout: values.timeout()?,
+        script_path: values.text("script_path").unwrap_or_else(|| WINRM_SCRIPT.into()),
+        platform: TargetPlatform::Windows,
+    })
+}

@@ -1,0 +1,11 @@
+//! Machines that are reached by SSH.
+
+mod agent;
+mod authentication;
+mod command;
+mod host_key;
+mod session;
+pub(crate) mod transfer;
+
+pub(crate) use command::{SshCommand, Streams};
+pub(crate) use session::Session;

@@ -1,0 +1,172 @@
+//! Files and directories to the other machine.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::Instant;
+
+use wardian_communicator::{Connection, FailureKind};
+
+use crate::sshd::Sshd;
+
+/// Machines that take files by scp, and by SFTP since they have no scp.
+fn both() -> Vec<Sshd> {
+    ["", "SetEnv PATH=/nonexistent"].into_iter().filter_map(Sshd::start).collect()
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().unwrap().permissions().mode() & 0o7777
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn text(path: &Path) -> String {
+    path.to_str().unwrap().to_owned()
+}
+
+async fn refused(connection: &Connection, path: &str) -> String {
+    let error = connection.upload(path, b"x".repeat(5000), None).await.unwrap_err();
+    assert_eq!(error.kind(), FailureKind::Failed, "{error}");
+    error.to_string()
+}
+
+#[tokio::test]
+async fn content_is_written_with_its_mode() {
+    for sshd in both() {
+        let connection = sshd.connection();
+        let there = sshd.path("it's a \"directory\" $HOME");
+        std::fs::create_dir(&there).unwrap();
+        for (name, content, wanted, expected) in [
+            ("plain", b"hello".to_vec(), None, 0o644),
+            ("empty", vec![], None, 0o644),
+            ("-script", b"#!/bin/sh\n".to_vec(), Some(0o755), 0o755),
+            ("secret", vec![0, 255, b'\n'], Some(0o600), 0o600),
+            ("large", vec![7; 300_000], None, 0o644),
+        ] {
+            let path = there.join(name);
+            connection.upload(&text(&path), content.clone(), wanted).await.unwrap();
+            assert_eq!((std::fs::read(&path).unwrap(), mode(&path)), (content, expected), "{name}");
+        }
+        // What is there keeps its mode and gets another content.
+        let path = there.join("plain");
+        set_mode(&path, 0o640);
+        connection.upload(&text(&path), b"x".to_vec(), None).await.unwrap();
+        assert_eq!((std::fs::read(&path).unwrap(), mode(&path)), (b"x".to_vec(), 0o640));
+        // Relative to where the login begins, which is not here.
+        let name = format!("wardian-test-{}", sshd.port);
+        connection.upload(&name, b"home".to_vec(), None).await.unwrap();
+        let home = Path::new("/root").join(&name);
+        assert_eq!(std::fs::read(&home).unwrap(), b"home");
+        std::fs::remove_file(home).unwrap();
+        assert_eq!(sshd.log().matches("Accepted publickey").count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_says_why() {
+    for sshd in both() {
+        let connection = sshd.connection();
+        let missing = text(&sshd.path("no/such/directory/file"));
+        let said = refused(&connection, &missing).await.to_lowercase();
+        assert!(said.contains("no such") && said.contains(&missing.to_lowercase()), "{said}");
+        let said = refused(&connection, "/dev/full").await;
+        assert!(said.contains("No space left") || said.contains("Failure"), "{said}");
+        let said = refused(&connection, &text(sshd.directory.path())).await;
+        assert!(said.contains("directory") || said.contains("Failure"), "{said}");
+        assert!(refused(&connection, "/").await.contains("is no path of a file"));
+        // And the connection is as good as before.
+        connection.upload(&text(&sshd.path("new")), b"x".to_vec(), None).await.unwrap();
+        assert_eq!(sshd.log().matches("Accepted publickey").count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn directories_go_with_their_name_or_without() {
+    for sshd in both() {
+        let connection = sshd.connection();
+        let source = sshd.path("source");
+        std::fs::create_dir_all(source.join("sub/deep")).unwrap();
+        std::fs::create_dir(source.join("empty")).unwrap();
+        std::fs::write(source.join("a"), "a").unwrap();
+        std::fs::write(source.join("nothing"), "").unwrap();
+        std::fs::write(source.join("sub/deep/b"), vec![1; 200_000]).unwrap();
+        set_mode(&source.join("a"), 0o600);
+        set_mode(&source.join("sub"), 0o700);
+        std::os::unix::fs::symlink("a", source.join("link")).unwrap();
+        std::os::unix::fs::symlink("sub", source.join("sublink")).unwrap();
+        for (from, root) in [(text(&source), "with/source"), (text(&source) + "/", "without")] {
+            let destination = sshd.path(root.split('/').next().unwrap());
+            std::fs::create_dir(&destination).unwrap();
+            connection.upload_path(&from, &text(&destination)).await.unwrap();
+            let root = sshd.path(root);
+            let mut names: Vec<_> = root
+                .read_dir()
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            assert_eq!(names, ["a", "empty", "link", "nothing", "sub", "sublink"]);
+            assert_eq!(std::fs::read(root.join("link")).unwrap(), b"a");
+            assert_eq!(std::fs::read(root.join("nothing")).unwrap(), b"");
+            for deep in ["sub/deep/b", "sublink/deep/b"] {
+                assert_eq!(std::fs::read(root.join(deep)).unwrap(), vec![1; 200_000]);
+            }
+            assert_eq!((mode(&root.join("a")), mode(&root.join("sub"))), (0o644, 0o755));
+        }
+        // One file goes to exactly the path.
+        let path = sshd.path("renamed");
+        connection.upload_path(&text(&source.join("a")), &text(&path)).await.unwrap();
+        assert_eq!((std::fs::read(&path).unwrap(), mode(&path)), (b"a".to_vec(), 0o644));
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_here_says_so() {
+    for sshd in both() {
+        let connection = sshd.connection();
+        let destination = text(sshd.directory.path());
+        let error = connection.upload_path("/srv/no/such/file", &destination).await.unwrap_err();
+        assert_eq!(error.kind(), FailureKind::NotFound);
+        assert!(sshd.log().matches("Accepted").count() == 0, "nothing is connected to for that");
+        let error = connection.upload_path("/dev/null", &destination).await.unwrap_err();
+        assert!(error.to_string().contains("neither a file nor a directory"), "{error}");
+
+        let source = sshd.path("looping");
+        std::fs::create_dir(&source).unwrap();
+        std::os::unix::fs::symlink(".", source.join("self")).unwrap();
+        let error = connection.upload_path(&text(&source), &destination).await.unwrap_err();
+        assert!(error.to_string().contains("contains itself"), "{error}");
+
+        let source = sshd.path("dangling");
+        std::fs::create_dir(&source).unwrap();
+        std::os::unix::fs::symlink("/srv/absent", source.join("link")).unwrap();
+        let error = connection.upload_path(&text(&source), &destination).await.unwrap_err();
+        assert!(error.to_string().contains("dangling/link"), "{error}");
+        connection.upload(&text(&sshd.path("new")), b"x".to_vec(), None).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_megabytes_arrive() {
+    for (way, sshd) in ["scp", "sftp"].into_iter().zip(both()) {
+        let connection = sshd.connection();
+        connection.upload(&text(&sshd.path("warm")), vec![], None).await.unwrap();
+        let (source, destination) = (sshd.path("large"), sshd.path("copied"));
+        let content: Vec<u8> =
+            (0..100_u32 << 20).map(|byte| byte.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
+        std::fs::write(&source, &content).unwrap();
+        let began = Instant::now();
+        connection.upload_path(&text(&source), &text(&destination)).await.unwrap();
+        let ours = began.elapsed();
+        assert!(std::fs::read(&destination).unwrap() == content);
+        let began = Instant::now();
+        let theirs = std::process::Command::new("scp")
+            .args(["-q", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-O"])
+            .args(["-i", &text(&sshd.path("id")), "-P", &sshd.port.to_string()])
+            .arg(&source)
+            .arg(format!("root@127.0.0.1:{}", text(&sshd.path("theirs"))))
+            .status();
+        println!("100 MB by {way}: {ours:?}; the program scp: {:?} ({theirs:?})", began.elapsed());
+    }
+}
