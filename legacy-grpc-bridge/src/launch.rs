@@ -68,6 +68,9 @@ pub struct NativePackage {
     pub socket_directory: PathBuf,
     /// How the connection is secured.
     pub security: Security,
+    /// The hash of its package, where its file was held against that and its schema
+    /// depends on nothing else: then the schema may be kept between runs.
+    pub content: Option<Arc<str>>,
 }
 
 /// Why there is no plugin to talk to.

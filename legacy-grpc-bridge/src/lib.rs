@@ -47,12 +47,15 @@ pub mod protocol {
 mod provider;
 mod said;
 mod schema;
+mod schema_cache;
+mod tenancy;
 mod tls;
 mod transport;
 
 pub use handshake::{HandshakeError, ProtocolVersion};
 pub use launch::{LaunchError, NativePackage, Security};
 pub use plugin::{Bridge, NativePlugin};
+pub use schema_cache::SchemaCache;
 pub use tls::IdentityError;
 
 /// How long plugins may take.

@@ -25,8 +25,8 @@ impl<Q, A> Method<Q, A> {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The same RPC, of whose answer nothing is read.
-    pub(crate) const fn ignoring_the_answer(self) -> Method<Q, ()> {
+    /// The same RPC, whose answer is read as another message of the same form.
+    pub(crate) const fn with_answer<B>(self) -> Method<Q, B> {
         Method::new(self.path)
     }
 }

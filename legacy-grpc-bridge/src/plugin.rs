@@ -1,15 +1,18 @@
 //! Plugins and their processes.
 //!
-//! Every provider configuration has a process of its own, once it is configured.
-//! What needs no configuration (schemas, validation, state upgrades, functions)
+//! Every provider configuration has a process, once it is configured; equal ones
+//! share one (see `tenancy`). What needs no configuration (schemas, validation, state upgrades, functions)
 //! shares one process, and the next configuration takes that over. So one
-//! configuration needs one process, and a validation starts no more than one.
+//! configuration needs one process, and a validation starts no more than one. A schema
+//! that was kept needs none.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::sync::{Mutex, OnceCell};
 use tonic::Code;
 use wardian_plugin::{PluginDiagnostics, Provider, has_errors};
+use wardian_process::Spawner;
 
 use crate::calls::{self, Call};
 use crate::context::CallContext;
@@ -19,9 +22,10 @@ use crate::launch::{LaunchError, NativePackage, launch};
 use crate::process::{LARGEST_MESSAGE, Process};
 use crate::protocol::{tfplugin as m, tfplugin5 as five, tfplugin6 as six};
 use crate::provider::NativeProvider;
-use crate::schema::{self, DecodedSchema};
+use crate::schema::{self, Answered, DecodedSchema};
+use crate::schema_cache::SchemaCache;
+use crate::tenancy::Tenancies;
 use crate::{Limits, ProtocolVersion};
-use wardian_process::Spawner;
 
 /// The most that a schema's message may hold.
 const LARGEST_SCHEMA: usize = 64 << 20;
@@ -31,12 +35,19 @@ const LARGEST_SCHEMA: usize = 64 << 20;
 pub struct Bridge {
     spawner: Arc<Spawner>,
     limits: Limits,
+    schemas: Option<Arc<SchemaCache>>,
 }
 
 impl Bridge {
     /// A bridge for plugins with these limits.
     pub fn new(limits: Limits) -> Self {
-        Self { spawner: Arc::default(), limits }
+        Self { spawner: Arc::default(), limits, schemas: None }
+    }
+
+    /// Keeps schemas between runs.
+    #[must_use]
+    pub fn with_schema_cache(self, cache: SchemaCache) -> Self {
+        Self { schemas: Some(Arc::new(cache)), ..self }
     }
 
     /// A plugin; nothing of it is run before a call needs it.
@@ -45,7 +56,10 @@ impl Bridge {
             package,
             spawner: Arc::clone(&self.spawner),
             limits: self.limits.clone(),
+            schemas: self.schemas.clone(),
             schema: OnceCell::new(),
+            validated: std::sync::Mutex::default(),
+            tenancies: Tenancies::default(),
             unconfigured: Mutex::new(Unconfigured::NotStarted),
         };
         NativePlugin(Arc::new(shared))
@@ -85,6 +99,11 @@ pub(crate) struct Shared {
     package: NativePackage,
     spawner: Arc<Spawner>,
     limits: Limits,
+    schemas: Option<Arc<SchemaCache>>,
+    /// What was said of configurations, by the request.
+    validated: std::sync::Mutex<HashMap<Vec<u8>, Arc<OnceCell<PluginDiagnostics>>>>,
+    /// Who is configured how.
+    tenancies: Tenancies,
     /// Asked of the plugin once, whichever provider asks first.
     schema: OnceCell<Arc<DecodedSchema>>,
     unconfigured: Mutex<Unconfigured>,
@@ -93,6 +112,16 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// What the plugin said, or will have said, of a configuration.
+    pub(crate) fn validated(&self, request: Vec<u8>) -> Arc<OnceCell<PluginDiagnostics>> {
+        let mut known = self.validated.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Arc::clone(known.entry(request).or_default())
+    }
+
+    pub(crate) fn tenancies(&self) -> &Tenancies {
+        &self.tenancies
     }
 
     pub(crate) fn context(&self, call: &'static str, type_name: Option<&wardian_value::Str>) -> CallContext {
@@ -135,57 +164,78 @@ impl Shared {
         let asked =
             self.schema.get().is_none_or(|known| known.schema.capabilities.get_provider_schema_optional);
         if !asked {
-            let (limit, largest) = (self.limits.local_call, LARGEST_SCHEMA);
-            match process.version() {
-                ProtocolVersion::Five => {
-                    let method = five::provider::GET_SCHEMA.ignoring_the_answer();
-                    process.unary(method, five::get_provider_schema::Request {}, limit, largest).await?;
-                }
-                ProtocolVersion::Six => {
-                    let method = six::provider::GET_PROVIDER_SCHEMA.ignoring_the_answer();
-                    process.unary(method, six::get_provider_schema::Request {}, limit, largest).await?;
-                }
-            }
+            self.ask_for_all_schemas(&process).await?;
         }
         Ok(process)
     }
 
-    /// The schema, which the plugin is asked for once.
+    /// The schema, which is kept from an earlier run, or the plugin is asked for once.
     pub(crate) async fn schema(&self) -> Result<&Arc<DecodedSchema>, PluginDiagnostics> {
-        self.schema.get_or_try_init(|| self.ask_for_schema()).await
+        self.schema
+            .get_or_try_init(|| async {
+                match self.kept_schema().await {
+                    Some(kept) => Ok(kept),
+                    None => self.ask_for_schema().await,
+                }
+            })
+            .await
+    }
+
+    /// The cache, and the plugin's name in it.
+    fn kept(&self) -> Option<(Arc<SchemaCache>, Arc<str>)> {
+        Some((Arc::clone(self.schemas.as_ref()?), Arc::clone(self.package.content.as_ref()?)))
+    }
+
+    async fn kept_schema(&self) -> Option<Arc<DecodedSchema>> {
+        let (cache, content) = self.kept()?;
+        let reading = move || schema::provider_schema(cache.get(&content)?).ok();
+        tokio::task::spawn_blocking(reading).await.ok()?.map(Arc::new)
     }
 
     async fn ask_for_schema(&self) -> Result<Arc<DecodedSchema>, PluginDiagnostics> {
         let call = self.context(six::provider::GET_PROVIDER_SCHEMA.name(), None);
         let failed = |failure: Failure| failure.into_diagnostics(&call);
         let process = self.unconfigured().await.map_err(failed)?;
-        let (limit, largest) = (self.limits.local_call, LARGEST_SCHEMA);
-        let answer = match process.version() {
-            ProtocolVersion::Five => process
-                .unary(five::provider::GET_SCHEMA, five::get_provider_schema::Request {}, limit, largest)
-                .await
-                .map(six::get_provider_schema::Response::from),
-            ProtocolVersion::Six => {
-                let method = six::provider::GET_PROVIDER_SCHEMA;
-                process.unary(method, six::get_provider_schema::Request {}, limit, largest).await
-            }
-        };
+        let version = process.version();
+        let answer = self.ask_for_all_schemas(&process).await;
         let mut answer = answer.map_err(failed)?;
         let said = diagnostics(std::mem::take(&mut answer.diagnostics));
         if has_errors(&said) {
             return Err(said);
         }
         let identities = self.ask_for_identities(&process).await?;
-        schema::provider_schema(answer, identities)
-            .map(Arc::new)
-            .map_err(|problem| failed(Failure::BadAnswer(problem)))
+        let answered = Answered { version, schema: answer, identities };
+        let kept = self.kept();
+        let taking = move || {
+            schema::check(version, &answered.schema)?;
+            if let Some((cache, content)) = kept {
+                cache.put(&content, &answered);
+            }
+            schema::provider_schema(answered)
+        };
+        let taken = tokio::task::spawn_blocking(taking).await.map_err(|error| error.to_string()).flatten();
+        taken.map(Arc::new).map_err(|problem| failed(Failure::BadAnswer(problem)))
+    }
+
+    async fn ask_for_all_schemas(&self, process: &Process) -> Result<m::UndecodedProviderSchema, Failure> {
+        let (limit, largest) = (self.limits.local_call, LARGEST_SCHEMA);
+        match process.version() {
+            ProtocolVersion::Five => {
+                let method = five::provider::GET_SCHEMA.with_answer();
+                process.unary(method, five::get_provider_schema::Request {}, limit, largest).await
+            }
+            ProtocolVersion::Six => {
+                let method = six::provider::GET_PROVIDER_SCHEMA.with_answer();
+                process.unary(method, six::get_provider_schema::Request {}, limit, largest).await
+            }
+        }
     }
 
     /// What identifies resources; nothing where the plugin is older than that.
     async fn ask_for_identities(
         &self,
         process: &Process,
-    ) -> Result<std::collections::HashMap<String, m::ResourceIdentitySchema>, PluginDiagnostics> {
+    ) -> Result<HashMap<String, m::ResourceIdentitySchema>, PluginDiagnostics> {
         let call = self.context(calls::IDENTITY_SCHEMAS.name(), None);
         let request = m::get_resource_identity_schemas::Request {};
         let method = calls::IDENTITY_SCHEMAS.method(process.version());
@@ -194,7 +244,7 @@ impl Shared {
                 let said = diagnostics(answer.diagnostics);
                 if has_errors(&said) { Err(said) } else { Ok(answer.identity_schemas) }
             }
-            Err(Failure::Refused { code: Code::Unimplemented, .. }) => Ok(std::collections::HashMap::new()),
+            Err(Failure::Refused { code: Code::Unimplemented, .. }) => Ok(HashMap::new()),
             Err(failure) => Err(failure.into_diagnostics(&call)),
         }
     }

@@ -22,7 +22,7 @@ use wardian_plugin::{
     OpenEphemeralRequest, OpenEphemeralResponse, PlanActionResponse, PlanRequest, PlanResponse,
     PluginDiagnostics, PrivateBytes, Provider, ProviderSchema, ReadDataSourceRequest, ReadDataSourceResponse,
     ReadResourceRequest, ReadResourceResponse, RenewEphemeralResponse, UpgradeStateRequest,
-    UpgradeStateResponse, ValidateConfigRequest, ValidateListRequest, printable,
+    UpgradeStateResponse, ValidateConfigRequest, ValidateListRequest, has_errors, printable,
 };
 use wardian_value::{Str, Value};
 
@@ -34,6 +34,7 @@ use crate::plugin::Shared;
 use crate::process::Process;
 use crate::protocol::tfplugin as m;
 use crate::schema::DecodedSchema;
+use crate::tenancy::{Configured, Tenancy, leave};
 
 /// A provider configuration whose calls a process carries out.
 pub(crate) struct NativeProvider {
@@ -41,11 +42,11 @@ pub(crate) struct NativeProvider {
     own: Mutex<Own>,
 }
 
-/// The process that is this configuration's alone.
+/// The process that was configured.
 enum Own {
     /// There is none before it is configured.
     Nothing,
-    Process(Arc<Process>),
+    Configured(Arc<Tenancy>),
     Closed,
 }
 
@@ -60,7 +61,7 @@ impl NativeProvider {
 
     fn own(&self) -> Option<Arc<Process>> {
         match &*self.lock() {
-            Own::Process(process) => Some(Arc::clone(process)),
+            Own::Configured(tenancy) => tenancy.process().map(Arc::clone),
             Own::Nothing | Own::Closed => None,
         }
     }
@@ -72,7 +73,11 @@ impl NativeProvider {
     /// The process to ask.
     async fn process(&self) -> Result<Arc<Process>, Failure> {
         match &*self.lock() {
-            Own::Process(process) => return Ok(Arc::clone(process)),
+            Own::Configured(tenancy) => {
+                if let Some(process) = tenancy.process() {
+                    return Ok(Arc::clone(process));
+                }
+            }
             Own::Closed => return Err(Failure::Closed),
             Own::Nothing => {}
         }
@@ -128,8 +133,14 @@ impl NativeProvider {
         let ty = self.known_schema().await?.schema.provider.implied_type();
         let config = written(&call, encode("the configuration", &config, ty))?;
         let request = m::validate_provider_config::Request { config };
-        let answer = self.ask(&call, &calls::VALIDATE_PROVIDER, request).await?;
-        Ok(diagnostics(answer.diagnostics))
+        // What is not configured yet is asked the same when it is validated and when it
+        // is configured, and equal aliases ask the same again; some plugins take seconds.
+        let known = self.plugin.validated(request.encode_to_vec());
+        let asking = known.get_or_try_init(|| async {
+            let answer = self.ask(&call, &calls::VALIDATE_PROVIDER, request).await?;
+            Ok(diagnostics(answer.diagnostics))
+        });
+        asking.await.cloned()
     }
 
     async fn configure_all(&self, request: ConfigureRequest) -> Result<PluginDiagnostics, PluginDiagnostics> {
@@ -140,26 +151,39 @@ impl NativeProvider {
             config: written(&call, encode("the configuration", &request.config, ty))?,
             client_capabilities: capabilities(request.capabilities),
         };
-        let process = written(&call, self.process_to_configure().await)?;
-        let answer = written(&call, self.plugin.ask(&process, &calls::CONFIGURE, request).await)?;
-        Ok(diagnostics(answer.diagnostics))
-    }
-
-    async fn process_to_configure(&self) -> Result<Arc<Process>, Failure> {
         if let Some(process) = self.own() {
-            return Ok(process);
+            // Nobody else can rely on how it was configured before.
+            if let Own::Configured(tenancy) = &*self.lock() {
+                self.plugin.tenancies().forget(tenancy);
+            }
+            let answer = written(&call, self.plugin.ask(&process, &calls::CONFIGURE, request).await)?;
+            return Ok(diagnostics(answer.diagnostics));
         }
-        let process = self.plugin.to_configure().await?;
+        let tenancy = self.plugin.tenancies().of(request.encode_to_vec());
+        let configuring = tenancy.0.get_or_try_init(|| async {
+            let process = self.plugin.to_configure().await?;
+            match self.plugin.ask(&process, &calls::CONFIGURE, request).await {
+                Ok(answer) => Ok(Configured { process, said: diagnostics(answer.diagnostics) }),
+                Err(failure) => {
+                    process.shut_down().await;
+                    Err(failure)
+                }
+            }
+        });
+        let said = written(&call, configuring.await)?.said.clone();
+        if has_errors(&said) {
+            self.plugin.tenancies().forget(&tenancy);
+        }
         let surplus = match &mut *self.lock() {
             own @ Own::Nothing => {
-                *own = Own::Process(Arc::clone(&process));
-                return Ok(process);
+                *own = Own::Configured(tenancy);
+                return Ok(said);
             }
-            Own::Process(first) => Ok(Arc::clone(first)),
+            Own::Configured(_) => Ok(said),
             Own::Closed => Err(Failure::Closed),
         };
-        process.shut_down().await;
-        surplus
+        leave(tenancy).await;
+        written(&call, surplus)
     }
 
     async fn validate_some_config(
@@ -370,8 +394,8 @@ impl Provider for NativeProvider {
 
     async fn close(&self) {
         let before = std::mem::replace(&mut *self.lock(), Own::Closed);
-        if let Own::Process(process) = before {
-            process.shut_down().await;
+        if let Own::Configured(tenancy) = before {
+            leave(tenancy).await;
         }
     }
 }

@@ -3,19 +3,26 @@
 //! Protocol 5 has no nested attributes; otherwise its schemas only have other
 //! numbers. So they become those of protocol 6 first.
 //!
+//! A large plugin has more than a thousand types, of which a run uses a few: so each
+//! stays the bytes that it came as until it is asked for. What comes from a plugin is
+//! checked as a whole first; what was kept from an earlier run was checked then.
+//!
 //! Messages are nested no deeper than prost reads them (100 levels), and what they
 //! become is as large as they are.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use bytes::Bytes;
+use prost::Message;
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, Function, IdentityAttribute,
     IdentitySchema, NestedBlock, NestedObject, ObjectNesting, Parameter, ProviderSchema, Schema,
-    ServerCapabilities, Setting, printable,
+    SchemaSource, SchemaTable, ServerCapabilities, Setting, printable,
 };
 use wardian_value::{Str, Type};
 
+use crate::ProtocolVersion;
 use crate::failure::Failure;
 use crate::handshake::shown;
 use crate::protocol::{tfplugin as m, tfplugin5 as five, tfplugin6 as six};
@@ -26,17 +33,25 @@ pub(crate) struct DecodedSchema {
     identity_types: BTreeMap<Str, Type>,
 }
 
-/// Decodes all schemas. The error says where something is wrong and what.
-pub(crate) fn provider_schema(
-    answer: six::get_provider_schema::Response,
-    identities: HashMap<String, m::ResourceIdentitySchema>,
-) -> Result<DecodedSchema, String> {
+/// What a plugin has said of its schemas, and in which protocol.
+pub(crate) struct Answered {
+    pub(crate) version: ProtocolVersion,
+    pub(crate) schema: m::UndecodedProviderSchema,
+    pub(crate) identities: HashMap<String, m::ResourceIdentitySchema>,
+}
+
+/// Decodes what is always needed, and leaves the schemas of types for when they are
+/// used. The error says where something is wrong and what.
+pub(crate) fn provider_schema(answered: Answered) -> Result<DecodedSchema, String> {
+    let Answered { version, schema: answer, identities } = answered;
     let capabilities = answer.server_capabilities.unwrap_or_default();
-    let actions = answer
-        .action_schemas
-        .into_iter()
-        .map(|(name, action)| (name, action.schema.unwrap_or_default()))
-        .collect();
+    let table = |kind: Kind, schemas: HashMap<String, Bytes>| {
+        if schemas.contains_key("") {
+            return Err(format!("{}: the name is empty", kind.place("")));
+        }
+        let names: Vec<Str> = schemas.keys().map(|name| Str::new(name)).collect();
+        Ok(SchemaTable::of(names, Arc::new(Undecoded { kind, version, schemas })))
+    };
     let schema = ProviderSchema {
         capabilities: ServerCapabilities {
             plan_destroy: capabilities.plan_destroy,
@@ -44,16 +59,16 @@ pub(crate) fn provider_schema(
             move_resource_state: capabilities.move_resource_state,
             generate_resource_config: capabilities.generate_resource_config,
         },
-        provider: schema("the provider's configuration", answer.provider.unwrap_or_default())?,
+        provider: decode("the provider's configuration", version, answer.provider)?,
         provider_meta: answer
             .provider_meta
-            .map(|meta| schema("the provider's metadata", meta))
+            .map(|meta| decode("the provider's metadata", version, meta))
             .transpose()?,
-        resources: schemas("resource", answer.resource_schemas)?,
-        data_sources: schemas("data source", answer.data_source_schemas)?,
-        ephemeral_resources: schemas("ephemeral resource", answer.ephemeral_resource_schemas)?,
-        list_resources: schemas("list resource", answer.list_resource_schemas)?,
-        actions: schemas("action", actions)?,
+        resources: table(Kind::Resource, answer.resource_schemas)?,
+        data_sources: table(Kind::DataSource, answer.data_source_schemas)?,
+        ephemeral_resources: table(Kind::EphemeralResource, answer.ephemeral_resource_schemas)?,
+        list_resources: table(Kind::ListResource, answer.list_resource_schemas)?,
+        actions: table(Kind::Action, answer.action_schemas)?,
         functions: by_name("function", answer.functions, function)?,
         identities: by_name("identity of resource", identities, identity)?,
     };
@@ -61,8 +76,92 @@ pub(crate) fn provider_schema(
     Ok(DecodedSchema { schema: Arc::new(schema), identity_types })
 }
 
-fn schemas(kind: &str, named: HashMap<String, six::Schema>) -> Result<BTreeMap<Str, Arc<Schema>>, String> {
-    by_name(kind, named, |place, answer| schema(place, answer).map(Arc::new))
+/// Whether every schema of an answer can be decoded: what a plugin says is held
+/// against the protocol once, before anything of it is used or kept.
+pub(crate) fn check(version: ProtocolVersion, answer: &m::UndecodedProviderSchema) -> Result<(), String> {
+    let tables = [
+        (Kind::Resource, &answer.resource_schemas),
+        (Kind::DataSource, &answer.data_source_schemas),
+        (Kind::EphemeralResource, &answer.ephemeral_resource_schemas),
+        (Kind::ListResource, &answer.list_resource_schemas),
+        (Kind::Action, &answer.action_schemas),
+    ];
+    for (kind, schemas) in tables {
+        for (name, bytes) in schemas {
+            kind.decode(version, name, bytes.clone())?;
+        }
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Resource,
+    DataSource,
+    EphemeralResource,
+    ListResource,
+    Action,
+}
+
+impl Kind {
+    fn place(self, name: &str) -> String {
+        let kind = match self {
+            Self::Resource => "resource",
+            Self::DataSource => "data source",
+            Self::EphemeralResource => "ephemeral resource",
+            Self::ListResource => "list resource",
+            Self::Action => "action",
+        };
+        format!("{kind} {:?}", shown(name))
+    }
+
+    fn decode(self, version: ProtocolVersion, name: &str, bytes: Bytes) -> Result<Schema, String> {
+        let place = self.place(name);
+        match (self, version) {
+            (Self::Action, ProtocolVersion::Five) => {
+                let action: five::ActionSchema = message(&place, bytes)?;
+                schema(&place, action.schema.unwrap_or_default().into())
+            }
+            (Self::Action, ProtocolVersion::Six) => {
+                let action: six::ActionSchema = message(&place, bytes)?;
+                schema(&place, action.schema.unwrap_or_default())
+            }
+            _ => decode(&place, version, bytes),
+        }
+    }
+}
+
+/// Schemas of types that are decoded when they are asked for.
+struct Undecoded {
+    kind: Kind,
+    version: ProtocolVersion,
+    schemas: HashMap<String, Bytes>,
+}
+
+impl SchemaSource for Undecoded {
+    fn schema(&self, name: &str) -> Option<Arc<Schema>> {
+        let bytes = self.schemas.get(name)?.clone();
+        match self.kind.decode(self.version, name, bytes) {
+            Ok(schema) => Some(Arc::new(schema)),
+            // It was checked when the plugin answered.
+            Err(problem) => {
+                tracing::error!(target: "wardian::plugin", problem, "a schema cannot be decoded");
+                None
+            }
+        }
+    }
+}
+
+fn decode(place: &str, version: ProtocolVersion, bytes: Bytes) -> Result<Schema, String> {
+    match version {
+        ProtocolVersion::Five => schema(place, message::<five::Schema>(place, bytes)?.into()),
+        ProtocolVersion::Six => schema(place, message::<six::Schema>(place, bytes)?),
+    }
+}
+
+fn message<M: Message + Default>(place: &str, bytes: Bytes) -> Result<M, String> {
+    M::decode(bytes)
+        .map_err(|error| format!("{place}: it is not the message that the protocol says: {error}"))
 }
 
 fn by_name<A, B>(
@@ -263,31 +362,6 @@ fn identity(place: &str, answer: m::ResourceIdentitySchema) -> Result<Arc<Identi
     Ok(Arc::new(IdentitySchema { version: answer.version, attributes }))
 }
 
-impl From<five::get_provider_schema::Response> for six::get_provider_schema::Response {
-    fn from(answer: five::get_provider_schema::Response) -> Self {
-        let all = |schemas: HashMap<String, five::Schema>| {
-            schemas.into_iter().map(|(name, schema)| (name, schema.into())).collect()
-        };
-        let action = |action: five::ActionSchema| six::ActionSchema { schema: action.schema.map(Into::into) };
-        Self {
-            provider: answer.provider.map(Into::into),
-            resource_schemas: all(answer.resource_schemas),
-            data_source_schemas: all(answer.data_source_schemas),
-            diagnostics: answer.diagnostics,
-            provider_meta: answer.provider_meta.map(Into::into),
-            server_capabilities: answer.server_capabilities,
-            functions: answer.functions,
-            ephemeral_resource_schemas: all(answer.ephemeral_resource_schemas),
-            list_resource_schemas: all(answer.list_resource_schemas),
-            action_schemas: answer
-                .action_schemas
-                .into_iter()
-                .map(|(name, one)| (name, action(one)))
-                .collect(),
-        }
-    }
-}
-
 impl From<five::Schema> for six::Schema {
     fn from(schema: five::Schema) -> Self {
         Self { version: schema.version, block: schema.block.map(Into::into) }
@@ -375,7 +449,7 @@ impl DecodedSchema {
     }
 }
 
-fn implied<'a>(schemas: &'a BTreeMap<Str, Arc<Schema>>, name: &Str, kind: &str) -> Result<&'a Type, Failure> {
+fn implied<'a>(schemas: &'a SchemaTable, name: &Str, kind: &str) -> Result<&'a Type, Failure> {
     schemas.get(name).map(|schema| schema.implied_type()).ok_or_else(|| unknown(kind, name))
 }
 

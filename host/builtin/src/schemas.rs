@@ -1,11 +1,10 @@
 //! What the provider offers.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use wardian_plugin::{
-    Attribute, AttributeType, Block, Deprecation, Description, ProviderSchema, Schema, ServerCapabilities,
-    Setting,
+    Attribute, AttributeType, Block, Deprecation, Description, ProviderSchema, Schema, SchemaTable,
+    ServerCapabilities, Setting,
 };
 use wardian_value::{Str, Type};
 
@@ -16,8 +15,8 @@ pub(crate) fn provider_schema() -> Arc<ProviderSchema> {
     static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| {
         Arc::new(ProviderSchema {
             capabilities: ServerCapabilities { move_resource_state: true, ..ServerCapabilities::default() },
-            resources: BTreeMap::from([(Str::new(data_resource::TYPE_NAME), data_resource::schema())]),
-            data_sources: BTreeMap::from([(Str::new(remote_state::TYPE_NAME), remote_state::schema())]),
+            resources: SchemaTable::from([(Str::new(data_resource::TYPE_NAME), data_resource::schema())]),
+            data_sources: SchemaTable::from([(Str::new(remote_state::TYPE_NAME), remote_state::schema())]),
             functions: functions::signatures(),
             ..ProviderSchema::default()
         })

@@ -50,6 +50,7 @@ variables! {
     COLUMNS = "COLUMNS": "the width that text is wrapped to where no terminal says";
     NATIVE_ENVIRONMENT = "WARDIAN_NATIVE_ENVIRONMENT": "further variables that native plugins are given: names with commas between; `FOO_*` for all that begin so";
     DISABLE_PLUGIN_TLS = "TF_DISABLE_PLUGIN_TLS": "not empty: connections to native plugins are not secured";
+    STRICT = "WARDIAN_STRICT_PLUGINS": "not empty: native plugins are hashed and asked for their schemas in every run, whatever was kept of earlier ones";
     TEMPORARY = "TMPDIR": "where the sockets of native plugins are, instead of /tmp";
     CACHE_DIRECTORY = "WARDIAN_CACHE_DIR": "where compiled plugins are kept";
     CACHE_HOME = "XDG_CACHE_HOME": "the parent of that, instead of ~/.cache";
@@ -150,6 +151,11 @@ impl Environment {
     /// Whether connections to native plugins are secured.
     pub(crate) fn secures_plugins(&self) -> bool {
         self.text(DISABLE_PLUGIN_TLS).is_none()
+    }
+
+    /// Whether nothing that was kept of native plugins is believed.
+    pub(crate) fn distrusts_what_was_kept(&self) -> bool {
+        self.text(STRICT).is_some()
     }
 
     /// Where what is of no use after the run is kept.

@@ -25,6 +25,7 @@ mod failure;
 mod generated_configuration;
 mod grants;
 mod interrupt;
+mod kept;
 mod logging;
 mod module_manifest;
 mod operation;

@@ -19,6 +19,7 @@ use crate::built_in;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::grants;
+use crate::kept;
 use crate::shell::Shell;
 
 /// Where plugins come from in a run, once they are installed.
@@ -63,7 +64,10 @@ impl Plugins {
         shell: &Arc<Shell>,
     ) -> Result<Self, Failure> {
         let Supervision { policy, audit_log } = supervision;
-        let bridge = Bridge::new(Limits::default());
+        let bridge = match kept::schemas(environment, &working_directory) {
+            Some(cache) => Bridge::new(Limits::default()).with_schema_cache(cache),
+            None => Bridge::new(Limits::default()),
+        };
         let mut native = BTreeMap::new();
         let mut by_address = BTreeMap::new();
         for (address, artifact) in artifacts {
@@ -215,7 +219,7 @@ fn sandbox(
 }
 
 /// Whether a path, of which the end may not be there yet, is `directory` or below.
-fn lies_within(path: &Path, directory: &Path) -> bool {
+pub(crate) fn lies_within(path: &Path, directory: &Path) -> bool {
     let Ok(directory) = directory.canonicalize() else { return false };
     let existing = path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
     existing.is_some_and(|existing| existing.starts_with(&directory))
@@ -236,6 +240,7 @@ fn native_package(
         working_directory: working_directory.to_owned(),
         socket_directory: environment.temporary_directory(),
         security: if environment.secures_plugins() { Security::MutualTls } else { Security::Plain },
+        content: kept::content(native),
     }
 }
 

@@ -32,6 +32,7 @@ use crate::catalogue;
 use crate::compatibility::TERRAFORM_VERSION;
 use crate::environment::Environment;
 use crate::failure::{Failure, Outcome, sentence};
+use crate::kept;
 use crate::plugins::{Plugins, Supervision};
 use crate::progress::Progress;
 use crate::shell::Shell;
@@ -180,8 +181,12 @@ impl Session {
         implied.extend(home.map(|home| home.join(".terraform.d/plugins")));
         implied.extend(self.environment.plugin_directories());
         let installation = loaded.config.provider_installation.as_ref();
-        Sources::new(&self.catalogue, installation, &implied, Platform::current())
-            .map_err(|error| Failure::error("Plugin directory cannot be read", sentence(&error.to_string())))
+        let mut sources = Sources::new(&self.catalogue, installation, &implied, Platform::current())
+            .map_err(|error| {
+                Failure::error("Plugin directory cannot be read", sentence(&error.to_string()))
+            })?;
+        sources.digests = Arc::new(kept::file_digests(&self.environment, &self.directory));
+        Ok(sources)
     }
 
     /// The installed plugins that a configuration and a state need, checked

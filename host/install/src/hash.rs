@@ -18,7 +18,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,8 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::version::Version;
+
+use crate::file_digests::FileDigests;
 
 /// A sha256. `Display` is hex.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -173,9 +175,10 @@ impl PackageFiles {
     pub fn of_directory(
         root: &Path,
         known: Option<(&str, Sha256Digest)>,
+        digests: &FileDigests,
     ) -> Result<Self, DirectoryHashError> {
         let mut files = Self::default();
-        files.add_directory(root, "", known, 0)?;
+        files.add_directory(root, "", known, digests, 0)?;
         Ok(files)
     }
 
@@ -184,6 +187,7 @@ impl PackageFiles {
         directory: &Path,
         prefix: &str,
         known: Option<(&str, Sha256Digest)>,
+        digests: &FileDigests,
         depth: usize,
     ) -> Result<(), DirectoryHashError> {
         let failed = |path: &Path, source| DirectoryHashError::Read { path: path.to_owned(), source };
@@ -198,15 +202,12 @@ impl PackageFiles {
             let relative = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
             let kind = entry.file_type().map_err(|source| failed(&path, source))?;
             if kind.is_dir() {
-                self.add_directory(&path, &relative, known, depth + 1)?;
+                self.add_directory(&path, &relative, known, digests, depth + 1)?;
                 continue;
             }
             let digest = match known {
                 Some((known_name, digest)) if known_name == relative => digest,
-                _ => {
-                    let file = File::open(&path).map_err(|source| failed(&path, source))?;
-                    Sha256Digest::of_reader(file).map_err(|source| failed(&path, source))?
-                }
+                _ => digests.of(&path).map_err(|source| failed(&path, source))?,
             };
             self.add(&relative, digest).map_err(|UnhashablePath| unnameable())?;
         }
@@ -272,10 +273,19 @@ mod tests {
         let mut expected = PackageFiles::default();
         expected.add("a", Sha256Digest::of(b"one")).unwrap();
         expected.add("sub/b", Sha256Digest::of(b"two")).unwrap();
-        assert_eq!(PackageFiles::of_directory(directory.path(), None).unwrap(), expected);
+        assert_eq!(
+            PackageFiles::of_directory(directory.path(), None, &FileDigests::default()).unwrap(),
+            expected
+        );
         let known = ("a", Sha256Digest::of(b"other"));
-        assert_ne!(PackageFiles::of_directory(directory.path(), Some(known)).unwrap(), expected);
-        assert!(PackageFiles::of_directory(&directory.path().join("none"), None).is_err());
+        assert_ne!(
+            PackageFiles::of_directory(directory.path(), Some(known), &FileDigests::default()).unwrap(),
+            expected
+        );
+        assert!(
+            PackageFiles::of_directory(&directory.path().join("none"), None, &FileDigests::default())
+                .is_err()
+        );
     }
 
     #[test]
@@ -286,7 +296,7 @@ mod tests {
         fs::write(directory.path().join("terraform-provider-dns_v1.2.3.wasm"), "bytes").unwrap();
         assert_eq!(
             PackageHash::of_component(&address, &version, Sha256Digest::of(b"bytes")),
-            PackageFiles::of_directory(directory.path(), None).unwrap().hash()
+            PackageFiles::of_directory(directory.path(), None, &FileDigests::default()).unwrap().hash()
         );
     }
 

@@ -18,8 +18,9 @@
 //! link, and that is replaced, never followed.
 //!
 //! What always holds: files that come out of here, overrides apart, have a hash
-//! that the lock file records for their version. They are hashed at each use, so
-//! that a change after `init` is noticed. An embedded plugin is accepted at its
+//! that the lock file records for their version. They are hashed at each use, or
+//! recognised as the files that were hashed (see [`crate::file_digests`]), so that a
+//! change after `init` is noticed. An embedded plugin is accepted at its
 //! locked version even when the lock file lacks its hash, and reported as such;
 //! see [`Trust`](crate::package::Trust).
 
@@ -32,6 +33,7 @@ use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::version::Version;
 use zip::ZipArchive;
 
+use crate::file_digests::FileDigests;
 use crate::hash::component_file_name;
 use crate::lock_file::{LockEntry, LockFile};
 use crate::mirror::{Platform, provider_directory};
@@ -233,7 +235,7 @@ fn resolve_one(
             constraints: constraints.to_string(),
         });
     }
-    if let Some(opened) = installed_component(data_directory, address, version) {
+    if let Some(opened) = installed_component(data_directory, address, version, &sources.digests) {
         return check(address, entry, opened);
     }
     if sources.embedded_covers(address)
@@ -244,7 +246,7 @@ fn resolve_one(
         return Ok(Found { artifact: opened.artifact, recorded });
     }
     let native = version_directory(data_directory, address, version).join(sources.platform.as_str());
-    match open_installed(&native, address, version, Expected::ComponentOrNative) {
+    match open_installed(&native, address, version, Expected::ComponentOrNative, &sources.digests) {
         Some(opened) => check(address, entry, opened),
         None => Err(ResolveError::NotInstalled { address: address.clone(), version: version.clone() }),
     }
@@ -277,9 +279,10 @@ pub(crate) fn installed_component(
     data_directory: &Path,
     address: &ProviderAddress,
     version: &Version,
+    digests: &FileDigests,
 ) -> Option<Result<OpenedPackage, PackageError>> {
     let path = version_directory(data_directory, address, version).join(COMPONENT_PLATFORM);
-    open_installed(&path, address, version, Expected::Component)
+    open_installed(&path, address, version, Expected::Component, digests)
 }
 
 fn open_installed(
@@ -287,12 +290,14 @@ fn open_installed(
     address: &ProviderAddress,
     version: &Version,
     expected: Expected,
+    digests: &FileDigests,
 ) -> Option<Result<OpenedPackage, PackageError>> {
     // A link whose target is gone is an installation that is broken, not one
     // that is absent.
     fs::symlink_metadata(path).ok()?;
     let location = PackageLocation::Directory(path.to_owned());
-    Some(OpenedPackage::open(address, version, &location, Origin::Installed(path.to_owned()), expected))
+    let origin = Origin::Installed(path.to_owned());
+    Some(OpenedPackage::open(address, version, &location, origin, expected, digests))
 }
 
 fn version_directory(data_directory: &Path, address: &ProviderAddress, version: &Version) -> PathBuf {

@@ -28,6 +28,7 @@
 
 pub mod catalogue;
 pub mod cli_config;
+pub mod file_digests;
 pub mod file_kind;
 pub mod hash;
 pub mod installed;

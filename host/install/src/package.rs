@@ -22,6 +22,7 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use crate::catalogue::EmbeddedPlugin;
+use crate::file_digests::FileDigests;
 use crate::file_kind::{FileKind, HEADER_LENGTH};
 use crate::hash::{DirectoryHashError, PackageFiles, PackageHash, Sha256Digest, component_file_name};
 
@@ -250,12 +251,13 @@ impl OpenedPackage {
         location: &PackageLocation,
         origin: Origin,
         expected: Expected,
+        digests: &FileDigests,
     ) -> Result<Self, PackageError> {
         let (contents, content_hash, archive_hash) = match location {
             PackageLocation::Directory(path) => {
                 let contents = read_directory(path, address, expected)?;
                 let known = contents.digest().map(|digest| (contents.name(), digest));
-                let files = PackageFiles::of_directory(path, known)?;
+                let files = PackageFiles::of_directory(path, known, digests)?;
                 (contents, files.hash(), None)
             }
             PackageLocation::Archive(path) => read_archive(path, address, expected)?,

@@ -327,9 +327,9 @@ impl Selector<'_> {
         }
         let survey = Survey::of(address, self.sources)?;
         if let Some(offer) = survey.first_of(version) {
-            return offer.open(address);
+            return offer.open(address, &self.sources.digests);
         }
-        match installed_component(self.data_directory, address, version) {
+        match installed_component(self.data_directory, address, version, &self.sources.digests) {
             Some(Ok(opened)) if opened.hashes().any(|hash| entry.hashes.contains(hash)) => Ok(opened),
             _ => Err(SelectionError::LockedVersionUnavailable {
                 address: address.clone(),
@@ -352,7 +352,7 @@ impl Selector<'_> {
                 looked: survey.looked,
             });
         };
-        let opened = offer.open(address)?;
+        let opened = offer.open(address, &self.sources.digests)?;
         let reason = if constraints.is_empty() { Reason::Newest } else { Reason::NewestMatching };
         Ok((offer.version.clone(), opened, reason))
     }

@@ -23,10 +23,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use wardian_plugin::address::{AddressError, DEFAULT_HOST, ProviderAddress};
 
 use crate::catalogue::Catalogue;
+use crate::file_digests::FileDigests;
 use crate::mirror::{FilesystemMirror, MirrorError, Platform};
 
 /// Everything that plugins may come from.
@@ -41,6 +43,8 @@ pub struct Sources<'a> {
     pub overrides: BTreeMap<ProviderAddress, PathBuf>,
     /// Whose native packages are usable.
     pub platform: Platform,
+    /// What files of packages hash to.
+    pub digests: Arc<FileDigests>,
 }
 
 /// What a `provider_installation` block says.
@@ -180,7 +184,7 @@ impl<'a> Sources<'a> {
         if !methods.iter().any(|method| method.kind == MethodKind::Embedded) {
             methods.insert(0, Method { kind: MethodKind::Embedded, scope: Scope::default() });
         }
-        Ok(Self { catalogue, methods, overrides, platform })
+        Ok(Self { catalogue, methods, overrides, platform, digests: Arc::default() })
     }
 
     /// The methods that may serve a provider.

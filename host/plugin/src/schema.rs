@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use wardian_value::{Str, Type, Value};
 
+use crate::schema_table::SchemaTable;
+
 /// A schema with its version and the type that values of it have.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
@@ -288,15 +290,15 @@ pub struct ProviderSchema {
     /// What a module may tell it about itself.
     pub provider_meta: Option<Schema>,
     /// Managed resource types.
-    pub resources: BTreeMap<Str, Arc<Schema>>,
+    pub resources: SchemaTable,
     /// Data sources.
-    pub data_sources: BTreeMap<Str, Arc<Schema>>,
+    pub data_sources: SchemaTable,
     /// Ephemeral resource types.
-    pub ephemeral_resources: BTreeMap<Str, Arc<Schema>>,
+    pub ephemeral_resources: SchemaTable,
     /// Resource types that can be listed.
-    pub list_resources: BTreeMap<Str, Arc<Schema>>,
+    pub list_resources: SchemaTable,
     /// Actions.
-    pub actions: BTreeMap<Str, Arc<Schema>>,
+    pub actions: SchemaTable,
     /// Functions.
     pub functions: BTreeMap<Str, Function>,
     /// Identities of resource types.

@@ -83,27 +83,6 @@ fn exports_instead(found: &[String]) -> String {
 #[error("could not set up the WebAssembly engine: {0}")]
 pub struct SandboxError(pub(crate) String);
 
-/// Why code is compiled anew each time instead of being kept.
-#[derive(Debug, thiserror::Error)]
-pub enum CacheRefusal {
-    /// Somebody else could put code there.
-    #[error("{} {problem}", path.display())]
-    Unsafe {
-        /// The directory or file.
-        path: PathBuf,
-        /// What is wrong with it, and what would put it right.
-        problem: String,
-    },
-    /// It could not be read or made.
-    #[error("could not use {}: {source}", path.display())]
-    Unusable {
-        /// The directory or file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-}
-
 /// Why a plugin cannot be given what it was granted.
 #[derive(Debug, thiserror::Error)]
 pub enum GrantError {

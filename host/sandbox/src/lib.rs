@@ -44,7 +44,8 @@ mod ticker;
 
 pub use artifact::{ComponentDigest, LoadEvent};
 pub use code_cache::CacheDirectories;
-pub use error::{CacheRefusal, GrantError, LoadError, SandboxError, SurplusImport};
+pub use error::{GrantError, LoadError, SandboxError, SurplusImport};
 pub use grants::{Access, DirectoryGrant, Grants};
 pub use limits::Limits;
 pub use sandbox::{LoadedPlugin, Sandbox, SandboxOptions};
+pub use wardian_cache::CacheRefusal;

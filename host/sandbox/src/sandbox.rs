@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::OnceCell;
+use wardian_cache::CacheRefusal;
 use wardian_plugin::Provider;
 use wasmtime::Engine;
 use wasmtime::component::Linker;
@@ -12,7 +13,7 @@ use crate::artifact::{self, ComponentDigest, LoadEvent};
 use crate::bindings::ProviderPluginPre;
 use crate::code_cache::{CacheDirectories, CodeCache};
 use crate::engine::{self, Compatibility};
-use crate::error::{CacheRefusal, GrantError, LoadError, SandboxError, chain};
+use crate::error::{GrantError, LoadError, SandboxError, chain};
 use crate::grants::{Access, Grants};
 use crate::limits::Limits;
 use crate::plugin::Plugin;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, Function, IdentityAttribute,
-    IdentitySchema, NestedBlock, NestedObject, ObjectNesting, Parameter, ProviderSchema, Schema,
+    IdentitySchema, NestedBlock, NestedObject, ObjectNesting, Parameter, ProviderSchema, Schema, SchemaTable,
     ServerCapabilities, Setting,
 };
 use wardian_value::{Str, Type};
@@ -56,11 +56,11 @@ pub(crate) fn provider_schema(
             .provider_meta
             .map(|meta| schema("the provider's metadata", meta, budget))
             .transpose()?,
-        resources: schemas("resource", answer.resources, budget)?,
-        data_sources: schemas("data source", answer.data_sources, budget)?,
-        ephemeral_resources: schemas("ephemeral resource", answer.ephemeral_resources, budget)?,
-        list_resources: schemas("list resource", answer.list_resources, budget)?,
-        actions: schemas("action", answer.actions, budget)?,
+        resources: schemas("resource", answer.resources, budget)?.into(),
+        data_sources: schemas("data source", answer.data_sources, budget)?.into(),
+        ephemeral_resources: schemas("ephemeral resource", answer.ephemeral_resources, budget)?.into(),
+        list_resources: schemas("list resource", answer.list_resources, budget)?.into(),
+        actions: schemas("action", answer.actions, budget)?.into(),
         functions: by_name("function", answer.functions, budget, function)?,
         identities: by_name("identity of resource", identities, budget, identity)?,
     };
@@ -489,7 +489,7 @@ impl DecodedSchema {
     }
 }
 
-fn implied<'a>(schemas: &'a BTreeMap<Str, Arc<Schema>>, name: &Str, kind: &str) -> Result<&'a Type, Failure> {
+fn implied<'a>(schemas: &'a SchemaTable, name: &Str, kind: &str) -> Result<&'a Type, Failure> {
     schemas.get(name).map(|schema| schema.implied_type()).ok_or_else(|| unknown(kind, name))
 }
 

@@ -64,7 +64,7 @@ fn run(files: Files<'_>, directory: &Path) -> Result<Run, Diagnostics> {
 pub fn data_source_type() -> wardian_value::Type {
     let provider = BuiltInProvider::new("/srv/nowhere");
     let schema = runtime().block_on(provider.schema()).unwrap();
-    schema.data_sources["terraform_remote_state"].implied_type().clone()
+    schema.data_sources.get("terraform_remote_state").unwrap().implied_type().clone()
 }
 
 fn runtime() -> tokio::runtime::Runtime {

@@ -5,7 +5,6 @@
 //! which says what to do wrong. `memory_gadget` has the same, and takes over what was a
 //! `memory_thing`. `memory_lookup` is a data source, that finds all but what is gone.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -123,12 +122,12 @@ fn schema(world: &World) -> ProviderSchema {
     let configuration = block([("region", attribute(Type::String, Setting::Optional))]);
     ProviderSchema {
         provider: Schema::new(0, configuration),
-        resources: BTreeMap::from([
+        resources: SchemaTable::from([
             (Str::new("memory_gadget"), Arc::new(Schema::new(0, thing.clone()))),
             (Str::new("memory_thing"), Arc::new(Schema::new(twist.version, thing))),
         ]),
-        data_sources: BTreeMap::from([(Str::new("memory_lookup"), Arc::new(Schema::new(0, lookup)))]),
-        ephemeral_resources: token::ephemeral_resources(),
+        data_sources: SchemaTable::from([(Str::new("memory_lookup"), Arc::new(Schema::new(0, lookup)))]),
+        ephemeral_resources: token::ephemeral_resources().into(),
         functions: token::functions(),
         capabilities: ServerCapabilities { move_resource_state: true, ..twist.capabilities },
         provider_meta: twist
@@ -140,7 +139,7 @@ fn schema(world: &World) -> ProviderSchema {
 
 impl Memory {
     fn thing(&self) -> &Schema {
-        &self.schema.resources["memory_thing"]
+        self.schema.resources.get("memory_thing").unwrap()
     }
 }
 

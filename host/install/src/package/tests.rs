@@ -15,7 +15,14 @@ fn address() -> ProviderAddress {
 
 fn open(location: &PackageLocation, expected: Expected) -> Result<OpenedPackage, PackageError> {
     let origin = Origin::Mirror(location.clone());
-    OpenedPackage::open(&address(), &Version::new(1, 2, 3), location, origin, expected)
+    OpenedPackage::open(
+        &address(),
+        &Version::new(1, 2, 3),
+        location,
+        origin,
+        expected,
+        &FileDigests::default(),
+    )
 }
 
 fn zip_of(path: &Path, files: &[(&str, &[u8])]) {

@@ -5,6 +5,7 @@ use wardian_plugin::version::{Constraints, Version};
 
 use super::errors::{Looked, Remark, SelectionError};
 use crate::catalogue::EmbeddedPlugin;
+use crate::file_digests::FileDigests;
 use crate::mirror::MirrorPackage;
 use crate::package::{OpenedPackage, Origin};
 use crate::sources::{MethodKind, Sources};
@@ -72,17 +73,28 @@ impl<'a> Survey<'a> {
 }
 
 impl Offer<'_> {
-    pub(super) fn open(&self, address: &ProviderAddress) -> Result<OpenedPackage, SelectionError> {
+    pub(super) fn open(
+        &self,
+        address: &ProviderAddress,
+        digests: &FileDigests,
+    ) -> Result<OpenedPackage, SelectionError> {
         match &self.package {
             OfferedPackage::Embedded(plugin) => Ok(OpenedPackage::embedded(plugin)),
             OfferedPackage::Mirror(package) => {
                 let origin = Origin::Mirror(package.location.clone());
-                OpenedPackage::open(address, &self.version, &package.location, origin, package.expected)
-                    .map_err(|error| SelectionError::Package {
-                        address: address.clone(),
-                        version: self.version.clone(),
-                        error: Box::new(error),
-                    })
+                OpenedPackage::open(
+                    address,
+                    &self.version,
+                    &package.location,
+                    origin,
+                    package.expected,
+                    digests,
+                )
+                .map_err(|error| SelectionError::Package {
+                    address: address.clone(),
+                    version: self.version.clone(),
+                    error: Box::new(error),
+                })
             }
         }
     }

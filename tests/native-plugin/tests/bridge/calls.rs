@@ -189,7 +189,7 @@ async fn everything(words: &str, security: Security) {
     let schema = provider.schema().await.unwrap();
     assert!(schema.capabilities.move_resource_state && !schema.capabilities.plan_destroy);
     assert!(schema.identities.contains_key("fake_thing"));
-    assert!(schema.resources["fake_thing"].block.attributes["name"].setting.is_required());
+    assert!(schema.resources.get("fake_thing").unwrap().block.attributes["name"].setting.is_required());
     life_of_a_thing(&*provider).await;
     stored_objects(&*provider).await;
     what_is_only_read(&*provider).await;

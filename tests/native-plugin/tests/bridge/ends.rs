@@ -3,9 +3,11 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, SchemaCache};
+use wardian_plugin::ProviderSchema;
 use wardian_value::{Type, Value};
 
-use crate::{configure, configured, fake, no_zombie_stays, processes_with, until};
+use crate::{configure, configured, fake, no_zombie_stays, package, processes_with, until};
 
 /// A word that only the processes of one test have in their environment.
 fn mark(test: &str) -> String {
@@ -35,13 +37,82 @@ async fn a_configuration_takes_over_the_process_that_gave_the_schema() {
     assert_eq!(first.validate_provider_config(config()).await, []);
     assert_eq!(configure(&*first, config()).await, []);
     assert_eq!(processes_with(&mark).len(), 1);
-    assert_eq!(configure(&*second, config()).await, []);
+    let other = Value::object([("greeting", Value::string("other"))]);
+    assert_eq!(configure(&*second, other).await, []);
     assert_eq!(processes_with(&mark).len(), 2);
     first.close().await;
     assert_eq!(processes_with(&mark).len(), 1);
     assert!(second.call_function("shout".into(), vec![Value::string("a")]).await.is_ok());
     second.close().await;
     assert!(processes_with(&mark).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_configurations_share_a_process_until_the_last_is_closed() {
+    let mark = mark("shared");
+    let (_bridge, plugin) = fake(&mark);
+    let greeting = |text: &str| Value::object([("greeting", Value::string(text))]);
+    let providers: Vec<_> = (0..10).map(|_| plugin.provider()).collect();
+    for provider in &providers {
+        assert_eq!(configure(&**provider, greeting("same")).await, []);
+    }
+    assert_eq!(processes_with(&mark).len(), 1);
+    let other = plugin.provider();
+    assert_eq!(configure(&*other, greeting("other")).await, []);
+    assert_eq!(processes_with(&mark).len(), 2);
+    let (last, rest) = providers.split_last().unwrap();
+    for provider in rest {
+        provider.close().await;
+    }
+    other.close().await;
+    assert!(last.call_function("shout".into(), vec![Value::string("a")]).await.is_ok());
+    assert_eq!(processes_with(&mark).len(), 1);
+    last.close().await;
+    assert!(processes_with(&mark).is_empty());
+    let again = plugin.provider();
+    assert_eq!(configure(&*again, greeting("same")).await, []);
+    assert_eq!(processes_with(&mark).len(), 1);
+    again.close().await;
+    no_zombie_stays().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schema_that_was_kept_needs_no_process() {
+    let mark = mark("kept");
+    let root = tempfile::tempdir().unwrap();
+    let open = |content: &str| {
+        let cache = SchemaCache::open(&root.path().join("schemas"), &root.path().join("key")).unwrap();
+        let package = NativePackage { content: Some(content.into()), ..package(&mark) };
+        Bridge::new(Limits::default()).with_schema_cache(cache).plugin(package)
+    };
+    let first = open("h1:one=");
+    let asked = first.provider().schema().await.unwrap();
+    assert_eq!(processes_with(&mark).len(), 1);
+    first.close().await;
+
+    let second = open("h1:one=");
+    let provider = second.provider();
+    let kept = provider.schema().await.unwrap();
+    assert!(processes_with(&mark).is_empty());
+    let thing = |schema: &ProviderSchema| schema.resources.get("fake_thing").unwrap().implied_type().clone();
+    assert_eq!(thing(&kept), thing(&asked));
+    assert_eq!(format!("{kept:?}"), format!("{asked:?}"));
+    assert_eq!(configure(&*provider, Value::object([("greeting", Value::string("a"))])).await, []);
+    assert_eq!(processes_with(&mark).len(), 1);
+    provider.close().await;
+
+    for entry in std::fs::read_dir(root.path().join("schemas")).unwrap() {
+        let path = entry.unwrap().path();
+        let mut bytes = std::fs::read(&path).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        std::fs::write(path, bytes).unwrap();
+    }
+    for content in ["h1:one=", "h1:another="] {
+        let plugin = open(content);
+        plugin.provider().schema().await.unwrap();
+        assert_eq!(processes_with(&mark).len(), 1, "{content}");
+        plugin.close().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

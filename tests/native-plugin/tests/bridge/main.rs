@@ -30,7 +30,17 @@ fn plugin(executable: &Path, words: &str, security: Security) -> (Bridge, Native
         remote_call: Duration::from_secs(2),
     };
     let bridge = Bridge::new(limits);
-    let plugin = bridge.plugin(NativePackage {
+    let plugin = bridge.plugin(package_of(executable, words, security));
+    (bridge, plugin)
+}
+
+/// The plugin `fake` as it lies on disk.
+fn package(words: &str) -> NativePackage {
+    package_of(Path::new(env!("CARGO_BIN_EXE_wardian-native-plugin")), words, Security::MutualTls)
+}
+
+fn package_of(executable: &Path, words: &str, security: Security) -> NativePackage {
+    NativePackage {
         name: Arc::from("acme/fake v1.2.3"),
         executable: executable.to_owned(),
         environment: vec![
@@ -40,8 +50,8 @@ fn plugin(executable: &Path, words: &str, security: Security) -> (Bridge, Native
         working_directory: std::env::temp_dir(),
         socket_directory: std::env::temp_dir(),
         security,
-    });
-    (bridge, plugin)
+        content: None,
+    }
 }
 
 /// A file that is run as a plugin.

@@ -63,6 +63,7 @@ async fn aws_gives_its_schema_validates_and_plans() {
         working_directory: home.path().to_owned(),
         socket_directory: std::env::temp_dir(),
         security: Security::MutualTls,
+        content: None,
     });
     let provider = plugin.provider();
     let begun = Instant::now();
@@ -86,7 +87,7 @@ async fn aws_gives_its_schema_validates_and_plans() {
     );
     assert_eq!(provider.validate_provider_config(config.clone()).await, []);
 
-    let queue = &schema.resources["aws_sqs_queue"];
+    let queue = &schema.resources.get("aws_sqs_queue").unwrap();
     let validate = async |set: &[(&str, Value)]| {
         let request = ValidateConfigRequest {
             type_name: "aws_sqs_queue".into(),

@@ -8,7 +8,7 @@ use wardian_lang::{FunctionSignature, NullArgument, ParameterSignature};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, Function, NestedBlock,
-    ObjectNesting, Parameter, ProviderSchema, Schema,
+    ObjectNesting, Parameter, ProviderSchema, Schema, SchemaTable,
 };
 use wardian_value::Str;
 
@@ -70,7 +70,7 @@ struct ProviderDocument<'a> {
 
 impl<'a> ProviderDocument<'a> {
     fn new(address: &ProviderAddress, schema: &'a ProviderSchema) -> Self {
-        let all = |schemas: &'a BTreeMap<Str, std::sync::Arc<Schema>>| {
+        let all = |schemas: &'a SchemaTable| {
             schemas.iter().map(|(name, schema)| (&**name, SchemaDocument::new(schema))).collect()
         };
         Self {

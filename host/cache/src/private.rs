@@ -1,0 +1,57 @@
+//! Directories and files that are this user's alone.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use crate::CacheRefusal;
+
+pub(crate) const WRITABLE_BY_OTHERS: u32 = 0o022;
+pub(crate) const READABLE_BY_OTHERS: u32 = 0o077;
+
+/// Makes the directory if need be and refuses one that others can write.
+pub(crate) fn private_directory(path: &Path) -> Result<(), CacheRefusal> {
+    let unusable = |source| CacheRefusal::Unusable { path: path.to_path_buf(), source };
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(unusable)?;
+    let about = fs::metadata(path).map_err(unusable)?;
+    check_private(path, &about, WRITABLE_BY_OTHERS)
+}
+
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+#[cfg(unix)]
+pub(crate) fn check_private(path: &Path, about: &fs::Metadata, forbidden: u32) -> Result<(), CacheRefusal> {
+    use std::os::unix::fs::MetadataExt as _;
+    let unsafe_because = |problem: String| Err(CacheRefusal::Unsafe { path: path.into(), problem });
+    if about.uid() != rustix::process::geteuid().as_raw() {
+        return unsafe_because("belongs to another user".into());
+    }
+    if about.mode() & forbidden != 0 {
+        let mode = if about.is_dir() { "700" } else { "600" };
+        let what = if forbidden == READABLE_BY_OTHERS { "read" } else { "changed" };
+        return unsafe_because(format!(
+            "can be {what} by other users; `chmod {mode}` it to keep anything there"
+        ));
+    }
+    Ok(())
+}
+
+/// Elsewhere a user's own directories are private by inheritance.
+#[cfg(not(unix))]
+pub(crate) fn check_private(
+    _path: &Path,
+    _about: &fs::Metadata,
+    _forbidden: u32,
+) -> Result<(), CacheRefusal> {
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Schemas by name, each decoded when somebody first asks for it.
+//!
+//! A large provider has more than a thousand types, of which a run uses a few.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use wardian_value::Str;
+
+use crate::schema::Schema;
+
+/// The schemas of one kind that a provider has: of its resource types, say.
+#[derive(Clone, Default)]
+pub struct SchemaTable {
+    schemas: BTreeMap<Str, OnceLock<Arc<Schema>>>,
+    source: Option<Arc<dyn SchemaSource>>,
+}
+
+/// Where schemas of a table come from that are not decoded yet.
+pub trait SchemaSource: Send + Sync {
+    /// The schema of a name of the table; `None` where it cannot be had, which makes
+    /// the name as good as absent. The source says why in its own way.
+    fn schema(&self, name: &str) -> Option<Arc<Schema>>;
+}
+
+impl SchemaTable {
+    /// A table of these names.
+    pub fn of(names: impl IntoIterator<Item = Str>, source: Arc<dyn SchemaSource>) -> Self {
+        let schemas = names.into_iter().map(|name| (name, OnceLock::new())).collect();
+        Self { schemas, source: Some(source) }
+    }
+
+    /// The schema of a name.
+    pub fn get(&self, name: &str) -> Option<&Arc<Schema>> {
+        let cell = self.schemas.get(name)?;
+        if let Some(known) = cell.get() {
+            return Some(known);
+        }
+        let schema = self.source.as_ref()?.schema(name)?;
+        Some(cell.get_or_init(|| schema))
+    }
+
+    /// Whether there is a schema of a name.
+    pub fn contains_key(&self, name: &str) -> bool {
+        self.schemas.contains_key(name)
+    }
+
+    /// The names, sorted.
+    pub fn keys(&self) -> impl Iterator<Item = &Str> {
+        self.schemas.keys()
+    }
+
+    /// All of them, sorted by name. Decodes each.
+    pub fn iter(&self) -> impl Iterator<Item = (&Str, &Arc<Schema>)> {
+        self.schemas.keys().filter_map(|name| Some((name, self.get(name)?)))
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.schemas.is_empty()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.schemas.len()
+    }
+}
+
+impl FromIterator<(Str, Arc<Schema>)> for SchemaTable {
+    fn from_iter<I: IntoIterator<Item = (Str, Arc<Schema>)>>(schemas: I) -> Self {
+        let schemas = schemas.into_iter().map(|(name, schema)| (name, OnceLock::from(schema))).collect();
+        Self { schemas, source: None }
+    }
+}
+
+impl From<BTreeMap<Str, Arc<Schema>>> for SchemaTable {
+    fn from(schemas: BTreeMap<Str, Arc<Schema>>) -> Self {
+        schemas.into_iter().collect()
+    }
+}
+
+impl<const N: usize> From<[(Str, Arc<Schema>); N]> for SchemaTable {
+    fn from(schemas: [(Str, Arc<Schema>); N]) -> Self {
+        schemas.into_iter().collect()
+    }
+}
+
+/// Names alone: what is not decoded is not worth decoding to be looked at.
+impl fmt::Debug for SchemaTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.schemas.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::schema::Block;
+
+    #[derive(Default)]
+    struct Counting(Mutex<Vec<String>>);
+
+    impl SchemaSource for Counting {
+        fn schema(&self, name: &str) -> Option<Arc<Schema>> {
+            self.0.lock().unwrap().push(name.to_owned());
+            (name != "broken").then(|| Arc::new(Schema::new(7, Block::default())))
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_is_decoded_once_and_nothing_else() {
+        let source = Arc::new(Counting::default());
+        let table = SchemaTable::of(["a".into(), "b".into(), "broken".into()], source.clone());
+        assert_eq!(table.keys().map(|name| &**name).collect::<Vec<_>>(), ["a", "b", "broken"]);
+        assert!(table.contains_key("b") && !table.contains_key("c"));
+        assert_eq!(table.get("b").map(|schema| schema.version), Some(7));
+        assert!(table.get("b").is_some() && table.get("c").is_none() && table.get("broken").is_none());
+        assert_eq!(*source.0.lock().unwrap(), ["b", "broken"]);
+        assert_eq!(table.iter().count(), 2);
+    }
+}

@@ -1,0 +1,110 @@
+//! What plugins said of their schemas, kept between runs.
+//!
+//! An entry is named by the hash of a plugin's package, so that another plugin has
+//! another entry, and by our version, since another one may check otherwise what a
+//! plugin says. It holds the plugin's answer nearly as it came. A schema says what is
+//! sensitive, so that entries are only used where they are authentic (see
+//! `wardian-cache`); whatever cannot be used is as if it were absent.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use prost::Message as _;
+use wardian_cache::{Cache, CacheRefusal, Format};
+
+use crate::ProtocolVersion;
+use crate::protocol::tfplugin as m;
+use crate::schema::Answered;
+
+const FORMAT: Format =
+    Format { magic: b"wardian schema1\n", largest_cache: 256 << 20, largest_entry: 128 << 20 };
+
+/// Where schemas are kept.
+pub struct SchemaCache(Cache);
+
+impl SchemaCache {
+    /// Opens a cache, making what is not there yet. `key` is the directory of the key
+    /// that authenticates entries: not the same, nor one above or below.
+    ///
+    /// # Errors
+    /// Where others can write one of the directories or read the key, or one cannot be
+    /// used.
+    pub fn open(directory: &Path, key: &Path) -> Result<Self, CacheRefusal> {
+        Cache::open(directory, key, FORMAT).map(Self)
+    }
+
+    pub(crate) fn get(&self, package: &str) -> Option<Answered> {
+        let bytes = self.0.get(&name(package)?)?;
+        let kept = match m::KeptProviderSchema::decode(Bytes::from(bytes)) {
+            Ok(kept) => kept,
+            Err(error) => {
+                tracing::warn!(target: "wardian::plugin", package, %error, "a kept schema cannot be read");
+                return None;
+            }
+        };
+        let version = match kept.protocol {
+            5 => ProtocolVersion::Five,
+            6 => ProtocolVersion::Six,
+            _ => return None,
+        };
+        Some(Answered { version, schema: kept.schema?, identities: kept.identities })
+    }
+
+    /// Keeps an answer. That it cannot be kept is no reason not to go on.
+    pub(crate) fn put(&self, package: &str, answered: &Answered) {
+        let Some(name) = name(package) else { return };
+        let kept = m::KeptProviderSchema {
+            protocol: match answered.version {
+                ProtocolVersion::Five => 5,
+                ProtocolVersion::Six => 6,
+            },
+            schema: Some(answered.schema.clone()),
+            identities: answered.identities.clone(),
+        };
+        if let Err(error) = self.0.put(&name, &kept.encode_to_vec()) {
+            tracing::warn!(target: "wardian::plugin", package, %error, "a schema cannot be kept");
+        }
+    }
+}
+
+/// The entry of a package, from its hash as lock files have it. What is no such hash
+/// has no entry.
+fn name(package: &str) -> Option<String> {
+    const LONGEST: usize = 100;
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | ':');
+    if package.is_empty() || package.len() > LONGEST || !package.chars().all(allowed) {
+        return None;
+    }
+    let package = package.replace('+', "-").replace(['/', ':'], "_").replace('=', "");
+    Some(format!("{package}-{}.schema", env!("CARGO_PKG_VERSION")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_entries_are_names_of_files() {
+        let named = name("h1:DBD3jwW+V36BybqzDa/TEhKWRclYw0Qrojsri6lKeVgY=").unwrap();
+        assert!(named.starts_with("h1_DBD3jwW-V36BybqzDa_TEhKWRclYw0Qrojsri6lKeVgY-"), "{named}");
+        for bad in ["", "..", "a b", "\0", &"x".repeat(101)] {
+            assert_eq!(name(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_put_is_found_and_decoded_as_it_was() {
+        let root = tempfile::tempdir().unwrap();
+        let open = || SchemaCache::open(&root.path().join("schemas"), &root.path().join("key")).unwrap();
+        let mut schema = m::UndecodedProviderSchema::default();
+        schema.resource_schemas.insert("a".into(), Bytes::from_static(b"\x08\x07"));
+        let answered = Answered { version: ProtocolVersion::Five, schema, identities: [].into() };
+        assert!(open().get("h1:a").is_none());
+        open().put("h1:a", &answered);
+        let found = open().get("h1:a").unwrap();
+        assert_eq!(found.version, ProtocolVersion::Five);
+        let decoded = crate::schema::provider_schema(found).unwrap();
+        assert_eq!(decoded.schema.resources.get("a").unwrap().version, 7);
+        assert!(open().get("h1:b").is_none());
+    }
+}
