@@ -13,10 +13,11 @@ use crate::authority::{Authority, Ended, Progress};
 use crate::dial::Dialer;
 use crate::error::{CommunicatorError, Doing};
 use crate::resolve::{Resolver, SystemResolver};
-use crate::settings::{ConnectionSettings, Method, SshSettings, TargetPlatform, place};
+use crate::settings::{ConnectionSettings, Method, TargetPlatform, place};
 use crate::source::Source;
 use crate::ssh::{Session, SshCommand, Streams, transfer};
 use crate::stream::Counts;
+use crate::winrm::{self, Machine, WinRmCommand};
 
 /// How long it is waited before the next attempt: at first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -57,8 +58,43 @@ pub struct Connection {
 
 /// An open connection; its end is told when the last one lets go of it.
 struct Open {
-    session: Arc<Session>,
+    peer: Peer,
     _record: Record,
+}
+
+/// The machine, by the protocol that it is spoken with.
+#[derive(Clone)]
+enum Peer {
+    Ssh(Arc<Session>),
+    WinRm(Arc<Machine>),
+}
+
+impl Peer {
+    fn is_closed(&self) -> bool {
+        match self {
+            Self::Ssh(session) => session.is_closed(),
+            Self::WinRm(machine) => machine.is_closed(),
+        }
+    }
+
+    async fn close(&self) {
+        match self {
+            Self::Ssh(session) => session.close().await,
+            Self::WinRm(machine) => machine.close().await,
+        }
+    }
+}
+
+/// A shell outlives its connection on the machine, so somebody has to say that it is over.
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Peer::WinRm(machine) = &self.peer
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let machine = Arc::clone(machine);
+            runtime.spawn(async move { machine.close().await });
+        }
+    }
 }
 
 struct Record {
@@ -79,9 +115,14 @@ impl Drop for Record {
 
 /// A command that runs on the other machine. Dropping it gives it up.
 pub struct RemoteCommand {
-    command: SshCommand,
+    command: Command,
     /// Its connection is there as long as it is.
     _open: Arc<Open>,
+}
+
+enum Command {
+    Ssh(SshCommand),
+    WinRm(WinRmCommand),
 }
 
 impl RemoteCommand {
@@ -91,7 +132,10 @@ impl RemoteCommand {
     /// # Errors
     /// Where the connection is lost: how the command ended is not known then.
     pub async fn next_event(&mut self) -> Result<Option<Event>, CommunicatorError> {
-        self.command.next_event().await
+        match &mut self.command {
+            Command::Ssh(command) => command.next_event().await,
+            Command::WinRm(command) => command.next_event().await,
+        }
     }
 }
 
@@ -123,13 +167,18 @@ impl Connection {
     /// Where there is no connection, or the machine does not start it.
     pub async fn execute(&self, command: &str) -> Result<RemoteCommand, CommunicatorError> {
         let streams = Streams::of(self.settings.platform);
-        let (open, command) =
-            self.with(async |session| SshCommand::start(session, command, streams).await).await?;
+        let starting = self.with(async |peer| {
+            Ok(match peer {
+                Peer::Ssh(session) => Command::Ssh(SshCommand::start(session, command, streams).await?),
+                Peer::WinRm(machine) => Command::WinRm(WinRmCommand::start(machine, command).await?),
+            })
+        });
+        let (open, command) = starting.await?;
         Ok(RemoteCommand { command, _open: open })
     }
 
     /// Writes a file on the machine. A new one has the mode, 0644 where none is said,
-    /// less the machine's umask; one that is there keeps its own.
+    /// less the machine's umask; one that is there keeps its own. Windows knows no modes.
     ///
     /// # Errors
     /// Where there is no connection, or the machine does not write it.
@@ -140,14 +189,17 @@ impl Connection {
         mode: Option<u32>,
     ) -> Result<(), CommunicatorError> {
         let (platform, content) = (self.settings.platform, bytes::Bytes::from(content));
-        let uploading = self
-            .with(async |session| transfer::content(session, platform, path, content.clone(), mode).await);
+        let uploading = self.with(async |peer| match peer {
+            Peer::Ssh(session) => transfer::content(session, platform, path, content.clone(), mode).await,
+            Peer::WinRm(machine) => winrm::upload::content(machine, path, content.clone()).await,
+        });
         uploading.await.map(|_| ())
     }
 
     /// Copies a file or a directory of this machine there. A file goes to the path
     /// `destination`. A directory goes into the directory `destination`, which is there:
-    /// as one of its own name, and only what is in it where `source` ends with a slash.
+    /// as one of its own name, and only what is in it where `source` ends with a slash. By
+    /// WinRM it is always what is in it, and `destination` is made.
     ///
     /// # Errors
     /// Where there is no connection, something cannot be read here, or not be written
@@ -155,8 +207,10 @@ impl Connection {
     pub async fn upload_path(&self, source: &str, destination: &str) -> Result<(), CommunicatorError> {
         let plan = Source::open(Path::new(source), source.ends_with('/')).await?;
         let platform = self.settings.platform;
-        let uploading =
-            self.with(async |session| transfer::source(session, platform, &plan, destination).await);
+        let uploading = self.with(async |peer| match peer {
+            Peer::Ssh(session) => transfer::source(session, platform, &plan, destination).await,
+            Peer::WinRm(machine) => winrm::upload::source(machine, &plan, destination).await,
+        });
         uploading.await.map(|_| ())
     }
 
@@ -164,7 +218,7 @@ impl Connection {
     pub async fn close(&self) {
         let open = self.open.lock().await.take();
         if let Some(open) = open {
-            open.session.close().await;
+            open.peer.close().await;
         }
     }
 
@@ -172,15 +226,15 @@ impl Connection {
     /// before anything was begun, it is done again with a new one.
     async fn with<T>(
         &self,
-        mut what: impl AsyncFnMut(Arc<Session>) -> Result<T, CommunicatorError>,
+        mut what: impl AsyncFnMut(Peer) -> Result<T, CommunicatorError>,
     ) -> Result<(Arc<Open>, T), CommunicatorError> {
         let (open, is_new) = self.opened().await?;
-        match what(Arc::clone(&open.session)).await {
+        match what(open.peer.clone()).await {
             Ok(done) => Ok((open, done)),
             Err(CommunicatorError::Lost { doing: Doing::Starting, .. }) if !is_new => {
                 self.open.lock().await.take();
                 let (open, _) = self.opened().await?;
-                let done = what(Arc::clone(&open.session)).await?;
+                let done = what(open.peer.clone()).await?;
                 Ok((open, done))
             }
             Err(error) => Err(error),
@@ -191,32 +245,28 @@ impl Connection {
     async fn opened(&self) -> Result<(Arc<Open>, bool), CommunicatorError> {
         let mut slot = self.open.lock().await;
         if let Some(open) = &*slot
-            && !open.session.is_closed()
+            && !open.peer.is_closed()
         {
             return Ok((Arc::clone(open), false));
         }
         *slot = None;
-        let Method::Ssh(ssh) = &self.settings.method else {
-            let problem = "connections by WinRM are not possible yet; the machine may have an SSH server";
-            return Err(CommunicatorError::Unsupported(problem.into()));
-        };
-        let open = Arc::new(self.open_in_time(ssh).await?);
+        let open = Arc::new(self.open_in_time().await?);
         *slot = Some(Arc::clone(&open));
         Ok((open, true))
     }
 
     /// Tries until the time is over: a machine that was made a moment ago answers when it
     /// has started, and knows its users yet a little later.
-    async fn open_in_time(&self, ssh: &SshSettings) -> Result<Open, CommunicatorError> {
+    async fn open_in_time(&self) -> Result<Open, CommunicatorError> {
         let (began, limit) = (Instant::now(), self.settings.timeout);
         let (host, port) = (self.settings.host(), self.settings.port());
         let authority = &self.surroundings.authority;
-        let dialer = Dialer {
+        let dialer = Arc::new(Dialer {
             authority: Arc::clone(authority),
             resolver: Arc::clone(&self.surroundings.resolver),
             counts: Arc::default(),
             reached: SyncMutex::new(None),
-        };
+        });
         let mut record = Record {
             authority: Arc::clone(authority),
             counts: Arc::clone(&dialer.counts),
@@ -236,17 +286,16 @@ impl Connection {
             attempt += 1;
             let why = failed.as_ref().map(ToString::to_string);
             authority.progressed(&Progress::Connecting { attempt, failed: why.as_deref() });
-            let opening =
-                Session::open(ssh, &dialer, self.surroundings.agent.as_deref(), self.surroundings.keep_alive);
+            let opening = self.open_once(&dialer);
             let opened = match deadline {
                 Some(deadline) => timeout_at(deadline, opening).await,
                 None => Ok(opening.await),
             };
             match opened {
-                Ok(Ok(session)) => {
+                Ok(Ok(peer)) => {
                     record.ended.address = *dialer.reached.lock().unwrap_or_else(PoisonError::into_inner);
                     authority.progressed(&Progress::Connected);
-                    return Ok(Open { session: Arc::new(session), _record: record });
+                    return Ok(Open { peer, _record: record });
                 }
                 Ok(Err(error)) if error.is_final() => return Err(error),
                 Ok(Err(error)) => failed = Some(error),
@@ -262,6 +311,19 @@ impl Connection {
             }
             sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn open_once(&self, dialer: &Arc<Dialer>) -> Result<Peer, CommunicatorError> {
+        match &self.settings.method {
+            Method::Ssh(ssh) => {
+                let Surroundings { agent, keep_alive, .. } = &self.surroundings;
+                let session = Session::open(ssh, dialer, agent.as_deref(), *keep_alive).await?;
+                Ok(Peer::Ssh(Arc::new(session)))
+            }
+            Method::WinRm(winrm) => {
+                Ok(Peer::WinRm(Arc::new(Machine::open(winrm, Arc::clone(dialer)).await?)))
+            }
         }
     }
 }

@@ -35,6 +35,7 @@ mod source;
 mod ssh;
 mod stream;
 mod tls;
+mod winrm;
 
 pub use authority::{Authority, Denied, Ended, Progress};
 pub use connection::{Connection, RemoteCommand, Surroundings};

@@ -69,6 +69,11 @@ impl Source {
         looked.await.unwrap_or_else(|_| Err(CommunicatorError::Unsupported("reading was given up".into())))
     }
 
+    /// What is in it, without its name.
+    pub(crate) fn contents(&self) -> Self {
+        Self { path: self.path.clone(), kind: SourceKind::Contents }
+    }
+
     /// Begins to read. The steps end where all was read, or with the one that failed.
     pub(crate) fn steps(&self) -> mpsc::Receiver<Step> {
         let (steps, receiver) = mpsc::channel(PIECES_AHEAD);

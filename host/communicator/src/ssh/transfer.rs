@@ -45,11 +45,13 @@ impl Upload {
             None => (".", trimmed),
         };
         let directory = if ends_with_slash { trimmed } else { directory };
+        // A drive alone stands for where somebody is on it.
+        let root = if directory.ends_with(':') && platform == TargetPlatform::Windows { "/" } else { "" };
         if name.is_empty() || matches!(name, "." | "..") || name.contains(['\n', '\0']) {
             return Err(CommunicatorError::Unsupported(format!("{path:?} is no path of a file")));
         }
         let mode = mode.unwrap_or(FILE_MODE) & 0o7777;
-        Ok(Self { directory: directory.to_owned(), name: Some(name.to_owned()), mode, platform })
+        Ok(Self { directory: format!("{directory}{root}"), name: Some(name.to_owned()), mode, platform })
     }
 
     fn path(&self) -> String {
@@ -145,6 +147,7 @@ mod tests {
         assert_eq!(split("/srv/", TargetPlatform::Unix), some("/srv", "srv"));
         assert_eq!(split(r"C:\a\b.cmd", TargetPlatform::Windows), some(r"C:\a", "b.cmd"));
         assert_eq!(split("C:/windows/temp/x.cmd", TargetPlatform::Windows), some("C:/windows/temp", "x.cmd"));
+        assert_eq!(split("C:/x", TargetPlatform::Windows), some("C:/", "x"));
         for bad in ["", "/", "..", "/srv/..", "a\nb"] {
             assert_eq!(split(bad, TargetPlatform::Unix), None, "{bad:?}");
         }

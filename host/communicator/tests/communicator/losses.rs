@@ -33,7 +33,7 @@ async fn a_machine_that_is_not_there_is_waited_for() {
     let (kind, said) = failure(&values(free_port(), "1200ms")).await;
     assert_eq!(kind, FailureKind::Disconnected);
     assert!(said.contains("within 1 s: no connection to 127.0.0.1:") && said.contains("refused"), "{said}");
-    assert!(began.elapsed() > Duration::from_millis(400) && began.elapsed() < Duration::from_secs(3));
+    assert!(began.elapsed() > Duration::from_millis(400) && began.elapsed() < Duration::from_secs(15));
 }
 
 #[tokio::test]
@@ -43,7 +43,7 @@ async fn a_machine_that_says_nothing_or_nonsense_is_an_error() {
     let began = Instant::now();
     let (kind, said) = failure(&values(port, "1s")).await;
     assert_eq!(kind, FailureKind::Disconnected, "{said}");
-    assert!(began.elapsed() < Duration::from_secs(3));
+    assert!(began.elapsed() < Duration::from_secs(15));
     let (silent, _) = listener.accept().await.unwrap();
     drop(silent);
     tokio::spawn(async move {
@@ -66,7 +66,7 @@ async fn an_endless_greeting_ends() {
     });
     let began = Instant::now();
     let (kind, said) = failure(&values(port, "1s")).await;
-    assert!(began.elapsed() < Duration::from_secs(3), "{kind:?} {said}");
+    assert!(began.elapsed() < Duration::from_secs(15), "{kind:?} {said}");
 }
 
 struct Book(Vec<IpAddr>);

@@ -10,3 +10,5 @@ mod settings;
 mod sshd;
 mod uploads;
 mod ways;
+mod winrm;
+mod winrm_server;

@@ -1,0 +1,213 @@
+//! Machines that are reached by WinRM.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::TlsAcceptor;
+use wardian_communicator::{Event, ExitStatus, FailureKind, TargetPlatform};
+
+use crate::sshd::{Records, connection, free_port, recorded, run};
+use crate::winrm_server::{PASSWORD, Proof, Server, USER};
+
+fn values(server: &Server, more: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+    let mut values = vec![
+        ("type", "winrm".to_owned()),
+        ("host", "127.0.0.1".into()),
+        ("port", server.port.to_string()),
+        ("user", USER.into()),
+        ("password", PASSWORD.into()),
+        ("timeout", "5s".into()),
+    ];
+    values.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
+    values
+}
+
+fn ntlm() -> [(&'static str, &'static str); 2] {
+    [("use_ntlm", "true"), ("user", r"CORP\Operator")]
+}
+
+#[tokio::test]
+async fn commands_run_and_say_what_they_have_to() {
+    for (proof, more) in [(Proof::Basic, &[][..]), (Proof::Ntlm, &ntlm())] {
+        let server = Server::start(proof, None).await;
+        let records = Arc::<Records>::default();
+        let connection = recorded(&values(&server, more), &records);
+        assert_eq!(connection.platform(), TargetPlatform::Windows);
+        let done = run(&connection, "several parts").await.unwrap();
+        assert_eq!((done.text().as_str(), done.stderr.as_slice()), ("one\r\ntwo", b"oops\r\n".as_slice()));
+        assert_eq!(done.status, Some(ExitStatus::Code(3)));
+        let done = run(&connection, "binary").await.unwrap();
+        assert_eq!((done.stdout, done.status), ((0..=255).collect(), Some(ExitStatus::Code(-1))));
+        for number in 0..20 {
+            let command = format!("echo{number} \"a\" & b > c");
+            assert_eq!(run(&connection, &command).await.unwrap().text(), format!("ran {command}\n"));
+        }
+        connection.close().await;
+        drop(connection);
+        let state = server.state.lock().unwrap();
+        assert_eq!((state.connections, &*state.shells), (1, &["SHELL-0".to_owned()][..]));
+        assert_eq!(state.deleted, state.shells);
+        let ended = records.ended.lock().unwrap();
+        assert!(ended.len() == 1 && ended[0].sent > 1000 && ended[0].received > 1000, "{ended:?}");
+        let asked = records.asked.lock().unwrap();
+        assert_eq!(*asked, [format!("127.0.0.1 {}", server.port), "127.0.0.1 at 127.0.0.1".into()]);
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_is_given_up_ends_there() {
+    let server = Server::start(Proof::Basic, None).await;
+    let connection = connection(&values(&server, &[]));
+    let mut command = connection.execute("endless").await.unwrap();
+    for _ in 0..20 {
+        assert_eq!(command.next_event().await.unwrap(), Some(Event::Stdout(b"again\n".to_vec())));
+    }
+    drop(command);
+    let began = Instant::now();
+    while server.state.lock().unwrap().terminated.is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(10));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(server.state.lock().unwrap().terminated, ["COMMAND-0"]);
+    assert_eq!(run(&connection, "x").await.unwrap().text(), "ran x\n");
+}
+
+#[tokio::test]
+async fn nothing_is_lost_where_an_event_is_not_waited_for() {
+    let server = Server::start(Proof::Basic, None).await;
+    let connection = connection(&values(&server, &[]));
+    let mut command = connection.execute("several parts").await.unwrap();
+    let (mut text, mut status) = (Vec::new(), None);
+    while status.is_none() {
+        match tokio::time::timeout(Duration::from_micros(50), command.next_event()).await {
+            Err(_) => {}
+            Ok(Ok(Some(Event::Stdout(bytes)))) => text.extend(bytes),
+            Ok(Ok(Some(Event::Exited(ended)))) => status = Some(ended),
+            Ok(other) => assert!(matches!(other, Ok(Some(Event::Stderr(_)))), "{other:?}"),
+        }
+    }
+    assert_eq!(text, b"one\r\ntwo");
+}
+
+#[tokio::test]
+async fn files_arrive_whole() {
+    let server = Server::start(Proof::Basic, None).await;
+    let connection = connection(&values(&server, &[]));
+    let content: Vec<u8> = (0..40_000_u32).map(|number| number.to_le_bytes()[0]).collect();
+    connection.upload("C:/Temp/it's a \u{2019}file.cmd", content.clone(), None).await.unwrap();
+    connection.upload("C:/Temp/empty", vec![], None).await.unwrap();
+    let source = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(source.path().join("sub/none")).unwrap();
+    std::fs::write(source.path().join("a"), &content).unwrap();
+    std::fs::write(source.path().join("sub/b"), "b").unwrap();
+    std::fs::write(source.path().join("sub/nothing"), "").unwrap();
+    let path = source.path().to_str().unwrap();
+    connection.upload_path(path, "C:/all").await.unwrap();
+    connection.upload_path(&format!("{path}/a"), "C:/one").await.unwrap();
+    {
+        let state = server.state.lock().unwrap();
+        let found: Vec<(&str, usize)> =
+            state.files.iter().map(|(path, content)| (path.as_str(), content.len())).collect();
+        assert_eq!(
+            found,
+            [
+                ("C:/Temp/empty", 0),
+                ("C:/Temp/it's a \u{2019}file.cmd", 40_000),
+                ("C:/all\\a", 40_000),
+                ("C:/all\\sub\\b", 1),
+                ("C:/all\\sub\\nothing", 0),
+                ("C:/one", 40_000),
+            ]
+        );
+        assert!(state.files.values().all(|file| file.len() < 2 || *file == content));
+        assert_eq!(state.directories, ["C:/all", "C:/all\\sub", "C:/all\\sub\\none"]);
+    }
+    let error = connection.upload("Z:/x", b"x".to_vec(), None).await.unwrap_err();
+    assert_eq!(error.kind(), FailureKind::Failed);
+    assert!(
+        error.to_string().contains("did not take Z:/x") && error.to_string().contains("Cannot find drive"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_said_when_the_time_is_over() {
+    for (proof, more, says) in [
+        (Proof::Basic, &[][..], "tried the password by basic authentication; it offers Basic"),
+        (Proof::Ntlm, &ntlm(), "tried the password by NTLM; it offers Negotiate"),
+        (Proof::Basic, &ntlm(), "it does not offer NTLM; it offers Basic"),
+        (Proof::Ntlm, &[], "by basic authentication; it offers Negotiate"),
+    ] {
+        let server = Server::start(proof, None).await;
+        let more = [more, &[("password", "hidden"), ("timeout", "800ms")]].concat();
+        let error = run(&connection(&values(&server, &more)), "x").await.unwrap_err();
+        assert_eq!(error.kind(), FailureKind::Authentication);
+        assert!(error.to_string().contains(says), "{error}");
+        assert!(!format!("{error} {error:?}").contains("hidden"));
+        assert!(server.state.lock().unwrap().shells.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn tls_believes_whom_it_is_told_to() {
+    let make = || generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let CertifiedKey { cert, signing_key } = make();
+    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![cert.der().clone()], key)
+        .unwrap();
+    let server = Server::start(Proof::Ntlm, Some(TlsAcceptor::from(Arc::new(config)))).await;
+    let (right, wrong) = (cert.pem(), make().cert.pem());
+    for (more, says) in [
+        (("cacert", right.as_str()), None),
+        (("insecure", "true"), None),
+        (("cacert", wrong.as_str()), Some("TLS failed")),
+        (("cacert", "nonsense"), Some("cacert has no certificate")),
+        (("insecure", "false"), Some("127.0.0.1")),
+    ] {
+        let more = [&ntlm()[..], &[("https", "true"), ("timeout", "900ms"), more]].concat();
+        let done = run(&connection(&values(&server, &more)), "x").await;
+        match says {
+            None => assert_eq!(done.unwrap().text(), "ran x\n"),
+            Some(says) => {
+                let error = done.unwrap_err();
+                assert!(error.to_string().contains(says), "{error}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_fails_is_an_error() {
+    let server = Server::start(Proof::Basic, None).await;
+    let machine = connection(&values(&server, &[]));
+    let error = run(&machine, "forbidden").await.unwrap_err();
+    assert!(error.to_string().contains("did not start the command: Access is denied."), "{error}");
+
+    let mut command = machine.execute("lost").await.unwrap();
+    assert_eq!(command.next_event().await.unwrap(), Some(Event::Stdout(b"begun\n".to_vec())));
+    let error = command.next_event().await.unwrap_err();
+    assert_eq!(error.kind(), FailureKind::Disconnected);
+    assert!(error.to_string().contains("while a command ran"), "{error}");
+    drop(command);
+    // The next use makes a new shell, as it does where the machine has forgotten the old.
+    assert_eq!(run(&machine, "x").await.unwrap().text(), "ran x\n");
+    server.state.lock().unwrap().forgets = true;
+    assert_eq!(run(&machine, "y").await.unwrap().text(), "ran y\n");
+    assert_eq!(server.state.lock().unwrap().shells.len(), 3);
+
+    let absent = [("port", &*free_port().to_string()), ("timeout", "600ms")]
+        .map(|(name, value)| (name, value.to_owned()));
+    let mut nowhere = values(&server, &[]);
+    nowhere.extend(absent);
+    let error = run(&connection(&nowhere), "x").await.unwrap_err();
+    assert_eq!(error.kind(), FailureKind::Disconnected);
+    assert!(error.to_string().contains("refused"), "{error}");
+}

@@ -1,0 +1,338 @@
+//! A machine that speaks WinRM's messages: shells, commands, output in parts, faults; with
+//! basic authentication or NTLM, over TCP or TLS. What a command does is decided here.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use md4::{Digest as _, Md4};
+use md5::Md5;
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
+};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+pub const USER: &str = "Operator";
+pub const PASSWORD: &str = "pässword & <more>";
+const NONCE: [u8; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    Basic,
+    Ntlm,
+}
+
+/// One answer to a `Receive`.
+enum Part {
+    Output { stdout: Vec<u8>, stderr: Vec<u8>, code: Option<u32> },
+    TimedOut,
+    Lost,
+}
+
+#[derive(Default)]
+pub struct State {
+    pub shells: Vec<String>,
+    pub deleted: Vec<String>,
+    pub commands: Vec<String>,
+    pub terminated: Vec<String>,
+    pub connections: usize,
+    /// Files and directories by their paths.
+    pub files: BTreeMap<String, Vec<u8>>,
+    pub directories: Vec<String>,
+    temporary: HashMap<String, String>,
+    running: HashMap<String, VecDeque<Part>>,
+    /// Whether the shells are forgotten, as after a restart.
+    pub forgets: bool,
+}
+
+pub struct Server {
+    pub port: u16,
+    pub state: Arc<Mutex<State>>,
+}
+
+impl Server {
+    pub async fn start(proof: Proof, tls: Option<TlsAcceptor>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let state = Arc::<Mutex<State>>::default();
+        let served = Arc::clone(&state);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (state, tls) = (Arc::clone(&served), tls.clone());
+                state.lock().unwrap().connections += 1;
+                tokio::spawn(async move {
+                    match tls {
+                        None => serve(stream, proof, &state).await,
+                        Some(tls) => {
+                            if let Ok(stream) = tls.accept(stream).await {
+                                serve(stream, proof, &state).await;
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        Self { port, state }
+    }
+}
+
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, proof: Proof, state: &Mutex<State>) {
+    let mut stream = BufReader::new(stream);
+    let mut is_proven = false;
+    loop {
+        let (mut length, mut authorization, mut line) = (0, String::new(), String::new());
+        if stream.read_line(&mut line).await.unwrap_or(0) == 0 {
+            return;
+        }
+        assert_eq!(line, "POST /wsman HTTP/1.1\r\n");
+        loop {
+            line.clear();
+            stream.read_line(&mut line).await.unwrap();
+            let Some((name, value)) = line.trim().split_once(": ") else { break };
+            match name.to_ascii_lowercase().as_str() {
+                "content-length" => length = value.parse().unwrap(),
+                "authorization" => authorization = value.to_owned(),
+                "content-type" => assert_eq!(value, "application/soap+xml;charset=UTF-8"),
+                _ => {}
+            }
+        }
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).await.unwrap();
+        let body = String::from_utf8(body).unwrap();
+        let answer = match admit(proof, &authorization, &mut is_proven) {
+            Some(challenge) => {
+                format!(
+                    "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: {challenge}\r\nContent-Length: 0\r\n\r\n"
+                )
+            }
+            None => match answer(&body, state) {
+                None => return,
+                Some((status, text)) => {
+                    format!(
+                        "HTTP/1.1 {status} X\r\nContent-Type: application/soap+xml\r\nContent-Length: {}\r\n\r\n{text}",
+                        text.len()
+                    )
+                }
+            },
+        };
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        stream.flush().await.unwrap();
+    }
+}
+
+/// The challenge, if somebody is not let in.
+fn admit(proof: Proof, authorization: &str, is_proven: &mut bool) -> Option<String> {
+    match proof {
+        Proof::Basic => {
+            let right = format!("Basic {}", STANDARD.encode(format!("{USER}:{PASSWORD}")));
+            (authorization != right).then(|| "Basic realm=\"WSMAN\"".to_owned())
+        }
+        Proof::Ntlm => {
+            let Some(message) = authorization.strip_prefix("Negotiate ") else {
+                return (!*is_proven).then(|| "Negotiate".to_owned());
+            };
+            let message = STANDARD.decode(message).unwrap();
+            assert_eq!(message[..8], *b"NTLMSSP\0");
+            if message[8] == 1 {
+                return Some(format!("Negotiate {}", STANDARD.encode(challenge())));
+            }
+            *is_proven = is_right(&message);
+            (!*is_proven).then(|| "Negotiate".to_owned())
+        }
+    }
+}
+
+fn facts() -> Vec<u8> {
+    let mut facts = vec![2, 0, 8, 0];
+    facts.extend("TEST".encode_utf16().flat_map(u16::to_le_bytes));
+    facts.extend([7, 0, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0]);
+    facts
+}
+
+fn challenge() -> Vec<u8> {
+    let facts = facts();
+    let mut message = b"NTLMSSP\0\x02\0\0\0".to_vec();
+    message.extend([0, 0, 0, 0, 48, 0, 0, 0]);
+    message.extend(0xa288_8205_u32.to_le_bytes());
+    message.extend(NONCE);
+    message.extend([0; 8]);
+    let length = u16::try_from(facts.len()).unwrap().to_le_bytes();
+    message.extend([length[0], length[1], length[0], length[1], 48, 0, 0, 0]);
+    message.extend(facts);
+    message
+}
+
+/// Checks the third message by the words of the specification.
+fn is_right(message: &[u8]) -> bool {
+    let field = |at: usize| {
+        let length = usize::from(u16::from_le_bytes([message[at], message[at + 1]]));
+        let offset = usize::from(u16::from_le_bytes([message[at + 4], message[at + 5]]));
+        &message[offset..offset + length]
+    };
+    let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    assert_eq!((field(28), field(36)), (&wide("CORP")[..], &wide(USER)[..]));
+    let response = field(20);
+    let digest = |key: &[u8], data: &[u8]| {
+        let mut digest = Hmac::<Md5>::new_from_slice(key).unwrap();
+        digest.update(data);
+        digest.finalize().into_bytes().to_vec()
+    };
+    let key = digest(&Md4::digest(wide(PASSWORD)), &wide(&(USER.to_uppercase() + "CORP")));
+    let (proof, told) = response.split_at(16);
+    assert_eq!(told[8..16], [1, 2, 3, 4, 5, 6, 7, 8], "the machine's own time");
+    assert_eq!(told[28..28 + facts().len()], facts());
+    digest(&key, &[&NONCE, told].concat()) == proof
+}
+
+fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+    let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("no {before} in {text}"));
+    rest.split_once(after).unwrap().0
+}
+
+fn envelope(body: &str) -> String {
+    format!(
+        "<s:Envelope xmlns:s=\"http://www.w3.org/2003/05/soap-envelope\" \
+         xmlns:rsp=\"http://schemas.microsoft.com/wbem/wsman/1/windows/shell\" \
+         xmlns:f=\"http://schemas.microsoft.com/wbem/wsman/1/wsmanfault\"><s:Body>{body}</s:Body></s:Envelope>"
+    )
+}
+
+fn fault(code: u32, words: &str) -> (u16, String) {
+    let body = format!(
+        "<s:Fault><s:Reason><s:Text xml:lang=\"en-US\">{words}</s:Text></s:Reason><s:Detail>\
+         <f:WSManFault Code=\"{code}\"><f:Message>{words}</f:Message></f:WSManFault></s:Detail></s:Fault>"
+    );
+    (500, envelope(&body))
+}
+
+fn answer(body: &str, state: &Mutex<State>) -> Option<(u16, String)> {
+    let mut state = state.lock().unwrap();
+    let action = between(body, "<a:Action env:mustUnderstand=\"true\">", "</a:Action>");
+    let action = action.rsplit('/').next().unwrap();
+    if action == "Create" {
+        assert!(body.contains("<w:Option Name=\"WINRS_CODEPAGE\">65001</w:Option>"));
+        let shell = format!("SHELL-{}", state.shells.len());
+        state.shells.push(shell.clone());
+        return Some((200, envelope(&format!("<rsp:Shell><rsp:ShellId>{shell}</rsp:ShellId></rsp:Shell>"))));
+    }
+    let shell = between(body, "<w:Selector Name=\"ShellId\">", "</w:Selector>").to_owned();
+    if std::mem::take(&mut state.forgets) {
+        return Some(fault(2_150_858_843, "no such shell"));
+    }
+    match action {
+        "Command" => {
+            let command = between(body, "<rsp:Command>", "</rsp:Command>");
+            let command = command.replace("&quot;", "\"").replace("&gt;", ">").replace("&amp;", "&");
+            let id = format!("COMMAND-{}", state.commands.len());
+            if command == "forbidden" {
+                return Some(fault(5, "Access is denied."));
+            }
+            let parts = state.perform(&command);
+            state.commands.push(command);
+            state.running.insert(id.clone(), parts.into());
+            let body =
+                format!("<rsp:CommandResponse><rsp:CommandId>{id}</rsp:CommandId></rsp:CommandResponse>");
+            Some((200, envelope(&body)))
+        }
+        "Receive" => {
+            let id = between(body, "CommandId=\"", "\"").to_owned();
+            let parts = state.running.get_mut(&id).unwrap();
+            match parts.pop_front() {
+                Some(Part::TimedOut) => Some(fault(2_150_858_793, "nothing yet")),
+                Some(Part::Lost) => None,
+                Some(Part::Output { stdout, stderr, code }) => {
+                    Some((200, output(&id, &stdout, &stderr, code)))
+                }
+                None => Some((200, output(&id, b"again\n", b"", None))),
+            }
+        }
+        "Signal" => {
+            assert!(body.contains("/signal/terminate"));
+            state.terminated.push(between(body, "CommandId=\"", "\"").to_owned());
+            Some((200, envelope("<rsp:SignalResponse/>")))
+        }
+        "Delete" => {
+            state.deleted.push(shell);
+            Some((200, envelope("")))
+        }
+        other => panic!("{other}"),
+    }
+}
+
+fn output(id: &str, stdout: &[u8], stderr: &[u8], code: Option<u32>) -> String {
+    let stream = |name: &str, bytes: &[u8]| {
+        format!("<rsp:Stream Name=\"{name}\" CommandId=\"{id}\">{}</rsp:Stream>", STANDARD.encode(bytes))
+    };
+    let state = match code {
+        None => "<rsp:CommandState State=\"http://x/shell/CommandState/Running\"/>".to_owned(),
+        Some(code) => format!(
+            "<rsp:CommandState State=\"http://x/shell/CommandState/Done\"><rsp:ExitCode>{code}</rsp:ExitCode></rsp:CommandState>"
+        ),
+    };
+    let body = stream("stdout", stdout) + &stream("stderr", stderr) + &state;
+    envelope(&format!("<rsp:ReceiveResponse>{body}</rsp:ReceiveResponse>"))
+}
+
+impl State {
+    fn perform(&mut self, command: &str) -> Vec<Part> {
+        let done = |code: u32, stdout: &str, stderr: &str| {
+            vec![Part::Output { stdout: stdout.into(), stderr: stderr.into(), code: Some(code) }]
+        };
+        assert!(command.len() <= 8191, "longer than a line of the shell");
+        if let Some(rest) = command.strip_prefix("echo ") {
+            let (line, name) = rest.split_once(" >> ").unwrap();
+            let name = name.strip_prefix("\"%TEMP%\\").unwrap().strip_suffix('"').unwrap();
+            let file = self.temporary.entry(name.to_owned()).or_default();
+            *file += line;
+            *file += " \r\n";
+            return done(0, "", "");
+        }
+        if let Some((_, encoded)) = command.split_once("-EncodedCommand ") {
+            let bytes = STANDARD.decode(encoded).unwrap();
+            let units: Vec<u16> =
+                bytes.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+            return self.script(&String::from_utf16(&units).unwrap());
+        }
+        match command {
+            "several parts" => vec![
+                Part::TimedOut,
+                Part::Output { stdout: b"on".to_vec(), stderr: vec![], code: None },
+                Part::Output { stdout: b"e\r\nt".to_vec(), stderr: b"oops\r\n".to_vec(), code: None },
+                Part::Output { stdout: b"wo".to_vec(), stderr: vec![], code: Some(3) },
+            ],
+            "binary" => {
+                vec![Part::Output { stdout: (0..=255).collect(), stderr: vec![], code: Some(u32::MAX) }]
+            }
+            "endless" => vec![],
+            "lost" => {
+                vec![Part::Output { stdout: b"begun\n".to_vec(), stderr: vec![], code: None }, Part::Lost]
+            }
+            other => done(0, &format!("ran {other}\n"), ""),
+        }
+    }
+
+    /// What the scripts of an upload do.
+    fn script(&mut self, script: &str) -> Vec<Part> {
+        let done = |code: u32, stderr: &str| {
+            vec![Part::Output { stdout: vec![], stderr: stderr.into(), code: Some(code) }]
+        };
+        assert!(script.starts_with("$ErrorActionPreference = 'Stop'\n"));
+        let unquoted = |text: &str| text.replace("''", "'").replace("\u{2019}\u{2019}", "\u{2019}");
+        if let Some((_, rest)) = script.split_once("New-Item -ItemType Directory -Force -Path '") {
+            self.directories.push(unquoted(rest.split_once("' |").unwrap().0));
+            return done(0, "");
+        }
+        let name = between(script, "Join-Path $env:TEMP '", "'\n");
+        let path = unquoted(between(script, "GetUnresolvedProviderPathFromPSPath('", "')\n"));
+        let lines = self.temporary.remove(name).unwrap_or_default();
+        if path.starts_with("Z:") {
+            return done(1, "Cannot find drive.\r\n");
+        }
+        let content = lines.lines().flat_map(|line| STANDARD.decode(line.trim()).unwrap()).collect();
+        self.files.insert(path, content);
+        done(0, "")
+    }
+}
