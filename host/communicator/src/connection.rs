@@ -114,6 +114,9 @@ impl Drop for Record {
 }
 
 /// A command that runs on the other machine. Dropping it gives it up.
+///
+/// Output that nobody takes makes the machine wait, and by SSH with it all else that goes
+/// over the same connection: a command is read to its end, or dropped, before the next one.
 pub struct RemoteCommand {
     command: Command,
     /// Its connection is there as long as it is.

@@ -25,6 +25,12 @@ pub struct Sshd {
     child: Child,
 }
 
+#[derive(Clone, Copy)]
+enum Reached {
+    FromHere,
+    InItsNetwork,
+}
+
 /// Why a test cannot run here.
 fn skipped(reason: &str) -> Option<Sshd> {
     println!("skipped: {reason}");
@@ -35,7 +41,7 @@ impl Sshd {
     /// One that takes the key `id` of its directory. `None`, and a printed reason, where
     /// this machine has none or does not allow it.
     pub fn start(lines: &str) -> Option<Self> {
-        Self::start_by(lines, |directory| {
+        Self::start_by(lines, Reached::FromHere, |directory| {
             let mut command = Command::new(SSHD);
             command.args(["-D", "-f"]).arg(directory.join("config")).arg("-E").arg(directory.join("log"));
             command
@@ -47,7 +53,7 @@ impl Sshd {
         if !Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|status| status.success()) {
             return skipped("no mount namespace of its own, in which root could have a password");
         }
-        Self::start_by(lines, |directory| {
+        Self::start_by(lines, Reached::FromHere, |directory| {
             std::fs::write(directory.join("shadow"), format!("root:{HASH}:19000:0:99999:7:::\n")).unwrap();
             let mut command = Command::new("unshare");
             let script = "mount --bind \"$0/shadow\" /etc/shadow && \
@@ -57,7 +63,7 @@ impl Sshd {
         })
     }
 
-    fn start_by(lines: &str, command: impl Fn(&Path) -> Command) -> Option<Self> {
+    fn start_by(lines: &str, reached: Reached, command: impl Fn(&Path) -> Command) -> Option<Self> {
         if !Path::new(SSHD).exists() {
             return skipped("there is no /usr/sbin/sshd (Debian's openssh-server)");
         }
@@ -91,7 +97,12 @@ impl Sshd {
                 .unwrap();
             let began = Instant::now();
             while began.elapsed() < Duration::from_secs(5) && child.try_wait().unwrap().is_none() {
-                if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                let listens = match reached {
+                    Reached::FromHere => TcpStream::connect(("127.0.0.1", port)).is_ok(),
+                    Reached::InItsNetwork => std::fs::read_to_string(path.join("log"))
+                        .is_ok_and(|log| log.contains("Server listening")),
+                };
+                if listens {
                     return Some(Self { directory, port, child });
                 }
                 std::thread::sleep(Duration::from_millis(10));
@@ -130,6 +141,25 @@ impl Sshd {
 
     pub fn connection(&self) -> Connection {
         connection(&self.values())
+    }
+
+    /// The number of its process, which is in the namespaces that it has.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// One that only who is in its own network reaches.
+    pub fn in_a_network_of_its_own() -> Option<Self> {
+        let mut command = Command::new("unshare");
+        if !command.args(["-n", "ip", "link", "show"]).output().is_ok_and(|done| done.status.success()) {
+            return skipped("no network namespace of its own, or no ip to make use of one");
+        }
+        Self::start_by("", Reached::InItsNetwork, |directory| {
+            let mut command = Command::new("unshare");
+            let script = "ip link set lo up && exec /usr/sbin/sshd -D -f \"$0/config\" -E \"$0/log\"";
+            command.args(["-n", "sh", "-c", script]).arg(directory);
+            command
+        })
     }
 
     pub fn log(&self) -> String {

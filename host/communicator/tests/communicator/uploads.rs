@@ -147,6 +147,35 @@ async fn what_cannot_be_read_here_says_so() {
     }
 }
 
+/// An sshd that notes what it is asked for, and does it in a directory that is the root
+/// of all drives.
+#[tokio::test]
+async fn windows_is_spoken_with_in_its_way() {
+    let drives = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(drives.path().join("C:/windows/temp")).unwrap();
+    let log = drives.path().join("log");
+    let script = drives.path().join("force");
+    let text = format!(
+        "#!/bin/sh\ncd {}\ntest -t 1 && echo terminal >> log\n\
+         printf '%s\\n' \"$SSH_ORIGINAL_COMMAND\" >> log\nexec sh -c \"$SSH_ORIGINAL_COMMAND\"\n",
+        drives.path().display()
+    );
+    std::fs::write(&script, text).unwrap();
+    set_mode(&script, 0o755);
+    set_mode(drives.path(), 0o755);
+    let Some(sshd) = Sshd::start(&format!("ForceCommand {}", script.display())) else { return };
+    let mut values = sshd.values();
+    values.push(("target_platform", "windows".into()));
+    let connection = crate::sshd::connection(&values);
+    let path = connection.script_path();
+    assert!(path.starts_with("C:/windows/temp/terraform_") && path.ends_with(".cmd"), "{path}");
+    connection.upload(&path, b"dir".to_vec(), None).await.unwrap();
+    assert_eq!(std::fs::read(drives.path().join(&path)).unwrap(), b"dir");
+    assert_eq!(crate::sshd::run(&connection, "echo on").await.unwrap().text(), "on\n");
+    let asked = std::fs::read_to_string(log).unwrap();
+    assert_eq!(asked, "scp -dt -- \"C:/windows/temp\"\necho on\n");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_megabytes_arrive() {
     for (way, sshd) in ["scp", "sftp"].into_iter().zip(both()) {

@@ -69,6 +69,47 @@ async fn what_is_wrong_with_a_bastion_is_told_of_it() {
     assert_eq!(bastion.log().matches("Accepted").count(), before, "nobody is connected to in vain");
 }
 
+#[tokio::test]
+async fn a_machine_in_another_network_is_reached_through_the_bastion_alone() {
+    let (Some(keys), Some(target)) = (Sshd::start(""), Sshd::in_a_network_of_its_own()) else { return };
+    // The bastion is between the two: it takes its connections from here, and makes its
+    // own in the other network.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (config, log, inside) = (keys.path("config"), keys.path("bastion-log"), target.id().to_string());
+    let serving = tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let stream = stream.into_std().unwrap();
+            stream.set_nonblocking(false).unwrap();
+            let stream = std::os::fd::OwnedFd::from(stream);
+            let mut command = std::process::Command::new("nsenter");
+            command
+                .args(["-t", &inside, "-n", "/usr/sbin/sshd", "-i", "-f"])
+                .arg(&config)
+                .arg("-E")
+                .arg(&log);
+            command.stdin(stream.try_clone().unwrap()).stdout(stream);
+            let mut child = command.spawn().unwrap();
+            drop(command);
+            std::thread::spawn(move || child.wait());
+        }
+    });
+    let mut values = target.values();
+    values.push(("timeout", "2s".into()));
+    let error = run(&connection(&values), "true").await.unwrap_err();
+    assert!(error.to_string().contains("refused"), "it is not to be reached from here: {error}");
+    values.push(("timeout", "10s".into()));
+    values.push(("bastion_host", "127.0.0.1".into()));
+    values.push(("bastion_port", port.to_string()));
+    values.push(("bastion_private_key", keys.read("id")));
+    let connection = connection(&values);
+    assert_eq!(run(&connection, "echo in").await.unwrap().text(), "in\n");
+    let path = target.path("copied");
+    connection.upload(path.to_str().unwrap(), vec![1; 1 << 20], None).await.unwrap();
+    assert_eq!(std::fs::read(path).unwrap().len(), 1 << 20);
+    serving.abort();
+}
+
 /// A proxy of HTTP that wants `me:secret`, and passes everything on to a port.
 async fn http_proxy(port: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -196,4 +237,38 @@ async fn a_bastion_is_reached_by_a_proxy() {
         values.push((name, value.to_owned()));
     }
     assert_eq!(run(&connection(&values), "echo in").await.unwrap().text(), "in\n");
+}
+
+#[tokio::test]
+async fn a_proxy_with_a_certificate_that_nobody_vouches_for_is_not_believed() {
+    let certified = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certified.cert.der().clone()], key)
+        .unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            assert!(acceptor.accept(stream).await.is_err(), "nothing is said to it");
+        }
+    });
+    let values = [
+        ("host", "machine.example".to_owned()),
+        ("timeout", "900ms".into()),
+        ("proxy_scheme", "https".into()),
+        ("proxy_host", "127.0.0.1".into()),
+        ("proxy_port", port.to_string()),
+        ("proxy_user_name", "me".into()),
+    ];
+    let error = run(&connection(&values), "true").await.unwrap_err();
+    assert_eq!(error.kind(), FailureKind::Disconnected);
+    let said = error.to_string();
+    // Where a system has no roots at all, that is what is said.
+    assert!(said.contains("TLS failed") || said.contains("no root certificates"), "{said}");
 }
