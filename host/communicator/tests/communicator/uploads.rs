@@ -168,7 +168,8 @@ async fn windows_is_spoken_with_in_its_way() {
     values.push(("target_platform", "windows".into()));
     let connection = crate::sshd::connection(&values);
     let path = connection.script_path();
-    assert!(path.starts_with("C:/windows/temp/terraform_") && path.ends_with(".cmd"), "{path}");
+    let number = path.strip_prefix("C:/windows/temp/terraform_").and_then(|rest| rest.strip_suffix(".cmd"));
+    assert!(number.is_some_and(|number| number.parse::<u32>().is_ok()), "{path}");
     connection.upload(&path, b"dir".to_vec(), None).await.unwrap();
     assert_eq!(std::fs::read(drives.path().join(&path)).unwrap(), b"dir");
     assert_eq!(crate::sshd::run(&connection, "echo on").await.unwrap().text(), "on\n");
