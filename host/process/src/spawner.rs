@@ -39,7 +39,9 @@ enum Job {
         command: Box<Command>,
         guard: Guarding,
         runtime: Handle,
-        started: oneshot::Sender<io::Result<(Child, Option<u32>)>>,
+        started: oneshot::Sender<io::Result<(Child, Guarded)>>,
+        /// For what was started, to be forgotten by.
+        jobs: mpsc::Sender<Job>,
     },
     Forget(u32),
 }
@@ -106,10 +108,15 @@ impl Spawner {
         end_with_us(&mut command);
         let (started, answer) = oneshot::channel();
         let jobs = self.jobs()?;
-        let command = Box::new(command);
-        jobs.send(Job::Start { command, guard, runtime: Handle::current(), started }).map_err(|_| gone())?;
-        let (child, group) = answer.await.map_err(|_| gone())??;
-        Ok((child, Guarded { group, jobs }))
+        let job = Job::Start {
+            command: Box::new(command),
+            guard,
+            runtime: Handle::current(),
+            started,
+            jobs: jobs.clone(),
+        };
+        jobs.send(job).map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
     }
 
     fn jobs(&self) -> io::Result<mpsc::Sender<Job>> {
@@ -133,7 +140,7 @@ fn work(jobs: &mpsc::Receiver<Job>) {
     let mut guard = Guard::default();
     while let Ok(job) = jobs.recv() {
         match job {
-            Job::Start { mut command, guard: guarding, runtime, started } => {
+            Job::Start { mut command, guard: guarding, runtime, started, jobs } => {
                 let entered = runtime.enter();
                 let child = command.spawn();
                 drop(entered);
@@ -144,9 +151,9 @@ fn work(jobs: &mpsc::Receiver<Job>) {
                     if let Some(group) = group {
                         guard.tell('+', group);
                     }
-                    (child, group)
+                    (child, Guarded { group, jobs })
                 });
-                // Who asked may have given up; the process then ends by being dropped.
+                // Who asked may have given up; all of it then ends by being dropped.
                 let _ = started.send(answer);
             }
             Job::Forget(group) => guard.tell('-', group),

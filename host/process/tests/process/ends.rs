@@ -71,6 +71,25 @@ async fn what_was_left_behind_can_be_killed() {
     assert!(is_soon_gone(child).await);
 }
 
+#[tokio::test]
+async fn a_start_that_is_given_up_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let (runner, _) = runner();
+    for delay in 0..40 {
+        let mut command = shell(&format!("echo $$ > {delay}; sleep 60 & wait"));
+        command.directory = directory.path().into();
+        let starting = runner.start(command);
+        let _ = tokio::time::timeout(Duration::from_micros(delay * 50), starting).await;
+    }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    for file in directory.path().read_dir().unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        if let Ok(id) = text.trim().parse() {
+            assert!(is_soon_gone(id).await);
+        }
+    }
+}
+
 #[test]
 fn a_runtime_that_stops_takes_all_of_it_along() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
