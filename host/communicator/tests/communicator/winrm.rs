@@ -211,3 +211,49 @@ async fn what_fails_is_an_error() {
     assert_eq!(error.kind(), FailureKind::Disconnected);
     assert!(error.to_string().contains("refused"), "{error}");
 }
+
+/// A machine that answers every request with these bytes, and then with more of them.
+async fn odd_machine(head: &'static str, more: &'static [u8]) -> u16 {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut request = [0; 64];
+                let _ = stream.read(&mut request).await;
+                let _ = stream.write_all(head.as_bytes()).await;
+                while !more.is_empty() && stream.write_all(&more.repeat(1000)).await.is_ok() {}
+            });
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn odd_answers_are_errors() {
+    for (head, more, says) in [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", &b"<a>"[..], "its answer has no end"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", b"", "does not say which"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\u{e9}", b"", "does not say which"),
+        ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", b"", "HTTP status 404"),
+        ("SSH-2.0-OpenSSH\r\n", b"", "does not speak HTTP"),
+        ("HTTP/1.1 200 OK\r\nX: ", b"x", "does not speak HTTP"),
+        ("", b"", "was lost"),
+    ] {
+        let port = odd_machine(head, more).await.to_string();
+        let values: Vec<(&str, String)> = [
+            ("type", "winrm"),
+            ("host", "127.0.0.1"),
+            ("port", &port),
+            ("password", "hidden"),
+            ("timeout", "1s"),
+        ]
+        .map(|(name, value)| (name, value.to_owned()))
+        .into();
+        let began = Instant::now();
+        let error = run(&connection(&values), "x").await.unwrap_err();
+        assert!(error.to_string().contains(says), "{head:?}: {error}");
+        assert!(began.elapsed() < Duration::from_secs(15));
+    }
+}
