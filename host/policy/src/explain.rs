@@ -5,6 +5,7 @@
 //! one pattern is listed as both patterns, joined by "and".
 
 mod combined;
+mod coverage;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +20,8 @@ use crate::request::Access;
 use crate::rule::{Effect, Rule};
 use crate::settings::{NativePlugins, Set, Settings};
 
-use combined::Granted;
+pub(crate) use combined::Granted;
+pub(crate) use words::conditions as in_words;
 
 /// The most pairs of grants that are held against each other.
 const MOST_PAIRS: usize = 1_000_000;

@@ -27,12 +27,14 @@
 //! - a decision costs the size of the rules for its plugin, whatever stars are in them.
 
 mod address;
+mod asked;
 mod credential;
 mod decision;
 mod defaults;
 mod explain;
 mod files;
 mod glob;
+mod grant;
 mod host;
 mod least;
 mod parse;
@@ -43,22 +45,28 @@ mod policy;
 mod request;
 mod rule;
 mod settings;
+mod standing;
 mod suggest;
 mod units;
 
 pub use address::{AddressKind, canonical};
+pub use asked::{Asked, AskedProblem, Words};
 pub use credential::{CredentialBinding, CredentialSource};
 pub use decision::{Decision, Denial, DenialReason, Grant};
 pub use explain::{Explained, ExplainedCredential, ExplainedFile, Explanation};
 pub use files::{PolicyPlaces, load, read_file};
+pub use grant::{granting_block, with_grants};
 pub use host::{Host, HostProblem};
 pub use least::{LeastPolicy, NeededUse, least_policy};
 pub use path::PathProblem;
 pub use place::Place;
-pub use policy::{Level, Otherwise, POLICY_FILE_NAME, PluginPolicy, Policy, PolicyFile};
+pub use policy::{
+    AGREEMENTS_FILE_NAME, Level, Otherwise, POLICY_FILE_NAME, PluginPolicy, Policy, PolicyFile,
+};
 pub use request::{
     Access, CommunicatorConnection, EnvironmentName, FileAccess, NetworkRequest, ProcessStart, Request,
     RequestError, Scheme,
 };
 pub use rule::Effect;
 pub use settings::{Limits, NativePlugins, Set, Settings};
+pub use standing::{DeniedBy, Standing};

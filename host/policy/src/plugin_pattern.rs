@@ -90,6 +90,14 @@ impl PluginPattern {
             && self.hostname.matches(address.hostname(), Doubt::Excludes)
     }
 
+    /// Whether it means that plugin and no other.
+    pub(crate) fn is_alone(&self, address: &ProviderAddress) -> bool {
+        let is = |glob: &Glob, part: &str| glob.literal() == Some(part);
+        is(&self.hostname, address.hostname())
+            && is(&self.namespace, address.namespace())
+            && is(&self.type_name, address.type_name())
+    }
+
     /// How much of an address it says: more is more specific.
     pub(crate) fn specificity(&self) -> u8 {
         let of = |glob: &Glob| match (glob.literal(), glob.as_str()) {

@@ -30,8 +30,12 @@ use crate::settings::{NativePlugins, Settings};
 /// The name of a policy file.
 pub const POLICY_FILE_NAME: &str = "wardian.policy.hcl";
 
+/// The name of the file beside the lock file that says which declarations of plugins were
+/// agreed to.
+pub const AGREEMENTS_FILE_NAME: &str = ".wardian.lock.hcl";
+
 /// What stands beside the configuration and says what runs: no plugin may write there.
-const PROTECTED: [&str; 3] = [POLICY_FILE_NAME, ".terraform.lock.hcl", ".terraform"];
+const PROTECTED: [&str; 4] = [POLICY_FILE_NAME, AGREEMENTS_FILE_NAME, ".terraform.lock.hcl", ".terraform"];
 
 /// Whose a file is. What comes first stands above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

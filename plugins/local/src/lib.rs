@@ -27,7 +27,14 @@ pub fn provider() -> Provider {
         .function(direxists::function())
 }
 
-wardian_sdk::export_provider!(provider);
+wardian_sdk::export_provider!(
+    provider,
+    filesystem {
+        directories: ["."],
+        access: ["read", "write"],
+        reason: "its resources are files, in the configuration's directory unless they are put elsewhere",
+    },
+);
 
 #[cfg(test)]
 mod tests;

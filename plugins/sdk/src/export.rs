@@ -200,12 +200,35 @@ impl<E: Exported> protocol::Guest for Component<E> {
 /// where `provider` is a function without arguments that answers with a
 /// [`crate::Provider`]. Outside of WebAssembly it makes nothing.
 ///
-/// What the component asks to be allowed (network, files, ...) will be declared here
-/// too, as further arguments, and end up in a section that is read without running
-/// the component.
+/// What the component needs beyond clocks and randomness is said after that, and why:
+/// people are asked for it before the component runs, and what is not granted is denied.
+/// See [`crate::declaration`].
+///
+/// ```
+/// # fn provider() -> wardian_sdk::Provider { wardian_sdk::Provider::new("cloud") }
+/// wardian_sdk::export_provider!(
+///     provider,
+///     network { hosts: ["api.example.com"], reason: "servers are made by its API" },
+///     filesystem { directories: ["."], reason: "it reads the scripts that servers start with" },
+/// );
+/// ```
 #[macro_export]
 macro_rules! export_provider {
-    ($provider:path) => {
+    ($provider:path $(, $capability:ident $needed:tt)* $(,)?) => {
+        const _: () = {
+            const NEEDED: &[$crate::declaration::Capability] = $crate::capabilities![$($capability $needed),*];
+
+            // Linked into a section that the host reads without running anything. Elsewhere
+            // it is put together all the same, so that what is wrong with it is told.
+            #[cfg_attr(target_family = "wasm", used)]
+            #[cfg_attr(target_family = "wasm", unsafe(link_section = "wardian:capabilities"))]
+            #[cfg_attr(
+                target_family = "wasm",
+                allow(unsafe_code, reason = "a section of that name is read as what is in it and nothing else")
+            )]
+            static _DECLARATION: [u8; $crate::declaration::length(NEEDED)] = $crate::declaration::encode(NEEDED);
+        };
+
         #[cfg(target_family = "wasm")]
         #[allow(unsafe_code, reason = "exports of a component are functions of a fixed symbol name")]
         const _: () = {

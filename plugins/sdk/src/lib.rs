@@ -53,10 +53,11 @@ mod check;
 mod codec;
 mod context;
 mod data_source;
+#[doc(hidden)]
+pub mod declaration;
 mod diagnostic;
 pub mod duration;
 mod ephemeral;
-#[doc(hidden)]
 pub mod export;
 pub mod file_mode;
 mod function;

@@ -61,7 +61,14 @@ fn with_types(types: BTreeMap<String, Definition>) -> Provider<Client> {
     provider
 }
 
-wardian_sdk::export_provider!(provider);
+wardian_sdk::export_provider!(
+    provider,
+    filesystem {
+        directories: ["."],
+        access: ["read", "write"],
+        reason: "its resources are files in the configuration's directory, and so is what types it has",
+    },
+);
 
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use crate::address::{AddressKind, AddressPattern};
@@ -15,7 +16,7 @@ use super::words;
 
 /// One thing that is granted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Granted {
+pub(crate) enum Granted {
     Network { scheme: Scheme, at: At, methods: Option<BTreeSet<Box<str>>> },
     Filesystem { directory: PathBuf, access: BTreeSet<Access> },
     Environment { names: Vec<Glob> },
@@ -25,7 +26,7 @@ pub(super) enum Granted {
 
 /// Where something is sent. All patterns of a list must match.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct At {
+pub(crate) struct At {
     pub(super) hosts: Vec<HostPattern>,
     /// First and last; [`None`] is any.
     pub(super) ports: Option<Vec<(u16, u16)>>,
@@ -35,7 +36,7 @@ pub(super) struct At {
 
 impl Granted {
     /// What a rule grants.
-    pub(super) fn of(conditions: &Conditions) -> Vec<Self> {
+    pub(crate) fn of(conditions: &Conditions) -> Vec<Self> {
         match conditions {
             Conditions::Network(rule) => rule
                 .schemes
@@ -137,9 +138,7 @@ impl At {
         let ports = match &destination.ports {
             Ports::Any => None,
             Ports::OfScheme => Some(of_scheme.iter().map(|port| (*port, *port)).collect()),
-            Ports::Listed(ranges) => {
-                Some(ranges.iter().map(|range| (*range.start(), *range.end())).collect::<Vec<_>>())
-            }
+            Ports::Listed(listed) => Some(ranges(listed)),
         };
         let addresses = destination.addresses.as_ref().map(|listed| listed.to_vec());
         destination.hosts.iter().flat_map(|hosts| hosts.patterns()).map(move |host| {
@@ -180,8 +179,13 @@ fn common_ports(one: &[(u16, u16)], two: &[(u16, u16)]) -> Option<Vec<(u16, u16)
     (!common.is_empty()).then(|| common.into_iter().collect())
 }
 
+/// First and last of each range.
+pub(super) fn ranges(listed: &[RangeInclusive<u16>]) -> Vec<(u16, u16)> {
+    listed.iter().map(|range| (*range.start(), *range.end())).collect()
+}
+
 /// Patterns that can be told to include, or to shut out, each other.
-trait Pattern: Clone + PartialEq {
+pub(super) trait Pattern: Clone + PartialEq {
     fn covers(&self, other: &Self) -> bool;
     fn excludes(&self, other: &Self) -> bool;
 }

@@ -18,7 +18,7 @@ pub(super) fn capability(conditions: &Conditions) -> &'static str {
 }
 
 /// A whole rule, as it is written.
-pub(super) fn conditions(conditions: &Conditions) -> String {
+pub(crate) fn conditions(conditions: &Conditions) -> String {
     let mut text = String::new();
     // Writing to a text does not fail.
     let _ = match conditions {

@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test whose own input is wrong ends here")]
 
+pub mod questions;
+
 use std::path::Path;
 
 use wardian_lang::{Diagnostics, NoStyle, SourceFile};

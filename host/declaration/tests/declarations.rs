@@ -1,0 +1,243 @@
+//! What components declare: read, held against what they import, agreed to, and what
+//! hostile ones make of it.
+
+mod support;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use support::{component, custom, import, leb, nested, section};
+use wardian_declaration::{
+    Agreement, Agreements, Declaration, InspectError, Inspected, MOST_DECLARED, SECTION_NAME, inspect,
+};
+use wardian_policy::{Level, Policy, PolicyFile, with_grants};
+
+const ROOT: &str = "/srv/project";
+const HTTP: &str = "wasi:http/outgoing-handler@0.2.6";
+const NETWORK: &str = r#"{"version":1,"sdk":"wardian-sdk 0.1.0","capabilities":[{"network":{"hosts":["api.example.com"],"reason":"zones"}}]}"#;
+const FILES: &str =
+    r#"{"version":1,"sdk":"other 2","capabilities":[{"filesystem":{"reason":"files","directories":["."]}}]}"#;
+
+fn look(bytes: &[u8]) -> Result<Inspected, InspectError> {
+    inspect(bytes, Path::new(ROOT))
+}
+
+fn declared(text: &str) -> Result<Declaration, InspectError> {
+    look(&component(&[custom(SECTION_NAME, text.as_bytes())])).map(|found| found.declaration)
+}
+
+fn asked(declaration: &Declaration) -> Vec<String> {
+    declaration.asked.iter().map(|one| format!("{} {}", one.capability(), one.what())).collect()
+}
+
+#[test]
+fn a_component_without_a_declaration_declares_nothing() {
+    let found = look(&component(&[import("wasi:cli/environment@0.2.6"), custom("other", b"{")])).unwrap();
+    assert_eq!(found.declaration, Declaration::default());
+    assert_eq!(found.imports, ["wasi:cli/environment@0.2.6".into()]);
+    assert_eq!(found.check(), wardian_declaration::Honesty::default());
+}
+
+#[test]
+fn all_sections_count_wherever_they_are() {
+    let module = nested(1, &[custom(SECTION_NAME, FILES.as_bytes())]);
+    let inner = nested(4, &[custom(SECTION_NAME, NETWORK.as_bytes()), custom(SECTION_NAME, b"\n\n")]);
+    let empty = r#"{"version":1,"capabilities":[]}"#;
+    let bytes = component(&[custom(SECTION_NAME, empty.as_bytes()), module, inner]);
+    let found = look(&bytes).unwrap().declaration;
+    assert_eq!(
+        asked(&found),
+        ["filesystem read /srv/project", "network https to api.example.com, the scheme's port"]
+    );
+    assert_eq!(found.sdks, ["other 2", "wardian-sdk 0.1.0"]);
+    // The same twice is the same once, and linkers put lines one after the other.
+    assert_eq!(asked(&declared(&format!("{NETWORK}\n{NETWORK}\n{FILES}")).unwrap()).len(), 2);
+}
+
+#[test]
+fn what_is_imported_is_declared() {
+    let with = |imports: &[&str], text: &str| {
+        let mut sections: Vec<Vec<u8>> = imports.iter().map(|name| import(name)).collect();
+        sections.push(custom(SECTION_NAME, text.as_bytes()));
+        look(&component(&sections)).unwrap().check()
+    };
+    let lying = with(&[HTTP, "wasi:sockets/tcp@0.2.6", "wardian:plugin/process@0.1.0"], FILES);
+    let told: Vec<String> = lying.undeclared.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(told.join("\n"));
+    assert!(with(&[HTTP], NETWORK).undeclared.is_empty());
+    assert_eq!(with(&["wasi:http/types@0.2.6"], NETWORK).unused, ["network"]);
+    let passive = with(&["wasi:http/types@0.2.6", "wasi:sockets/network@0.2.6"], FILES);
+    assert_eq!(passive, wardian_declaration::Honesty::default());
+    // What this program has never heard of reaches the network too.
+    assert_eq!(with(&["wasi:http/something@0.9.0"], FILES).undeclared.len(), 1);
+}
+
+#[test]
+fn what_cannot_be_understood_is_refused() {
+    let long_sdk = "x".repeat(200);
+    let lists = r#"{"network":{"hosts":["a.example"],"reason":"r"}}"#;
+    let many: Vec<String> =
+        (0..200).map(|one| lists.replace("a.example", &format!("a{one}.example"))).collect();
+    let line = |capabilities: &str| format!(r#"{{"version":1,"capabilities":[{capabilities}]}}"#);
+    let problems: Vec<String> = [
+        "no json".to_owned(),
+        "\u{1b}[2J".to_owned(),
+        r#"{"version":2,"new":[]}"#.to_owned(),
+        r#"{"version":1,"capabilities":[],"more":1}"#.to_owned(),
+        r#"{"version":1}"#.to_owned(),
+        r#"{"version":1,"version":1,"capabilities":[]}"#.to_owned(),
+        format!(r#"{{"version":1,"sdk":"{long_sdk}","capabilities":[]}}"#),
+        r#"{"version":1,"sdk":"\u001b[2J","capabilities":[]}"#.to_owned(),
+        line(r#"{"secrets":{"reason":"r"}}"#),
+        line(r#"{"network":{"hosts":["a.example"]}}"#),
+        line(r#"{"network":{"hosts":"a.example","reason":"r"}}"#),
+        line(r#"{"network":{"hosts":[1],"reason":"r"}}"#),
+        line(r#"{"network":{"hosts":["a.example"],"hosts":["b.example"],"reason":"r"}}"#),
+        line(r#"{"network {}\n}":{"hosts":["a.example"],"reason":"r"}}"#),
+        line(r#"{"filesystem":{"directories":["../.."],"reason":"r"}}"#),
+        line(&many.join(",")),
+        format!("{NETWORK}\n{}", "[".repeat(10_000)),
+    ]
+    .iter()
+    .map(|text| declared(text).unwrap_err().to_string())
+    .collect();
+    insta::assert_snapshot!(problems.join("\n"));
+}
+
+#[test]
+fn hostile_bytes_end_soon_and_well() {
+    let started = Instant::now();
+    let hundred_megabytes = custom(SECTION_NAME, &vec![b' '; 100 << 20]);
+    assert_eq!(look(&component(&[hundred_megabytes])), Err(InspectError::TooLarge));
+    let half = custom(SECTION_NAME, &vec![b' '; MOST_DECLARED / 2]);
+    assert_eq!(look(&component(&[half.clone(), half.clone(), half])), Err(InspectError::TooLarge));
+    let mut deep = component(&[]);
+    for _ in 0..10_000 {
+        deep = component(&[section(4, &deep)]);
+    }
+    assert_eq!(look(&deep), Err(InspectError::TooDeep));
+    let many: Vec<Vec<u8>> = (0..20_000).map(|_| import("a:b/c@1.0.0")).collect();
+    assert_eq!(look(&component(&many)), Err(InspectError::TooManyInterfaces));
+    // A section that says it is longer than the file.
+    let mut cut = component(&[]);
+    cut.push(0);
+    cut.extend(leb(usize::MAX >> 32));
+    assert!(matches!(look(&cut), Err(InspectError::Invalid(_))));
+    for bytes in [&b""[..], b"\0asm", b"\0asm\x01\0\0\0", b"junk"] {
+        assert_eq!(look(bytes), Err(InspectError::NotAComponent));
+    }
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+}
+
+#[test]
+fn names_are_shown_without_what_steers_a_terminal() {
+    let found = look(&component(&[import("a:\u{1b}[2J/\u{202e}b@1.0.0")])).unwrap();
+    assert_eq!(&*found.imports[0], "a:\\u{1b}[2J/\\u{202e}b@1.0.0");
+}
+
+#[test]
+fn agreements_are_read_as_they_are_written() {
+    let declaration = declared(&format!("{NETWORK}\n{FILES}")).unwrap();
+    let mut agreements = Agreements::default();
+    for (address, asked) in [("acme/dns", declaration.asked), ("acme/other", Vec::new())] {
+        let agreement = Agreement { version: "1.2.3".parse().unwrap(), sha256: "0f".repeat(32), asked };
+        agreements.plugins.insert(address.parse().unwrap(), agreement);
+    }
+    let text = agreements.render();
+    insta::assert_snapshot!(text);
+    let read = |text: &str| Agreements::parse(text, Path::new(ROOT));
+    assert_eq!(read(&text).unwrap(), agreements);
+    assert_eq!(read("").unwrap(), Agreements::default());
+    let changes = [
+        ("api.example.com", "evil.example.com"),
+        ("asks network", "asks secrets"),
+        ("asks network {", "asks {"),
+        ("asks network", "allow network"),
+        ("sha256 ", "sha "),
+        ("0f0f", "0g0f"),
+        ("\"1.2.3\"", "1.2.3"),
+        ("registry.terraform.io/acme/dns", "acme/dns"),
+        ("acme/other", "acme/dns"),
+        ("plugin \"", "provider \""),
+        ("}", "}}"),
+    ];
+    let problems: Vec<String> = changes
+        .iter()
+        .map(|(from, to)| {
+            let found = read(&text.replacen(from, to, 1)).unwrap_err();
+            let first = found.iter().next().unwrap();
+            let line = first.subject.as_ref().map_or(0, |span| span.start_position().line);
+            format!("{from} -> {to}: line {line}: {}: {}", first.summary, first.detail)
+        })
+        .collect();
+    insta::assert_snapshot!(problems.join("\n"));
+}
+
+/// What the SDK's macro leaves is what is read here.
+#[test]
+fn the_sdk_writes_what_is_read() {
+    use wardian_sdk::declaration::{Capability, encode, length};
+    const NEEDED: &[Capability] = wardian_sdk::capabilities![
+        network {
+            hosts: ["*.example.com"],
+            schemes: ["tcp"],
+            ports: ["5432"],
+            reason: "\"quoted\" ${and} %{more} \\"
+        },
+        filesystem { directories: [".", "/opt/x"], access: ["read", "write"], reason: "files" },
+        environment { names: ["X_*"], reason: "names" },
+        process { program: "git", reason: "version" },
+        communicator { hosts: ["**"], addresses: ["private"], reason: "machines" },
+    ];
+    static ENCODED: [u8; length(NEEDED)] = encode(NEEDED);
+    let found = declared(std::str::from_utf8(&ENCODED).unwrap()).unwrap();
+    insta::assert_snapshot!(asked(&found).join("\n"));
+    assert_eq!(found.asked[0].reason(), "\"quoted\" ${and} %{more} \\");
+    assert!(found.sdks[0].starts_with("wardian-sdk "));
+}
+
+proptest! {
+    /// Any reason and any name come through declaration, rule and agreement, or are
+    /// refused.
+    #[test]
+    fn what_is_declared_is_what_is_granted(reason in "\\PC{1,40}", host in "[a-z*.]{1,12}", name in "[A-Z_*]{1,8}") {
+        let document = format!(
+            r#"{{"version":1,"capabilities":[{{"network":{{"hosts":[{host:?}],"reason":{}}}}},{{"environment":{{"names":[{name:?}],"reason":"r"}}}}]}}"#,
+            json_text(&reason),
+        );
+        if let Ok(declaration) = declared(&document) {
+            let plugin = "acme/dns".parse().unwrap();
+            let asked: Vec<_> = declaration.asked.iter().collect();
+            let text = with_grants(None, &plugin, &asked, Path::new(ROOT)).unwrap();
+            let file = wardian_lang::SourceFile::new("p", &*text);
+            let file = PolicyFile::parse(Level::RootModule, &file, Path::new(ROOT)).unwrap();
+            let view = Policy::new(Path::new(ROOT), [file], []).of(&plugin);
+            for one in &declaration.asked {
+                prop_assert_eq!(view.standing(one), wardian_policy::Standing::Granted);
+            }
+            let reasons: Vec<_> = view.explain().allowed.into_iter().map(|one| one.reason).collect();
+            prop_assert!(reasons.contains(&Some(reason.clone())), "{reasons:?}");
+            let agreement =
+                Agreement { version: "1.0.0".parse().unwrap(), sha256: "00".repeat(32), asked: declaration.asked };
+            let agreements = Agreements { plugins: [(plugin, agreement)].into() };
+            prop_assert_eq!(Agreements::parse(&agreements.render(), Path::new(ROOT)).unwrap(), agreements);
+        }
+    }
+
+    #[test]
+    fn no_bytes_do_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..200), at in any::<prop::sample::Index>()) {
+        let _ = look(&bytes);
+        let mut whole = component(&[import(HTTP), nested(1, &[custom(SECTION_NAME, NETWORK.as_bytes())])]);
+        let index = at.index(whole.len());
+        whole[index] = whole[index].wrapping_add(1);
+        let _ = look(&whole);
+        whole.truncate(index);
+        whole.append(&mut bytes);
+        let _ = look(&whole);
+    }
+}
+
+fn json_text(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
