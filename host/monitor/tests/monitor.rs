@@ -1,5 +1,7 @@
 //! What is decided and what is recorded of it.
 
+#![allow(clippy::unwrap_used, reason = "a test ends there")]
+
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
