@@ -6,11 +6,12 @@
 mod local;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use async_trait::async_trait;
 use wardian_plugin::PluginDiagnostic;
 use wardian_value::{Str, Type, Value, View, convert};
+
+use crate::provider::StateFiles;
 
 /// The names of all that Terraform has.
 const NAMES: [&str; 13] = [
@@ -43,7 +44,7 @@ pub(crate) trait Backend: Send + Sync {
         &self,
         arguments: &Arguments,
         workspace: &str,
-        root_directory: &Path,
+        files: &StateFiles,
     ) -> Result<Option<BTreeMap<Str, Value>>, PluginDiagnostic>;
 }
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use wardian_plugin::{
-    ActionRequest, ApplyRequest, ApplyResponse, ConfigKind, ConfigureRequest, Continue, FunctionError,
-    GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest, MoveRequest, MoveResponse,
-    OpenEphemeralRequest, OpenEphemeralResponse, PlanActionResponse, PlanRequest, PlanResponse,
-    PluginDiagnostic, PluginDiagnostics, PrivateBytes, Provider, ProviderSchema, ReadDataSourceRequest,
-    ReadDataSourceResponse, ReadResourceRequest, ReadResourceResponse, RenewEphemeralResponse,
-    UpgradeStateRequest, UpgradeStateResponse, ValidateConfigRequest, ValidateListRequest,
+    ActionRequest, ApplyRequest, ApplyResponse, ConfigKind, ConfigureRequest, Continue, FileGate,
+    FunctionError, GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest,
+    MoveRequest, MoveResponse, OpenEphemeralRequest, OpenEphemeralResponse, PlanActionResponse, PlanRequest,
+    PlanResponse, PluginDiagnostic, PluginDiagnostics, PrivateBytes, Provider, ProviderSchema,
+    ReadDataSourceRequest, ReadDataSourceResponse, ReadResourceRequest, ReadResourceResponse,
+    RenewEphemeralResponse, UpgradeStateRequest, UpgradeStateResponse, ValidateConfigRequest,
+    ValidateListRequest,
 };
 use wardian_value::{Str, Value};
 
@@ -20,14 +21,30 @@ use crate::{data_resource, functions, remote_state, schemas};
 /// as good as another.
 #[derive(Clone, Debug)]
 pub struct BuiltInProvider {
-    root_directory: PathBuf,
+    state_files: StateFiles,
+}
+
+/// The state files that `terraform_remote_state` can read.
+#[derive(Clone, Debug)]
+pub(crate) struct StateFiles {
+    /// Where their paths start.
+    pub(crate) root_directory: PathBuf,
+    /// Which of them may be read.
+    pub(crate) gate: FileGate,
 }
 
 impl BuiltInProvider {
     /// A provider for the root module in this directory, which is absolute: paths of
     /// state files start there.
     pub fn new(root_directory: impl Into<PathBuf>) -> Self {
-        Self { root_directory: root_directory.into() }
+        Self { state_files: StateFiles { root_directory: root_directory.into(), gate: FileGate::default() } }
+    }
+
+    /// The same, with a gate before the states of others.
+    #[must_use]
+    pub fn gated(mut self, gate: FileGate) -> Self {
+        self.state_files.gate = gate;
+        self
     }
 }
 
@@ -110,7 +127,7 @@ impl Provider for BuiltInProvider {
 
     async fn read_data_source(&self, request: ReadDataSourceRequest) -> ReadDataSourceResponse {
         let read = match &*request.type_name {
-            remote_state::TYPE_NAME => remote_state::read(&request.config, &self.root_directory).await,
+            remote_state::TYPE_NAME => remote_state::read(&request.config, &self.state_files).await,
             other => Err(no_such_type(other)),
         };
         let (state, diagnostics) = match read {

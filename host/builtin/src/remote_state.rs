@@ -1,13 +1,13 @@
 //! `terraform_remote_state`: the outputs of another configuration's state.
 
 use std::collections::BTreeMap;
-use std::path::Path as FilePath;
 use std::sync::{Arc, LazyLock};
 
 use wardian_plugin::{Attribute, Description, PluginDiagnostic, PluginDiagnostics, Schema, Setting};
 use wardian_value::{Path, Str, Type, Value, View};
 
 use crate::backends::{self, Arguments, Backend, NoBackend};
+use crate::provider::StateFiles;
 use crate::schemas::{attribute, schema_of};
 
 pub(crate) const TYPE_NAME: &str = "terraform_remote_state";
@@ -78,7 +78,7 @@ pub(crate) fn validate(config: &Value) -> PluginDiagnostics {
 }
 
 /// Reads the outputs. Everything is known.
-pub(crate) async fn read(config: &Value, root_directory: &FilePath) -> Result<Value, PluginDiagnostics> {
+pub(crate) async fn read(config: &Value, files: &StateFiles) -> Result<Value, PluginDiagnostics> {
     let found = validate(config);
     if !found.is_empty() {
         return Err(found);
@@ -87,7 +87,7 @@ pub(crate) async fn read(config: &Value, root_directory: &FilePath) -> Result<Va
         configured(&part(config, "backend"), &part(config, "config")).map_err(|found| vec![found])?;
     let workspace = part(config, "workspace");
     let workspace = workspace.as_str().unwrap_or("default");
-    let read = backend.outputs(&arguments, workspace, root_directory).await.map_err(|found| vec![found])?;
+    let read = backend.outputs(&arguments, workspace, files).await.map_err(|found| vec![found])?;
     let Some(stored) = read else {
         let detail = format!(
             "There is no state of the workspace \"{workspace}\" where the backend \"{}\" looks for it. Apply the other \

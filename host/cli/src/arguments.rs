@@ -28,6 +28,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::environment::Environment;
 use crate::failure::{Status, Usage};
+use crate::untrusted::Trust;
 
 pub(crate) use audit::*;
 pub(crate) use configuration::*;
@@ -164,6 +165,17 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whose the configuration is.
+    pub(crate) fn trust(&self) -> Trust {
+        let arguments = match self {
+            Self::Init(one) => one.trust,
+            Self::Validate(one) => one.trust,
+            Self::Plan(one) => one.trust,
+            _ => return Trust::Own,
+        };
+        if arguments.untrusted { Trust::Stranger } else { Trust::Own }
+    }
+
     /// Where the command is told to record what plugins touch.
     pub(crate) fn audit_log(&self) -> Option<&Path> {
         let arguments = match self {

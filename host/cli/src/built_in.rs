@@ -8,7 +8,7 @@ use wardian_builtin::{BuiltInProvider, TYPE_NAME};
 use wardian_install::selection::Requirements;
 use wardian_lang::Diagnostics;
 use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::{PluginDiagnostic, PluginDiagnostics, Provider};
+use wardian_plugin::{FileGate, PluginDiagnostic, PluginDiagnostics, Provider};
 
 /// Whether this is the one that there is.
 pub(crate) fn is_known(address: &ProviderAddress) -> bool {
@@ -16,16 +16,17 @@ pub(crate) fn is_known(address: &ProviderAddress) -> bool {
 }
 
 /// The provider of an address that [`ProviderAddress::is_built_in`], for the root
-/// module in a directory.
+/// module in a directory. `states` says which states of others may be read.
 ///
 /// # Errors
 /// Where there is no such provider.
 pub(crate) fn provider(
     address: &ProviderAddress,
     root_directory: &Path,
+    states: &FileGate,
 ) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
     if is_known(address) {
-        return Ok(Arc::new(BuiltInProvider::new(root_directory)));
+        return Ok(Arc::new(BuiltInProvider::new(root_directory).gated(states.clone())));
     }
     Err(vec![PluginDiagnostic::error("Provider not available", unknown(address))])
 }

@@ -38,6 +38,7 @@ mod session;
 mod shell;
 mod state_access;
 mod state_change;
+mod untrusted;
 mod variables;
 mod workspaces;
 
@@ -85,7 +86,8 @@ fn run(line: CommandLine, environment: Environment, shell: &Arc<Shell>) -> Outco
     }
     let workspace = commands::workspace(&line.command, &environment)?;
     let audit_log = audit::open(&line.command, &environment, &started_in)?;
-    let session = Session::new(Arc::clone(shell), environment, started_in, workspace, audit_log)?;
+    let trust = line.command.trust();
+    let session = Session::new(Arc::clone(shell), environment, started_in, workspace, audit_log, trust)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)

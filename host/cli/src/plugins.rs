@@ -11,7 +11,7 @@ use wardian_install::package::{NativeArtifact, PluginArtifact};
 use wardian_install::{ProviderAddress, Version};
 use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, Security};
 use wardian_monitor::{AuditLog, Monitor};
-use wardian_plugin::{PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource};
+use wardian_plugin::{FileGate, PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource};
 use wardian_policy::{NativePlugins, PluginPolicy, Policy};
 use wardian_sandbox::{CacheDirectories, Grants, LoadEvent, LoadedPlugin, Sandbox, SandboxOptions};
 
@@ -33,6 +33,7 @@ pub(crate) struct Plugins {
     working_directory: PathBuf,
     /// The host's, of which a policy may grant some.
     environment: Vec<(String, String)>,
+    states: FileGate,
     shell: Arc<Shell>,
 }
 
@@ -40,6 +41,8 @@ pub(crate) struct Plugins {
 pub(crate) struct Supervision {
     pub(crate) policy: Arc<Policy>,
     pub(crate) audit_log: Arc<AuditLog>,
+    /// Which states of others may be read.
+    pub(crate) states: FileGate,
 }
 
 struct Plugin {
@@ -63,7 +66,7 @@ impl Plugins {
         environment: &Environment,
         shell: &Arc<Shell>,
     ) -> Result<Self, Failure> {
-        let Supervision { policy, audit_log } = supervision;
+        let Supervision { policy, audit_log, states } = supervision;
         let bridge = match kept::schemas(environment, &working_directory) {
             Some(cache) => Bridge::new(Limits::default()).with_schema_cache(cache),
             None => Bridge::new(Limits::default()),
@@ -95,6 +98,7 @@ impl Plugins {
             native,
             working_directory,
             environment: environment.all().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            states: states.clone(),
             shell: Arc::clone(shell),
         })
     }
@@ -171,7 +175,7 @@ impl Plugins {
 impl ProviderSource for Plugins {
     async fn provider(&self, address: &ProviderAddress) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
         if address.is_built_in() {
-            return built_in::provider(address, &self.working_directory);
+            return built_in::provider(address, &self.working_directory, &self.states);
         }
         if let Some(native) = self.native.get(address) {
             return Ok(native.provider());

@@ -28,14 +28,16 @@ use wardian_policy::{Policy, load};
 use wardian_state::State;
 use wardian_value::Str;
 
+use crate::backend;
 use crate::catalogue;
-use crate::compatibility::TERRAFORM_VERSION;
+use crate::compatibility::{DEFAULT_WORKSPACE, TERRAFORM_VERSION};
 use crate::environment::Environment;
 use crate::failure::{Failure, Outcome, sentence};
 use crate::kept;
 use crate::plugins::{Plugins, Supervision};
 use crate::progress::Progress;
 use crate::shell::Shell;
+use crate::untrusted::{self, Confinement, Trust};
 use crate::workspaces::Workspace;
 
 /// One command in one directory.
@@ -58,6 +60,9 @@ pub(crate) struct Session {
     policy: OnceLock<Arc<Policy>>,
     /// Where it is recorded what plugins touch.
     pub(crate) audit_log: Arc<AuditLog>,
+    /// What the host reads for the configuration of a stranger; any other may name
+    /// whatever the user can read.
+    pub(crate) confinement: Option<Confinement>,
 }
 
 impl Session {
@@ -71,12 +76,14 @@ impl Session {
         started_in: PathBuf,
         workspace: Workspace,
         audit_log: AuditLog,
+        trust: Trust,
     ) -> Outcome<Self> {
         let directory = std::env::current_dir().map_err(|error| {
             Failure::error("No working directory", format!("The working directory cannot be found: {error}."))
         })?;
         let catalogue = catalogue::embedded();
-        Ok(Self {
+        let audit_log = Arc::new(audit_log);
+        let mut session = Self {
             shell,
             environment,
             directory,
@@ -86,21 +93,42 @@ impl Session {
             warned_of_settings: AtomicBool::new(false),
             native: Mutex::default(),
             policy: OnceLock::new(),
-            audit_log: Arc::new(audit_log),
-        })
+            audit_log,
+            confinement: None,
+        };
+        if trust == Trust::Stranger {
+            let confinement = Confinement::new(&session.directory, &session.states()?, &session.audit_log)?;
+            confinement.check_files_read_unasked()?;
+            session.confinement = Some(confinement);
+        }
+        Ok(session)
     }
 
     /// The configuration in the directory. Warnings are shown.
     pub(crate) fn configuration(&self) -> Outcome<Arc<Configuration>> {
-        self.accept(load_root(Path::new(".")))
+        self.accept(self.load_files(Path::new(".")))
     }
 
     /// The configuration in a directory, with what there is to say about it.
     ///
     /// # Errors
     /// Where it cannot be read; all that is wrong then.
-    pub(crate) fn load(directory: &Path) -> Outcome<(Arc<Configuration>, Diagnostics)> {
-        Ok(checked(load_root(directory)?))
+    pub(crate) fn load(&self, directory: &Path) -> Outcome<(Arc<Configuration>, Diagnostics)> {
+        Ok(checked(self.load_files(directory)?))
+    }
+
+    fn load_files(&self, directory: &Path) -> Result<Configuration, Diagnostics> {
+        match &self.confinement {
+            Some(confinement) => load_root_from(confinement, directory),
+            None => load_root(directory),
+        }
+    }
+
+    /// Where states of this directory are.
+    fn states(&self) -> Outcome<Vec<PathBuf>> {
+        let backend = backend::in_effect(self, None)?;
+        let directory = backend.workspace_directory();
+        Ok(vec![backend.state_path(DEFAULT_WORKSPACE), directory])
     }
 
     /// A configuration in other files, such as those of a saved plan.
@@ -177,7 +205,9 @@ impl Session {
                 self.shell.note(format_args!("Warning: {warning}"));
             }
         }
-        let mut implied = vec![PathBuf::from("terraform.d/plugins")];
+        // What lies in the directory of a stranger's configuration is the stranger's.
+        let beside = self.confinement.is_none().then(|| PathBuf::from("terraform.d/plugins"));
+        let mut implied: Vec<PathBuf> = beside.into_iter().collect();
         implied.extend(home.map(|home| home.join(".terraform.d/plugins")));
         implied.extend(self.environment.plugin_directories());
         let installation = loaded.config.provider_installation.as_ref();
@@ -211,7 +241,11 @@ impl Session {
             })?
         };
         let (artifacts, directory, shell) = (resolved.artifacts, self.directory.clone(), &self.shell);
-        let supervision = Supervision { policy: self.policy()?, audit_log: Arc::clone(&self.audit_log) };
+        let supervision = Supervision {
+            policy: self.policy()?,
+            audit_log: Arc::clone(&self.audit_log),
+            states: self.confinement.as_ref().map(Confinement::of_states).unwrap_or_default(),
+        };
         let plugins =
             Plugins::new(artifacts, directory, parallelism, &supervision, &self.environment, shell)?;
         let mut native = self.native.lock().unwrap_or_else(PoisonError::into_inner);
@@ -230,6 +264,9 @@ impl Session {
         let mut policy = load(&self.environment.policy_places(&self.directory, &self.started_in))?;
         if let Some(path) = self.audit_log.path() {
             policy.protect(path);
+        }
+        if self.confinement.is_some() {
+            policy.distrust(untrusted::hidden(&self.directory, &self.states()?));
         }
         Ok(Arc::clone(self.policy.get_or_init(|| Arc::new(policy))))
     }
@@ -271,6 +308,7 @@ impl Session {
                 root_directory: self.directory.clone(),
                 working_directory: self.started_in.clone(),
                 home_directory: self.environment.home(),
+                file_gate: self.confinement.as_ref().map(Confinement::of_functions).unwrap_or_default(),
             },
         }
     }

@@ -98,7 +98,14 @@ pub(crate) fn state_path(
     named: Option<&Path>,
 ) -> Outcome<PathBuf> {
     let backend = backend::in_effect(session, configuration)?;
-    Ok(named.map_or_else(|| backend.state_path(&session.workspace.name), Path::to_owned))
+    if let Some(named) = named {
+        return Ok(named.to_owned());
+    }
+    let path = backend.state_path(&session.workspace.name);
+    if let Some(confinement) = &session.confinement {
+        confinement.check_state_path(&path)?;
+    }
+    Ok(path)
 }
 
 /// As [`look`], in a file.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wardian_config::{Configuration, ModuleNode, Resource, decode_body};
 use wardian_lang::{Diagnostic, Diagnostics, Span};
 use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::{ModuleInstance, ModulePath, ProviderConfigAddress};
+use wardian_plugin::{FileGate, ModuleInstance, ModulePath, ProviderConfigAddress};
 use wardian_value::{Marks, Str, Value};
 
 use crate::checks::{Checkable, CheckedObject, Checks};
@@ -29,6 +29,8 @@ pub struct Environment {
     pub working_directory: PathBuf,
     /// What `~` stands for.
     pub home_directory: Option<PathBuf>,
+    /// Which files functions may read.
+    pub file_gate: FileGate,
 }
 
 /// How much is known while evaluating.

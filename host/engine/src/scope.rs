@@ -251,11 +251,11 @@ impl Scope for ModuleScope<'_> {
     }
 
     fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
-        std::fs::read(self.absolute(path)).map_err(|e| e.to_string())
+        std::fs::read(self.permitted(path)?).map_err(|e| e.to_string())
     }
 
     fn file_exists(&self, path: &str) -> Result<bool, String> {
-        match std::fs::metadata(self.absolute(path)) {
+        match std::fs::metadata(self.permitted(path)?) {
             Ok(found) if found.is_file() => Ok(true),
             Ok(found) if found.is_dir() => Err("it is a directory, not a file".into()),
             Ok(_) => Err("it is neither a file nor a directory".into()),
@@ -265,7 +265,8 @@ impl Scope for ModuleScope<'_> {
     }
 
     fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
-        crate::files::below(&self.absolute(directory)).map_err(|e| e.to_string())
+        crate::files::below(&self.permitted(directory)?, &self.evaluator.environment.file_gate)
+            .map_err(|e| e.to_string())
     }
 
     fn working_directory(&self) -> Option<String> {
@@ -290,7 +291,11 @@ impl Scope for ModuleScope<'_> {
 }
 
 impl ModuleScope<'_> {
-    fn absolute(&self, path: &str) -> PathBuf {
-        self.evaluator.environment.root_directory.join(path)
+    /// Where a path leads, if it may be read.
+    fn permitted(&self, path: &str) -> Result<PathBuf, String> {
+        let environment = &self.evaluator.environment;
+        let path = environment.root_directory.join(path);
+        environment.file_gate.check(&path)?;
+        Ok(path)
     }
 }

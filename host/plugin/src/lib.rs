@@ -8,6 +8,7 @@
 
 pub mod address;
 mod diagnostic;
+mod file_gate;
 mod instance_address;
 mod printable;
 mod provider;
@@ -19,6 +20,7 @@ mod subject;
 pub mod version;
 
 pub use diagnostic::{PluginDiagnostic, PluginDiagnostics, Severity, has_errors};
+pub use file_gate::FileGate;
 pub use instance_address::{
     AbsoluteResourceAddress, InstanceAddressError, InstanceAddressProblem, InstanceKey, ModuleInstance,
     ModulePath, ModuleStep, ProviderConfigAddress, Quoted, ResourceAddress, ResourceInstanceAddress,

@@ -84,6 +84,8 @@ pub enum DenialReason {
         /// The line that grants the name, if there is one.
         place: Option<Place>,
     },
+    /// The configuration is a stranger's, and this is denied to such.
+    Untrusted(&'static str),
     /// It says what plugins may do or which ones run, so that none may write it.
     Protected(PathBuf),
 }
@@ -129,6 +131,7 @@ impl fmt::Display for DenialReason {
                     None => formatter.write_str(", which no policy file names"),
                 }
             }
+            Self::Untrusted(why) => write!(formatter, "-untrusted forbids it: {why}"),
             Self::Protected(path) => {
                 write!(
                     formatter,

@@ -16,7 +16,7 @@ use wardian_plugin::address::ProviderAddress;
 use crate::credential::{CredentialBinding, CredentialSource};
 use crate::place::Place;
 use crate::policy::{FileView, Level, Otherwise, PluginPolicy};
-use crate::request::Access;
+use crate::request::{Access, FileAccess, Request};
 use crate::rule::{Effect, Rule};
 use crate::settings::{NativePlugins, Set, Settings};
 
@@ -143,7 +143,19 @@ impl PluginPolicy {
     /// The directories that are granted in effect. What is denied within them is still to
     /// be asked for, access by access.
     pub fn directories(&self) -> Vec<(PathBuf, BTreeSet<Access>)> {
-        self.effective().grants.into_keys().filter_map(Granted::into_directory).collect()
+        let granted = self.effective().grants.into_keys().filter_map(Granted::into_directory);
+        granted.filter_map(|(path, access)| self.believed(path, access)).collect()
+    }
+
+    /// What of it still holds for a configuration of a stranger.
+    fn believed(&self, path: PathBuf, access: BTreeSet<Access>) -> Option<(PathBuf, BTreeSet<Access>)> {
+        let is_allowed = |access: &Access| {
+            let file = FileAccess { path: path.clone(), access: *access };
+            self.decide(&Request::File(file)).is_allowed()
+        };
+        let access: BTreeSet<Access> =
+            access.into_iter().filter(|access| !self.is_untrusted() || is_allowed(access)).collect();
+        (!access.is_empty()).then_some((path, access))
     }
 
     fn rules(&self) -> impl Iterator<Item = &Rule> {

@@ -48,6 +48,7 @@ mod settings;
 mod standing;
 mod suggest;
 mod units;
+mod untrusted;
 
 pub use address::{AddressKind, canonical};
 pub use asked::{Asked, AskedProblem, Words};

@@ -26,6 +26,7 @@ use crate::plugin_pattern::PluginPattern;
 use crate::request::{Access, NetworkRequest, Request};
 use crate::rule::{Effect, Rule};
 use crate::settings::{NativePlugins, Settings};
+use crate::untrusted::Untrusted;
 
 /// The name of a policy file.
 pub const POLICY_FILE_NAME: &str = "wardian.policy.hcl";
@@ -146,6 +147,7 @@ pub struct Policy {
     files: Vec<PolicyFile>,
     protected: Arc<[PathBuf]>,
     root_module: PathBuf,
+    untrusted: Option<Arc<Untrusted>>,
 }
 
 impl Policy {
@@ -161,7 +163,14 @@ impl Policy {
         files.sort_by_key(|file| file.level);
         let beside = PROTECTED.iter().map(|name| root_module.join(name));
         let protected = beside.chain(protected).collect();
-        Self { files, protected, root_module: root_module.to_owned() }
+        Self { files, protected, root_module: root_module.to_owned(), untrusted: None }
+    }
+
+    /// What holds for a configuration of a stranger: its own file grants nothing, requests
+    /// go only where the organisation's files say, nothing is started or written, no native
+    /// plugin runs, and what is at or below `unreadable` paths is not read.
+    pub fn distrust(&mut self, unreadable: impl IntoIterator<Item = PathBuf>) {
+        self.untrusted = Some(Arc::new(Untrusted::new(unreadable)));
     }
 
     /// Protects a further path, such as that of the log: no plugin can write it.
@@ -185,8 +194,8 @@ impl Policy {
             credentials.extend(file.blocks(plugin).flat_map(|block| block.credentials.iter().cloned()));
             files.push(view);
         }
-        let protected = Arc::clone(&self.protected);
-        PluginPolicy { plugin: plugin.clone(), files, settings, credentials, protected }
+        let (protected, untrusted) = (Arc::clone(&self.protected), self.untrusted.clone());
+        PluginPolicy { plugin: plugin.clone(), files, settings, credentials, protected, untrusted }
     }
 
     /// What the files come to for a plugin whose code the host carries itself, or that
@@ -214,6 +223,7 @@ pub struct PluginPolicy {
     pub(crate) settings: Settings,
     pub(crate) credentials: Vec<Arc<CredentialBinding>>,
     protected: Arc<[PathBuf]>,
+    untrusted: Option<Arc<Untrusted>>,
 }
 
 /// What one file says of one plugin.
@@ -283,10 +293,16 @@ impl PluginPolicy {
         {
             return denied(DenialReason::Protected(path.clone()));
         }
+        if let Some(why) = self.untrusted.as_ref().and_then(|untrusted| untrusted.forbids(request)) {
+            return denied(DenialReason::Untrusted(why));
+        }
+        let is_believed =
+            |file: &FileView| self.untrusted.is_none() || Untrusted::believes(file.level, request);
         let mut places = Vec::new();
         for file in &self.files {
             match file.verdict(request, address) {
-                Verdict::Allowed(rule) => places.push(rule.place.clone()),
+                Verdict::Allowed(rule) if is_believed(file) => places.push(rule.place.clone()),
+                Verdict::Allowed(_) => {}
                 Verdict::Deferred => {}
                 Verdict::Denied(Some(rule)) => {
                     let (place, reason) = (rule.place.clone(), rule.reason.clone());
@@ -307,12 +323,23 @@ impl PluginPolicy {
             return Decision::Allowed(Grant { rules: places });
         }
         denied(match address {
+            _ if self.untrusted.is_some() => DenialReason::Untrusted(match request {
+                Request::Network(_) | Request::LookUp(_) => {
+                    "only the organisation's policy grants the network"
+                }
+                _ => "what comes with the configuration grants nothing",
+            }),
             _ if self.files.is_empty() => DenialReason::NoPolicy,
             Some(address) if self.decision(request, None).is_allowed() => {
                 DenialReason::Address { address, place: None }
             }
             _ => DenialReason::NobodyGrants,
         })
+    }
+
+    /// Whether the configuration is a stranger's.
+    pub fn is_untrusted(&self) -> bool {
+        self.untrusted.is_some()
     }
 
     /// Limits, determinism, and what is said of native code.
@@ -324,6 +351,9 @@ impl PluginPolicy {
     /// not mention denies that too, since native code is bound by no other rule; where no
     /// file has a say, a warning is told.
     pub fn native(&self) -> NativePlugins {
+        if self.untrusted.is_some() {
+            return NativePlugins::Deny;
+        }
         let silent =
             self.files.iter().any(|file| file.otherwise == Otherwise::Deny && file.settings.native.is_none());
         match &self.settings.native {

@@ -9,6 +9,7 @@ use wardian_state::decode_state;
 use wardian_value::{Str, Type, Value};
 
 use super::{Arguments, Backend};
+use crate::provider::StateFiles;
 
 /// The workspace that every backend has.
 const DEFAULT_WORKSPACE: &str = "default";
@@ -39,9 +40,13 @@ impl Backend for Local {
         &self,
         arguments: &Arguments,
         workspace: &str,
-        root_directory: &Path,
+        files: &StateFiles,
     ) -> Result<Option<BTreeMap<Str, Value>>, PluginDiagnostic> {
-        let path = root_directory.join(state_file(arguments, workspace));
+        let path = files.root_directory.join(state_file(arguments, workspace));
+        files.gate.check(&path).map_err(|reason| {
+            let detail = format!("The state in {} is not read: {reason}.", path.display());
+            PluginDiagnostic::error("State file not permitted", detail)
+        })?;
         let read = {
             let path = path.clone();
             tokio::task::spawn_blocking(move || std::fs::read(path)).await

@@ -53,6 +53,7 @@ fn run(files: Files<'_>, directory: &Path) -> Result<Run, Diagnostics> {
         events: Arc::new(Silent),
         workspace: Str::new("default"),
         environment: Environment {
+            file_gate: wardian_plugin::FileGate::default(),
             root_directory: directory.to_owned(),
             working_directory: directory.to_owned(),
             home_directory: None,

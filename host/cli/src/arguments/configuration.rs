@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::options::{AuditArguments, ColorArguments, ViewArguments};
+use super::options::{AuditArguments, ColorArguments, TrustArguments, ViewArguments};
 use super::values::duration;
 
 /// `init`.
@@ -22,6 +22,8 @@ pub(crate) struct InitArguments {
     pub(crate) get: bool,
     #[command(flatten)]
     pub(crate) backend: BackendArguments,
+    #[command(flatten)]
+    pub(crate) trust: TrustArguments,
     #[command(flatten)]
     pub(crate) audit: AuditArguments,
     #[command(flatten)]
@@ -76,6 +78,8 @@ pub(crate) struct ValidateArguments {
     /// The directory of the configuration, instead of the current one.
     #[arg(value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) trust: TrustArguments,
     #[command(flatten)]
     pub(crate) audit: AuditArguments,
     #[command(flatten)]

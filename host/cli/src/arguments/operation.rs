@@ -8,7 +8,7 @@ use wardian_engine::Target;
 use super::VariableArguments;
 use super::options::{
     AuditArguments, LockArguments, OperationArguments, PlanningArguments, ScopeArguments, StateOutArguments,
-    ViewArguments,
+    TrustArguments, ViewArguments,
 };
 
 /// `plan`.
@@ -40,6 +40,8 @@ pub(crate) struct PlanArguments {
     pub(crate) operation: OperationArguments,
     #[command(flatten)]
     pub(crate) lock: LockArguments,
+    #[command(flatten)]
+    pub(crate) trust: TrustArguments,
     #[command(flatten)]
     pub(crate) audit: AuditArguments,
     #[command(flatten)]

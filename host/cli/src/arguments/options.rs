@@ -30,6 +30,16 @@ pub(crate) struct AuditArguments {
     pub(crate) audit_log: Option<PathBuf>,
 }
 
+/// Whose the configuration is.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct TrustArguments {
+    /// The configuration is a stranger's, such as that of a pull request: no native plugin
+    /// runs, nothing is written or started, requests go only where the organisation's
+    /// policy says, and no file outside of the directory is read.
+    #[arg(long)]
+    pub(crate) untrusted: bool,
+}
+
 /// Colours alone, for commands that warn about nothing.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct ColorArguments {

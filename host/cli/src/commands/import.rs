@@ -70,7 +70,7 @@ fn address(text: &str) -> Outcome<ResourceInstanceAddress> {
 }
 
 fn configuration(session: &Session, directory: Option<&Path>) -> Outcome<Arc<Configuration>> {
-    let (configuration, diagnostics) = Session::load(directory.unwrap_or(Path::new(".")))?;
+    let (configuration, diagnostics) = session.load(directory.unwrap_or(Path::new(".")))?;
     let configuration = session.shell.warned(configuration, &diagnostics)?;
     if configuration.files().next().is_none() {
         return Err(Failure::error(

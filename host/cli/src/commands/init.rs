@@ -92,7 +92,8 @@ fn choose(
     let sources = session.sources()?;
     let options = SelectionOptions {
         versions: if arguments.upgrade { VersionPolicy::Upgrade } else { VersionPolicy::KeepLocked },
-        lock_file: if arguments.lockfile.is_some() {
+        // What a stranger's configuration wants beyond what is locked is not installed.
+        lock_file: if arguments.lockfile.is_some() || session.confinement.is_some() {
             LockFilePolicy::ReadOnly
         } else {
             LockFilePolicy::Update

@@ -42,7 +42,7 @@ pub(crate) async fn run(session: &Session, arguments: &ValidateArguments) -> Out
 }
 
 async fn check(session: &Session, directory: &Path) -> Outcome<Diagnostics> {
-    let (configuration, mut diagnostics) = Session::load(directory)?;
+    let (configuration, mut diagnostics) = session.load(directory)?;
     if diagnostics.has_errors() {
         return Ok(diagnostics);
     }
