@@ -7,8 +7,13 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue};
 use wardian_policy::NetworkRequest;
 
-/// Decides, and learns what became of it.
+/// Decides on one request, and learns what became of it. Clients are shared by many on
+/// whose behalf something is sent; each request brings its own authority.
 pub trait Authority: Send + Sync + 'static {
+    /// The headers that are the host's to add to a request, if it may be sent. A request
+    /// that brings one of them itself is refused.
+    fn reserved_headers(&self, request: &NetworkRequest) -> Vec<HeaderName>;
+
     /// Whether a request may be sent, before anything is looked up.
     ///
     /// # Errors
@@ -57,6 +62,9 @@ pub struct Denied(pub String);
 pub struct Exchange {
     /// What was asked for.
     pub request: NetworkRequest,
+    /// The address that the connection leads to; `None` where there was none, or a proxy
+    /// keeps it to itself.
+    pub address: Option<IpAddr>,
     /// The status of the answer; `None` where none came.
     pub status: Option<u16>,
     /// Bytes of the request's body.

@@ -1,6 +1,7 @@
 //! Bodies: what is sent, and what comes back, bounded and counted.
 
 use std::error::Error;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -70,8 +71,13 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn new(authority: Arc<dyn Authority>, request: NetworkRequest, sent: Arc<AtomicU64>) -> Self {
-        let exchange = Exchange { request, status: None, sent: 0, received: 0, duration: Duration::ZERO };
+        let exchange =
+            Exchange { request, address: None, status: None, sent: 0, received: 0, duration: Duration::ZERO };
         Self { authority, exchange, sent, started: Instant::now() }
+    }
+
+    pub(crate) fn connected_to(&mut self, address: Option<IpAddr>) {
+        self.exchange.address = address;
     }
 
     pub(crate) fn answered(&mut self, status: http::StatusCode) {

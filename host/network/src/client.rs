@@ -54,8 +54,6 @@ impl Default for Timeouts {
 
 /// What a client is made from.
 pub struct ClientOptions {
-    /// Who decides.
-    pub authority: Arc<dyn Authority>,
     /// Who looks names up.
     pub resolver: Arc<dyn Resolver>,
     /// Whom to believe.
@@ -90,41 +88,46 @@ enum Sent {
 impl Client {
     /// A client without any connection yet.
     pub fn new(options: ClientOptions) -> Self {
-        let ClientOptions { authority, resolver, roots, proxies, limits } = options;
+        let ClientOptions { resolver, roots, proxies, limits } = options;
         let slots = Arc::new(Semaphore::new(limits.concurrent.clamp(1, Semaphore::MAX_PERMITS)));
-        let means = Means { authority, resolver, roots };
+        let means = Means { resolver, roots: roots.of_one_client() };
         Self { inner: Arc::new(Inner { means, proxies, limits, slots, pool: Arc::default() }) }
     }
 
     /// Sends a request whose URI is absolute, and waits for the head of the answer.
-    /// Redirects are answers.
+    /// Redirects are answers. `authority` decides on it, and is told of its end.
     ///
     /// # Errors
     /// Where it is not allowed, or there is no answer.
     pub async fn send(
         &self,
+        authority: Arc<dyn Authority>,
         request: Request<BoxedBody>,
         timeouts: Timeouts,
     ) -> Result<Response<ResponseBody>, NetworkError> {
         let inner = &*self.inner;
         let (mut parts, body) = request.into_parts();
         let asked = decidable(&parts.uri, &parts.method, &parts.headers)?;
-        let authority = &inner.means.authority;
+        let reserved = authority.reserved_headers(&asked);
+        if let Some(name) = reserved.iter().find(|name| parts.headers.contains_key(*name)) {
+            return Err(NetworkError::CredentialHeader(name.to_string()));
+        }
+        if !reserved.is_empty() && parts.method == Method::TRACE {
+            // It asks the server to say what it was sent.
+            return Err(NetworkError::Forbidden("the method TRACE, where a credential is added,"));
+        }
         authority.may_send(&asked)?;
         for credential in authority.credentials(&asked)? {
-            if parts.headers.contains_key(&credential.name) {
-                return Err(NetworkError::CredentialHeader(credential.name.to_string()));
-            }
             parts.headers.insert(credential.name, credential.value);
         }
         let target = place(&asked);
         let proxy = inner.proxies.of(&asked);
         prepare(&mut parts, &asked, proxy)?;
 
-        // A closed semaphore is none of ours: it is never closed.
-        let permit = Arc::clone(&inner.slots).acquire_owned().await.map_err(|_| NetworkError::Body)?;
+        let slot = timeout(timeouts.first_byte, Arc::clone(&inner.slots).acquire_owned()).await;
+        let Ok(Ok(permit)) = slot else { return Err(NetworkError::TooMany(inner.limits.concurrent)) };
         let sent = Arc::new(AtomicU64::new(0));
-        let mut report = Report::new(Arc::clone(authority), asked.clone(), Arc::clone(&sent));
+        let mut report = Report::new(Arc::clone(&authority), asked.clone(), Arc::clone(&sent));
         let body = Counted::new(body, sent).boxed_unsync();
         let at = Place { scheme: asked.scheme(), host: asked.host().clone(), port: asked.port() };
 
@@ -136,7 +139,7 @@ impl Client {
             let (connection, is_new) = match waiting {
                 Some(connection) => (connection, false),
                 None => {
-                    let connector = inner.means.connector(timeouts.connect);
+                    let connector = inner.means.connector(&*authority, timeouts.connect);
                     let connected = match proxy {
                         Some(proxy) => connector.through(proxy, &asked).await,
                         None => connector.direct(&asked).await,
@@ -144,6 +147,7 @@ impl Client {
                     (connected?, true)
                 }
             };
+            report.connected_to(connection.address);
             let answer = timeout(timeouts.first_byte, exchange(connection, request, is_new, &target)).await;
             match answer.map_err(|_| NetworkError::AnswerTimeout(target.clone()))?? {
                 Sent::Answer(response, connection) => break (response, connection),

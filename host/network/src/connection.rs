@@ -20,7 +20,7 @@ use crate::error::NetworkError;
 use crate::pool::Connection;
 use crate::proxy::Proxy;
 use crate::resolve::Resolver;
-use crate::tls::TlsRoots;
+use crate::tls::Tls;
 
 /// How long one address of several is waited for before the next one is tried.
 const PER_ADDRESS: Duration = Duration::from_secs(5);
@@ -29,7 +29,7 @@ const PER_ADDRESS: Duration = Duration::from_secs(5);
 pub(crate) struct Connector<'a> {
     pub(crate) authority: &'a dyn Authority,
     pub(crate) resolver: &'a dyn Resolver,
-    pub(crate) roots: &'a TlsRoots,
+    pub(crate) roots: &'a Tls,
     pub(crate) within: Duration,
 }
 
@@ -201,13 +201,12 @@ async fn tunnel(proxy: &Proxy, place: &str, stream: TcpStream) -> Result<TcpStre
 
 /// Kept by clients: what connectors are made from.
 pub(crate) struct Means {
-    pub(crate) authority: Arc<dyn Authority>,
     pub(crate) resolver: Arc<dyn Resolver>,
-    pub(crate) roots: TlsRoots,
+    pub(crate) roots: Tls,
 }
 
 impl Means {
-    pub(crate) fn connector(&self, within: Duration) -> Connector<'_> {
-        Connector { authority: &*self.authority, resolver: &*self.resolver, roots: &self.roots, within }
+    pub(crate) fn connector<'a>(&'a self, authority: &'a dyn Authority, within: Duration) -> Connector<'a> {
+        Connector { authority, resolver: &*self.resolver, roots: &self.roots, within }
     }
 }

@@ -45,6 +45,9 @@ pub enum NetworkError {
     /// It brings a header that is the host's to add.
     #[error("the header {0} is added by the host for this destination, so the plugin may not set it")]
     CredentialHeader(String),
+    /// As many requests as there may be go on already, and none of them ends.
+    #[error("{0} requests go on at once, which is as many as may, and none of them ended in time")]
+    TooMany(usize),
     /// Nobody knows the host.
     #[error("{host} cannot be looked up: {error}")]
     LookUp {

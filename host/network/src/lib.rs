@@ -1,6 +1,6 @@
 //! HTTP for plugins: the only way on which a component's request leaves this process.
 //!
-//! A [`Client`] sends what its [`Authority`] allows, and is asked at two walls:
+//! A [`Client`] sends what the [`Authority`] of each request allows, at two walls:
 //!
 //! 1. before anything is looked up, with scheme, host, port and method in one form;
 //! 2. for each address that the host has, before it is connected to. A name says nothing

@@ -100,3 +100,18 @@ async fn only_so_many_requests_go_on_at_once() {
     assert_eq!(most.load(Ordering::SeqCst), 2);
     assert!(started.elapsed() >= Duration::from_millis(80));
 }
+
+#[tokio::test]
+async fn who_keeps_every_place_taken_is_told_so() {
+    let server = Server::start(|_| text("x".repeat(1_000))).await;
+    let setting = Setting { limits: Limits { concurrent: 2, response: 1_000 }, ..Setting::default() };
+    let client = setting.client();
+    let first = client.send(get(&server.url("/")), TIMEOUTS).await.unwrap();
+    let _second = client.send(get(&server.url("/")), TIMEOUTS).await.unwrap();
+    let mut timeouts = TIMEOUTS;
+    timeouts.first_byte = Duration::from_millis(50);
+    let error = client.send(get(&server.url("/")), timeouts).await.err().unwrap();
+    assert!(matches!(error, NetworkError::TooMany(2)), "{error}");
+    drop(first);
+    assert!(client.send(get(&server.url("/")), timeouts).await.is_ok());
+}

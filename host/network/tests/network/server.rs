@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderName, Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
@@ -109,6 +109,11 @@ impl Judge {
 }
 
 impl Authority for Judge {
+    fn reserved_headers(&self, request: &NetworkRequest) -> Vec<HeaderName> {
+        let credentials = self.credentials.get(request.host().to_string().as_str());
+        credentials.into_iter().flatten().map(|credential| credential.name.clone()).collect()
+    }
+
     fn may_send(&self, request: &NetworkRequest) -> Result<(), Denied> {
         self.asked.lock().unwrap().push(request.to_string());
         if self.denied_hosts.contains(&request.host().to_string().as_str()) {
@@ -173,14 +178,31 @@ impl Default for Setting {
 }
 
 impl Setting {
-    pub fn client(&self) -> Client {
-        Client::new(ClientOptions {
-            authority: Arc::clone(&self.judge) as Arc<dyn Authority>,
+    pub fn client(&self) -> Judged {
+        let client = Client::new(ClientOptions {
             resolver: Arc::clone(&self.names) as Arc<dyn Resolver>,
             roots: self.roots.clone(),
             proxies: self.proxies.clone(),
             limits: self.limits,
-        })
+        });
+        Judged { client, judge: Arc::clone(&self.judge) }
+    }
+}
+
+/// A client whose requests the same judge decides on.
+#[derive(Clone)]
+pub struct Judged {
+    client: Client,
+    judge: Arc<Judge>,
+}
+
+impl Judged {
+    pub async fn send(
+        &self,
+        request: Request<BoxedBody>,
+        timeouts: Timeouts,
+    ) -> Result<Response<ResponseBody>, NetworkError> {
+        self.client.send(Arc::clone(&self.judge) as Arc<dyn Authority>, request, timeouts).await
     }
 }
 
@@ -203,6 +225,6 @@ pub async fn read(response: Response<ResponseBody>) -> Result<String, NetworkErr
     Ok(String::from_utf8(bytes.to_vec()).unwrap())
 }
 
-pub async fn answer(client: &Client, request: Request<BoxedBody>) -> Result<String, NetworkError> {
+pub async fn answer(client: &Judged, request: Request<BoxedBody>) -> Result<String, NetworkError> {
     read(client.send(request, TIMEOUTS).await?).await
 }

@@ -34,6 +34,7 @@ async fn a_request_goes_where_it_says_and_is_told() {
     let ended = setting.judge.ended.lock().unwrap();
     let [exchange] = &**ended else { panic!("{ended:?}") };
     assert_eq!((exchange.status, exchange.sent, exchange.received), (Some(200), 4, said.len() as u64));
+    assert_eq!(exchange.address, Some(loopback()));
 }
 
 #[tokio::test]
@@ -181,6 +182,9 @@ async fn credentials_are_added_behind_the_walls_and_for_their_destination_alone(
     let own = Request::get(url("api.example")).header("Authorization", "mine").body(body("")).unwrap();
     let error = answer(&client, own).await.unwrap_err();
     assert!(matches!(&error, NetworkError::CredentialHeader(name) if name == "authorization"), "{error}");
+    let echo = Request::builder().method(Method::TRACE).uri(url("api.example")).body(body("")).unwrap();
+    let error = answer(&client, echo).await.unwrap_err();
+    assert!(matches!(&error, NetworkError::Forbidden(_)), "{error}");
     assert_eq!(server.connections(), 2, "one for each host");
 }
 
