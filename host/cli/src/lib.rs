@@ -34,6 +34,7 @@ mod progress;
 mod render;
 mod report;
 mod saved_plan;
+mod secrets;
 mod session;
 mod shell;
 mod state_access;

@@ -11,15 +11,19 @@ use wardian_install::package::{NativeArtifact, PluginArtifact};
 use wardian_install::{ProviderAddress, Version};
 use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, Security};
 use wardian_monitor::{AuditLog, Monitor};
+use wardian_network::proxy::ProxySettings;
 use wardian_plugin::{FileGate, PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource};
 use wardian_policy::{NativePlugins, PluginPolicy, Policy};
-use wardian_sandbox::{CacheDirectories, Grants, LoadEvent, LoadedPlugin, Sandbox, SandboxOptions};
+use wardian_sandbox::{
+    CacheDirectories, Grants, LoadEvent, LoadedPlugin, NetworkOptions, Sandbox, SandboxOptions,
+};
 
 use crate::built_in;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::grants;
 use crate::kept;
+use crate::secrets::HostSecrets;
 use crate::shell::Shell;
 
 /// Where plugins come from in a run, once they are installed.
@@ -216,7 +220,12 @@ fn sandbox(
         ))
     });
     let cache = cache.filter(|_| exposed.is_none());
-    let options = SandboxOptions { cache, parallelism, ..SandboxOptions::default() };
+    let network = NetworkOptions {
+        proxies: ProxySettings::from_variables(|name| environment.get(name)),
+        secrets: Arc::new(HostSecrets::new(environment)),
+        ..NetworkOptions::default()
+    };
+    let options = SandboxOptions { cache, parallelism, network, ..SandboxOptions::default() };
     let sandbox = Sandbox::new(options)
         .map_err(|error| Failure::error("Plugins cannot be run", format!("{error}.")))?;
     Ok((sandbox, exposed))

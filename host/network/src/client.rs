@@ -1,15 +1,17 @@
 //! Sending requests.
 
 use std::error::Error;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use http::header::{self, HeaderMap, HeaderName};
 use http::{HeaderValue, Method, Request, Response, Uri, Version};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use tokio::sync::Semaphore;
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use wardian_policy::{NetworkRequest, Scheme};
 
@@ -78,6 +80,11 @@ struct Inner {
     pool: Arc<Pool>,
 }
 
+/// A place in the queue of requests that may go on at once. Who waits for several answers
+/// one after the other takes the turns in that order: otherwise answers that nobody reads
+/// yet could keep the one that is waited for from being sent.
+pub struct Turn(Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send>>);
+
 /// Where a connection comes from.
 enum Sent {
     Answer(Response<Incoming>, Connection),
@@ -94,6 +101,16 @@ impl Client {
         Self { inner: Arc::new(Inner { means, proxies, limits, slots, pool: Arc::default() }) }
     }
 
+    /// A turn, behind all that were taken before.
+    pub fn turn(&self) -> Turn {
+        let mut turn = Box::pin(Arc::clone(&self.inner.slots).acquire_owned());
+        // Whoever asks first stands in the queue.
+        match turn.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(permit) => Turn(Box::pin(std::future::ready(permit))),
+            Poll::Pending => Turn(turn),
+        }
+    }
+
     /// Sends a request whose URI is absolute, and waits for the head of the answer.
     /// Redirects are answers. `authority` decides on it, and is told of its end.
     ///
@@ -101,6 +118,7 @@ impl Client {
     /// Where it is not allowed, or there is no answer.
     pub async fn send(
         &self,
+        turn: Turn,
         authority: Arc<dyn Authority>,
         request: Request<BoxedBody>,
         timeouts: Timeouts,
@@ -124,7 +142,7 @@ impl Client {
         let proxy = inner.proxies.of(&asked);
         prepare(&mut parts, &asked, proxy)?;
 
-        let slot = timeout(timeouts.first_byte, Arc::clone(&inner.slots).acquire_owned()).await;
+        let slot = timeout(timeouts.first_byte, turn.0).await;
         let Ok(Ok(permit)) = slot else { return Err(NetworkError::TooMany(inner.limits.concurrent)) };
         let sent = Arc::new(AtomicU64::new(0));
         let mut report = Report::new(Arc::clone(&authority), asked.clone(), Arc::clone(&sent));

@@ -37,7 +37,7 @@ mod tls;
 
 pub use authority::{Authority, Credential, Denied, Exchange};
 pub use body::{BoxedBody, ResponseBody};
-pub use client::{Client, ClientOptions, Limits, Timeouts};
+pub use client::{Client, ClientOptions, Limits, Timeouts, Turn};
 pub use error::NetworkError;
 pub use resolve::{Resolver, SystemResolver};
 pub use tls::{TlsError, TlsRoots};

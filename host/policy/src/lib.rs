@@ -7,10 +7,6 @@
 //! head of `policy.rs`, and how hosts, addresses, paths and patterns are brought into one
 //! form at the heads of their modules.
 //!
-//! **Nothing is enforced yet.** The sandbox still grants what `grants.rs` of the command
-//! line says, and asks nothing here. `wardian policy check` and `wardian policy explain`
-//! say what will hold.
-//!
 //! Grants that a person gives are rules in the root module's file, and not a list of
 //! their own: there is one language to read, a grant is in the pull request that needs
 //! it, and its reader sees what it is next to. The hash that a grant was given for does

@@ -1,6 +1,6 @@
 //! What a plugin is able to do: one module for each capability.
 //!
-//! A capability has three moments.
+//! A capability has four moments.
 //!
 //! 1. *Link*: its interfaces are put into the linker, one by one. An interface
 //!    that nothing links cannot be imported: [`crate::imports`] refuses the
@@ -11,13 +11,17 @@
 //!    where the capability is given or not: an empty environment, no directory.
 //! 3. *Enter*: a call begins. Budgets are renewed, and what is recorded from here
 //!    on is recorded for that call.
+//! 4. *Rest*: the work is over that the call was part of. What goes on in its name
+//!    ends.
 //!
 //! | capability | interfaces | default |
 //! |---|---|---|
 //! | [`baseline`] | `wasi:cli`, `wasi:clocks`, `wasi:io`, `wasi:random` | always; empty environment, output to the log |
 //! | [`filesystem`] | `wasi:filesystem` | no directory |
 //! | [`file_mode`] | `wardian:plugin/file-mode` | the same directories |
+//! | [`http`] | `wasi:http` but for incoming requests | no request |
 //! | [`log`] | `wardian:plugin/log` | always |
+//! | [`sockets`] | `wasi:sockets` | no destination, no name |
 //!
 //! Seats kept for what is not granted yet are in [`NOT_YET_GRANTED`]: whoever
 //! adds a capability takes its line from there, writes its module, and adds it
@@ -26,7 +30,11 @@
 mod baseline;
 mod file_mode;
 mod filesystem;
+mod http;
 mod log;
+mod sockets;
+
+use std::sync::Arc;
 
 use wasmtime::component::Linker;
 use wasmtime_wasi::WasiCtxBuilder;
@@ -39,6 +47,8 @@ use crate::state::GuestState;
 
 pub(crate) use file_mode::WritableDirectories;
 pub use file_mode::WritableFile;
+pub(crate) use http::Requests;
+pub(crate) use sockets::Destinations;
 
 /// One thing that a plugin may be able to do.
 trait Capability: Sync {
@@ -53,6 +63,9 @@ trait Capability: Sync {
 
     /// A call begins.
     fn enter(&self, state: &mut GuestState);
+
+    /// The work is over.
+    fn rest(&self, _state: &mut GuestState) {}
 }
 
 /// An instance that is about to be made.
@@ -62,15 +75,20 @@ pub(crate) struct NewInstance<'a> {
     pub(crate) wasi: &'a mut WasiCtxBuilder,
     pub(crate) directories: &'a mut WritableDirectories,
     pub(crate) output: &'a Output,
+    pub(crate) destinations: &'a Arc<Destinations>,
 }
 
-const ALL: [&dyn Capability; 4] =
-    [&baseline::Baseline, &filesystem::Filesystem, &file_mode::FileMode, &log::Log];
+const ALL: [&dyn Capability; 6] = [
+    &baseline::Baseline,
+    &filesystem::Filesystem,
+    &file_mode::FileMode,
+    &http::Http,
+    &log::Log,
+    &sockets::Sockets,
+];
 
 /// Paths of interfaces that plugins may come to have, and what they are for.
-const NOT_YET_GRANTED: [(&str, &str); 6] = [
-    ("wasi:sockets/", "it reaches the network by sockets"),
-    ("wasi:http/", "it reaches the network by HTTP"),
+const NOT_YET_GRANTED: [(&str, &str); 4] = [
     ("wasi:config/", "it reads configuration of the host's"),
     ("wardian:plugin/process", "it runs programs"),
     ("wardian:plugin/communicator", "it connects to the machine that is provisioned"),
@@ -91,6 +109,13 @@ pub(crate) fn configure(new: &mut NewInstance<'_>) -> Result<(), GrantError> {
 pub(crate) fn enter(state: &mut GuestState) {
     for capability in ALL {
         capability.enter(state);
+    }
+}
+
+/// The work is over.
+pub(crate) fn rest(state: &mut GuestState) {
+    for capability in ALL {
+        capability.rest(state);
     }
 }
 

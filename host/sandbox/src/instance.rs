@@ -12,6 +12,7 @@ use crate::bindings::ProviderPlugin;
 use crate::bindings::exports::wardian::plugin::provider::Guest;
 use crate::failure::Failure;
 use crate::grants::Grants;
+use crate::network::ProviderNetwork;
 use crate::plugin::Plugin;
 use crate::state::GuestState;
 use crate::ticker::Ticking;
@@ -33,8 +34,12 @@ pub(crate) struct Instance {
 impl Instance {
     /// Makes an instance. The guest's own start code runs within the limits of a
     /// call that reaches nothing outside.
-    pub(crate) async fn start(plugin: &Arc<Plugin>, grants: &Grants) -> Result<Self, Failure> {
-        let mut store = GuestState::store(&plugin.engine, &plugin.name, grants, &plugin.limits)
+    pub(crate) async fn start(
+        plugin: &Arc<Plugin>,
+        grants: &Grants,
+        network: &Arc<ProviderNetwork>,
+    ) -> Result<Self, Failure> {
+        let mut store = GuestState::store(&plugin.engine, &plugin.name, grants, network, &plugin.limits)
             .map_err(|error| Failure::NotStarted(error.to_string()))?;
         let call = Call::outside_of_calls(&plugin.name);
         let running = begin(plugin, &mut store, call)?;
@@ -57,6 +62,11 @@ impl Instance {
         let answer = timeout(limit, make(exports, &mut self.store)).await;
         drop(running);
         finish(&self.plugin, &mut self.store, limit, answer)
+    }
+
+    /// The work is over that its last call was part of: nothing goes on in its name.
+    pub(crate) fn rest(&mut self) {
+        self.store.data_mut().rest();
     }
 }
 

@@ -7,6 +7,7 @@ use wasmtime::Engine;
 
 use crate::bindings::ProviderPluginPre;
 use crate::limits::Limits;
+use crate::network::NetworkOptions;
 use crate::schema::DecodedSchema;
 use crate::state::GuestState;
 use crate::ticker::Ticker;
@@ -18,6 +19,7 @@ pub(crate) struct Plugin {
     pub(crate) component: ProviderPluginPre<GuestState>,
     pub(crate) ticker: Arc<Ticker>,
     pub(crate) limits: Limits,
+    pub(crate) network: Arc<NetworkOptions>,
     /// The most instances of one provider configuration at a time.
     pub(crate) parallelism: usize,
     /// Asked of the component once, whichever configuration asks first.

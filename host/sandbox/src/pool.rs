@@ -18,6 +18,7 @@ use crate::conversion;
 use crate::failure::Failure;
 use crate::grants::Grants;
 use crate::instance::{Instance, Running};
+use crate::network::ProviderNetwork;
 use crate::plugin::Plugin;
 use crate::state::GuestState;
 use wardian_monitor::Call;
@@ -34,6 +35,7 @@ pub(crate) enum Needs {
 pub(crate) struct Pool {
     plugin: Arc<Plugin>,
     grants: Grants,
+    network: Arc<ProviderNetwork>,
     permits: Semaphore,
     state: Mutex<State>,
 }
@@ -63,7 +65,8 @@ pub(crate) struct Lease<'a> {
 impl Pool {
     pub(crate) fn new(plugin: Arc<Plugin>, grants: Grants) -> Self {
         let permits = Semaphore::new(plugin.parallelism);
-        Self { plugin, grants, permits, state: Mutex::default() }
+        let network = Arc::new(ProviderNetwork::new(&plugin.network, &grants.monitor));
+        Self { plugin, grants, network, permits, state: Mutex::default() }
     }
 
     pub(crate) fn plugin(&self) -> &Arc<Plugin> {
@@ -115,6 +118,7 @@ impl Pool {
                 .call(call, limit, |guest, store| Box::pin(guest.call_stop_provider(store)))
                 .await?;
             answer.map_err(|reason| Failure::BadAnswer(crate::output::printable(&reason)))?;
+            idle.instance.rest();
             self.state().idle.push(idle);
         }
         Ok(())
@@ -165,7 +169,7 @@ impl Pool {
     }
 
     async fn start(&self) -> Result<Idle, Failure> {
-        let instance = Instance::start(&self.plugin, &self.grants).await?;
+        let instance = Instance::start(&self.plugin, &self.grants, &self.network).await?;
         Ok(Idle { instance, configured: None })
     }
 
@@ -231,7 +235,8 @@ impl Lease<'_> {
 
     /// Puts the instance back, unless it has a configuration that is no longer
     /// the provider's, or the provider was closed meanwhile.
-    pub(crate) fn give_back(self) {
+    pub(crate) fn give_back(mut self) {
+        self.in_use.instance.rest();
         let mut state = self.pool.state();
         let current = match (&self.in_use.configured, &state.configuration) {
             (None, _) => true,

@@ -16,6 +16,7 @@ use crate::engine::{self, Compatibility};
 use crate::error::{GrantError, LoadError, SandboxError, chain};
 use crate::grants::{Access, Grants};
 use crate::limits::Limits;
+use crate::network::NetworkOptions;
 use crate::plugin::Plugin;
 use crate::pool::Pool;
 use crate::provider::ComponentProvider;
@@ -34,11 +35,13 @@ pub struct SandboxOptions {
     /// The most instances, and so the most concurrent calls, of one provider
     /// configuration.
     pub parallelism: usize,
+    /// How the network is reached, by whom a policy lets.
+    pub network: NetworkOptions,
 }
 
 impl Default for SandboxOptions {
     fn default() -> Self {
-        Self { cache: None, limits: Limits::default(), parallelism: 10 }
+        Self { cache: None, limits: Limits::default(), parallelism: 10, network: NetworkOptions::default() }
     }
 }
 
@@ -52,6 +55,7 @@ pub struct Sandbox {
     ticker: Arc<Ticker>,
     limits: Limits,
     parallelism: usize,
+    network: Arc<NetworkOptions>,
 }
 
 impl Sandbox {
@@ -73,6 +77,7 @@ impl Sandbox {
             cache,
             limits: options.limits,
             parallelism: options.parallelism.max(1),
+            network: Arc::new(options.network),
         })
     }
 
@@ -112,6 +117,7 @@ impl Sandbox {
                 component,
                 ticker: Arc::clone(&self.ticker),
                 limits: self.limits.clone(),
+                network: Arc::clone(&self.network),
                 parallelism: self.parallelism,
                 schema: OnceCell::new(),
             }),

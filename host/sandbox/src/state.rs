@@ -5,11 +5,14 @@ use std::sync::Arc;
 use wasmtime::component::ResourceTable;
 use wasmtime::{Engine, Store};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
-use crate::capability::{self, NewInstance, WritableDirectories};
+use crate::capability::{self, Destinations, NewInstance, Requests, WritableDirectories};
 use crate::error::GrantError;
 use crate::grants::Grants;
+use crate::in_flight::InFlight;
 use crate::limits::{ComputationClock, Limits, SpaceBudget};
+use crate::network::ProviderNetwork;
 use crate::output::Output;
 use wardian_monitor::Call;
 
@@ -21,6 +24,10 @@ pub(crate) struct GuestState {
     space: SpaceBudget,
     clock: ComputationClock,
     output: Output,
+    in_flight: InFlight,
+    network: Arc<ProviderNetwork>,
+    requests: Requests,
+    destinations: Arc<Destinations>,
 }
 
 impl GuestState {
@@ -30,9 +37,13 @@ impl GuestState {
         engine: &Engine,
         plugin: &Arc<str>,
         grants: &Grants,
+        network: &Arc<ProviderNetwork>,
         limits: &Limits,
     ) -> Result<Store<Self>, GrantError> {
-        let output = Output::new(Call::outside_of_calls(plugin), limits.output);
+        let outside = Call::outside_of_calls(plugin);
+        let in_flight = InFlight::new(grants.monitor.clone(), outside.clone());
+        let output = Output::new(outside, limits.output);
+        let destinations = Arc::new(Destinations::new(in_flight.clone()));
         let mut wasi = WasiCtxBuilder::new();
         let mut directories = WritableDirectories::default();
         capability::configure(&mut NewInstance {
@@ -41,6 +52,7 @@ impl GuestState {
             wasi: &mut wasi,
             directories: &mut directories,
             output: &output,
+            destinations: &destinations,
         })?;
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.host_handles());
@@ -51,6 +63,10 @@ impl GuestState {
             space: SpaceBudget::new(limits),
             clock: ComputationClock::new(limits),
             output,
+            requests: Requests::new(Arc::clone(network), in_flight.clone()),
+            in_flight,
+            network: Arc::clone(network),
+            destinations,
         };
         let mut store = Store::new(engine, state);
         store.limiter(|state| &mut state.space);
@@ -63,8 +79,14 @@ impl GuestState {
     /// A call begins.
     pub(crate) fn begin(&mut self, call: Call) {
         self.clock.restart();
+        self.in_flight.begin(call.clone());
         self.output.begin(call);
         capability::enter(self);
+    }
+
+    /// The work is over that the last call was part of.
+    pub(crate) fn rest(&mut self) {
+        capability::rest(self);
     }
 
     pub(crate) fn table(&mut self) -> &mut ResourceTable {
@@ -79,6 +101,19 @@ impl GuestState {
         &mut self.space
     }
 
+    /// What this provider's requests are sent with.
+    pub(crate) fn network(&self) -> &ProviderNetwork {
+        &self.network
+    }
+
+    pub(crate) fn requests(&mut self) -> &mut Requests {
+        &mut self.requests
+    }
+
+    pub(crate) fn destinations(&self) -> &Arc<Destinations> {
+        &self.destinations
+    }
+
     pub(crate) fn output(&self) -> &Output {
         &self.output
     }
@@ -87,6 +122,13 @@ impl GuestState {
 impl WasiView for GuestState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl WasiHttpView for GuestState {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        let Requests { context, sender } = &mut self.requests;
+        WasiHttpCtxView { ctx: context, table: &mut self.table, hooks: sender }
     }
 }
 
@@ -115,7 +157,9 @@ mod tests {
         let instantiate = |elements| {
             let module = Module::from_binary(&engine, &module_with_table(elements)).unwrap();
             let name = Arc::from("acme/x");
-            let mut store = GuestState::store(&engine, &name, &Grants::nothing(), &limits).unwrap();
+            let grants = Grants::nothing();
+            let network = Arc::new(ProviderNetwork::new(&Arc::default(), &grants.monitor));
+            let mut store = GuestState::store(&engine, &name, &grants, &network, &limits).unwrap();
             store.set_epoch_deadline(1);
             let error = Instance::new(&mut store, &module, &[]).err();
             (error.is_some(), store.data_mut().space().take_refusal().is_some())

@@ -2,7 +2,7 @@
 //!
 //! A provider is a function that answers with a [`Provider`]; the macro
 //! [`export_provider!`] makes a component of it. The crate has no `unsafe` of its
-//! own, does no I/O but by [`file_mode`] and what [`granted`] asks, and compiles for
+//! own, does no I/O but by [`file_mode`], [`http`] and what [`granted`] asks, and compiles for
 //! the host too, so that a provider's unit tests run natively ([`testing`]) on the
 //! same request path as in a sandbox.
 //!
@@ -62,6 +62,7 @@ pub mod export;
 pub mod file_mode;
 mod function;
 pub mod granted;
+pub mod http;
 mod identity;
 mod import;
 mod list;

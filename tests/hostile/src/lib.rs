@@ -19,6 +19,6 @@ mod bindings {
 }
 
 /// The component without a network has nothing to try here.
-fn reach_out(_address: &str) -> String {
-    "this component has no network".into()
+fn reach_out(verb: &str, _object: &str) -> String {
+    format!("no such probe: {verb}")
 }

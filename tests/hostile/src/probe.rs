@@ -60,8 +60,7 @@ pub(crate) fn probe(input: &str) -> String {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
             said(now.map(|now| now.as_secs().to_string()).map_err(std::io::Error::other))
         }
-        "connect" => crate::reach_out(object),
-        _ => format!("no such probe: {verb}"),
+        _ => crate::reach_out(verb, object),
     }
 }
 

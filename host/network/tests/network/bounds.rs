@@ -115,3 +115,21 @@ async fn who_keeps_every_place_taken_is_told_so() {
     drop(first);
     assert!(client.send(get(&server.url("/")), timeouts).await.is_ok());
 }
+
+/// Answers that are not read yet must not keep the one away that is waited for.
+#[tokio::test]
+async fn turns_are_kept_whoever_comes_first() {
+    let server = Server::start(|_| text("x".repeat(1_000))).await;
+    let setting = Setting { limits: Limits { concurrent: 1, response: 1_000 }, ..Setting::default() };
+    let client = setting.client();
+    let (first, second) = (client.turn(), client.turn());
+    let late = tokio::spawn({
+        let (client, request) = (client.clone(), get(&server.url("/second")));
+        async move { client.send_in_turn(second, request).await.map(|_| ()) }
+    });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(!late.is_finished());
+    let answer = client.send_in_turn(first, get(&server.url("/first"))).await.unwrap();
+    assert_eq!(read(answer).await.unwrap().len(), 1_000);
+    late.await.unwrap().unwrap();
+}

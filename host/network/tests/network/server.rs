@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 use wardian_network::proxy::ProxySettings;
 use wardian_network::{
     Authority, BoxedBody, Client, ClientOptions, Credential, Denied, Exchange, Limits, NetworkError,
-    Resolver, ResponseBody, Timeouts, TlsRoots,
+    Resolver, ResponseBody, Timeouts, TlsRoots, Turn,
 };
 use wardian_policy::NetworkRequest;
 
@@ -197,12 +197,25 @@ pub struct Judged {
 }
 
 impl Judged {
+    pub async fn send_in_turn(
+        &self,
+        turn: Turn,
+        request: Request<BoxedBody>,
+    ) -> Result<Response<ResponseBody>, NetworkError> {
+        self.client.send(turn, Arc::clone(&self.judge) as Arc<dyn Authority>, request, TIMEOUTS).await
+    }
+
+    pub fn turn(&self) -> Turn {
+        self.client.turn()
+    }
+
     pub async fn send(
         &self,
         request: Request<BoxedBody>,
         timeouts: Timeouts,
     ) -> Result<Response<ResponseBody>, NetworkError> {
-        self.client.send(Arc::clone(&self.judge) as Arc<dyn Authority>, request, timeouts).await
+        let judge = Arc::clone(&self.judge) as Arc<dyn Authority>;
+        self.client.send(self.client.turn(), judge, request, timeouts).await
     }
 }
 

@@ -39,7 +39,13 @@ pub(crate) fn short() -> Limits {
 pub(crate) fn sandbox(limits: Limits) -> Sandbox {
     let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let cache = CacheDirectories { code: place.join("code"), key: place.join("key") };
-    let sandbox = Sandbox::new(SandboxOptions { cache: Some(cache), limits, parallelism: 4 }).unwrap();
+    let sandbox = Sandbox::new(SandboxOptions {
+        cache: Some(cache),
+        limits,
+        parallelism: 4,
+        ..SandboxOptions::default()
+    })
+    .unwrap();
     assert!(sandbox.cache_refusal().is_none(), "{:?}", sandbox.cache_refusal());
     sandbox
 }

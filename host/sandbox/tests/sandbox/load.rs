@@ -1,7 +1,7 @@
 //! Bytes that are no provider, and those that want what they may not have.
 
 use proptest::prelude::*;
-use wardian_sandbox::{LoadError, Sandbox, SandboxOptions};
+use wardian_sandbox::{Sandbox, SandboxOptions};
 
 use crate::guest::{bytes, sandbox, short};
 
@@ -48,15 +48,11 @@ fn a_component_that_offers_nothing_is_not_a_provider() {
     );
 }
 
+/// Its imports say what it might ask for; whether it gets it is decided when it asks.
 #[test]
-fn a_network_is_refused_by_the_names_of_its_imports() {
+fn a_component_with_a_network_is_loaded_without_a_grant() {
     let loaded = sandbox(short()).load("acme/x", &bytes("hostile-network"), None, &|_| {});
-    let Err(error @ LoadError::Imports { .. }) = loaded else { panic!("it was loaded") };
-    let text = error.to_string();
-    for part in ["acme/x imports what it may not have", "- wasi:sockets/tcp@0.2", "network by sockets"] {
-        assert!(text.contains(part), "{part:?} is missing in: {text}");
-    }
-    assert!(!text.contains("wasi:cli"), "{text}");
+    assert!(loaded.is_ok(), "{:?}", loaded.err());
 }
 
 #[test]

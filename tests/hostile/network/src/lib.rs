@@ -1,5 +1,5 @@
-//! The hostile provider with Rust's own network on top, which makes the component
-//! import `wasi:sockets`: it must be refused before anything of it runs.
+//! The hostile provider with a network on top: `wasi:http` by the SDK and by hand, and
+//! `wasi:sockets` by Rust's standard library.
 #![cfg(target_family = "wasm")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "it is here to do harm")]
 
@@ -9,6 +9,7 @@ mod behaviour;
 mod plugin;
 #[path = "../../src/probe.rs"]
 mod probe;
+mod reach;
 #[path = "../../src/schema.rs"]
 mod schema;
 
@@ -21,9 +22,4 @@ mod bindings {
     use crate::plugin::Hostile;
 }
 
-fn reach_out(address: &str) -> String {
-    match std::net::TcpStream::connect(address) {
-        Ok(_) => format!("connected to {address}"),
-        Err(error) => error.to_string(),
-    }
-}
+use reach::reach_out;

@@ -1,0 +1,103 @@
+//! Who decides on one request: the plugin's monitor, in the call that it was made in.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use http::{HeaderName, HeaderValue};
+use wardian_monitor::{Call, Capability, Monitor, Use};
+use wardian_network::{Authority, Credential, Denied, Exchange};
+use wardian_policy::{CredentialBinding, NetworkRequest, Request};
+
+use crate::network::ProviderNetwork;
+
+pub(super) struct OneRequest {
+    monitor: Monitor,
+    call: Call,
+    network: Arc<ProviderNetwork>,
+    begun: Mutex<Begun>,
+}
+
+/// What is known once the request may be sent.
+#[derive(Default)]
+struct Begun {
+    usage: Option<Use>,
+    credentials: Vec<Credential>,
+}
+
+impl OneRequest {
+    pub(super) fn new(monitor: Monitor, call: Call, network: Arc<ProviderNetwork>) -> Self {
+        Self { monitor, call, network, begun: Mutex::default() }
+    }
+
+    fn begun(&self) -> MutexGuard<'_, Begun> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn credential(&self, binding: &CredentialBinding) -> Result<Credential, String> {
+        let secret = self.network.secrets().read(&binding.source).map_err(|missing| missing.to_string())?;
+        let text = format!("{}{}", binding.prefix, secret.text());
+        let mut value = HeaderValue::from_str(&text)
+            .map_err(|_| "the secret has characters in it that no header may have".to_owned())?;
+        value.set_sensitive(true);
+        let name = HeaderName::from_bytes(binding.header.as_bytes())
+            .map_err(|_| "its name is none of a header".to_owned())?;
+        Ok(Credential { name, value })
+    }
+
+    /// A request without the credential that belongs to it is not what the policy says.
+    fn all_credentials(&self, request: &NetworkRequest) -> Result<Vec<Credential>, Denied> {
+        let bindings = self.monitor.policy().credentials(request);
+        let credentials = bindings.into_iter().map(|binding| {
+            self.credential(binding).map_err(|problem| {
+                let reason = format!(
+                    "the header {} that {} binds to {} cannot be added: {problem}",
+                    binding.header,
+                    binding.place,
+                    request.destination()
+                );
+                let denied =
+                    self.monitor.refuse(&self.call, Capability::Network, request.destination(), reason);
+                Denied(denied.reason)
+            })
+        });
+        credentials.collect()
+    }
+}
+
+impl Authority for OneRequest {
+    fn reserved_headers(&self, request: &NetworkRequest) -> Vec<HeaderName> {
+        let bindings = self.monitor.policy().credentials(request).into_iter();
+        bindings.filter_map(|binding| HeaderName::from_bytes(binding.header.as_bytes()).ok()).collect()
+    }
+
+    fn may_send(&self, request: &NetworkRequest) -> Result<(), Denied> {
+        let asked = Request::Network(request.clone());
+        // A secret is read for what is allowed, and before it counts as begun.
+        let is_allowed = self.monitor.policy().decide(&asked).is_allowed();
+        let credentials = if is_allowed { self.all_credentials(request)? } else { Vec::new() };
+        let usage = self.monitor.begin(&self.call, asked).map_err(|denied| Denied(denied.reason))?;
+        *self.begun() = Begun { usage: Some(usage), credentials };
+        Ok(())
+    }
+
+    fn may_connect(&self, request: &NetworkRequest, address: IpAddr) -> Result<(), Denied> {
+        let asked = Request::Network(request.clone());
+        self.monitor.check_at(&self.call, &asked, address).map_err(|denied| Denied(denied.reason))
+    }
+
+    fn credentials(&self, _: &NetworkRequest) -> Result<Vec<Credential>, Denied> {
+        Ok(std::mem::take(&mut self.begun().credentials))
+    }
+
+    fn ended(&self, exchange: &Exchange) {
+        let Some(mut usage) = self.begun().usage.take() else { return };
+        if let Some(address) = exchange.address {
+            usage.connected_to(address);
+        }
+        if let Some(status) = exchange.status {
+            usage.answered(i64::from(status));
+        }
+        usage.sent(exchange.sent);
+        usage.received(exchange.received);
+    }
+}

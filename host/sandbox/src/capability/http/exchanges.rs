@@ -1,0 +1,137 @@
+//! The requests of an instance that go on, and their end with the work they belong to.
+//!
+//! A guest can keep a handle for as long as it lives. So the host keeps the answers that
+//! are being read, and lets them go when the work is over: what the guest still holds is
+//! empty, and connection and place are free for others.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use tokio::sync::watch;
+use wardian_monitor::Call;
+use wardian_network::ResponseBody;
+use wasmtime_wasi_http::Error;
+
+use super::{error_for_guest, told};
+
+/// All exchanges of an instance.
+pub(super) struct Exchanges(Arc<Mutex<Going>>);
+
+struct Going {
+    /// Replaced, and so closed, when the work is over.
+    work: watch::Sender<()>,
+    bodies: HashMap<u64, Weak<Mutex<Option<ResponseBody>>>>,
+    next: u64,
+}
+
+/// One exchange that was begun.
+pub(super) struct Begun {
+    going: Arc<Mutex<Going>>,
+    work: watch::Receiver<()>,
+}
+
+/// The body of an answer, as long as the work goes on in which it was asked for.
+pub(super) struct HeldBody {
+    going: Arc<Mutex<Going>>,
+    number: u64,
+    body: Arc<Mutex<Option<ResponseBody>>>,
+    call: Call,
+}
+
+impl Default for Exchanges {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Going { work: watch::Sender::new(()), bodies: HashMap::new(), next: 0 })))
+    }
+}
+
+impl Exchanges {
+    pub(super) fn begin(&self) -> Begun {
+        Begun { going: Arc::clone(&self.0), work: lock(&self.0).work.subscribe() }
+    }
+
+    /// The work is over.
+    pub(super) fn end(&self) {
+        let bodies = {
+            let mut going = lock(&self.0);
+            if going.work.receiver_count() > 0 {
+                going.work = watch::Sender::new(());
+            }
+            std::mem::take(&mut going.bodies)
+        };
+        for body in bodies.into_values().filter_map(|body| body.upgrade()) {
+            *body.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+}
+
+impl Begun {
+    /// What comes of a future, unless the work is over before.
+    pub(super) async fn within<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        let mut work = self.work.clone();
+        tokio::select! {
+            biased;
+            // Nothing is ever sent: this is the end of the sender.
+            _ = work.changed() => None,
+            answer = future => Some(answer),
+        }
+    }
+
+    /// Keeps the body of the answer, unless the work is over.
+    pub(super) fn hold(self, body: ResponseBody, call: Call) -> Option<HeldBody> {
+        let body = Arc::new(Mutex::new(Some(body)));
+        let number = {
+            let mut going = lock(&self.going);
+            if self.work.has_changed().is_err() {
+                return None;
+            }
+            going.next += 1;
+            let number = going.next;
+            going.bodies.insert(number, Arc::downgrade(&body));
+            number
+        };
+        Some(HeldBody { going: self.going, number, body, call })
+    }
+}
+
+impl Body for HeldBody {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let mut body = self.body.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(body) = &mut *body else {
+            return Poll::Ready(Some(Err(Error::ConnectionTerminated)));
+        };
+        Pin::new(body).poll_frame(context).map_err(|error| {
+            told(&self.call, &error);
+            error_for_guest(error)
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let body = self.body.lock().unwrap_or_else(PoisonError::into_inner);
+        body.as_ref().is_some_and(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let body = self.body.lock().unwrap_or_else(PoisonError::into_inner);
+        body.as_ref().map(Body::size_hint).unwrap_or_default()
+    }
+}
+
+impl Drop for HeldBody {
+    fn drop(&mut self) {
+        lock(&self.going).bodies.remove(&self.number);
+    }
+}
+
+fn lock(going: &Mutex<Going>) -> MutexGuard<'_, Going> {
+    going.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,72 @@
+//! Sockets of TCP and UDP, each destination decided on before it is reached.
+//!
+//! Rust's standard library imports `wasi:sockets` wherever `std::net` is used, so the
+//! interfaces are always linked, and policy says where they lead (`schemes = ["tcp"]` or
+//! `["udp"]`). Sockets are wasmtime's own; what is asked at each use of an address is
+//! [`Destinations`]. Names are looked up here (`look_up.rs`), by name, and what a name
+//! was found to lead to counts as that name from then on.
+//!
+//! | use | |
+//! |---|---|
+//! | connect, send a datagram | as policy says, of the address itself or a name that led to it |
+//! | receive a datagram | from where one may be sent, and was |
+//! | bind | to no address and port of one's own choice |
+//! | listen, accept | never |
+
+mod destinations;
+mod look_up;
+
+use std::sync::Arc;
+
+use wasmtime::component::Linker;
+use wasmtime_wasi::p2::bindings::sockets::{
+    instance_network, network, tcp, tcp_create_socket, udp, udp_create_socket,
+};
+use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView as _};
+
+pub(crate) use self::destinations::Destinations;
+use super::{Capability, NewInstance, wasi};
+use crate::error::GrantError;
+use crate::imports::InterfaceName;
+use crate::state::GuestState;
+
+pub(super) struct Sockets;
+
+impl Capability for Sockets {
+    fn interfaces(&self) -> &'static [InterfaceName<'static>] {
+        const INTERFACES: &[InterfaceName<'static>] = &[
+            wasi("wasi:sockets/network"),
+            wasi("wasi:sockets/instance-network"),
+            wasi("wasi:sockets/tcp"),
+            wasi("wasi:sockets/tcp-create-socket"),
+            wasi("wasi:sockets/udp"),
+            wasi("wasi:sockets/udp-create-socket"),
+            wasi("wasi:sockets/ip-name-lookup"),
+        ];
+        INTERFACES
+    }
+
+    fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+        type State = GuestState;
+        let options = network::LinkOptions::default();
+        network::add_to_linker::<State, WasiSockets>(linker, &options, State::sockets)?;
+        instance_network::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
+        tcp::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
+        tcp_create_socket::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
+        udp::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
+        udp_create_socket::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
+        look_up::link(linker)
+    }
+
+    fn configure(&self, new: &mut NewInstance<'_>) -> Result<(), GrantError> {
+        let destinations = Arc::clone(new.destinations);
+        new.wasi.allow_tcp(true).allow_udp(true).socket_addr_check(move |address, purpose| {
+            Box::pin(std::future::ready(destinations.permits(address, purpose)))
+        });
+        Ok(())
+    }
+
+    fn enter(&self, state: &mut GuestState) {
+        state.destinations().enter();
+    }
+}

@@ -1,0 +1,97 @@
+//! `wasi:sockets/ip-name-lookup`: names are looked up where policy grants the name, since
+//! a question to a name server is a message to whoever runs it.
+//!
+//! wasmtime's own implementation knows all names or none, and its type of answers cannot
+//! be made by others, so the interface is put into the linker by hand.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::vec;
+
+use wardian_monitor::Capability;
+use wardian_policy::{Host, Request};
+use wasmtime::component::{Linker, Resource, ResourceType};
+use wasmtime_wasi::p2::bindings::sockets::network::{ErrorCode, IpAddress, Network};
+use wasmtime_wasi::p2::{DynPollable, Pollable, subscribe};
+use wasmtime_wasi::runtime::{AbortOnDropJoinHandle, spawn};
+use wasmtime_wasi_io::async_trait;
+
+use crate::state::GuestState;
+
+/// Any of its track.
+const INTERFACE: &str = "wasi:sockets/ip-name-lookup@0.2.12";
+
+/// The addresses of a name, once they are known.
+enum Answers {
+    Awaited(AbortOnDropJoinHandle<Result<Vec<IpAddr>, ErrorCode>>),
+    Known(Result<vec::IntoIter<IpAddr>, ErrorCode>),
+}
+
+#[async_trait]
+impl Pollable for Answers {
+    async fn ready(&mut self) {
+        if let Self::Awaited(answers) = self {
+            *self = Self::Known(answers.await.map(Vec::into_iter));
+        }
+    }
+}
+
+pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+    let mut interface = linker.instance(INTERFACE)?;
+    interface.resource("resolve-address-stream", ResourceType::host::<Answers>(), |mut store, handle| {
+        store.data_mut().table().delete(Resource::<Answers>::new_own(handle))?;
+        Ok(())
+    })?;
+    interface.func_wrap("resolve-addresses", |mut store, (network, name): (Resource<Network>, String)| {
+        let state = store.data_mut();
+        state.table().get(&network)?;
+        Ok((match resolve(state, &name) {
+            Ok(answers) => Ok(state.table().push(answers)?),
+            Err(code) => Err(code),
+        },))
+    })?;
+    interface.func_wrap(
+        "[method]resolve-address-stream.resolve-next-address",
+        |mut store, (answers,): (Resource<Answers>,)| {
+            let next = match store.data_mut().table().get_mut(&answers)? {
+                Answers::Awaited(_) => Err(ErrorCode::WouldBlock),
+                Answers::Known(Ok(addresses)) => Ok(addresses.next().map(IpAddress::from)),
+                Answers::Known(Err(code)) => Err(*code),
+            };
+            Ok((next,))
+        },
+    )?;
+    interface.func_wrap(
+        "[method]resolve-address-stream.subscribe",
+        |mut store, (answers,): (Resource<Answers>,)| {
+            let pollable: Resource<DynPollable> = subscribe(store.data_mut().table(), answers)?;
+            Ok((pollable,))
+        },
+    )
+}
+
+fn resolve(state: &GuestState, name: &str) -> Result<Answers, ErrorCode> {
+    let in_flight = state.destinations().in_flight();
+    let host = Host::parse(name).map_err(|problem| {
+        let target = name.chars().take(80).collect::<String>().escape_debug().to_string();
+        let reason = format!("\"{target}\" is no host: {problem}");
+        in_flight.monitor().refuse(&in_flight.call(), Capability::NameLookUp, target, reason);
+        ErrorCode::InvalidArgument
+    })?;
+    // An address needs no look-up, and where it leads is decided when it is used.
+    let text: Box<str> = match &host {
+        Host::Address(address) => return Ok(Answers::Known(Ok(vec![*address].into_iter()))),
+        Host::Name(text) => text.clone(),
+    };
+    let asked = Request::LookUp(host.clone());
+    let usage = in_flight.monitor().begin(&in_flight.call(), asked).map_err(|_| ErrorCode::AccessDenied)?;
+    let (resolver, destinations) = (Arc::clone(state.network().resolver()), Arc::clone(state.destinations()));
+    Ok(Answers::Awaited(spawn(async move {
+        let found = resolver.resolve(&text).await;
+        drop(usage);
+        let addresses = found.map_err(|_| ErrorCode::NameUnresolvable)?;
+        let addresses: Vec<IpAddr> = addresses.iter().map(IpAddr::to_canonical).collect();
+        destinations.remember(&host, &addresses);
+        Ok(addresses)
+    })))
+}

@@ -1,0 +1,152 @@
+//! In a sandbox: `wasi:http`, which the host carries out.
+
+use wasip2::http::outgoing_handler::handle;
+use wasip2::http::types::{
+    ErrorCode, Fields, HeaderError, IncomingBody, IncomingResponse, Method, OutgoingBody, OutgoingRequest,
+    RequestOptions, Scheme,
+};
+use wasip2::io::streams::StreamError;
+
+use super::{Error, Request, Response};
+
+/// Bytes of one read.
+const PORTION: u64 = 64 << 10;
+
+pub(super) fn send(request: &Request) -> Result<Response, Error> {
+    let failed = |problem: String| Error::Failed { request: request.shown(), problem };
+    let of_code = |code: ErrorCode| match code {
+        ErrorCode::HttpRequestDenied | ErrorCode::DestinationIpProhibited => {
+            Error::Denied { request: request.shown() }
+        }
+        code => failed(words(&code)),
+    };
+    let outgoing = outgoing(request)?;
+    let body = outgoing.body().map_err(|()| request.wrong("it has no body"))?;
+    let pending = handle(outgoing, options(request)?).map_err(of_code)?;
+    write(body, &request.body).or_else(|problem| {
+        // A server may answer before it has read everything, and then that counts.
+        pending.subscribe().block();
+        if pending_is_well(&problem) { Ok(()) } else { Err(failed(problem.to_string())) }
+    })?;
+    pending.subscribe().block();
+    let response = match pending.get() {
+        Some(Ok(answer)) => answer.map_err(of_code)?,
+        Some(Err(())) | None => return Err(failed("the host gives no answer".to_owned())),
+    };
+    let headers = response.headers().entries();
+    let (status, body) = (response.status(), read(response).map_err(failed)?);
+    Ok(Response { status, headers, body })
+}
+
+/// Whether the host closed the body rather than failed to take it: why, the answer says.
+fn pending_is_well(problem: &StreamError) -> bool {
+    matches!(problem, StreamError::Closed)
+}
+
+/// A code in words: `ConnectionRefused` is `connection refused`.
+fn words(code: &ErrorCode) -> String {
+    let shown = format!("{code:?}");
+    let shown = shown.strip_prefix("ErrorCode::").unwrap_or(&shown);
+    let name: String = shown.chars().take_while(char::is_ascii_alphanumeric).collect();
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.push(letter.to_ascii_lowercase());
+    }
+    words
+}
+
+fn outgoing(request: &Request) -> Result<OutgoingRequest, Error> {
+    let (scheme, rest) = request.url.split_once("://").ok_or_else(|| request.wrong("it is no URL"))?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let path = path.split('#').next().unwrap_or_default();
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+
+    let headers = request.headers.iter().cloned().collect::<Vec<_>>();
+    let length = ("Content-Length".to_owned(), request.body.len().to_string().into_bytes());
+    let has_length = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let needs_length = !request.body.is_empty() || !matches!(request.method.as_str(), "GET" | "HEAD");
+    let headers = if needs_length && !has_length { [headers, vec![length]].concat() } else { headers };
+    let fields = Fields::from_list(&headers).map_err(|error| {
+        request.wrong(match error {
+            HeaderError::InvalidSyntax => "a header's name or value is none",
+            HeaderError::Forbidden => "it has a header that is the host's to set",
+            HeaderError::Immutable => "its headers cannot be changed",
+        })
+    })?;
+
+    let outgoing = OutgoingRequest::new(fields);
+    let scheme = match scheme.to_ascii_lowercase().as_str() {
+        "https" => Scheme::Https,
+        "http" => Scheme::Http,
+        other => Scheme::Other(other.to_owned()),
+    };
+    let method = match request.method.as_str() {
+        "GET" => Method::Get,
+        "HEAD" => Method::Head,
+        "POST" => Method::Post,
+        "PUT" => Method::Put,
+        "DELETE" => Method::Delete,
+        "PATCH" => Method::Patch,
+        "OPTIONS" => Method::Options,
+        other => Method::Other(other.to_owned()),
+    };
+    outgoing
+        .set_method(&method)
+        .and_then(|()| outgoing.set_scheme(Some(&scheme)))
+        .and_then(|()| outgoing.set_authority(Some(authority)))
+        .and_then(|()| outgoing.set_path_with_query(Some(&path)))
+        .map_err(|()| request.wrong("its method or URL is none"))?;
+    Ok(outgoing)
+}
+
+fn options(request: &Request) -> Result<Option<RequestOptions>, Error> {
+    let Some(timeout) = request.timeout else { return Ok(None) };
+    let nanoseconds = Some(u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX));
+    let options = RequestOptions::new();
+    options
+        .set_connect_timeout(nanoseconds)
+        .and_then(|()| options.set_first_byte_timeout(nanoseconds))
+        .and_then(|()| options.set_between_bytes_timeout(nanoseconds))
+        .map_err(|()| request.wrong("the host takes no time limits"))?;
+    Ok(Some(options))
+}
+
+fn write(body: OutgoingBody, mut bytes: &[u8]) -> Result<(), StreamError> {
+    if !bytes.is_empty() {
+        let stream = body.write().map_err(|()| StreamError::Closed)?;
+        let ready = stream.subscribe();
+        while !bytes.is_empty() {
+            ready.block();
+            let room = usize::try_from(stream.check_write()?).unwrap_or(usize::MAX);
+            let (portion, rest) = bytes.split_at(room.min(bytes.len()));
+            stream.write(portion)?;
+            bytes = rest;
+        }
+    }
+    // What is wrong with the body the answer says too.
+    OutgoingBody::finish(body, None).map_err(|_| StreamError::Closed)
+}
+
+fn read(response: IncomingResponse) -> Result<Vec<u8>, String> {
+    let body = response.consume().map_err(|()| "the host gives no body".to_owned())?;
+    let mut bytes = Vec::new();
+    {
+        let stream = body.stream().map_err(|()| "the host gives no body".to_owned())?;
+        loop {
+            match stream.blocking_read(PORTION) {
+                Ok(portion) => bytes.extend(portion),
+                Err(StreamError::Closed) => break,
+                Err(StreamError::LastOperationFailed(error)) => {
+                    let code = wasip2::http::types::http_error_code(&error);
+                    return Err(code.map_or_else(|| error.to_debug_string(), |code| words(&code)));
+                }
+            }
+        }
+    }
+    drop(IncomingBody::finish(body));
+    Ok(bytes)
+}
