@@ -31,7 +31,7 @@ use wardian_process::Spawner;
 
 /// What every plugin of the protocol expects to find in its environment; it says
 /// that it was not started by a person.
-const MAGIC_COOKIE: (&str, &str) =
+pub(crate) const MAGIC_COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 /// The longest handshake that is read.
 const LONGEST_HANDSHAKE: u64 = 64 << 10;

@@ -48,6 +48,7 @@ mod provider;
 mod said;
 mod schema;
 mod schema_cache;
+pub mod server;
 mod tenancy;
 mod tls;
 mod transport;

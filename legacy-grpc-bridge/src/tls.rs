@@ -66,6 +66,11 @@ impl Identity {
         Ok(Self { certificate: certificate.der().clone(), key: key.serialize_der(), pem: certificate.pem() })
     }
 
+    /// The certificate and its key, as a server shows and uses them.
+    pub(crate) fn certificate_and_key(&self) -> (CertificateDer<'static>, Vec<u8>) {
+        (self.certificate.clone(), self.key.clone())
+    }
+
     /// Secures a stream to the process that showed `expected`.
     pub(crate) async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
         &self,

@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask demo | test | bench | build | guests`.
+//! The project's own commands: `cargo xtask demo | test | bench | interop | build | guests`.
 //!
 //! xtask starts programs (cargo, rustup, `wardian`, `terraform`) and looks at
 //! what they leave behind. It links none of the project's crates, so that it
@@ -10,6 +10,7 @@ mod demo;
 mod engine_bench;
 mod guests;
 mod host;
+mod interop;
 mod language_bench;
 mod measure;
 mod oracle;
@@ -32,6 +33,8 @@ Usage: cargo xtask <command>
 Commands:
   demo      build Wardian, then plan, apply, change and destroy tests/demo with it
   test      build Wardian, then run every test of the workspace
+  interop   build Wardian, then work with a real peer: `interop aws` or
+            `interop terraform`
   bench     build Wardian, then measure it, beside `terraform` where that is on PATH
   build     build the plugins, then the `wardian` binary that embeds them
   guests    build the plugins alone
@@ -82,6 +85,11 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
             guests::within_budget(&guests)?;
             bench::run(&workspace, &guests, &options)
         }
+        "interop" => {
+            let peer = interop::Peer::parse(&request.rest)?;
+            let (workspace, _) = built(&request)?;
+            interop::run(&workspace, peer)
+        }
         "build" => {
             built(&request)?;
             Ok(ExitCode::SUCCESS)
@@ -129,7 +137,7 @@ fn parse(arguments: Vec<String>) -> Result<Request> {
             rest.push(argument);
         }
     }
-    let takes_more = matches!(command.as_str(), "test" | "bench");
+    let takes_more = matches!(command.as_str(), "test" | "bench" | "interop");
     if let (false, Some(extra)) = (takes_more, rest.first()) {
         bail!("`{command}` does not take `{extra}`\n\n{HELP}");
     }

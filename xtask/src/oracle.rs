@@ -73,7 +73,7 @@ fn comparable(state: &str) -> Result<Value> {
 }
 
 /// Where two documents first part, and what stands there in each.
-fn first_difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
+pub(crate) fn first_difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
     match (theirs, ours) {
         (Value::Object(left), Value::Object(right)) => left.keys().chain(right.keys()).find_map(|key| {
             let path = format!("{path}.{key}");

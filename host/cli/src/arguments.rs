@@ -14,6 +14,7 @@ mod normalise;
 mod operation;
 mod options;
 mod policy;
+mod serve;
 mod shell_words;
 mod state;
 mod values;
@@ -36,6 +37,7 @@ pub(crate) use inspection::*;
 pub(crate) use operation::*;
 pub(crate) use options::*;
 pub(crate) use policy::*;
+pub(crate) use serve::*;
 pub(crate) use state::*;
 pub(crate) use variables::{VariableArgument, VariableArguments};
 pub(crate) use workspace::*;
@@ -136,6 +138,8 @@ pub(crate) enum Command {
     Modules(ModulesArguments),
     /// Show outputs of the root module.
     Output(OutputArguments),
+    /// Make native plugins of components.
+    Plugin(PluginArguments),
     /// Check and explain what policies let plugins do.
     ///
     /// Policies are files that say what each plugin may touch: wardian.policy.hcl of the
@@ -148,6 +152,11 @@ pub(crate) enum Command {
     ///
     /// `wardian apply -refresh-only` does the same and asks first.
     Refresh(RefreshArguments),
+    /// Serve a component as a native plugin.
+    ///
+    /// Terraform, OpenTofu or this program start it as a plugin of their own; a person has
+    /// nothing from it. What the component may touch, policies say as in any run.
+    Serve(ServeArguments),
     /// Show the state or a saved plan.
     Show(ShowArguments),
     /// Look into the state, and change it by hand.

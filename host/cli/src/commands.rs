@@ -17,6 +17,7 @@ mod policy_check;
 mod policy_explain;
 mod providers;
 mod refresh;
+pub(crate) mod serve;
 mod show;
 mod state_list;
 mod state_mv;
@@ -30,7 +31,9 @@ mod validate;
 mod version;
 mod workspace;
 
-use crate::arguments::{Command, PolicyCommand, ProvidersCommand, StateCommand, WorkspaceCommand};
+use crate::arguments::{
+    Command, PluginCommand, PolicyCommand, ProvidersCommand, StateCommand, WorkspaceCommand,
+};
 use crate::compatibility::DEFAULT_WORKSPACE;
 use crate::environment::Environment;
 use crate::failure::Outcome;
@@ -56,12 +59,16 @@ pub(crate) async fn run(session: &Session, command: Command) -> Outcome {
         Command::Metadata(arguments) => Ok(metadata::run(session, &arguments.command)),
         Command::Modules(arguments) => modules::run(session, &arguments),
         Command::Output(arguments) => output::run(session, &arguments),
+        Command::Plugin(plugin) => match &plugin.command {
+            PluginCommand::Bundle(arguments) => serve::bundle(session, arguments),
+        },
         Command::Policy(policy) => match &policy.command {
             PolicyCommand::Check(arguments) => Ok(policy_check::run(session, arguments)),
             PolicyCommand::Explain(arguments) => policy_explain::run(session, arguments),
         },
         Command::Providers(arguments) => providers::run(session, &arguments).await,
         Command::Refresh(arguments) => refresh::run(session, &arguments).await,
+        Command::Serve(arguments) => serve::run(session, &arguments).await,
         Command::Show(arguments) => show::run(session, &arguments).await,
         Command::State(state) => match state.command {
             StateCommand::List(arguments) => state_list::run(session, &arguments),
@@ -100,7 +107,9 @@ fn needs_workspace(command: &Command) -> bool {
         | Command::Get(_)
         | Command::Metadata(_)
         | Command::Modules(_)
+        | Command::Plugin(_)
         | Command::Policy(_)
+        | Command::Serve(_)
         | Command::Validate(_)
         | Command::Version(_) => false,
         Command::Init(_)
@@ -140,6 +149,9 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
         Command::Metadata(_) => (false, false),
         Command::Modules(one) => (one.view.no_color, false),
         Command::Output(one) => (one.view.no_color, false),
+        Command::Plugin(one) => match &one.command {
+            PluginCommand::Bundle(one) => (one.view.no_color, false),
+        },
         Command::Policy(one) => match &one.command {
             PolicyCommand::Check(one) => (one.view.no_color, false),
             PolicyCommand::Explain(one) => (one.view.no_color, false),
@@ -148,6 +160,7 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
             Some(ProvidersCommand::Schema(schema)) => (schema.view.no_color, false),
             None => (one.view.no_color, false),
         },
+        Command::Serve(one) => (one.view.no_color, false),
         Command::Show(one) => (one.view.no_color, false),
         Command::State(state) => match &state.command {
             StateCommand::List(one) => (one.view.no_color, false),
@@ -187,7 +200,9 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
         | Command::Metadata(_)
         | Command::Modules(_)
         | Command::Output(_)
+        | Command::Plugin(_)
         | Command::Policy(_)
+        | Command::Serve(_)
         | Command::Providers(_)
         | Command::Show(_)
         | Command::State(_)

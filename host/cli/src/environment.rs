@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use wardian_legacy_grpc_bridge::server::Host;
 use wardian_policy::{POLICY_FILE_NAME, PolicyPlaces};
 
 /// Where the organisation's policy is, whatever the environment says.
@@ -51,6 +52,10 @@ variables! {
     NATIVE_ENVIRONMENT = "WARDIAN_NATIVE_ENVIRONMENT": "further variables that native plugins are given: names with commas between; `FOO_*` for all that begin so";
     DISABLE_PLUGIN_TLS = "TF_DISABLE_PLUGIN_TLS": "not empty: connections to native plugins are not secured";
     STRICT = "WARDIAN_STRICT_PLUGINS": "not empty: native plugins are hashed and asked for their schemas in every run, whatever was kept of earlier ones";
+    PLUGIN_COOKIE = "TF_PLUGIN_MAGIC_COOKIE": "what a host says to a plugin that it starts, for `wardian serve`";
+    PLUGIN_VERSIONS = "PLUGIN_PROTOCOL_VERSIONS": "the versions of the protocol that the host speaks";
+    PLUGIN_CERTIFICATE = "PLUGIN_CLIENT_CERT": "the host's certificate";
+    PLUGIN_SOCKETS = "PLUGIN_UNIX_SOCKET_DIR": "where the host wants the socket of a plugin";
     TEMPORARY = "TMPDIR": "where the sockets of native plugins are, instead of /tmp";
     CACHE_DIRECTORY = "WARDIAN_CACHE_DIR": "where compiled plugins are kept";
     CACHE_HOME = "XDG_CACHE_HOME": "the parent of that, instead of ~/.cache";
@@ -161,6 +166,28 @@ impl Environment {
     /// Where what is of no use after the run is kept.
     pub(crate) fn temporary_directory(&self) -> PathBuf {
         self.path(TEMPORARY).unwrap_or_else(|| PathBuf::from("/tmp"))
+    }
+
+    /// What a host that started us as its plugin says.
+    pub(crate) fn host(&self) -> Host {
+        let text = |name| self.text(name).map(str::to_owned);
+        Host {
+            cookie: text(PLUGIN_COOKIE),
+            versions: text(PLUGIN_VERSIONS),
+            certificate: text(PLUGIN_CERTIFICATE),
+            socket_directory: self.path(PLUGIN_SOCKETS).unwrap_or_else(|| self.temporary_directory()),
+        }
+    }
+
+    /// The environment of a process that a host started as its plugin: what the person
+    /// said in it to the host's own command line is not meant for us.
+    pub(crate) fn of_plugin(mut self) -> Self {
+        let meant_for_the_host = |name: &str| {
+            name.starts_with(ARGUMENTS)
+                || [LOG_PATH, DATA_DIRECTORY, CLI_CONFIG_FILE, WORKSPACE].contains(&name)
+        };
+        self.variables.retain(|name, _| !meant_for_the_host(name));
+        self
     }
 
     /// The workspace, where one is asked for.

@@ -17,6 +17,7 @@ mod arguments;
 mod audit;
 mod backend;
 mod built_in;
+mod bundle;
 mod catalogue;
 mod commands;
 mod compatibility;
@@ -57,9 +58,14 @@ use shell::{Shell, ShellOptions};
 /// The most threads that calls of providers share.
 const THREADS: usize = 8;
 
-/// Does what the arguments behind the program's name ask for.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+/// Does what the arguments behind the program's name ask for. Under the name of a
+/// native plugin the program is that plugin, whatever they are.
+pub fn main(program: Option<OsString>, arguments: Vec<OsString>) -> ExitCode {
     let environment = Environment::of_process();
+    let (environment, arguments) = match program.filter(|program| is_plugin(Path::new(program))) {
+        Some(_) => (environment.of_plugin(), vec!["serve".into(), own_file()]),
+        None => (environment, arguments),
+    };
     let for_programs = arguments::ask_for_messages(&arguments);
     let status = match arguments::parse(arguments, &environment) {
         Ok(Request::Help(text, status)) => {
@@ -103,6 +109,17 @@ fn run(line: CommandLine, environment: Environment, shell: &Arc<Shell>) -> Outco
     // A thread that waits for an answer must not keep the process.
     runtime.shutdown_background();
     outcome
+}
+
+fn is_plugin(program: &Path) -> bool {
+    let name = program.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with(commands::serve::PREFIX))
+}
+
+/// Where this program's file is, by the name that it was started under.
+fn own_file() -> OsString {
+    let named = std::env::args_os().next().map(PathBuf::from).filter(|path| path.is_file());
+    named.or_else(|| std::env::current_exe().ok()).unwrap_or_default().into_os_string()
 }
 
 fn change_to(directory: &Path) -> Outcome<()> {

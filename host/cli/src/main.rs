@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    wardian_cli::main(std::env::args_os().skip(1).collect())
+    let mut arguments = std::env::args_os();
+    wardian_cli::main(arguments.next(), arguments.collect())
 }

@@ -5,7 +5,7 @@
 //! and nothing else is loaded: `output` never starts WebAssembly, and `version`
 //! reads no configuration.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -17,6 +17,7 @@ use wardian_install::cli_config::CliConfig;
 use wardian_install::installed::{ResolveError, Resolved, resolve};
 use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
 use wardian_install::mirror::Platform;
+use wardian_install::package::PluginArtifact;
 use wardian_install::selection::Requirements;
 use wardian_install::sources::Sources;
 use wardian_install::{Constraints, Version};
@@ -52,7 +53,7 @@ pub(crate) struct Session {
     pub(crate) started_in: PathBuf,
     /// The workspace whose state is worked on.
     pub(crate) workspace: Workspace,
-    catalogue: Catalogue,
+    pub(crate) catalogue: Catalogue,
     /// The CLI configuration is read where it is needed, and complained about once.
     warned_of_settings: AtomicBool,
     /// Native plugins that were handed out, whose processes have to end.
@@ -240,17 +241,25 @@ impl Session {
                 errors.iter().map(told).collect::<Diagnostics>()
             })?
         };
-        let (artifacts, directory, shell) = (resolved.artifacts, self.directory.clone(), &self.shell);
+        let plugins = self.plugins_of(resolved.artifacts, parallelism)?;
+        let mut native = self.native.lock().unwrap_or_else(PoisonError::into_inner);
+        native.extend(plugins.native().cloned());
+        Ok(Arc::new(plugins))
+    }
+
+    /// Plugins that no configuration asks for.
+    pub(crate) fn plugins_of(
+        &self,
+        artifacts: BTreeMap<ProviderAddress, PluginArtifact>,
+        parallelism: usize,
+    ) -> Outcome<Plugins> {
         let supervision = Supervision {
             policy: self.policy()?,
             audit_log: Arc::clone(&self.audit_log),
             states: self.confinement.as_ref().map(Confinement::of_states).unwrap_or_default(),
         };
-        let plugins =
-            Plugins::new(artifacts, directory, parallelism, &supervision, &self.environment, shell)?;
-        let mut native = self.native.lock().unwrap_or_else(PoisonError::into_inner);
-        native.extend(plugins.native().cloned());
-        Ok(Arc::new(plugins))
+        let directory = self.directory.clone();
+        Plugins::new(artifacts, directory, parallelism, &supervision, &self.environment, &self.shell)
     }
 
     /// What plugins may touch.

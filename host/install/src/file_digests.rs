@@ -168,7 +168,8 @@ fn parse(bytes: &[u8]) -> BTreeMap<Identity, Sha256Digest> {
     String::from_utf8_lossy(bytes).lines().filter_map(line).collect()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs;
     use std::path::PathBuf;

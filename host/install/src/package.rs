@@ -90,6 +90,16 @@ impl ComponentArtifact {
         }
     }
 
+    /// A component from its bytes; `None` where they are none.
+    pub fn of_bytes(address: ProviderAddress, origin: Origin, bytes: Vec<u8>) -> Option<Self> {
+        let header = bytes.get(..usize::try_from(HEADER_LENGTH).ok()?)?;
+        if FileKind::of(header) != FileKind::Component {
+            return None;
+        }
+        let sha256 = Sha256Digest::of(&bytes);
+        Some(Self { address, version: None, origin, sha256, bytes: ComponentBytes::Read(bytes.into()) })
+    }
+
     pub(crate) fn embedded(plugin: &EmbeddedPlugin) -> Self {
         Self {
             address: plugin.address.clone(),

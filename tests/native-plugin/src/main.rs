@@ -18,6 +18,8 @@
 //! | `http@RPC` | answers with a page for people |
 //! | `type@RPC` | answers a value of another type |
 //! | `status@RPC` | answers an error of gRPC |
+//! | `serves` | starts another `fake` without this word, and serves what the bridge makes of it |
+//! | `serves-5` | the same, and only in protocol 5 |
 //! | `old` | lacks all calls that are newer than the first of its protocol |
 
 mod calls;
@@ -31,6 +33,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
+use wardian_legacy_grpc_bridge::server::{self, Host};
+use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, ProtocolVersion, Security};
 
 /// What a test asked for.
 pub(crate) struct Words(Vec<String>);
@@ -68,6 +72,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let words = Words::of_environment();
     if std::env::var("TF_PLUGIN_MAGIC_COOKIE").is_err() {
         return Err("this is a plugin, and not meant to be run by a person".into());
+    }
+    if words.has("serves") || words.has("serves-5") {
+        return pass_on(&words).await;
     }
     if words.has("noisy") {
         let line = [b"x".repeat(1 << 20), b"\n".to_vec()].concat();
@@ -109,6 +116,36 @@ async fn main() -> Result<(), Box<dyn Error>> {
         };
         tokio::spawn(serve::connection(stream, std::sync::Arc::clone(&words)));
     }
+}
+
+/// Serves another one of us.
+async fn pass_on(words: &Words) -> Result<(), Box<dyn Error>> {
+    use ProtocolVersion::{Five, Six};
+    let rest: Vec<&str> =
+        words.0.iter().map(String::as_str).filter(|word| !word.starts_with("serves")).collect();
+    let bridge = Bridge::new(Limits::default());
+    let behind = bridge.plugin(NativePackage {
+        name: "acme/behind".into(),
+        executable: std::env::current_exe()?,
+        environment: vec![("NATIVE_PLUGIN".into(), rest.join(",").into())],
+        working_directory: std::env::temp_dir(),
+        socket_directory: std::env::temp_dir(),
+        security: Security::MutualTls,
+        content: None,
+    });
+    let variable = |name| std::env::var(name).ok();
+    let host = Host {
+        cookie: variable("TF_PLUGIN_MAGIC_COOKIE"),
+        versions: variable("PLUGIN_PROTOCOL_VERSIONS"),
+        certificate: variable("PLUGIN_CLIENT_CERT"),
+        socket_directory: variable("PLUGIN_UNIX_SOCKET_DIR")
+            .ok_or("there is no directory for a socket")?
+            .into(),
+    };
+    let versions: &[ProtocolVersion] = if words.has("serves-5") { &[Five] } else { &[Six, Five] };
+    server::serve(behind.provider(), versions, &host, &mut std::io::stdout()).await?;
+    behind.close().await;
+    Ok(())
 }
 
 async fn listen(words: &Words) -> Result<(Listener, &'static str, String), Box<dyn Error>> {

@@ -219,6 +219,29 @@ async fn protocol_5_over_tcp_without_tls() {
     everything("5,tcp", Security::Plain).await;
 }
 
+/// The other side of the bridge, with the first side on both of its ends.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_served_is_what_is_behind_it() {
+    let executable = std::path::Path::new(env!("CARGO_BIN_EXE_wardian-native-plugin"));
+    let served =
+        [("serves", Security::MutualTls), ("serves,5", Security::Plain), ("serves-5,5", Security::MutualTls)];
+    for (words, security) in served {
+        let (_bridge, plugin) = plugin(executable, words, security);
+        let provider = configured(&plugin).await;
+        let schema = provider.schema().await.unwrap();
+        assert!(schema.capabilities.move_resource_state && schema.capabilities.get_provider_schema_optional);
+        assert!(schema.identities.contains_key("fake_thing"));
+        life_of_a_thing(&*provider).await;
+        stored_objects(&*provider).await;
+        what_is_only_read(&*provider).await;
+        assert_eq!(provider.stop().await, Ok(()));
+        let begun = std::time::Instant::now();
+        provider.close().await;
+        assert!(begun.elapsed() < std::time::Duration::from_secs(2), "{:?}", begun.elapsed());
+        plugin.close().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_of_the_first_version_has_what_it_has() {
     for words in ["5,old", "old"] {

@@ -1,0 +1,74 @@
+//! Commands that make native plugins of components.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use wardian_plugin::address::ProviderAddress;
+
+use super::options::ColorArguments;
+
+/// A major version of the protocol of native plugins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Protocol {
+    /// Hosts of Terraform 0.12 and later know it; it has no nested attributes.
+    #[value(name = "5")]
+    Five,
+    /// Hosts of Terraform 1.0 and later know it.
+    #[value(name = "6")]
+    Six,
+}
+
+/// Which plugin, and how it is served.
+#[derive(Args, Debug)]
+pub(crate) struct ServedArguments {
+    /// A component's file, or the address of a plugin of this program such as
+    /// hashicorp/random.
+    #[arg(value_name = "PLUGIN")]
+    pub(crate) plugin: String,
+    /// Serve one version of the protocol alone: 5 or 6. Both otherwise, of which the host
+    /// chooses.
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) protocol: Option<Protocol>,
+    /// The address of the provider, where the file's name does not say it.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) address: Option<ProviderAddress>,
+}
+
+/// `serve`.
+#[derive(Args, Debug)]
+pub(crate) struct ServeArguments {
+    #[command(flatten)]
+    pub(crate) served: ServedArguments,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}
+
+/// `plugin`.
+#[derive(Args, Debug)]
+#[command(disable_help_flag = true, disable_help_subcommand = true, args_override_self = true)]
+pub(crate) struct PluginArguments {
+    #[command(subcommand)]
+    pub(crate) command: PluginCommand,
+}
+
+/// What can be done with plugins.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PluginCommand {
+    /// Write a plugin as one file that Terraform and OpenTofu can run.
+    ///
+    /// The file is this program with the component behind it. It belongs into a mirror,
+    /// under the name terraform-provider-TYPE_vVERSION, or into a development override.
+    Bundle(BundleArguments),
+}
+
+/// `plugin bundle`.
+#[derive(Args, Debug)]
+pub(crate) struct BundleArguments {
+    #[command(flatten)]
+    pub(crate) served: ServedArguments,
+    /// The file to write.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}

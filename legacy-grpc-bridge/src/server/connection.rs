@@ -1,0 +1,130 @@
+//! gRPC over one HTTP/2 connection: frames to messages, messages to calls.
+
+use std::sync::Arc;
+
+use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
+use h2::server::SendResponse;
+use http::{HeaderMap, HeaderValue, Request, Response};
+use tokio::sync::Notify;
+use tonic::{Code, Status};
+
+use super::service::Service;
+use crate::process::LARGEST_MESSAGE;
+use crate::transport::Bidirectional;
+
+/// A frame's flag and length.
+const FRAME_HEAD: usize = 5;
+const WINDOW: u32 = 4 << 20;
+const CONNECTION_WINDOW: u32 = 16 << 20;
+/// What the health service calls us.
+const HEALTHY: &[u8] = &[0x08, 0x01];
+
+/// Serves a connection until it ends.
+pub(super) async fn serve(
+    stream: Box<dyn Bidirectional>,
+    service: Arc<Service>,
+    end: Arc<Notify>,
+) -> Result<(), h2::Error> {
+    let mut connection = h2::server::Builder::new()
+        .initial_window_size(WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_concurrent_streams(1000)
+        .handshake::<_, Bytes>(stream)
+        .await?;
+    while let Some(accepted) = connection.accept().await {
+        let (request, respond) = accepted?;
+        let (service, end) = (Arc::clone(&service), Arc::clone(&end));
+        tokio::spawn(async move {
+            if let Err(error) = call(request, respond, &service, &end).await {
+                tracing::debug!(target: "wardian::plugin", "a call was not answered: {error}");
+            }
+        });
+    }
+    Ok(())
+}
+
+async fn call(
+    request: Request<h2::RecvStream>,
+    mut respond: SendResponse<Bytes>,
+    service: &Service,
+    end: &Notify,
+) -> Result<(), h2::Error> {
+    let path = request.uri().path().to_owned();
+    let (kind, rpc) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
+    match (kind, rpc) {
+        // Streams of what is not served: nothing is ever said on them.
+        ("plugin.GRPCStdio", "StreamStdio") | ("plugin.GRPCBroker", "StartStream") => {
+            let stream = respond.send_response(head(), false)?;
+            let _open = stream;
+            std::future::pending().await
+        }
+        ("plugin.GRPCController", "Shutdown") => {
+            let answered = answer(&mut respond, Ok(Bytes::new()));
+            end.notify_one();
+            answered
+        }
+        ("grpc.health.v1.Health", "Check") => answer(&mut respond, Ok(Bytes::from_static(HEALTHY))),
+        ("tfplugin5.Provider" | "tfplugin6.Provider", rpc) => {
+            let result = match message(request.into_body()).await {
+                Ok(message) => service.call(rpc, message).await,
+                Err(status) => Err(status),
+            };
+            answer(&mut respond, result)
+        }
+        _ => answer(&mut respond, Err(Status::new(Code::Unimplemented, format!("there is no {path}")))),
+    }
+}
+
+/// The one message of a request.
+async fn message(mut body: h2::RecvStream) -> Result<Bytes, Status> {
+    let mut frame = BytesMut::new();
+    while let Some(data) = body.data().await {
+        let broken = |error: h2::Error| Status::new(Code::Internal, error.to_string());
+        let data = data.map_err(broken)?;
+        if frame.len() + data.len() > LARGEST_MESSAGE + FRAME_HEAD {
+            return Err(Status::new(Code::ResourceExhausted, "the request is too large"));
+        }
+        frame.extend_from_slice(&data);
+        body.flow_control().release_capacity(data.len()).map_err(broken)?;
+    }
+    let malformed = |problem: &str| Status::new(Code::InvalidArgument, format!("the request {problem}"));
+    let mut frame = frame.freeze();
+    if frame.len() < FRAME_HEAD {
+        return Err(malformed("has no message"));
+    }
+    if frame.get_u8() != 0 {
+        return Err(Status::new(Code::Unimplemented, "compressed requests are not taken"));
+    }
+    let length = usize::try_from(frame.get_u32()).unwrap_or(usize::MAX);
+    if frame.len() == length { Ok(frame) } else { Err(malformed("is longer or shorter than it says")) }
+}
+
+fn head() -> Response<()> {
+    let mut response = Response::new(());
+    response.headers_mut().insert("content-type", HeaderValue::from_static("application/grpc"));
+    response
+}
+
+fn answer(respond: &mut SendResponse<Bytes>, result: Result<Bytes, Status>) -> Result<(), h2::Error> {
+    let status = match result {
+        Ok(message) => match u32::try_from(message.len()) {
+            Ok(length) => {
+                let mut stream = respond.send_response(head(), false)?;
+                let mut frame = BytesMut::with_capacity(message.len() + FRAME_HEAD);
+                frame.put_u8(0);
+                frame.put_u32(length);
+                frame.extend_from_slice(&message);
+                stream.send_data(frame.freeze(), false)?;
+                let mut trailers = HeaderMap::new();
+                trailers.insert("grpc-status", HeaderValue::from_static("0"));
+                return stream.send_trailers(trailers);
+            }
+            Err(_) => Status::new(Code::ResourceExhausted, "the answer is too large"),
+        },
+        Err(status) => status,
+    };
+    let mut response = head();
+    // What cannot be in a header is left out: the code says enough.
+    let _ = status.add_header(response.headers_mut());
+    respond.send_response(response, true).map(drop)
+}

@@ -1,0 +1,47 @@
+//! `cargo xtask interop`: Wardian and the programs that it has to get on with, both at
+//! work on the same, and what differs between them.
+//!
+//! | peer | what happens |
+//! |---|---|
+//! | `aws` | the AWS provider's own program, once under `terraform` and once under `wardian`, each against a server that plays AWS on this machine: `tests/interop/aws` is created, planned again, changed, replaced, handed over to the other program, imported and destroyed |
+//! | `terraform` | each embedded plugin, served as a native plugin in both protocols, under `terraform`: `tests/interop/PLUGIN` goes through init, validate, plan, apply, change, import and destroy |
+//!
+//! Each prints a table. What it needs and is not there makes it print why it is
+//! skipped, and end well.
+
+mod aws;
+mod generated;
+mod moto;
+mod program;
+mod report;
+mod terraform;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use crate::workspace::Workspace;
+
+/// With whom.
+#[derive(Clone, Copy)]
+pub(crate) enum Peer {
+    Aws,
+    Terraform,
+}
+
+impl Peer {
+    pub(crate) fn parse(arguments: &[String]) -> Result<Self> {
+        match arguments {
+            [peer] if peer == "aws" => Ok(Self::Aws),
+            [peer] if peer == "terraform" => Ok(Self::Terraform),
+            _ => bail!("`interop` takes one argument: aws or terraform"),
+        }
+    }
+}
+
+pub(crate) fn run(workspace: &Workspace, peer: Peer) -> Result<ExitCode> {
+    match peer {
+        Peer::Aws => aws::run(workspace),
+        Peer::Terraform => terraform::run(workspace),
+    }
+}

@@ -1,0 +1,224 @@
+//! The AWS provider under both programs.
+//!
+//! Each program has a server of its own, so that neither sees what the other made; the
+//! steps are the same, at the same time. Half way the two change places: each goes on
+//! with the state and the server that the other worked with.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use super::generated::Generated;
+use super::moto::{self, Server};
+use super::program::Program;
+use super::report::Report;
+use crate::oracle::{self, first_difference};
+use crate::process;
+use crate::progress::say;
+use crate::workspace::Workspace;
+
+const FIRST: &[&str] = &[];
+const CHANGED: &[&str] = &["-var=revision=two"];
+const REPLACED: &[&str] = &["-var=revision=two", "-var=generation=second"];
+const HANDED_OVER: &[&str] = &["-var=revision=three", "-var=generation=second"];
+
+/// What is removed from the state and imported again, and the attribute that an import
+/// names it by.
+const IMPORTED: &[(&str, &str)] = &[
+    ("aws_s3_bucket.code", "id"),
+    ("aws_sqs_queue.plain", "id"),
+    ("aws_ssm_parameter.setting", "id"),
+    ("aws_vpc.main", "id"),
+    ("aws_subnet.parts[\"a\"]", "id"),
+    ("aws_vpc_security_group_ingress_rule.https", "id"),
+];
+
+/// A program, where it works and against which server.
+struct Side {
+    program: Program,
+    directory: PathBuf,
+}
+
+pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
+    let (terraform, mirror, python) = match peers() {
+        Ok(found) => found,
+        Err(reason) => {
+            say(&format!("skipped: {reason}"));
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
+    let server = moto::installed(&workspace.own_target(), &python)?;
+    let (for_terraform, for_wardian) = (Server::start(&server)?, Server::start(&server)?);
+    let place = workspace.own_target().join("interop/aws");
+    if place.exists() {
+        fs::remove_dir_all(&place)?;
+    }
+    fs::create_dir_all(&place)?;
+    let settings = place.join("settings.tfrc");
+    let installation = format!(
+        "provider_installation {{\n  filesystem_mirror {{\n    path = {:?}\n  }}\n}}\n",
+        mirror.display().to_string()
+    );
+    fs::write(&settings, installation)?;
+    let side = |name, file: &Path, server: &Server| -> Result<Side> {
+        let directory = place.join(name);
+        fs::create_dir(&directory)?;
+        fs::copy(workspace.root.join("tests/interop/aws/main.tf"), directory.join("main.tf"))?;
+        fs::write(directory.join("terraform.tfvars"), format!("endpoint = {:?}\n", server.url()))?;
+        let environment = [
+            ("TF_CLI_CONFIG_FILE", settings.display().to_string()),
+            ("WARDIAN_CACHE_DIR", place.join("cache").display().to_string()),
+            ("XDG_DATA_HOME", place.join("data").display().to_string()),
+            ("AWS_EC2_METADATA_DISABLED", "true".to_owned()),
+        ];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value)).into();
+        Ok(Side { program: Program { name, file: file.to_owned(), environment }, directory })
+    };
+    let sides = [
+        side("terraform", &terraform, &for_terraform)?,
+        side("wardian", &workspace.host_program("wardian"), &for_wardian)?,
+    ];
+    let mut report = Report::default();
+    let worked = steps(&sides, &mut report);
+    let code = report.print();
+    worked.map(|()| code)
+}
+
+/// Terraform, the mirror with the provider, and Python.
+fn peers() -> Result<(PathBuf, PathBuf, PathBuf)> {
+    let terraform = oracle::terraform()?;
+    let mirror = std::env::var_os("WARDIAN_TEST_MIRROR").map(PathBuf::from);
+    let mirror = mirror.context("WARDIAN_TEST_MIRROR does not name a mirror with the AWS provider")?;
+    let python = process::on_path("python3").context("`python3` is not on PATH")?;
+    let provider = mirror.join("registry.terraform.io/hashicorp/aws");
+    anyhow::ensure!(provider.is_dir(), "{} is not there", provider.display());
+    Ok((terraform, mirror, python))
+}
+
+fn steps([terraform, wardian]: &[Side; 2], report: &mut Report) -> Result<()> {
+    let generated = Generated::new()?;
+    let sides = [terraform, wardian];
+    both(sides, |side| side.program.run(&side.directory, &["init", "-no-color", "-input=false"]))?;
+    for (step, options) in [("create", FIRST), ("update", CHANGED), ("replace", REPLACED)] {
+        begin(report, step);
+        changed(sides, options, report, &generated)?;
+        if step == "create" {
+            begin(report, "re-plan");
+            settled(sides, options, report)?;
+        }
+    }
+    // Each goes on where the other was.
+    let swapped = [
+        &Side { program: terraform.program.clone(), directory: wardian.directory.clone() },
+        &Side { program: wardian.program.clone(), directory: terraform.directory.clone() },
+    ];
+    begin(report, "hand over");
+    both(swapped, |side| side.program.run(&side.directory, &["init", "-no-color", "-input=false"]))?;
+    settled(swapped, REPLACED, report)?;
+    changed(swapped, HANDED_OVER, report, &generated)?;
+    begin(report, "import");
+    let states = both(swapped, imported)?;
+    compare(&states, states_by_resource, report, &generated);
+    settled(swapped, HANDED_OVER, report)?;
+    begin(report, "destroy");
+    changed(swapped, &[HANDED_OVER, &["-destroy"]].concat(), report, &generated)
+}
+
+fn begin(report: &mut Report, step: &'static str) {
+    say(&format!("aws: {step}"));
+    report.step(step);
+}
+
+/// The same on both sides at once.
+fn both<T: Send>(sides: [&Side; 2], work: impl Fn(&Side) -> Result<T> + Sync) -> Result<[T; 2]> {
+    let work = &work;
+    let (left, right) = std::thread::scope(|scope| {
+        let right = scope.spawn(move || work(sides[1]));
+        (work(sides[0]), right.join())
+    });
+    let right = right.map_err(|_| anyhow::anyhow!("a side ended without a result"))?;
+    Ok([left?, right?])
+}
+
+fn changed(sides: [&Side; 2], options: &[&str], report: &mut Report, generated: &Generated) -> Result<()> {
+    let plans = both(sides, |side| side.program.plan(&side.directory, options))?;
+    compare(&plans, plans_by_resource, report, generated);
+    let states = both(sides, |side| side.program.apply(&side.directory))?;
+    compare(&states, states_by_resource, report, generated);
+    Ok(())
+}
+
+fn settled(sides: [&Side; 2], options: &[&str], report: &mut Report) -> Result<()> {
+    for changes in both(sides, |side| side.program.changes(&side.directory, options))? {
+        report.note("(plan)", changes);
+    }
+    Ok(())
+}
+
+/// Takes some resources out of the state and imports them again.
+fn imported(side: &Side) -> Result<Value> {
+    let state = states_by_resource(&side.program.state(&side.directory)?);
+    for (address, attribute) in IMPORTED {
+        let id = state.get(*address).and_then(|object| object["attributes"][attribute].as_str());
+        let id = id.with_context(|| format!("{address} has no {attribute}"))?.to_owned();
+        side.program.run(&side.directory, &["state", "rm", address])?;
+        let import = [&["import", "-no-color", "-input=false"], HANDED_OVER, &[address, &id]].concat();
+        side.program.run(&side.directory, &import)?;
+    }
+    side.program.state(&side.directory)
+}
+
+fn compare(
+    documents: &[Value; 2],
+    parts: impl Fn(&Value) -> BTreeMap<String, Value>,
+    report: &mut Report,
+    generated: &Generated,
+) {
+    let [theirs, ours] = documents.each_ref().map(|document| parts(&generated.without(document)));
+    let names: BTreeSet<&String> = theirs.keys().chain(ours.keys()).collect();
+    for name in names {
+        let absent = Value::Null;
+        let of = |parts: &BTreeMap<String, Value>| parts.get(name).unwrap_or(&absent).clone();
+        report.note(name, first_difference("", &of(&theirs), &of(&ours)));
+    }
+}
+
+/// A plan's changes by address, and all the rest.
+fn plans_by_resource(plan: &Value) -> BTreeMap<String, Value> {
+    let mut rest = plan.clone();
+    let changes = rest.as_object_mut().and_then(|plan| plan.remove("resource_changes"));
+    let changes = changes.as_ref().and_then(Value::as_array).into_iter().flatten();
+    let mut parts: BTreeMap<String, Value> = changes
+        .map(|change| (change["address"].as_str().unwrap_or_default().to_owned(), change.clone()))
+        .collect();
+    // They come in no order that means anything.
+    if let Some(Value::Array(attributes)) = rest.get_mut("relevant_attributes") {
+        attributes.sort_by_key(ToString::to_string);
+    }
+    parts.insert("(plan)".to_owned(), rest);
+    parts
+}
+
+/// A state's objects by address, and all the rest.
+fn states_by_resource(state: &Value) -> BTreeMap<String, Value> {
+    let mut parts = BTreeMap::new();
+    let mut rest = state.clone();
+    let resources = rest.as_object_mut().and_then(|state| state.remove("resources"));
+    for resource in resources.as_ref().and_then(Value::as_array).into_iter().flatten() {
+        let text = |name: &str| resource[name].as_str().unwrap_or_default();
+        let data = if text("mode") == "data" { "data." } else { "" };
+        for instance in resource["instances"].as_array().into_iter().flatten() {
+            let key = match &instance["index_key"] {
+                Value::Null => String::new(),
+                key => format!("[{key}]"),
+            };
+            parts.insert(format!("{data}{}.{}{key}", text("type"), text("name")), instance.clone());
+        }
+    }
+    parts.insert("(state)".to_owned(), rest);
+    parts
+}

@@ -1,0 +1,81 @@
+//! What two runs cannot have in common: values that the remote system made up. The
+//! list stands here in the open; all else must be equal.
+
+use anyhow::Result;
+use regex::Regex;
+use serde_json::Value;
+
+/// Forms of generated values, and what each becomes.
+const FORMS: &[(&str, &str)] = &[
+    // Where the server listens.
+    (r"127\.0\.0\.1:\d+", "SERVER"),
+    // Objects of EC2.
+    (r"\b(vpc|subnet|igw|rtb|rtbassoc|sg|sgr|acl|dopt|eni|r)-[0-9a-f]{8,17}", "$1-ID"),
+    // Keys, subscriptions, versions.
+    (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "UUID"),
+    // Moments.
+    (r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)", "TIME"),
+    // Users, roles and others of IAM.
+    (r"\bA(ROA|IDA|GPA|IPA|NPA)[A-Z0-9]{10,20}\b", "A$1-ID"),
+    // Names that the provider makes from the time: a moment and a counter.
+    (r"-\d{26}\b", "-NAME"),
+    // Secrets have six random characters after their name.
+    (r"(secret:interop/password)-[A-Za-z0-9]{6}", "$1-ID"),
+    // Zones of Route 53.
+    (r"\b[A-Z0-9]{21,32}(_www_A)?\b", "ZONE$1"),
+];
+
+/// Members of documents that say when and by which program they were made.
+const MEMBERS: &[&str] = &["timestamp", "terraform_version", "lineage"];
+
+/// Takes generated values out of documents.
+pub(crate) struct Generated(Vec<(Regex, &'static str)>);
+
+impl Generated {
+    pub(crate) fn new() -> Result<Self> {
+        let forms = FORMS.iter().map(|(form, stands_for)| Ok((Regex::new(form)?, *stands_for)));
+        forms.collect::<Result<_>>().map(Self)
+    }
+
+    /// The document without what was generated.
+    pub(crate) fn without(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.text(text)),
+            Value::Array(elements) => elements.iter().map(|element| self.without(element)).collect(),
+            Value::Object(members) => members
+                .iter()
+                .filter(|(name, _)| !MEMBERS.contains(&name.as_str()))
+                .map(|(name, value)| (self.text(name), self.without(value)))
+                .collect(),
+            other => other.clone(),
+        }
+    }
+
+    fn text(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (form, stands_for) in &self.0 {
+            text = form.replace_all(&text, *stands_for).into_owned();
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_values_are_taken_out_and_others_stay() {
+        let generated = Generated::new().unwrap();
+        let without = |text: &str| generated.text(text);
+        assert_eq!(without("http://127.0.0.1:43215/1/orders"), "http://SERVER/1/orders");
+        assert_eq!(without("arn:aws:ec2:x:1:vpc/vpc-0a1b2c3d4e5f60718"), "arn:aws:ec2:x:1:vpc/vpc-ID");
+        assert_eq!(without("2026-01-02T03:04:05.678Z"), "TIME");
+        assert_eq!(without("worker-20260102030405678900000001"), "worker-NAME");
+        for stays in ["arn:aws:iam::123456789012:role/worker", "10.1.0.0/16", "eu-central-1a", "A"] {
+            assert_eq!(without(stays), stays);
+        }
+        let document = serde_json::json!({ "timestamp": "now", "serial": 3, "a": ["vpc-12345678"] });
+        assert_eq!(generated.without(&document), serde_json::json!({ "serial": 3, "a": ["vpc-ID"] }));
+    }
+}

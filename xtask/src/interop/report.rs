@@ -1,0 +1,74 @@
+//! What came out: for each resource or plugin and step, whether it was the same on both
+//! sides.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use crate::progress::say;
+
+/// Rows are resources, columns are steps.
+#[derive(Default)]
+pub(crate) struct Report {
+    steps: Vec<&'static str>,
+    current: usize,
+    cells: BTreeMap<String, BTreeMap<usize, bool>>,
+    differences: Vec<String>,
+}
+
+impl Report {
+    /// A report with these steps, in this order.
+    pub(crate) fn of(steps: &[&'static str]) -> Self {
+        Self { steps: steps.to_vec(), ..Self::default() }
+    }
+
+    /// A step begins; what is noted from now on is about it.
+    pub(crate) fn step(&mut self, name: &'static str) {
+        self.current = self.steps.iter().position(|step| *step == name).unwrap_or_else(|| {
+            self.steps.push(name);
+            self.steps.len() - 1
+        });
+    }
+
+    /// Something was the same, or how it was not.
+    pub(crate) fn note(&mut self, row: &str, difference: Option<String>) {
+        let step = self.current;
+        let equal = self.cells.entry(row.to_owned()).or_default().entry(step).or_insert(true);
+        if let Some(difference) = difference {
+            *equal = false;
+            let step = self.steps.get(step).copied().unwrap_or_default();
+            self.differences.push(format!("{step}, {row}: {difference}"));
+        }
+    }
+
+    /// Prints the table and what differs.
+    pub(crate) fn print(&self) -> ExitCode {
+        let width = self.cells.keys().map(String::len).max().unwrap_or(0);
+        let mut text = format!("\n{:width$}", "");
+        for step in &self.steps {
+            let _ = write!(text, "  {step:>9}");
+        }
+        for (row, cells) in &self.cells {
+            let _ = write!(text, "\n{row:width$}");
+            for (step, _) in self.steps.iter().enumerate() {
+                let cell = match cells.get(&step) {
+                    Some(true) => "equal",
+                    Some(false) => "DIFFERS",
+                    None => "",
+                };
+                let _ = write!(text, "  {cell:>9}");
+            }
+        }
+        say(&text);
+        for difference in &self.differences {
+            say(&format!("  {difference}"));
+        }
+        if self.differences.is_empty() {
+            say("all equal");
+            ExitCode::SUCCESS
+        } else {
+            say(&format!("{} differences", self.differences.len()));
+            ExitCode::FAILURE
+        }
+    }
+}
