@@ -92,10 +92,14 @@ fn a_component_that_loops_forever_is_ended() {
     assert!(seen.errors.contains("hostile_loop.a"), "{}", seen.text());
 }
 
+/// It is started, and what it asks for is denied and told.
 #[test]
-fn a_component_that_wants_the_network_is_not_started() {
+fn a_component_that_wants_the_network_gets_none() {
     let Some(hostile) = test_guest("hostile-network") else { return };
     let project = overridden("hostile_honest", &hostile);
-    let seen = project.run("plan").ended_with(1);
-    assert!(seen.errors.contains("wasi:sockets") || seen.errors.contains("wasi:http"), "{}", seen.text());
+    let probe = "data \"hostile_probe\" \"a\" {\n  input = \"http:GET|http://169.254.169.254/\"\n}\n";
+    project.write("probe.tf", probe);
+    let seen = project.run("plan");
+    let text = seen.text();
+    assert!(text.contains("Denied by policy") && text.contains("http://169.254.169.254"), "{text}");
 }
