@@ -194,9 +194,7 @@ impl ProviderSource for Plugins {
         let monitor = self.by_address.get(address).and_then(|plugin| plugin.monitor.clone());
         let monitor = monitor.ok_or_else(|| unavailable(address))?;
         let grants = Grants::by_policy(monitor, &self.working_directory, self.environment.iter().cloned());
-        plugin
-            .provider(grants)
-            .map_err(|error| vec![PluginDiagnostic::error("Plugin cannot be started", error.to_string())])
+        Ok(plugin.provider(grants))
     }
 }
 

@@ -261,7 +261,9 @@ mod tests {
 
     fn secrets(texts: &[&str]) -> Secrets {
         let secrets = Secrets::default();
-        texts.iter().for_each(|text| secrets.add_text(text));
+        for text in texts {
+            secrets.add_text(text);
+        }
         secrets
     }
 
@@ -327,7 +329,9 @@ mod tests {
     #[test]
     fn where_too_much_is_secret_nothing_is_shown() {
         let secrets = Secrets::default();
-        (0..10_000).for_each(|number| secrets.add_text(&format!("{number}").repeat(500)));
+        for number in 0..10_000 {
+            secrets.add_text(&number.to_string().repeat(500));
+        }
         assert_eq!(secrets.mask("hello"), ALL_MASKED);
         assert_eq!(format!("{secrets:?}"), "Secrets");
     }

@@ -11,6 +11,7 @@
 //! So a file that is added can forbid, and it can grant what all above it left open, but
 //! never what one of them denies.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -24,8 +25,8 @@ use crate::defaults;
 use crate::path::is_within;
 use crate::plugin_pattern::PluginPattern;
 use crate::request::{Access, NetworkRequest, Request};
-use crate::rule::{Effect, Rule};
-use crate::settings::{NativePlugins, Settings};
+use crate::rule::{Conditions, Effect, Rule};
+use crate::settings::{Limits, NativePlugins, Settings};
 use crate::untrusted::Untrusted;
 
 /// The name of a policy file.
@@ -342,9 +343,30 @@ impl PluginPolicy {
         self.untrusted.is_some()
     }
 
+    /// Every path that the files or the host say something of: granted, denied or
+    /// protected. Whoever opens files finds out with this under which other names what is
+    /// there is meant.
+    pub fn named_paths(&self) -> BTreeSet<&Path> {
+        let rules = self.files.iter().flat_map(|file| &file.rules);
+        let named = rules.filter_map(|rule| match &rule.conditions {
+            Conditions::Filesystem(rule) => rule.directories.as_deref(),
+            _ => None,
+        });
+        named.flatten().chain(self.protected.iter()).map(PathBuf::as_path).collect()
+    }
+
     /// Limits, determinism, and what is said of native code.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The limits that organisation and user set, whatever the root module says. They
+    /// answer for the machine, and may set larger ones than the host would.
+    pub fn limits_of_the_machine(&self) -> Limits {
+        let mut settings = Settings::default();
+        let theirs = self.files.iter().filter(|file| matches!(file.level, Level::Organisation | Level::User));
+        theirs.for_each(|file| settings.narrowed(&file.settings));
+        settings.limits
     }
 
     /// What becomes of the plugin if it is native code. A file that denies what it does

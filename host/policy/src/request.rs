@@ -212,6 +212,16 @@ impl Access {
 pub struct FileAccess {
     pub(crate) path: PathBuf,
     pub(crate) access: Access,
+    pub(crate) extent: Extent,
+}
+
+/// How much of a tree an access is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// What is at the path.
+    Path,
+    /// That, and whatever lies below it.
+    Tree,
 }
 
 impl FileAccess {
@@ -220,7 +230,15 @@ impl FileAccess {
     /// # Errors
     /// Where it leaves that directory by `..`, or is none.
     pub fn new(root_module: &Path, path: &Path, access: Access) -> Result<Self, RequestError> {
-        Ok(Self { path: normalised(root_module, path)?, access })
+        Ok(Self { path: normalised(root_module, path)?, access, extent: Extent::Path })
+    }
+
+    /// The same access to everything below the path too. A directory that is renamed
+    /// takes along what lies in it, so that nothing in it may be denied.
+    #[must_use]
+    pub fn with_all_below(mut self) -> Self {
+        self.extent = Extent::Tree;
+        self
     }
 
     /// The path, absolute.
@@ -336,10 +354,10 @@ impl fmt::Display for Request {
         match self {
             Self::Network(request) => write!(formatter, "the request {request}"),
             Self::LookUp(host) => write!(formatter, "looking up the name {host}"),
-            Self::File(FileAccess { path, access: Access::Read }) => {
+            Self::File(FileAccess { path, access: Access::Read, .. }) => {
                 write!(formatter, "reading {:?}", path.to_string_lossy())
             }
-            Self::File(FileAccess { path, access: Access::Write }) => {
+            Self::File(FileAccess { path, access: Access::Write, .. }) => {
                 write!(formatter, "writing to {:?}", path.to_string_lossy())
             }
             Self::Environment(name) => write!(formatter, "the environment variable {:?}", name.0),

@@ -65,7 +65,7 @@ impl Rule {
                 rule.matches(request, address, self.effect)
             }
             (Conditions::Network(rule), Request::LookUp(host)) => rule.matches_look_up(host, self.effect),
-            (Conditions::Filesystem(rule), Request::File(access)) => rule.matches(access),
+            (Conditions::Filesystem(rule), Request::File(access)) => rule.matches(access, self.effect),
             (Conditions::Environment(rule), Request::Environment(name)) => rule.matches(name, self.effect),
             (Conditions::Process(rule), Request::Process(start)) => rule.matches(start, self.effect),
             (Conditions::Communicator(rule), Request::Communicator(connection)) => {

@@ -28,6 +28,7 @@
 //! to [`ALL`].
 
 mod baseline;
+mod deterministic;
 mod file_mode;
 mod filesystem;
 mod http;
@@ -39,14 +40,14 @@ use std::sync::Arc;
 use wasmtime::component::Linker;
 use wasmtime_wasi::WasiCtxBuilder;
 
-use crate::error::GrantError;
 use crate::grants::Grants;
 use crate::imports::InterfaceName;
 use crate::output::Output;
 use crate::state::GuestState;
 
-pub(crate) use file_mode::WritableDirectories;
+pub(crate) use deterministic::Deterministic;
 pub use file_mode::WritableFile;
+pub(crate) use filesystem::{Files, GrantedFiles, Watch};
 pub(crate) use http::Requests;
 pub(crate) use sockets::Destinations;
 
@@ -59,7 +60,7 @@ trait Capability: Sync {
     fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()>;
 
     /// Gives a new instance what was granted.
-    fn configure(&self, new: &mut NewInstance<'_>) -> Result<(), GrantError>;
+    fn configure(&self, new: &mut NewInstance<'_>);
 
     /// A call begins.
     fn enter(&self, state: &mut GuestState);
@@ -70,12 +71,11 @@ trait Capability: Sync {
 
 /// An instance that is about to be made.
 pub(crate) struct NewInstance<'a> {
-    pub(crate) plugin: &'a str,
     pub(crate) grants: &'a Grants,
     pub(crate) wasi: &'a mut WasiCtxBuilder,
-    pub(crate) directories: &'a mut WritableDirectories,
     pub(crate) output: &'a Output,
     pub(crate) destinations: &'a Arc<Destinations>,
+    pub(crate) deterministic: Option<&'a Deterministic>,
 }
 
 const ALL: [&dyn Capability; 6] = [
@@ -101,8 +101,10 @@ pub(crate) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
 }
 
 /// Gives a new instance what was granted.
-pub(crate) fn configure(new: &mut NewInstance<'_>) -> Result<(), GrantError> {
-    ALL.iter().try_for_each(|capability| capability.configure(new))
+pub(crate) fn configure(new: &mut NewInstance<'_>) {
+    for capability in ALL {
+        capability.configure(new);
+    }
 }
 
 /// A call begins.

@@ -1,7 +1,6 @@
 //! Why a plugin is not loaded, or not started.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use crate::output::printable;
 
@@ -82,36 +81,6 @@ fn exports_instead(found: &[String]) -> String {
 #[derive(Debug, thiserror::Error)]
 #[error("could not set up the WebAssembly engine: {0}")]
 pub struct SandboxError(pub(crate) String);
-
-/// Why a plugin cannot be given what it was granted.
-#[derive(Debug, thiserror::Error)]
-pub enum GrantError {
-    /// A directory is not there or cannot be opened.
-    #[error("could not open the directory {} for {plugin}: {source}", path.display())]
-    Directory {
-        /// The plugin.
-        plugin: String,
-        /// The directory.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// What can be written through one directory cannot be kept from being written
-    /// by granting it once more for reading.
-    #[error(
-        "{plugin} cannot be given {} for reading only: it is in {}, which is granted for writing",
-        read_only.display(),
-        writable.display()
-    )]
-    Contained {
-        /// The plugin.
-        plugin: String,
-        /// The directory that is granted for reading.
-        read_only: PathBuf,
-        /// The same or one around it, which is granted for writing.
-        writable: PathBuf,
-    },
-}
 
 /// All causes of an error, the outermost first. Causes that only repeat what
 /// stands before them are left out. They can quote the component.

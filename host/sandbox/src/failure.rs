@@ -9,7 +9,7 @@ use wasmtime::{Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
 use crate::error::chain;
-use crate::limits::{OutOfTime, Refusal};
+use crate::limits::{Bound, OutOfTime, Refusal, WroteTooMuch};
 use wardian_monitor::Call;
 
 /// Why a call has no answer.
@@ -18,11 +18,13 @@ pub(crate) enum Failure {
     /// The guest's code came to an end that it should not have.
     Trapped(Trapped),
     /// The guest waited, or made the host wait, for too long.
-    TimedOut(Duration),
+    TimedOut(Bound<Duration>),
     /// The guest computed for too long.
     OutOfTime(OutOfTime),
     /// The answer, or what the guest handed to the host, was too large.
     TooMuchData(usize),
+    /// The guest wrote more to files than a policy allows.
+    WroteTooMuch(WroteTooMuch),
     /// The guest ended itself.
     Exited(i32),
     /// The answer does not mean anything.
@@ -60,7 +62,10 @@ impl Failure {
         answer_limit: usize,
     ) -> Self {
         if let Some(out_of_time) = error.downcast_ref::<OutOfTime>() {
-            return Self::OutOfTime(*out_of_time);
+            return Self::OutOfTime(out_of_time.clone());
+        }
+        if let Some(too_much) = error.downcast_ref::<WroteTooMuch>() {
+            return Self::WroteTooMuch(too_much.clone());
         }
         if let Some(exit) = error.downcast_ref::<I32Exit>() {
             return Self::Exited(exit.0);
@@ -99,16 +104,27 @@ impl Failure {
             Self::Trapped(trapped) => ("Plugin crashed", trapped.describe(call)),
             Self::TimedOut(limit) => (
                 "Plugin timed out",
-                format!("{call}: no answer came within {}. The instance was ended.", seconds(limit)),
+                format!(
+                    "{call}: no answer came within {}{}. The instance was ended.",
+                    seconds(limit.value),
+                    limit.origin()
+                ),
             ),
             Self::OutOfTime(OutOfTime(limit)) => (
                 "Plugin timed out",
-                format!("{call}: it computed for longer than {}. The instance was ended.", seconds(limit)),
+                format!(
+                    "{call}: it computed for longer than {}{}. The instance was ended.",
+                    seconds(limit.value),
+                    limit.origin()
+                ),
             ),
             Self::TooMuchData(limit) => (
                 "Plugin answered too much",
                 format!("{call}: it handed over more than {limit} bytes, which is its limit."),
             ),
+            Self::WroteTooMuch(too_much) => {
+                ("Plugin wrote too much", format!("{call}: {too_much}. The instance was ended."))
+            }
             Self::Exited(status) => (
                 "Plugin crashed",
                 format!("{call}: it ended itself with exit status {status} instead of answering."),

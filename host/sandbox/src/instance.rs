@@ -12,6 +12,7 @@ use crate::bindings::ProviderPlugin;
 use crate::bindings::exports::wardian::plugin::provider::Guest;
 use crate::failure::Failure;
 use crate::grants::Grants;
+use crate::limits::{Bound, EffectiveLimits};
 use crate::network::ProviderNetwork;
 use crate::plugin::Plugin;
 use crate::state::GuestState;
@@ -27,6 +28,7 @@ pub(crate) type Running<'a, R> = Pin<Box<dyn Future<Output = wasmtime::Result<R>
 /// not be used again. [`crate::pool`] sees to that.
 pub(crate) struct Instance {
     plugin: Arc<Plugin>,
+    limits: Arc<EffectiveLimits>,
     store: Store<GuestState>,
     exports: ProviderPlugin,
 }
@@ -37,31 +39,31 @@ impl Instance {
     pub(crate) async fn start(
         plugin: &Arc<Plugin>,
         grants: &Grants,
+        limits: &Arc<EffectiveLimits>,
         network: &Arc<ProviderNetwork>,
     ) -> Result<Self, Failure> {
-        let mut store = GuestState::store(&plugin.engine, &plugin.name, grants, network, &plugin.limits)
-            .map_err(|error| Failure::NotStarted(error.to_string()))?;
+        let mut store = GuestState::store(&plugin.engine, &plugin.name, grants, network, limits);
         let call = Call::outside_of_calls(&plugin.name);
         let running = begin(plugin, &mut store, call)?;
-        let limit = plugin.limits.local_call;
-        let started = timeout(limit, plugin.component.instantiate_async(&mut store)).await;
+        let limit = &limits.local_call;
+        let started = timeout(limit.value, plugin.component.instantiate_async(&mut store)).await;
         drop(running);
-        let exports = finish(plugin, &mut store, limit, started)?;
-        Ok(Self { plugin: Arc::clone(plugin), store, exports })
+        let exports = finish(limits, &mut store, limit, started)?;
+        Ok(Self { plugin: Arc::clone(plugin), limits: Arc::clone(limits), store, exports })
     }
 
     /// Makes a call.
     pub(crate) async fn call<R: Send>(
         &mut self,
         call: Call,
-        limit: Duration,
+        limit: &Bound<Duration>,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, Failure> {
         let running = begin(&self.plugin, &mut self.store, call)?;
         let exports = self.exports.wardian_plugin_provider();
-        let answer = timeout(limit, make(exports, &mut self.store)).await;
+        let answer = timeout(limit.value, make(exports, &mut self.store)).await;
         drop(running);
-        finish(&self.plugin, &mut self.store, limit, answer)
+        finish(&self.limits, &mut self.store, limit, answer)
     }
 
     /// The work is over that its last call was part of: nothing goes on in its name.
@@ -79,17 +81,17 @@ fn begin<'a>(plugin: &'a Plugin, store: &mut Store<GuestState>, call: Call) -> R
 }
 
 fn finish<R>(
-    plugin: &Plugin,
+    limits: &EffectiveLimits,
     store: &mut Store<GuestState>,
-    limit: Duration,
+    limit: &Bound<Duration>,
     result: Result<wasmtime::Result<R>, Elapsed>,
 ) -> Result<R, Failure> {
     let Ok(result) = result else {
-        return Err(Failure::TimedOut(limit));
+        return Err(Failure::TimedOut(limit.clone()));
     };
     result.map_err(|error| {
         let state = store.data_mut();
         let refusal = state.space().take_refusal();
-        Failure::of_guest(&error, state.output().last_words(), refusal, plugin.limits.answer)
+        Failure::of_guest(&error, state.output().last_words(), refusal, limits.answer)
     })
 }

@@ -26,6 +26,7 @@ mod bindings;
 mod capability;
 mod code_cache;
 mod conversion;
+mod current_call;
 mod engine;
 mod error;
 mod failure;
@@ -46,8 +47,8 @@ mod ticker;
 
 pub use artifact::{ComponentDigest, LoadEvent};
 pub use code_cache::CacheDirectories;
-pub use error::{GrantError, LoadError, SandboxError, SurplusImport};
-pub use grants::{Access, DirectoryGrant, Grants};
+pub use error::{LoadError, SandboxError, SurplusImport};
+pub use grants::Grants;
 pub use limits::Limits;
 pub use network::{MissingSecret, NetworkOptions, Secret, Secrets};
 pub use sandbox::{LoadedPlugin, Sandbox, SandboxOptions};

@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use wardian_policy::{Place, PluginPolicy, Set};
 use wasmtime::{ResourceLimiter, UpdateDeadline};
 
 use crate::ticker::TICK;
@@ -52,17 +53,100 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+/// A limit, and the line of a policy that sets it, where one does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bound<T> {
+    pub(crate) value: T,
+    pub(crate) set_at: Option<Place>,
+}
+
+impl<T: Copy + Ord> Bound<T> {
+    fn of_host(value: T) -> Self {
+        Self { value, set_at: None }
+    }
+
+    /// The host's own, unless a policy sets a smaller one, or may set a larger one.
+    fn new(host: T, set: Option<&Set<T>>, may_widen: bool) -> Self {
+        match set {
+            Some(set) if may_widen || set.value < host => {
+                Self { value: set.value, set_at: Some(set.place.clone()) }
+            }
+            _ => Self::of_host(host),
+        }
+    }
+
+    fn smaller(self, other: &Self) -> Self {
+        if other.value < self.value { other.clone() } else { self }
+    }
+}
+
+impl<T> Bound<T> {
+    /// Whose limit it is, to be put behind it.
+    pub(crate) fn origin(&self) -> String {
+        self.set_at.as_ref().map(|place| format!(", which {place} sets")).unwrap_or_default()
+    }
+}
+
+/// The host's limits and a policy's together, for one provider configuration.
+///
+/// A policy makes limits smaller. Larger than the host's they become where the policy of
+/// the organisation or of the user says so: who changes a configuration is not the one
+/// who answers for the machine.
+#[derive(Clone, Debug)]
+pub(crate) struct EffectiveLimits {
+    pub(crate) computation: Bound<Duration>,
+    pub(crate) local_call: Bound<Duration>,
+    pub(crate) remote_call: Bound<Duration>,
+    pub(crate) memory: Bound<usize>,
+    /// Of one call, to files.
+    pub(crate) bytes_written: Option<Bound<u64>>,
+    table_elements: usize,
+    parts: usize,
+    pub(crate) handles: usize,
+    pub(crate) answer: usize,
+    pub(crate) output: usize,
+}
+
+impl EffectiveLimits {
+    pub(crate) fn new(host: &Limits, policy: &PluginPolicy) -> Self {
+        let (set, widened) = (&policy.settings().limits, policy.limits_of_the_machine());
+        let memory = set.memory.as_ref().map(|set| Set {
+            value: usize::try_from(set.value).unwrap_or(usize::MAX),
+            place: set.place.clone(),
+        });
+        let remote_call = Bound::new(host.remote_call, set.wall_time.as_ref(), widened.wall_time.is_some());
+        Self {
+            computation: Bound::new(host.computation, set.cpu_time.as_ref(), widened.cpu_time.is_some()),
+            local_call: Bound::of_host(host.local_call).smaller(&remote_call),
+            remote_call,
+            memory: Bound::new(host.memory, memory.as_ref(), widened.memory.is_some()),
+            bytes_written: set
+                .bytes_written
+                .as_ref()
+                .map(|set| Bound { value: set.value, set_at: Some(set.place.clone()) }),
+            table_elements: host.table_elements,
+            parts: host.parts,
+            handles: host.handles,
+            answer: host.answer,
+            output: host.output,
+        }
+    }
+
     pub(crate) fn host_handles(&self) -> usize {
         (self.handles / 10).max(1)
     }
 }
 
+/// The call wrote more to files than it may.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it wrote more than {} bytes to files{}", .0.value, .0.origin())]
+pub(crate) struct WroteTooMuch(pub(crate) Bound<u64>);
+
 /// What an instance asked for and was not given. Guests seldom say why they gave
 /// up, so this is told with the trap that follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    Memory { wanted: usize, limit: usize },
+    Memory { wanted: usize, limit: Bound<usize> },
     TableElements { wanted: usize, limit: usize },
 }
 
@@ -70,7 +154,8 @@ impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Memory { wanted, limit } => {
-                write!(f, "it asked for {wanted} bytes of memory; its limit is {limit} bytes")
+                let (most, origin) = (limit.value, limit.origin());
+                write!(f, "it asked for {wanted} bytes of memory; its limit is {most} bytes{origin}")
             }
             Self::TableElements { wanted, limit } => {
                 write!(f, "it asked for {wanted} table elements; its limit is {limit}")
@@ -84,7 +169,7 @@ impl std::fmt::Display for Refusal {
 #[derive(Debug)]
 pub(crate) struct SpaceBudget {
     memory: usize,
-    memory_limit: usize,
+    memory_limit: Bound<usize>,
     table_elements: usize,
     table_elements_limit: usize,
     parts: usize,
@@ -92,10 +177,10 @@ pub(crate) struct SpaceBudget {
 }
 
 impl SpaceBudget {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &EffectiveLimits) -> Self {
         Self {
             memory: 0,
-            memory_limit: limits.memory,
+            memory_limit: limits.memory.clone(),
             table_elements: 0,
             table_elements_limit: limits.table_elements,
             parts: limits.parts,
@@ -116,8 +201,8 @@ impl ResourceLimiter for SpaceBudget {
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
         let wanted = self.memory.saturating_sub(current).saturating_add(desired);
-        if wanted > self.memory_limit {
-            self.refusal = Some(Refusal::Memory { wanted, limit: self.memory_limit });
+        if wanted > self.memory_limit.value {
+            self.refusal = Some(Refusal::Memory { wanted, limit: self.memory_limit.clone() });
             return Ok(false);
         }
         self.memory = wanted;
@@ -153,24 +238,24 @@ impl ResourceLimiter for SpaceBudget {
 }
 
 /// The call computed for too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it computed for longer than {0:?}")]
-pub(crate) struct OutOfTime(pub(crate) Duration);
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it computed for longer than {:?}", .0.value)]
+pub(crate) struct OutOfTime(pub(crate) Bound<Duration>);
 
 /// Counts the ticks during which one call computed.
 #[derive(Debug)]
 pub(crate) struct ComputationClock {
-    limit: Duration,
+    limit: Bound<Duration>,
     left: Duration,
 }
 
 impl ComputationClock {
-    pub(crate) fn new(limits: &Limits) -> Self {
-        Self { limit: limits.computation, left: limits.computation }
+    pub(crate) fn new(limits: &EffectiveLimits) -> Self {
+        Self { limit: limits.computation.clone(), left: limits.computation.value }
     }
 
     pub(crate) fn restart(&mut self) {
-        self.left = self.limit;
+        self.left = self.limit.value;
     }
 
     /// To be called by the epoch's callback, once a tick.
@@ -180,35 +265,78 @@ impl ComputationClock {
                 self.left = left;
                 Ok(UpdateDeadline::Yield(1))
             }
-            None => Err(wasmtime::Error::new(OutOfTime(self.limit))),
+            None => Err(wasmtime::Error::new(OutOfTime(self.limit.clone()))),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use wardian_lang::SourceFile;
+    use wardian_plugin::address::ProviderAddress;
+    use wardian_policy::{Level, Policy, PolicyFile};
+
     use super::*;
+
+    fn effective(limits: &Limits, policy: &[(Level, &str)]) -> EffectiveLimits {
+        let root = std::path::Path::new("/srv/project");
+        let file = |(level, limits): &(Level, &str)| {
+            let text = format!("otherwise = \"defer\"\nplugin \"*\" {{\n  limits {{\n{limits}\n  }}\n}}\n");
+            PolicyFile::parse(*level, &SourceFile::new("p.hcl", text), root).unwrap()
+        };
+        let files: Vec<_> = policy.iter().map(file).collect();
+        let address = ProviderAddress::parse("acme/x").unwrap();
+        EffectiveLimits::new(limits, &Policy::new(root, files, []).of(&address))
+    }
+
+    #[test]
+    fn a_root_module_narrows_and_who_answers_for_the_machine_widens() {
+        let host = Limits { memory: 100 << 20, ..Limits::default() };
+        let memory = |policy: &[(Level, &str)]| {
+            let memory = effective(&host, policy).memory;
+            (memory.value >> 20, memory.set_at.map(|place| place.line))
+        };
+        let (small, large) = ("memory = \"50 MiB\"", "memory = \"200 MiB\"");
+        assert_eq!(memory(&[]), (100, None));
+        assert_eq!(memory(&[(Level::RootModule, small)]), (50, Some(4)));
+        assert_eq!(memory(&[(Level::RootModule, large)]), (100, None));
+        assert_eq!(memory(&[(Level::Organisation, large)]), (200, Some(4)));
+        assert_eq!(memory(&[(Level::User, large)]), (200, Some(4)));
+        assert_eq!(memory(&[(Level::Organisation, large), (Level::RootModule, small)]), (50, Some(4)));
+        assert_eq!(memory(&[(Level::Organisation, small), (Level::User, large)]), (50, Some(4)));
+    }
+
+    #[test]
+    fn wall_time_bounds_all_calls() {
+        let limits = effective(&Limits::default(), &[(Level::RootModule, "wall_time = \"1s\"")]);
+        let second = Duration::from_secs(1);
+        assert_eq!((limits.local_call.value, limits.remote_call.value), (second, second));
+        let limits = effective(&Limits::default(), &[(Level::User, "wall_time = \"10h\"")]);
+        assert_eq!(limits.remote_call.value, Duration::from_hours(10));
+        assert_eq!(limits.local_call, Bound::of_host(Limits::default().local_call));
+    }
 
     #[test]
     fn many_small_memories_count_as_one_large_one() {
-        let mut budget = SpaceBudget::new(&Limits { memory: 100, ..Limits::default() });
+        let mut budget = SpaceBudget::new(&effective(&Limits { memory: 100, ..Limits::default() }, &[]));
         assert!(budget.memory_growing(0, 60, None).unwrap());
         assert!(!budget.memory_growing(0, 60, None).unwrap());
-        assert_eq!(budget.take_refusal(), Some(Refusal::Memory { wanted: 120, limit: 100 }));
+        assert_eq!(budget.take_refusal(), Some(Refusal::Memory { wanted: 120, limit: Bound::of_host(100) }));
         assert!(budget.memory_growing(60, 100, None).unwrap());
         assert_eq!(budget.take_refusal(), None);
     }
 
     #[test]
     fn tables_of_big_sdks_fit() {
-        let mut budget = SpaceBudget::new(&Limits::default());
+        let mut budget = SpaceBudget::new(&effective(&Limits::default(), &[]));
         assert!(budget.table_growing(0, 65_536, None).unwrap());
         assert!(!budget.table_growing(65_536, usize::MAX, None).unwrap());
     }
 
     #[test]
     fn a_call_may_compute_for_its_limit_and_no_longer() {
-        let mut clock = ComputationClock::new(&Limits { computation: 2 * TICK, ..Limits::default() });
+        let limits = effective(&Limits { computation: 2 * TICK, ..Limits::default() }, &[]);
+        let mut clock = ComputationClock::new(&limits);
         for _ in 0..2 {
             assert!(clock.tick().is_ok());
             assert!(clock.tick().is_ok());

@@ -81,6 +81,11 @@ impl Output {
         spoken.call = call;
     }
 
+    /// The call that is heard.
+    pub(crate) fn call(&self) -> Call {
+        self.lock().call.clone()
+    }
+
     /// The call is over. What standard error said at its end, if anything.
     pub(crate) fn last_words(&self) -> Option<String> {
         let mut spoken = self.lock();

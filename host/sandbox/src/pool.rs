@@ -18,6 +18,7 @@ use crate::conversion;
 use crate::failure::Failure;
 use crate::grants::Grants;
 use crate::instance::{Instance, Running};
+use crate::limits::EffectiveLimits;
 use crate::network::ProviderNetwork;
 use crate::plugin::Plugin;
 use crate::state::GuestState;
@@ -36,6 +37,7 @@ pub(crate) struct Pool {
     plugin: Arc<Plugin>,
     grants: Grants,
     network: Arc<ProviderNetwork>,
+    limits: Arc<EffectiveLimits>,
     permits: Semaphore,
     state: Mutex<State>,
 }
@@ -65,8 +67,9 @@ pub(crate) struct Lease<'a> {
 impl Pool {
     pub(crate) fn new(plugin: Arc<Plugin>, grants: Grants) -> Self {
         let permits = Semaphore::new(plugin.parallelism);
+        let limits = Arc::new(EffectiveLimits::new(&plugin.limits, grants.monitor.policy()));
         let network = Arc::new(ProviderNetwork::new(&plugin.network, &grants.monitor));
-        Self { plugin, grants, network, permits, state: Mutex::default() }
+        Self { plugin, grants, limits, network, permits, state: Mutex::default() }
     }
 
     pub(crate) fn plugin(&self) -> &Arc<Plugin> {
@@ -112,7 +115,7 @@ impl Pool {
         let idle = std::mem::take(&mut self.state().idle);
         for mut idle in idle.into_iter().filter(|idle| idle.configured.is_some()) {
             let call = Call::new(&self.plugin.name, "stop-provider", None);
-            let limit = self.plugin.limits.local_call;
+            let limit = &self.limits.local_call;
             let answer = idle
                 .instance
                 .call(call, limit, |guest, store| Box::pin(guest.call_stop_provider(store)))
@@ -169,7 +172,7 @@ impl Pool {
     }
 
     async fn start(&self) -> Result<Idle, Failure> {
-        let instance = Instance::start(&self.plugin, &self.grants, &self.network).await?;
+        let instance = Instance::start(&self.plugin, &self.grants, &self.limits, &self.network).await?;
         Ok(Idle { instance, configured: None })
     }
 
@@ -207,10 +210,10 @@ impl Lease<'_> {
         call: Call,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, Failure> {
-        let limits = &self.pool.plugin.limits;
+        let limits = &self.pool.limits;
         let limit = match self.needs {
-            Needs::Configuration => limits.remote_call,
-            Needs::Nothing => limits.local_call,
+            Needs::Configuration => &limits.remote_call,
+            Needs::Nothing => &limits.local_call,
         };
         self.in_use.instance.call(call, limit, make).await
     }
@@ -221,7 +224,7 @@ impl Lease<'_> {
         configuration: &Arc<Configuration>,
     ) -> Result<PluginDiagnostics, Failure> {
         let request = Arc::clone(configuration);
-        let limit = self.pool.plugin.limits.remote_call;
+        let limit = &self.pool.limits.remote_call;
         let answer = self
             .in_use
             .instance
@@ -243,7 +246,9 @@ impl Lease<'_> {
             (Some(has), Some(wanted)) => Arc::ptr_eq(has, wanted),
             (Some(_), None) => false,
         };
-        if current && !self.pool.permits.is_closed() {
+        // What one call leaves in memory must make no difference to another then.
+        let is_reused = !self.pool.grants.is_deterministic();
+        if current && is_reused && !self.pool.permits.is_closed() {
             state.idle.push(self.in_use);
         }
     }

@@ -1,6 +1,5 @@
 //! The way in: a sandbox loads plugins, a loaded plugin makes providers.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::OnceCell;
@@ -13,8 +12,8 @@ use crate::artifact::{self, ComponentDigest, LoadEvent};
 use crate::bindings::ProviderPluginPre;
 use crate::code_cache::{CacheDirectories, CodeCache};
 use crate::engine::{self, Compatibility};
-use crate::error::{GrantError, LoadError, SandboxError, chain};
-use crate::grants::{Access, Grants};
+use crate::error::{LoadError, SandboxError, chain};
+use crate::grants::Grants;
 use crate::limits::Limits;
 use crate::network::NetworkOptions;
 use crate::plugin::Plugin;
@@ -147,40 +146,7 @@ impl LoadedPlugin {
     /// code and schema with every other one of this component, and nothing else.
     ///
     /// No instance is made before the first call.
-    pub fn provider(&self, grants: Grants) -> Result<Arc<dyn Provider>, GrantError> {
-        let mut read_only = Vec::new();
-        let mut writable = Vec::new();
-        for directory in &grants.directories {
-            let found = self.check_directory(&directory.host)?;
-            match directory.access {
-                Access::Read => read_only.push(found),
-                Access::ReadWrite => writable.push(found),
-            }
-        }
-        for inner in read_only {
-            if let Some(outer) = writable.iter().find(|outer| inner.starts_with(outer)) {
-                return Err(GrantError::Contained {
-                    plugin: self.name().to_owned(),
-                    read_only: inner,
-                    writable: outer.clone(),
-                });
-            }
-        }
-        Ok(Arc::new(ComponentProvider::new(Pool::new(Arc::clone(&self.plugin), grants))))
-    }
-
-    /// A missing directory is told now rather than at the first call. Returns where
-    /// it is without links.
-    fn check_directory(&self, path: &Path) -> Result<PathBuf, GrantError> {
-        let failed = |source| GrantError::Directory {
-            plugin: self.name().to_owned(),
-            path: path.to_path_buf(),
-            source,
-        };
-        let about = std::fs::metadata(path).map_err(failed)?;
-        if about.is_dir() {
-            return path.canonicalize().map_err(failed);
-        }
-        Err(failed(std::io::Error::from(std::io::ErrorKind::NotADirectory)))
+    pub fn provider(&self, grants: Grants) -> Arc<dyn Provider> {
+        Arc::new(ComponentProvider::new(Pool::new(Arc::clone(&self.plugin), grants)))
     }
 }

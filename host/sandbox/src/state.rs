@@ -7,11 +7,11 @@ use wasmtime::{Engine, Store};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
-use crate::capability::{self, Destinations, NewInstance, Requests, WritableDirectories};
-use crate::error::GrantError;
+use crate::capability::{self, Destinations, Deterministic, Files, NewInstance, Requests, Watch};
+use crate::current_call::CurrentCall;
 use crate::grants::Grants;
 use crate::in_flight::InFlight;
-use crate::limits::{ComputationClock, Limits, SpaceBudget};
+use crate::limits::{ComputationClock, EffectiveLimits, SpaceBudget};
 use crate::network::ProviderNetwork;
 use crate::output::Output;
 use wardian_monitor::Call;
@@ -19,7 +19,8 @@ use wardian_monitor::Call;
 /// The data of an instance's store.
 pub(crate) struct GuestState {
     wasi: WasiCtx,
-    directories: WritableDirectories,
+    files: Files,
+    current_call: CurrentCall,
     table: ResourceTable,
     space: SpaceBudget,
     clock: ComputationClock,
@@ -28,6 +29,7 @@ pub(crate) struct GuestState {
     network: Arc<ProviderNetwork>,
     requests: Requests,
     destinations: Arc<Destinations>,
+    deterministic: Option<Deterministic>,
 }
 
 impl GuestState {
@@ -38,27 +40,35 @@ impl GuestState {
         plugin: &Arc<str>,
         grants: &Grants,
         network: &Arc<ProviderNetwork>,
-        limits: &Limits,
-    ) -> Result<Store<Self>, GrantError> {
-        let outside = Call::outside_of_calls(plugin);
-        let in_flight = InFlight::new(grants.monitor.clone(), outside.clone());
-        let output = Output::new(outside, limits.output);
+        limits: &EffectiveLimits,
+    ) -> Store<Self> {
+        let call = Call::outside_of_calls(plugin);
+        let in_flight = InFlight::new(grants.monitor.clone(), call.clone());
+        let output = Output::new(call.clone(), limits.output);
         let destinations = Arc::new(Destinations::new(in_flight.clone()));
+        let policy = grants.monitor.policy();
+        let deterministic = grants.is_deterministic().then(|| Deterministic::new(policy.plugin(), &call));
+        let current_call = CurrentCall::new(call);
         let mut wasi = WasiCtxBuilder::new();
-        let mut directories = WritableDirectories::default();
         capability::configure(&mut NewInstance {
-            plugin,
             grants,
             wasi: &mut wasi,
-            directories: &mut directories,
             output: &output,
             destinations: &destinations,
-        })?;
+            deterministic: deterministic.as_ref(),
+        });
+        let watch = Watch::new(
+            grants.monitor.clone(),
+            Arc::clone(&grants.files),
+            current_call.clone(),
+            limits.bytes_written.clone(),
+        );
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.host_handles());
         let state = Self {
             wasi: wasi.build(),
-            directories,
+            files: Files::new(watch),
+            current_call,
             table,
             space: SpaceBudget::new(limits),
             clock: ComputationClock::new(limits),
@@ -67,20 +77,22 @@ impl GuestState {
             in_flight,
             network: Arc::clone(network),
             destinations,
+            deterministic,
         };
         let mut store = Store::new(engine, state);
         store.limiter(|state| &mut state.space);
         store.epoch_deadline_callback(|mut store| store.data_mut().clock.tick());
         store.set_hostcall_fuel(limits.answer);
         store.set_max_component_handles(limits.handles);
-        Ok(store)
+        store
     }
 
     /// A call begins.
     pub(crate) fn begin(&mut self, call: Call) {
         self.clock.restart();
         self.in_flight.begin(call.clone());
-        self.output.begin(call);
+        self.output.begin(call.clone());
+        self.current_call.begin(call);
         capability::enter(self);
     }
 
@@ -93,8 +105,21 @@ impl GuestState {
         &mut self.table
     }
 
-    pub(crate) fn directories(&self) -> &WritableDirectories {
-        &self.directories
+    pub(crate) fn files(&self) -> &Files {
+        &self.files
+    }
+
+    pub(crate) fn files_mut(&mut self) -> &mut Files {
+        &mut self.files
+    }
+
+    /// The call that the instance is in.
+    pub(crate) fn call(&self) -> Call {
+        self.current_call.get()
+    }
+
+    pub(crate) fn deterministic(&self) -> Option<&Deterministic> {
+        self.deterministic.as_ref()
     }
 
     pub(crate) fn space(&mut self) -> &mut SpaceBudget {
@@ -137,6 +162,7 @@ mod tests {
     use wasmtime::{Instance, Module};
 
     use super::*;
+    use crate::limits::Limits;
 
     /// A core module with nothing in it but a table of that many functions.
     fn module_with_table(elements: u32) -> Vec<u8> {
@@ -154,12 +180,13 @@ mod tests {
     fn a_store_bounds_the_tables_of_what_runs_in_it() {
         let engine = crate::engine::create().unwrap();
         let limits = Limits { table_elements: 70_000, ..Limits::default() };
+        let grants = Grants::nothing();
+        let limits = EffectiveLimits::new(&limits, grants.monitor.policy());
         let instantiate = |elements| {
             let module = Module::from_binary(&engine, &module_with_table(elements)).unwrap();
             let name = Arc::from("acme/x");
-            let grants = Grants::nothing();
             let network = Arc::new(ProviderNetwork::new(&Arc::default(), &grants.monitor));
-            let mut store = GuestState::store(&engine, &name, &grants, &network, &limits).unwrap();
+            let mut store = GuestState::store(&engine, &name, &grants, &network, &limits);
             store.set_epoch_deadline(1);
             let error = Instance::new(&mut store, &module, &[]).err();
             (error.is_some(), store.data_mut().space().take_refusal().is_some())

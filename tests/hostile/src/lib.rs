@@ -5,6 +5,7 @@
 #![allow(clippy::panic, clippy::unwrap_used, reason = "it is here to do harm")]
 
 mod behaviour;
+mod libc;
 mod plugin;
 mod probe;
 mod schema;

@@ -46,6 +46,10 @@ pub(crate) fn error(summary: &str) -> Diagnostic {
     }
 }
 
+fn error_and_detail(text: &str) -> Diagnostic {
+    Diagnostic { detail: format!("in detail, {text}"), ..error(text) }
+}
+
 fn raw(state: RawState) -> Vec<u8> {
     let text = match state {
         RawState::Json(text) => String::from_utf8_lossy(&text).into_owned(),
@@ -174,7 +178,7 @@ impl wit::Guest for Hostile {
         let input = input(&request.config);
         wit::ReadDataSourceResponse {
             state: object(&input, &probe::probe(&input)),
-            diagnostics: Vec::new(),
+            diagnostics: input.strip_prefix("tell:error|").map(error_and_detail).into_iter().collect(),
             deferred: None,
         }
     }
@@ -238,8 +242,9 @@ impl wit::Guest for Hostile {
     }
 
     fn invoke_action(request: wit::ActionRequest) -> wit::ActionEvents {
-        let completes = input(&request.config) != "vanish";
-        wit::ActionEvents::new(Progress { left: Cell::new(3), completes })
+        let input = input(&request.config);
+        let completes = input != "vanish";
+        wit::ActionEvents::new(Progress { left: Cell::new(3), completes, input })
     }
 }
 
@@ -272,6 +277,7 @@ impl wit::GuestListEvents for Events {
 pub(crate) struct Progress {
     left: Cell<u32>,
     completes: bool,
+    input: String,
 }
 
 impl wit::GuestActionEvents for Progress {
@@ -281,7 +287,7 @@ impl wit::GuestActionEvents for Progress {
             0 => None,
             left => {
                 self.left.set(left - 1);
-                Some(wit::ActionEvent::Progress(format!("{left} to go \u{1b}[2J")))
+                Some(wit::ActionEvent::Progress(format!("{left} to go \u{1b}[2J {}", self.input)))
             }
         }
     }

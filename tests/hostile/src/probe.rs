@@ -1,9 +1,13 @@
 //! Attempts to reach what was not granted. Each says how it went.
 
 use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::bindings::wardian::plugin::file_mode::{self, ModeError};
+use crate::bindings::wardian::plugin::log;
+use crate::libc;
 use crate::plugin::CONFIGURED;
 
 /// The data source that probes.
@@ -11,6 +15,9 @@ pub(crate) const NAME: &str = "hostile_probe";
 
 /// The memory of this instance: how often it was called.
 static CALLS: AtomicU32 = AtomicU32::new(0);
+
+/// A file that is not closed when its call ends.
+static HELD: Mutex<Option<File>> = Mutex::new(None);
 
 /// `input` is a verb, a colon and what it is about.
 pub(crate) fn probe(input: &str) -> String {
@@ -43,6 +50,26 @@ pub(crate) fn probe(input: &str) -> String {
         "remove" => said(fs::remove_file(object).map(|()| "removed".into())),
         "rename" => two(object, |from, to| said(fs::rename(from, to).map(|()| "renamed".into()))),
         "hardlink" => two(object, |from, to| said(fs::hard_link(from, to).map(|()| "linked".into()))),
+        "append" => said(append(object, b"more").map(|()| "appended".into())),
+        "touch" => said(touch(object).map(|()| "touched".into())),
+        "resize" => two(object, |path, size| said(resize(path, size).map(|()| "resized".into()))),
+        "fill" => two(object, |path, size| said(fill(path, size).map(|()| "filled".into()))),
+        "make-directory" => said(fs::create_dir(object).map(|()| "made".into())),
+        "remove-directory" => said(fs::remove_dir(object).map(|()| "removed".into())),
+        "symlink" => two(object, |target, path| said(libc::symlink(target, path).map(|()| "linked".into()))),
+        "read-link" => said(fs::read_link(object).map(|path| path.display().to_string())),
+        "look" => said(fs::metadata(object).map(|about| format!("{} bytes", about.len()))),
+        "hold" => said(File::open(object).map(|file| {
+            *HELD.lock().unwrap() = Some(file);
+            "held".into()
+        })),
+        "held" => said(held()),
+        "random-number" => {
+            std::hash::BuildHasher::hash_one(&std::collections::hash_map::RandomState::new(), 0_u8)
+                .to_string()
+        }
+        "clocks" => clocks(),
+        "tell" => two(object, tell),
         "create" => with_mode(object, |path, mode| {
             let file = file_mode::create_file(path, mode)?;
             file.write(b"written by ")?;
@@ -62,6 +89,65 @@ pub(crate) fn probe(input: &str) -> String {
         }
         _ => crate::reach_out(verb, object),
     }
+}
+
+fn append(path: &str, bytes: &[u8]) -> io::Result<()> {
+    File::options().append(true).open(path)?.write_all(bytes)
+}
+
+/// The time of the change is set through a handle for reading.
+fn touch(path: &str) -> io::Result<()> {
+    File::open(path)?.set_modified(std::time::UNIX_EPOCH)
+}
+
+fn resize(path: &str, size: &str) -> io::Result<()> {
+    let size = size.parse().map_err(io::Error::other)?;
+    File::options().write(true).open(path)?.set_len(size)
+}
+
+/// Writes that many bytes, and goes on where some of them are refused.
+fn fill(path: &str, size: &str) -> io::Result<()> {
+    let mut left: usize = size.parse().map_err(io::Error::other)?;
+    let mut file = File::create(path)?;
+    let piece = [b'x'; 4096];
+    while left > 0 {
+        let length = left.min(piece.len());
+        file.write_all(&piece[..length])?;
+        left -= length;
+    }
+    Ok(())
+}
+
+fn held() -> io::Result<String> {
+    let mut held = HELD.lock().unwrap();
+    let file = held.as_mut().ok_or_else(|| io::Error::other("nothing is held"))?;
+    let mut text = String::new();
+    file.rewind()?;
+    file.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn clocks() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let start = std::time::Instant::now();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    format!("{:?} {}", now.unwrap_or_default(), start.elapsed().as_millis() >= 20)
+}
+
+/// Says what it was told where somebody may read it.
+fn tell(place: &str, what: &str) -> String {
+    match place {
+        "log" => log::write(log::Level::Warn, "tells", what, &[]),
+        "log-field" => log::write(log::Level::Warn, "tells", "see", &[("what".into(), what.into())]),
+        "stdout" => println!("{what}"),
+        "stderr" => eprintln!("{what}"),
+        // A line is put together of what is written.
+        "pieces" => what.chars().for_each(|letter| print!("{letter}")),
+        "panic" => panic!("{what}"),
+        "file" => drop(fs::read(what)),
+        _ => {}
+    }
+    "told".into()
 }
 
 fn said(result: std::io::Result<String>) -> String {

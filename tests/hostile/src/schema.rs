@@ -1,7 +1,7 @@
 //! Schemas, one of them wrong if the variant says so.
 //!
 //! Nothing tells a provider which test it is in when it is asked for its schema.
-//! So tests that want a variant grant a directory `/variant` with its name in a
+//! So tests that want a variant grant a directory with its name in a
 //! file.
 
 use crate::behaviour;
@@ -13,7 +13,7 @@ use crate::bindings::wardian::plugin::types::{
 use crate::probe;
 
 fn variant() -> String {
-    std::fs::read_to_string("/variant/name").unwrap_or_default()
+    std::fs::read_to_string("variant").unwrap_or_default()
 }
 
 pub(crate) fn capabilities() -> wit::ServerCapabilities {

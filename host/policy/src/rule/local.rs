@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::Effect;
 use crate::glob::Glob;
 use crate::path::is_within;
-use crate::request::{Access, EnvironmentName, FileAccess, ProcessStart};
+use crate::request::{Access, EnvironmentName, Extent, FileAccess, ProcessStart};
 
 /// `allow filesystem`, `deny filesystem`.
 #[derive(Clone, Debug)]
@@ -39,10 +39,15 @@ pub(crate) struct Arguments {
 }
 
 impl FilesystemRule {
-    pub(crate) fn matches(&self, access: &FileAccess) -> bool {
+    /// What is granted is granted with all that is below it; what is denied is denied
+    /// to everything that would take it along.
+    pub(crate) fn matches(&self, access: &FileAccess, effect: Effect) -> bool {
+        let takes_along = effect == Effect::Deny && access.extent == Extent::Tree;
         self.access.contains(&access.access)
             && self.directories.as_ref().is_none_or(|directories| {
-                directories.iter().any(|directory| is_within(&access.path, directory))
+                directories.iter().any(|directory| {
+                    is_within(&access.path, directory) || takes_along && is_within(directory, &access.path)
+                })
             })
     }
 }

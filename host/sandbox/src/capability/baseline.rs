@@ -2,10 +2,10 @@
 //! variables and arguments, standard input that is at its end, and standard
 //! output and error that become log lines.
 //!
-//! None of it reaches anything outside the instance. Deterministic clocks and
-//! randomness belong here, at the configure moment.
+//! None of it reaches anything outside the instance. Where a policy wants them
+//! deterministic, clocks and randomness are [`super::deterministic`].
 
-use wasmtime::component::{HasData, Linker, ResourceTable};
+use wasmtime::component::{HasData, HasSelf, Linker, ResourceTable};
 use wasmtime_wasi::cli::{WasiCli, WasiCliView as _};
 use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView as _};
 use wasmtime_wasi::p2::bindings::{cli, clocks, random};
@@ -13,7 +13,6 @@ use wasmtime_wasi::random::{WasiRandom, WasiRandomView as _};
 use wasmtime_wasi_io::bindings::wasi::io;
 
 use super::{Capability, NewInstance, wasi};
-use crate::error::GrantError;
 use crate::imports::InterfaceName;
 use crate::output::Stream;
 use crate::state::GuestState;
@@ -61,7 +60,7 @@ impl Capability for Baseline {
         io::poll::add_to_linker::<State, Io>(linker, State::table)?;
         io::streams::add_to_linker::<State, Io>(linker, State::table)?;
         clocks::wall_clock::add_to_linker::<State, WasiClocks>(linker, State::clocks)?;
-        clocks::monotonic_clock::add_to_linker::<State, WasiClocks>(linker, State::clocks)?;
+        clocks::monotonic_clock::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
         random::random::add_to_linker::<State, WasiRandom>(linker, State::random)?;
         random::insecure::add_to_linker::<State, WasiRandom>(linker, State::random)?;
         random::insecure_seed::add_to_linker::<State, WasiRandom>(linker, State::random)?;
@@ -77,7 +76,7 @@ impl Capability for Baseline {
         cli::terminal_stderr::add_to_linker::<State, WasiCli>(linker, State::cli)
     }
 
-    fn configure(&self, new: &mut NewInstance<'_>) -> Result<(), GrantError> {
+    fn configure(&self, new: &mut NewInstance<'_>) {
         new.wasi
             .max_random_size(MOST_RANDOM_BYTES)
             .stdout(new.output.stream(Stream::Out))
@@ -85,8 +84,14 @@ impl Capability for Baseline {
         for (name, value) in &new.grants.environment {
             new.wasi.env(name, value);
         }
-        Ok(())
+        if let Some(deterministic) = new.deterministic {
+            deterministic.configure(&new.output.call(), new.wasi);
+        }
     }
 
-    fn enter(&self, _state: &mut GuestState) {}
+    fn enter(&self, state: &mut GuestState) {
+        if let Some(deterministic) = state.deterministic() {
+            deterministic.begin(&state.call());
+        }
+    }
 }

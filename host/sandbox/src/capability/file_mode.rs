@@ -2,38 +2,32 @@
 //! moment.
 //!
 //! It adds no reach to [`super::filesystem`]: the directories are those that were
-//! granted for writing, under the same names. As with `wasi:filesystem` the
-//! interface is always linked, since a component is loaded, and asked for its
-//! schema, before anybody knows what it is granted; without a directory every
-//! call is denied, and the answer says what would have to be granted.
+//! granted, under the same names, and what is done there is decided and done by the same
+//! code. As with `wasi:filesystem` the interface is always linked, since a component is
+//! loaded, and asked for its schema, before anybody knows what it is granted; without a
+//! directory every call is denied, and the answer says what would have to be granted.
 //!
-//! What a mode becomes is the system's business: the umask applies to what is
-//! created, nothing applies to what is already there. Paths are opened by
-//! `cap-std` beneath the granted directory, so that neither `..` nor a symbolic
-//! link leaves it, and on the executor's blocking threads.
+//! What a mode becomes is the system's business: the umask applies to what is created,
+//! nothing applies to what is already there.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{ErrorKind, Write as _};
 use std::sync::Arc;
 
-use cap_std::ambient_authority;
-use cap_std::fs::{Dir, DirBuilder, OpenOptions};
 use wasmtime::component::{HasSelf, Linker, Resource};
 
+use super::filesystem::{
+    Directory, FileError, LONGEST_PATH, LastLink, OpenFile, Opened, Opening, Watch, create_directories, open,
+    set_mode,
+};
 use super::{Capability, NewInstance};
 use crate::bindings::wardian::plugin::file_mode::{self, Host, HostWritableFile, ModeError};
-use crate::error::GrantError;
-use crate::grants::{Access, DirectoryGrant};
 use crate::imports::InterfaceName;
 use crate::state::GuestState;
 
 /// Reading, writing and searching. Bits that lend the owner's rights to others
 /// (setuid and its like) are nothing that a guest hands out.
 const ALL_MODES: u32 = 0o777;
-
-/// Bytes of a path. Missing parents are found step by step, and the steps of a
-/// path without end would be too.
-const LONGEST_PATH: usize = 4096;
 
 pub(super) struct FileMode;
 
@@ -48,78 +42,36 @@ impl Capability for FileMode {
         file_mode::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
     }
 
-    fn configure(&self, new: &mut NewInstance<'_>) -> Result<(), GrantError> {
-        for directory in &new.grants.directories {
-            let opened = GrantedDirectory::open(directory).map_err(|source| GrantError::Directory {
-                plugin: new.plugin.to_owned(),
-                path: directory.host.clone(),
-                source,
-            })?;
-            new.directories.0.push(opened);
-        }
-        Ok(())
-    }
+    fn configure(&self, _new: &mut NewInstance<'_>) {}
 
     fn enter(&self, _state: &mut GuestState) {}
 }
 
-/// The directories of an instance in which it may create things.
-#[derive(Default)]
-pub(crate) struct WritableDirectories(Vec<GrantedDirectory>);
-
-struct GrantedDirectory {
-    guest: String,
-    /// None where it is for reading only. Its name still leads to it, and to no
-    /// other directory.
-    writable: Option<Arc<Dir>>,
-}
-
-impl GrantedDirectory {
-    fn open(grant: &DirectoryGrant) -> io::Result<Self> {
-        let writable = match grant.access {
-            Access::Read => None,
-            Access::ReadWrite => Some(Arc::new(Dir::open_ambient_dir(&grant.host, ambient_authority())?)),
-        };
-        Ok(Self { guest: grant.guest.clone(), writable })
-    }
-}
-
-/// A path beneath a directory that is granted for writing.
+/// A path beneath a directory that is granted.
 struct Place {
-    directory: Arc<Dir>,
+    directory: Directory,
     path: String,
 }
 
-impl WritableDirectories {
-    /// Where a guest's path leads, and whether something may get the mode there.
-    /// Names are looked up as a guest's C library does it: the longest that fits,
-    /// and the last of two that are alike. That finds a directory and protects
-    /// none: whoever may write in one may write in all that is below it.
-    fn place(&self, path: &str, mode: u32) -> Result<Place, ModeError> {
-        if mode & !ALL_MODES != 0 {
-            return Err(ModeError::Denied(format!("the mode {mode:#o} is beyond {ALL_MODES:#o}")));
-        }
-        if path.len() > LONGEST_PATH {
-            return Err(ModeError::Failed(format!("the path is longer than {LONGEST_PATH} bytes")));
-        }
-        let found = self
-            .0
-            .iter()
-            .rev()
-            .filter_map(|directory| beneath(&directory.guest, path).map(|rest| (directory, rest)))
-            .min_by_key(|(_, rest)| rest.len());
-        let Some((directory, rest)) = found else {
-            return Err(ModeError::Denied("no directory that is granted to the plugin contains it".into()));
-        };
-        let Some(opened) = &directory.writable else {
-            return Err(ModeError::Denied(format!(
-                "the directory {} is granted for reading only",
-                directory.guest
-            )));
-        };
-        let path = if rest.is_empty() { "." } else { rest };
-        Ok(Place { directory: Arc::clone(opened), path: path.to_owned() })
+/// Where a guest's path leads, and whether something may get the mode there. Names are
+/// looked up as a guest's C library does it: the longest that fits, and the last of two
+/// that are alike. That finds a directory and protects none.
+fn place(watch: &Watch, path: &str, mode: u32) -> Result<Place, ModeError> {
+    if mode & !ALL_MODES != 0 {
+        return Err(ModeError::Denied(format!("the mode {mode:#o} is beyond {ALL_MODES:#o}")));
     }
+    if path.len() > LONGEST_PATH {
+        return Err(ModeError::Failed(format!("the path is longer than {LONGEST_PATH} bytes")));
+    }
+    let directories = watch.files().directories().iter().rev();
+    let found = directories
+        .filter_map(|granted| beneath(&granted.guest, path).map(|rest| (granted, rest)))
+        .min_by_key(|(_, rest)| rest.len());
+    let Some((granted, rest)) = found else {
+        return Err(ModeError::Denied("no directory that is granted to the plugin contains it".into()));
+    };
+    let path = if rest.is_empty() { "." } else { rest };
+    Ok(Place { directory: Directory::Granted(Arc::clone(&granted.root)), path: path.to_owned() })
 }
 
 /// What of the path is left beneath the directory. Guests separate names by `/`,
@@ -146,34 +98,36 @@ fn without_no_steps(mut path: &str) -> &str {
 }
 
 /// A file that a guest writes.
-pub struct WritableFile(Arc<File>);
+pub struct WritableFile(Arc<Writing>);
 
-impl Place {
-    fn create_file(&self, mode: u32) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        cap_std::fs::OpenOptionsExt::mode(&mut options, mode);
-        Ok(self.directory.open_with(&self.path, &options)?.into_std())
+struct Writing {
+    file: File,
+    open: Arc<OpenFile>,
+}
+
+fn create_file(watch: &Watch, place: &Place, mode: u32) -> Result<WritableFile, FileError> {
+    let how = Opening {
+        last: LastLink::Follow,
+        read: false,
+        write: true,
+        create: true,
+        exclusive: false,
+        truncate: true,
+        directory: false,
+        mode,
+    };
+    match open(watch, &place.directory, &place.path, how)? {
+        Opened::File(file, open) => Ok(WritableFile(Arc::new(Writing { file, open }))),
+        Opened::Directory(_) => Err(std::io::Error::from(ErrorKind::IsADirectory).into()),
     }
+}
 
-    fn create_directory(&self, mode: u32) -> io::Result<()> {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        cap_std::fs::DirBuilderExt::mode(&mut builder, mode);
-        self.directory.create_dir_with(&self.path, &builder)
-    }
-
-    #[cfg(unix)]
-    fn set_mode(&self, mode: u32) -> io::Result<()> {
-        let permissions = cap_std::fs::PermissionsExt::from_mode(mode);
-        self.directory.set_permissions(&self.path, permissions)
-    }
-
-    #[cfg(not(unix))]
-    fn set_mode(&self, _mode: u32) -> io::Result<()> {
-        self.directory.metadata(&self.path).map(|_| ())
+impl Writing {
+    fn write(&self, bytes: &[u8]) -> Result<(), FileError> {
+        self.open.check_write(bytes.len() as u64)?;
+        (&self.file).write_all(bytes)?;
+        self.open.has_written(bytes.len() as u64);
+        Ok(())
     }
 }
 
@@ -183,18 +137,21 @@ impl Host for GuestState {
         path: String,
         mode: u32,
     ) -> wasmtime::Result<Result<Resource<WritableFile>, ModeError>> {
-        match at(self.directories().place(&path, mode), move |place| place.create_file(mode)).await? {
-            Ok(file) => Ok(Ok(self.table().push(WritableFile(Arc::new(file)))?)),
+        match self.at(&path, mode, move |watch, place| create_file(watch, place, mode)).await? {
+            Ok(file) => Ok(Ok(self.table().push(file)?)),
             Err(error) => Ok(Err(error)),
         }
     }
 
     async fn create_directory(&mut self, path: String, mode: u32) -> wasmtime::Result<Result<(), ModeError>> {
-        at(self.directories().place(&path, mode), move |place| place.create_directory(mode)).await
+        self.at(&path, mode, move |watch, place| {
+            create_directories(watch, &place.directory, &place.path, mode)
+        })
+        .await
     }
 
     async fn set_mode(&mut self, path: String, mode: u32) -> wasmtime::Result<Result<(), ModeError>> {
-        at(self.directories().place(&path, mode), move |place| place.set_mode(mode)).await
+        self.at(&path, mode, move |watch, place| set_mode(watch, &place.directory, &place.path, mode)).await
     }
 }
 
@@ -205,7 +162,7 @@ impl HostWritableFile for GuestState {
         bytes: Vec<u8>,
     ) -> wasmtime::Result<Result<(), ModeError>> {
         let file = Arc::clone(&self.table().get(&file)?.0);
-        blocking(move || (&*file).write_all(&bytes)).await
+        blocking(move || file.write(&bytes)).await
     }
 
     async fn drop(&mut self, file: Resource<WritableFile>) -> wasmtime::Result<()> {
@@ -214,26 +171,35 @@ impl HostWritableFile for GuestState {
     }
 }
 
-/// Does something at a path that is allowed.
-async fn at<T: Send + 'static>(
-    place: Result<Place, ModeError>,
-    act: impl FnOnce(&Place) -> io::Result<T> + Send + 'static,
-) -> wasmtime::Result<Result<T, ModeError>> {
-    match place {
-        Ok(place) => blocking(move || act(&place)).await,
-        Err(error) => Ok(Err(error)),
+impl GuestState {
+    /// Does something at a path.
+    async fn at<T: Send + 'static>(
+        &mut self,
+        path: &str,
+        mode: u32,
+        act: impl FnOnce(&Watch, &Place) -> Result<T, FileError> + Send + 'static,
+    ) -> wasmtime::Result<Result<T, ModeError>> {
+        let watch = self.files().watch().clone();
+        match place(&watch, path, mode) {
+            Ok(place) => blocking(move || act(&watch, &place)).await,
+            Err(error) => Ok(Err(error)),
+        }
     }
 }
 
 async fn blocking<T: Send + 'static>(
-    act: impl FnOnce() -> io::Result<T> + Send + 'static,
+    act: impl FnOnce() -> Result<T, FileError> + Send + 'static,
 ) -> wasmtime::Result<Result<T, ModeError>> {
-    let done = tokio::task::spawn_blocking(act).await?;
-    Ok(done.map_err(|error| match error.kind() {
-        ErrorKind::NotFound => ModeError::NotFound,
-        ErrorKind::PermissionDenied => ModeError::Denied(error.to_string()),
-        _ => ModeError::Failed(error.to_string()),
-    }))
+    match tokio::task::spawn_blocking(act).await? {
+        Ok(done) => Ok(Ok(done)),
+        Err(FileError::Denied(denied)) => Ok(Err(ModeError::Denied(denied.reason))),
+        Err(FileError::TooMuch(too_much)) => Err(wasmtime::Error::new(too_much)),
+        Err(FileError::System(error)) => Ok(Err(match error.kind() {
+            ErrorKind::NotFound => ModeError::NotFound,
+            ErrorKind::PermissionDenied => ModeError::Denied(error.to_string()),
+            _ => ModeError::Failed(error.to_string()),
+        })),
+    }
 }
 
 #[cfg(test)]
@@ -273,25 +239,5 @@ mod tests {
         check("/srv/project", "/srv/projects/file", None);
         check("/srv/project", "/srv", None);
         check("/", "/anything", Some("anything"));
-    }
-
-    #[test]
-    fn the_longest_name_that_fits_leads_to_its_directory() {
-        let (read, written) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let grant = |host: &tempfile::TempDir, guest: &str, access| {
-            let grant = DirectoryGrant { host: host.path().to_path_buf(), guest: guest.into(), access };
-            GrantedDirectory::open(&grant).unwrap()
-        };
-        let directories = WritableDirectories(vec![
-            grant(&read, "/srv/a", Access::Read),
-            grant(&written, "/srv", Access::ReadWrite),
-        ]);
-        assert!(matches!(directories.place("/srv/b", 0o600), Ok(place) if place.path == "b"));
-        for path in ["/srv/a/b", "/elsewhere", "relative", ""] {
-            assert!(matches!(directories.place(path, 0o600), Err(ModeError::Denied(_))), "{path}");
-        }
-        assert!(matches!(directories.place("/srv/b", 0o4700), Err(ModeError::Denied(_))));
-        let endless = "/srv".to_owned() + &"/a".repeat(LONGEST_PATH);
-        assert!(matches!(directories.place(&endless, 0o600), Err(ModeError::Failed(_))));
     }
 }

@@ -2,25 +2,51 @@
 //!
 //! Every component of Rust's standard library imports `wasi:filesystem`, so the
 //! interface is always linked. The capability is the list of directories that an
-//! instance finds open when it starts: without a grant there is none, and no
-//! path leads anywhere. Names are resolved below the open directory, so that
-//! neither `..` nor a symbolic link leaves it.
+//! instance finds open when it starts: without a grant there is none, and no path leads
+//! anywhere. What is done below them is decided each time, by the path that is really
+//! meant, links gone along ([`resolution`]); what a policy denies within a directory that
+//! it grants is not reached by a link, a hard link or another name for a directory.
 //!
-//! Files are opened and read on the executor's blocking threads: a named pipe or
-//! a dead network drive in a granted directory must not stop the wall clock.
+//! | module | what it is about |
+//! |---|---|
+//! | [`granted`] | the directories, and the names that policies have for what is in them |
+//! | [`resolution`] | from a path to a name in an opened directory |
+//! | [`watch`] | decisions and records |
+//! | [`operations`] | what is done, and why the decision still holds then |
+//! | [`host`], [`about`] | the interface of WASI, and its words |
+//! | [`streams`] | what is read and written |
 //!
-//! wasmtime's own distinction between reading and writing has been got around
-//! before (truncating, hard links, renaming). A directory that must not change
-//! needs a second wall.
+//! A directory that must not change is protected twice: the monitor denies each change,
+//! and its handle is one for reading.
+//!
+//! Names in a directory can be seen by whoever may read the directory, also of files
+//! that are denied. A hard link that somebody else made to a file in a denied directory
+//! is a file of its own; to a file that a policy names, it is that file. Only regular
+//! files and directories are opened: no pipes, no devices. Files are opened and read on
+//! the executor's blocking threads: a dead network drive in a granted directory must not
+//! stop the wall clock.
+//!
+//! It is for systems in which a file is found beneath an opened directory: Unix.
 
-use wasmtime::component::Linker;
-use wasmtime_wasi::FsPerms;
-use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView as _};
+mod about;
+mod granted;
+mod host;
+mod operations;
+mod resolution;
+mod streams;
+mod watch;
+
+use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
+pub(crate) use granted::GrantedFiles;
+pub(crate) use host::Files;
+pub(super) use operations::{Directory, Opened, Opening, create_directories, open, set_mode};
+pub(super) use resolution::{LONGEST_PATH, LastLink};
+pub(crate) use watch::Watch;
+pub(super) use watch::{FileError, OpenFile};
+
 use super::{Capability, NewInstance, wasi};
-use crate::error::GrantError;
-use crate::grants::Access;
 use crate::imports::InterfaceName;
 use crate::state::GuestState;
 
@@ -34,29 +60,17 @@ impl Capability for Filesystem {
     }
 
     fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
-        types::add_to_linker::<GuestState, WasiFilesystem>(linker, GuestState::filesystem)?;
-        preopens::add_to_linker::<GuestState, WasiFilesystem>(linker, GuestState::filesystem)
+        types::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)?;
+        preopens::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
     }
 
-    fn configure(&self, new: &mut NewInstance<'_>) -> Result<(), GrantError> {
-        for directory in &new.grants.directories {
-            let permissions = match directory.access {
-                Access::Read => FsPerms::ReadOnly,
-                Access::ReadWrite => FsPerms::ReadWrite,
-            };
-            new.wasi.preopened_dir(&directory.host, &directory.guest, permissions).map_err(|error| {
-                GrantError::Directory {
-                    plugin: new.plugin.to_owned(),
-                    path: directory.host.clone(),
-                    source: error.downcast().unwrap_or_else(std::io::Error::other),
-                }
-            })?;
-        }
+    fn configure(&self, new: &mut NewInstance<'_>) {
         if let Some(directory) = &new.grants.working_directory {
             new.wasi.initial_cwd(directory).env("PWD", directory);
         }
-        Ok(())
     }
 
-    fn enter(&self, _state: &mut GuestState) {}
+    fn enter(&self, state: &mut GuestState) {
+        state.files().watch().restart();
+    }
 }

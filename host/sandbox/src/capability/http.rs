@@ -23,7 +23,6 @@ use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpH
 use self::authority::OneRequest;
 use self::exchanges::Exchanges;
 use super::{Capability, NewInstance, wasi};
-use crate::error::GrantError;
 use crate::imports::InterfaceName;
 use crate::in_flight::InFlight;
 use crate::network::ProviderNetwork;
@@ -48,9 +47,7 @@ impl Capability for Http {
         add_only_http_to_linker_async(linker)
     }
 
-    fn configure(&self, _new: &mut NewInstance<'_>) -> Result<(), GrantError> {
-        Ok(())
-    }
+    fn configure(&self, _new: &mut NewInstance<'_>) {}
 
     fn enter(&self, _state: &mut GuestState) {}
 

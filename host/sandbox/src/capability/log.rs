@@ -9,7 +9,6 @@ use wasmtime::component::{HasSelf, Linker};
 
 use super::{Capability, NewInstance};
 use crate::bindings::wardian::plugin::log::{self, Level};
-use crate::error::GrantError;
 use crate::imports::InterfaceName;
 use crate::output::{Severity, is_heard};
 use crate::state::GuestState;
@@ -27,9 +26,7 @@ impl Capability for Log {
         log::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
     }
 
-    fn configure(&self, _new: &mut NewInstance<'_>) -> Result<(), GrantError> {
-        Ok(())
-    }
+    fn configure(&self, _new: &mut NewInstance<'_>) {}
 
     fn enter(&self, _state: &mut GuestState) {}
 }

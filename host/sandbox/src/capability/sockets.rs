@@ -26,7 +26,6 @@ use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView as _};
 
 pub(crate) use self::destinations::Destinations;
 use super::{Capability, NewInstance, wasi};
-use crate::error::GrantError;
 use crate::imports::InterfaceName;
 use crate::state::GuestState;
 
@@ -58,12 +57,11 @@ impl Capability for Sockets {
         look_up::link(linker)
     }
 
-    fn configure(&self, new: &mut NewInstance<'_>) -> Result<(), GrantError> {
+    fn configure(&self, new: &mut NewInstance<'_>) {
         let destinations = Arc::clone(new.destinations);
         new.wasi.allow_tcp(true).allow_udp(true).socket_addr_check(move |address, purpose| {
             Box::pin(std::future::ready(destinations.permits(address, purpose)))
         });
-        Ok(())
     }
 
     fn enter(&self, state: &mut GuestState) {

@@ -167,7 +167,7 @@ async fn an_action_tells_its_progress_and_must_say_how_it_ended() {
     let mut progress = Vec::new();
     let said = provider.invoke_action(request("x"), &mut |text| progress.push(text)).await;
     assert_eq!(said, []);
-    assert_eq!(progress[0], "3 to go \u{fffd}[2J", "no control characters reach the terminal");
+    assert_eq!(progress[0], "3 to go \u{fffd}[2J x", "no control characters reach the terminal");
     let said = provider.invoke_action(request("vanish"), &mut |_| {}).await;
     assert!(said[0].detail.contains("without saying whether it succeeded"), "{said:?}");
 }

@@ -34,7 +34,7 @@ impl Place {
             }
         };
         let plugin = self.sandbox().load("acme/hostile", &bytes("hostile"), None, &tell).unwrap();
-        assert_well(&*plugin.provider(Grants::nothing()).unwrap()).await;
+        assert_well(&*plugin.provider(Grants::nothing())).await;
         compiled.into_inner().unwrap()
     }
 

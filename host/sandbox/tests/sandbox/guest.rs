@@ -1,13 +1,17 @@
 //! Where the test components are, and the shortest way to a call on one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use wardian_lang::SourceFile;
+use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
+use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{
     ClientCapabilities, ConfigureRequest, PlanRequest, PlanResponse, PluginDiagnostic, PrivateBytes,
     Provider, ReadDataSourceRequest, on_behalf_of,
 };
+use wardian_policy::{Level, Policy, PolicyFile};
 use wardian_sandbox::{CacheDirectories, Grants, Limits, LoadedPlugin, Sandbox, SandboxOptions};
 use wardian_value::{Type, Value, View};
 
@@ -55,7 +59,34 @@ pub(crate) fn load(limits: Limits) -> LoadedPlugin {
 }
 
 pub(crate) fn provider(limits: Limits) -> Arc<dyn Provider> {
-    load(limits).provider(Grants::nothing()).unwrap()
+    load(limits).provider(Grants::nothing())
+}
+
+/// What a policy of the root module grants the provider. `rules` stand in its block.
+pub(crate) fn granted(root: &Path, rules: &str) -> Grants {
+    granted_and_recorded(root, rules, &Arc::new(AuditLog::nowhere()))
+}
+
+pub(crate) fn granted_and_recorded(root: &Path, rules: &str, log: &Arc<AuditLog>) -> Grants {
+    let text = format!("plugin \"acme/hostile\" {{\n{rules}\n}}\n");
+    let file = SourceFile::new("wardian.policy.hcl", text);
+    let file = PolicyFile::parse(Level::RootModule, &file, root).unwrap_or_else(|error| panic!("{error}"));
+    let address = ProviderAddress::parse("acme/hostile").unwrap();
+    let policy = Policy::new(root, [file], []).of(&address);
+    let identity = PluginIdentity { address, version: None, sha256: None };
+    let environment = [("GRANTED", "yes"), ("SECRET", "no")].map(|(name, value)| (name.into(), value.into()));
+    Grants::by_policy(Monitor::new(policy, identity, Arc::clone(log)), root, environment)
+}
+
+/// A rule that grants directories.
+pub(crate) fn allow(access: &str, directories: &[&str]) -> String {
+    let access: Vec<&str> = access.split(' ').collect();
+    format!("allow filesystem {{\n directories = {directories:?}\n access = {access:?}\n}}\n")
+}
+
+/// A rule that denies them.
+pub(crate) fn deny(access: &str, directories: &[&str]) -> String {
+    allow(access, directories).replacen("allow", "deny", 1)
 }
 
 pub(crate) fn object(input: &str) -> Value {
@@ -116,6 +147,20 @@ pub(crate) async fn probe(provider: &dyn Provider, input: &str) -> String {
     let response = provider.read_data_source(request).await;
     assert_eq!(response.diagnostics, []);
     text(&response.state.unwrap(), "result")
+}
+
+/// What is told of a probe that did not come back.
+pub(crate) async fn probe_failure(provider: &dyn Provider, input: &str) -> String {
+    let request = ReadDataSourceRequest {
+        type_name: "hostile_probe".into(),
+        config: object(input),
+        provider_meta: None,
+        capabilities: ClientCapabilities::default(),
+    };
+    let mut response = provider.read_data_source(request).await;
+    assert!(response.state.is_none(), "{input}: {response:?}");
+    let error = response.diagnostics.pop().unwrap();
+    format!("{}: {}", error.summary, error.detail)
 }
 
 pub(crate) async fn configure(provider: &dyn Provider, input: &str) -> Vec<PluginDiagnostic> {

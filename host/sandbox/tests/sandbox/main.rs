@@ -4,6 +4,7 @@
 mod answers;
 mod cache;
 mod file_mode;
+mod files;
 mod guest;
 mod harm;
 mod http;

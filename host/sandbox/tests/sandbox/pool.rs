@@ -18,8 +18,8 @@ async fn an_instance_serves_one_call_after_the_other() {
 #[tokio::test]
 async fn configurations_share_no_memory() {
     let plugin = load(short());
-    let one = plugin.provider(Grants::nothing()).unwrap();
-    let other = plugin.provider(Grants::nothing()).unwrap();
+    let one = plugin.provider(Grants::nothing());
+    let other = plugin.provider(Grants::nothing());
     assert_eq!(configure(&*one, "red").await, []);
     assert_eq!(configure(&*other, "blue").await, []);
     assert_eq!(probe(&*one, "configured").await, "with red");

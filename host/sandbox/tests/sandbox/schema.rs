@@ -3,22 +3,18 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use wardian_sandbox::{Access, DirectoryGrant, Grants, Limits};
+use wardian_sandbox::{Grants, Limits};
 
-use crate::guest::{load, short};
+use crate::guest::{allow, granted, load, short};
 
 /// Asks the variant of the hostile provider for its schema.
 async fn schema_error(variant: &str) -> String {
     let place = tempfile::tempdir().unwrap();
-    fs::write(place.path().join("name"), variant).unwrap();
-    let directories = vec![DirectoryGrant {
-        host: place.path().to_path_buf(),
-        guest: "/variant".into(),
-        access: Access::Read,
-    }];
+    fs::write(place.path().join("variant"), variant).unwrap();
+    let grants = granted(place.path(), &allow("read", &["."]));
     let computation = Duration::from_secs(if variant == "loop" { 1 } else { 20 });
     let limits = Limits { computation, local_call: Duration::from_mins(1), ..short() };
-    let provider = load(limits).provider(Grants { directories, ..Grants::nothing() }).unwrap();
+    let provider = load(limits).provider(grants);
     let started = Instant::now();
     let diagnostics = match provider.schema().await {
         Ok(schema) => panic!("{variant} was taken: {schema:?}"),
@@ -34,7 +30,7 @@ async fn schema_error(variant: &str) -> String {
 
 #[tokio::test]
 async fn an_honest_schema_is_decoded_once() {
-    let provider = load(short()).provider(Grants::nothing()).unwrap();
+    let provider = load(short()).provider(Grants::nothing());
     let schema = provider.schema().await.unwrap();
     assert!(schema.resources.contains_key("hostile_honest"));
     assert!(schema.identities.contains_key("hostile_identity"));

@@ -5,6 +5,8 @@
 
 #[path = "../../src/behaviour.rs"]
 mod behaviour;
+#[path = "../../src/libc.rs"]
+mod libc;
 #[path = "../../src/plugin.rs"]
 mod plugin;
 #[path = "../../src/probe.rs"]

@@ -1,0 +1,221 @@
+//! The same clock and the same randomness in each run, where a policy says so.
+//!
+//! - The wall clock stands at a moment.
+//! - The monotonic clock begins at zero with each call. Looking at it takes a
+//!   microsecond, and waiting takes as long as the guest wants to wait, so that nothing
+//!   waits for ever; in truth the guest waits as well.
+//! - Randomness follows from the plugin, the call and the resource that it is made for,
+//!   so that it does not matter which calls run at a time. It is no secret then: who
+//!   knows these knows it, and a password made of it is none.
+//!
+//! An instance serves one call only (see [`crate::pool`]): what an earlier one left in
+//! its memory is no part of the call either.
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rand_core::TryRng;
+use wardian_monitor::Call;
+use wardian_plugin::address::ProviderAddress;
+use wasmtime::component::Resource;
+use wasmtime_wasi::clocks::WasiClocksView as _;
+use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
+use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtxBuilder};
+use wasmtime_wasi_io::poll::DynPollable;
+
+use crate::state::GuestState;
+
+/// From the beginning of 1970 to that of 2000: 10,957 days.
+const MOMENT: Duration = Duration::from_hours(10_957 * 24);
+/// What looking at the monotonic clock takes, in nanoseconds.
+const LOOK: u64 = 1_000;
+
+/// An instance's own clock and randomness. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Deterministic {
+    plugin: Arc<str>,
+    clock: Arc<AtomicU64>,
+    secure: Randomness,
+    insecure: Randomness,
+}
+
+#[derive(Clone)]
+struct Randomness(Arc<Mutex<blake3::OutputReader>>);
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Secure,
+    Insecure,
+    Seed,
+}
+
+impl Deterministic {
+    pub(crate) fn new(plugin: &ProviderAddress, call: &Call) -> Self {
+        let plugin: Arc<str> = plugin.to_string().into();
+        let randomness = |kind| Randomness(Arc::new(Mutex::new(seeded(&plugin, call, kind))));
+        Self {
+            secure: randomness(Kind::Secure),
+            insecure: randomness(Kind::Insecure),
+            clock: Arc::default(),
+            plugin,
+        }
+    }
+
+    /// What an instance gets instead of the host's.
+    pub(super) fn configure(&self, call: &Call, wasi: &mut WasiCtxBuilder) {
+        let mut seed = [0; 16];
+        seeded(&self.plugin, call, Kind::Seed).fill(&mut seed);
+        wasi.wall_clock(StandingClock)
+            .monotonic_clock(AdvancingClock(Arc::clone(&self.clock)))
+            .secure_random(self.secure.clone())
+            .insecure_random(self.insecure.clone())
+            .insecure_random_seed(u128::from_le_bytes(seed));
+    }
+
+    /// A call begins.
+    pub(super) fn begin(&self, call: &Call) {
+        self.clock.store(0, Ordering::Relaxed);
+        self.secure.restart(seeded(&self.plugin, call, Kind::Secure));
+        self.insecure.restart(seeded(&self.plugin, call, Kind::Insecure));
+    }
+
+    fn wait(&self, nanoseconds: u64) {
+        advance(&self.clock, nanoseconds);
+    }
+}
+
+fn advance(clock: &AtomicU64, nanoseconds: u64) -> u64 {
+    let advanced = |now: u64| Some(now.saturating_add(nanoseconds));
+    clock.try_update(Ordering::Relaxed, Ordering::Relaxed, advanced).unwrap_or_default()
+}
+
+fn seeded(plugin: &str, call: &Call, kind: Kind) -> blake3::OutputReader {
+    let kind = match kind {
+        Kind::Secure => "secure",
+        Kind::Insecure => "insecure",
+        Kind::Seed => "seed",
+    };
+    let type_name = call.type_name.as_ref().map(|name| name.as_str()).unwrap_or_default();
+    let subject = call.subject.as_deref().unwrap_or_default();
+    let mut hasher = blake3::Hasher::new_derive_key("Wardian 2026 deterministic randomness of plugins");
+    for part in [kind, plugin, call.function, type_name, subject] {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+    }
+    hasher.finalize_xof()
+}
+
+struct StandingClock;
+
+impl HostWallClock for StandingClock {
+    fn resolution(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    fn now(&self) -> Duration {
+        MOMENT
+    }
+}
+
+struct AdvancingClock(Arc<AtomicU64>);
+
+impl HostMonotonicClock for AdvancingClock {
+    fn resolution(&self) -> u64 {
+        LOOK
+    }
+
+    fn now(&self) -> u64 {
+        advance(&self.0, LOOK)
+    }
+}
+
+impl Randomness {
+    fn restart(&self, reader: blake3::OutputReader) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = reader;
+    }
+}
+
+impl TryRng for Randomness {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        let mut bytes = [0; 4];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        let mut bytes = [0; 8];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).fill(bytes);
+        Ok(())
+    }
+}
+
+impl monotonic_clock::Host for GuestState {
+    fn now(&mut self) -> wasmtime::Result<u64> {
+        monotonic_clock::Host::now(&mut self.clocks())
+    }
+
+    fn resolution(&mut self) -> wasmtime::Result<u64> {
+        monotonic_clock::Host::resolution(&mut self.clocks())
+    }
+
+    fn subscribe_instant(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        let pollable = monotonic_clock::Host::subscribe_instant(&mut self.clocks(), when)?;
+        if let Some(deterministic) = self.deterministic() {
+            let now = advance(&deterministic.clock, 0);
+            deterministic.wait(when.saturating_sub(now));
+        }
+        Ok(pollable)
+    }
+
+    fn subscribe_duration(&mut self, nanoseconds: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        if let Some(deterministic) = self.deterministic() {
+            deterministic.wait(nanoseconds);
+        }
+        monotonic_clock::Host::subscribe_duration(&mut self.clocks(), nanoseconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn randomness(address: &str, function: &'static str, subject: Option<&str>) -> u64 {
+        let plugin = ProviderAddress::parse(address).unwrap();
+        let start = Call::outside_of_calls(&Arc::from("x"));
+        let deterministic = Deterministic::new(&plugin, &start);
+        let call = Call { function, subject: subject.map(Arc::from), ..start };
+        deterministic.begin(&call);
+        deterministic.secure.clone().try_next_u64().unwrap()
+    }
+
+    #[test]
+    fn randomness_follows_from_plugin_call_and_resource() {
+        let one = || randomness("acme/x", "plan-resource-change", Some("a.b"));
+        assert_eq!(one(), one());
+        for other in [
+            randomness("acme/y", "plan-resource-change", Some("a.b")),
+            randomness("acme/x", "apply-resource-change", Some("a.b")),
+            randomness("acme/x", "plan-resource-change", Some("a.c")),
+            randomness("acme/x", "plan-resource-change", None),
+        ] {
+            assert_ne!(one(), other);
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_looked_at_goes_on() {
+        let clock = Arc::new(AtomicU64::new(0));
+        let looked = AdvancingClock(Arc::clone(&clock));
+        assert!(looked.now() < looked.now());
+        clock.store(u64::MAX, Ordering::Relaxed);
+        assert_eq!((looked.now(), looked.now()), (u64::MAX, u64::MAX));
+    }
+}

@@ -1,0 +1,161 @@
+//! The directories that policies grant, each opened once for all instances, and the
+//! names that policies have for what is in them.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use wardian_policy::{Access, PluginPolicy};
+
+use super::resolution::{Base, descend};
+
+/// What policies grant of the file system.
+#[derive(Debug, Default)]
+pub(crate) struct GrantedFiles {
+    directories: Vec<Granted>,
+    names: Names,
+}
+
+/// A directory under one of the names that the guest has for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Granted {
+    /// An absolute path, `.` for where relative paths lead, or a relative path.
+    pub(crate) guest: String,
+    pub(crate) root: Arc<Root>,
+}
+
+/// A directory with all that is below it.
+///
+/// It need not be there: a policy may be for many machines, and a plugin that may write
+/// in it may make it. It is opened when it is there for the first time.
+#[derive(Debug)]
+pub(crate) struct Root {
+    path: PathBuf,
+    is_writable: bool,
+    opened: OnceLock<Base>,
+}
+
+impl GrantedFiles {
+    /// What a policy grants in a run whose root module is in `root_module`, an absolute
+    /// path.
+    pub(crate) fn by_policy(policy: &PluginPolicy, root_module: &Path) -> Self {
+        let granted: BTreeMap<PathBuf, bool> = policy
+            .directories()
+            .into_iter()
+            .map(|(path, access)| (path, access.contains(&Access::Write)))
+            .collect();
+        let mut directories = Vec::new();
+        for host in granted.keys() {
+            let Some(absolute) = host.to_str() else { continue };
+            // What is granted is granted with all that is below it.
+            let is_writable = host.ancestors().any(|outer| granted.get(outer) == Some(&true));
+            let root = Arc::new(Root { path: host.clone(), is_writable, opened: OnceLock::new() });
+            // Whether it is there yet shows when it is used.
+            let _ = root.base();
+            let mut name = |guest: &str| {
+                directories.push(Granted { guest: guest.to_owned(), root: Arc::clone(&root) });
+            };
+            name(absolute);
+            if host == root_module {
+                name(".");
+            } else if let Some(relative) = host.strip_prefix(root_module).ok().and_then(Path::to_str) {
+                name(relative);
+            }
+        }
+        Self { directories, names: Names::of(policy) }
+    }
+
+    pub(crate) fn directories(&self) -> &[Granted] {
+        &self.directories
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+}
+
+impl Root {
+    /// Where it is, as policies say.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn is_writable(&self) -> bool {
+        self.is_writable
+    }
+
+    /// The opened directory. The way to it is taken step by step from the top along the
+    /// path without links, so that nothing that is put in its way meanwhile is followed.
+    pub(crate) fn base(&self) -> io::Result<Base> {
+        if let Some(base) = self.opened.get() {
+            return Ok(base.clone());
+        }
+        let real = self.path.canonicalize()?;
+        let names: Vec<_> = real
+            .components()
+            .filter_map(|component| match component {
+                Component::Normal(name) => Some(name.to_owned()),
+                _ => None,
+            })
+            .collect();
+        let top = Base { handle: Arc::new(File::open("/")?), path: Arc::from(Path::new("/")) };
+        let base = descend(&top, &names)?;
+        Ok(self.opened.get_or_init(|| base).clone())
+    }
+}
+
+/// Under which names policies know a path.
+///
+/// What a guest opens is known by its path without links. A policy may say the same with
+/// links in it; then what it says there holds as well.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    named: Vec<PathBuf>,
+    aliases: Vec<Alias>,
+}
+
+#[derive(Debug)]
+struct Alias {
+    real: PathBuf,
+    named: PathBuf,
+}
+
+impl Names {
+    fn of(policy: &PluginPolicy) -> Self {
+        let named: Vec<PathBuf> = policy.named_paths().into_iter().map(Path::to_owned).collect();
+        let alias = |named: &PathBuf| Some(Alias { real: real(named)?, named: named.clone() });
+        let aliases = named.iter().filter_map(alias).filter(|alias| alias.real != alias.named).collect();
+        Self { named, aliases }
+    }
+
+    /// Every path that a policy names.
+    pub(crate) fn named(&self) -> &[PathBuf] {
+        &self.named
+    }
+
+    /// The other names of a path.
+    pub(crate) fn others(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
+        self.aliases.iter().filter_map(move |alias| {
+            let rest = path.strip_prefix(&alias.real).ok()?;
+            // Joining nothing would leave a slash at the end.
+            Some(if rest.as_os_str().is_empty() { alias.named.clone() } else { alias.named.join(rest) })
+        })
+    }
+
+    /// The names of what lies below a path where they say something else than its own.
+    pub(crate) fn others_below(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
+        let below = move |alias: &&Alias| alias.real != path && alias.real.starts_with(path);
+        self.aliases.iter().filter(below).map(|alias| alias.named.clone())
+    }
+}
+
+/// The path without links, of which the end need not be there.
+fn real(path: &Path) -> Option<PathBuf> {
+    path.ancestors().find_map(|existing| {
+        let real = existing.canonicalize().ok()?;
+        let rest = path.strip_prefix(existing).ok()?;
+        Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
+    })
+}

@@ -1,0 +1,524 @@
+//! `wasi:filesystem` on top of [`super::operations`].
+//!
+//! What is done by a path is done there. What is done to an opened file is left to
+//! wasmtime's own implementation, once it is decided. Handles are wasmtime's too; beside
+//! them stands, by the same number, where each leads.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
+use std::sync::Arc;
+
+use rustix::fs::{Stat, Timestamps};
+use wardian_policy::Access;
+use wasmtime::component::Resource;
+use wasmtime_wasi::FsPerms;
+use wasmtime_wasi::filesystem::{Descriptor, Dir, File as OpenedFile, OpenMode, WasiFilesystemView as _};
+use wasmtime_wasi::p2::bindings::filesystem::preopens;
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, DirectoryEntryStream, ErrorCode,
+    Filesize, Host, HostDescriptor, HostDirectoryEntryStream, MetadataHashValue, NewTimestamp, OpenFlags,
+    PathFlags,
+};
+use wasmtime_wasi::p2::{FsError, FsResult};
+use wasmtime_wasi_io::streams::{DynInputStream, DynOutputStream};
+
+use super::about::{described, identity, moment};
+use super::operations::{self, Directory, Opened, Opening, Pair};
+use super::resolution::LastLink;
+use super::streams::{CountedInput, CountedOutput};
+use super::watch::{Extent, FileError, OpenFile, Watch};
+use crate::state::GuestState;
+
+/// Files that are created get what the umask leaves of this.
+const NEW_FILE: u32 = 0o666;
+const NEW_DIRECTORY: u32 = 0o777;
+
+/// What an instance has open, by the number of its handle.
+pub(crate) struct Files {
+    watch: Watch,
+    open: HashMap<u32, Held>,
+}
+
+#[derive(Clone)]
+enum Held {
+    Directory(Directory),
+    File(Arc<OpenFile>),
+}
+
+impl Files {
+    pub(crate) fn new(watch: Watch) -> Self {
+        Self { watch, open: HashMap::new() }
+    }
+
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    fn held(&self, handle: &Resource<Descriptor>) -> FsResult<&Held> {
+        self.open.get(&handle.rep()).ok_or_else(|| ErrorCode::BadDescriptor.into())
+    }
+
+    fn directory(&self, handle: &Resource<Descriptor>) -> FsResult<Directory> {
+        match self.held(handle)? {
+            Held::Directory(directory) => Ok(directory.clone()),
+            Held::File(_) => Err(ErrorCode::NotDirectory.into()),
+        }
+    }
+
+    fn file(&self, handle: &Resource<Descriptor>) -> FsResult<Arc<OpenFile>> {
+        match self.held(handle)? {
+            Held::File(file) => Ok(Arc::clone(file)),
+            Held::Directory(_) => Err(ErrorCode::BadDescriptor.into()),
+        }
+    }
+}
+
+impl From<FileError> for FsError {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Denied(_) => ErrorCode::NotPermitted.into(),
+            FileError::System(error) => error.into(),
+            FileError::TooMuch(too_much) => Self::trap(too_much),
+        }
+    }
+}
+
+impl GuestState {
+    /// Does something in a directory, where it may block.
+    async fn in_directory<T: Send + 'static>(
+        &mut self,
+        handle: &Resource<Descriptor>,
+        act: impl FnOnce(&Watch, &Directory) -> Result<T, FileError> + Send + 'static,
+    ) -> FsResult<T> {
+        let directory = self.files().directory(handle)?;
+        self.blocking(move |watch| act(watch, &directory)).await
+    }
+
+    async fn in_two_directories(
+        &mut self,
+        (from, old): (&Resource<Descriptor>, String),
+        (to, new): (&Resource<Descriptor>, String),
+        act: fn(&Watch, &Pair<'_>) -> Result<(), FileError>,
+    ) -> FsResult<()> {
+        let (from, to) = (self.files().directory(from)?, self.files().directory(to)?);
+        self.blocking(move |watch| act(watch, &Pair { from: (&from, &old), to: (&to, &new) })).await
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &mut self,
+        act: impl FnOnce(&Watch) -> Result<T, FileError> + Send + 'static,
+    ) -> FsResult<T> {
+        let watch = self.files().watch.clone();
+        let done = tokio::task::spawn_blocking(move || act(&watch)).await;
+        Ok(done.map_err(|error| FsError::trap(wasmtime::Error::new(error)))??)
+    }
+
+    /// Before something is done by a handle alone. A granted directory that was not there
+    /// when its handle was given may be there now.
+    async fn check_handle(&mut self, handle: &Resource<Descriptor>) -> FsResult<()> {
+        match self.files().held(handle)?.clone() {
+            Held::File(file) => Ok(file.check()?),
+            Held::Directory(directory @ Directory::Granted(_)) => {
+                let (base, is_writable) =
+                    self.blocking(move |_| Ok((directory.base()?, directory.is_writable()))).await?;
+                *self.table().get_mut(handle)? = Descriptor::Dir(dir(base.handle, is_writable)?);
+                Ok(())
+            }
+            Held::Directory(Directory::Opened { .. }) => Ok(()),
+        }
+    }
+
+    fn hold(&mut self, descriptor: Descriptor, held: Held) -> wasmtime::Result<Resource<Descriptor>> {
+        let handle = self.table().push(descriptor)?;
+        self.files_mut().open.insert(handle.rep(), held);
+        Ok(handle)
+    }
+}
+
+fn permissions(is_writable: bool) -> FsPerms {
+    if is_writable { FsPerms::ReadWrite } else { FsPerms::ReadOnly }
+}
+
+fn dir(handle: Arc<File>, is_writable: bool) -> FsResult<Dir> {
+    let mode = if is_writable { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
+    let mut dir = Dir::new(handle.try_clone()?, permissions(is_writable), mode, false);
+    dir.dir = handle;
+    Ok(dir)
+}
+
+impl preopens::Host for GuestState {
+    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
+        let watch = self.files().watch.clone();
+        let mut handles = Vec::new();
+        for granted in watch.files().directories() {
+            // What is not there yet has a handle all the same: the plugin may make it.
+            let (handle, is_writable) = match granted.root.base() {
+                Ok(base) => (base.handle, granted.root.is_writable()),
+                Err(_) => (Arc::new(File::open("/")?), false),
+            };
+            let dir = dir(handle, is_writable).map_err(|error| wasmtime::format_err!("{error}"))?;
+            let held = Held::Directory(Directory::Granted(Arc::clone(&granted.root)));
+            handles.push((self.hold(Descriptor::Dir(dir), held)?, granted.guest.clone()));
+        }
+        Ok(handles)
+    }
+}
+
+impl Host for GuestState {
+    fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<ErrorCode> {
+        error.downcast()
+    }
+
+    fn filesystem_error_code(
+        &mut self,
+        error: Resource<wasmtime::Error>,
+    ) -> wasmtime::Result<Option<ErrorCode>> {
+        self.filesystem().filesystem_error_code(error)
+    }
+}
+
+impl HostDescriptor for GuestState {
+    async fn open_at(
+        &mut self,
+        handle: Resource<Descriptor>,
+        path_flags: PathFlags,
+        path: String,
+        open: OpenFlags,
+        flags: DescriptorFlags,
+    ) -> FsResult<Resource<Descriptor>> {
+        let synchronised = DescriptorFlags::FILE_INTEGRITY_SYNC
+            | DescriptorFlags::DATA_INTEGRITY_SYNC
+            | DescriptorFlags::REQUESTED_WRITE_SYNC;
+        if flags.intersects(synchronised) {
+            return Err(ErrorCode::Unsupported.into());
+        }
+        let makes = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::TRUNCATE;
+        if open.contains(OpenFlags::DIRECTORY) && open.intersects(makes) {
+            return Err(ErrorCode::Invalid.into());
+        }
+        let how = Opening {
+            last: last_link(path_flags),
+            read: flags.contains(DescriptorFlags::READ),
+            write: flags.contains(DescriptorFlags::WRITE),
+            create: open.contains(OpenFlags::CREATE),
+            exclusive: open.contains(OpenFlags::EXCLUSIVE),
+            truncate: open.contains(OpenFlags::TRUNCATE),
+            directory: open.contains(OpenFlags::DIRECTORY),
+            mode: NEW_FILE,
+        };
+        let directory = self.files().directory(&handle)?;
+        let is_writable = directory.is_writable();
+        let opened = self.blocking(move |watch| operations::open(watch, &directory, &path, how)).await?;
+        let (descriptor, held) = match opened {
+            Opened::Directory(base) => {
+                let dir = dir(Arc::clone(&base.handle), is_writable)?;
+                (Descriptor::Dir(dir), Held::Directory(Directory::Opened { base, is_writable }))
+            }
+            Opened::File(file, open_file) => {
+                let mut mode = OpenMode::empty();
+                mode.set(OpenMode::WRITE, how.write || how.create || how.truncate);
+                mode.set(OpenMode::READ, how.read || !how.write);
+                let file = OpenedFile::new(file, permissions(is_writable), mode, false);
+                (Descriptor::File(file), Held::File(open_file))
+            }
+        };
+        self.hold(descriptor, held).map_err(FsError::trap)
+    }
+
+    async fn create_directory_at(&mut self, handle: Resource<Descriptor>, path: String) -> FsResult<()> {
+        self.in_directory(&handle, move |watch, directory| {
+            operations::create_directory(watch, directory, &path, NEW_DIRECTORY)
+        })
+        .await
+    }
+
+    async fn remove_directory_at(&mut self, handle: Resource<Descriptor>, path: String) -> FsResult<()> {
+        self.in_directory(&handle, move |watch, directory| {
+            operations::remove_directory(watch, directory, &path)
+        })
+        .await
+    }
+
+    async fn unlink_file_at(&mut self, handle: Resource<Descriptor>, path: String) -> FsResult<()> {
+        self.in_directory(&handle, move |watch, directory| operations::remove_file(watch, directory, &path))
+            .await
+    }
+
+    async fn readlink_at(&mut self, handle: Resource<Descriptor>, path: String) -> FsResult<String> {
+        self.in_directory(&handle, move |watch, directory| operations::read_link(watch, directory, &path))
+            .await
+    }
+
+    async fn symlink_at(
+        &mut self,
+        handle: Resource<Descriptor>,
+        target: String,
+        path: String,
+    ) -> FsResult<()> {
+        self.in_directory(&handle, move |watch, directory| {
+            operations::create_link(watch, directory, &target, &path)
+        })
+        .await
+    }
+
+    async fn link_at(
+        &mut self,
+        from: Resource<Descriptor>,
+        flags: PathFlags,
+        old: String,
+        to: Resource<Descriptor>,
+        new: String,
+    ) -> FsResult<()> {
+        if flags.contains(PathFlags::SYMLINK_FOLLOW) {
+            return Err(ErrorCode::Invalid.into());
+        }
+        self.in_two_directories((&from, old), (&to, new), operations::create_hard_link).await
+    }
+
+    async fn rename_at(
+        &mut self,
+        from: Resource<Descriptor>,
+        old: String,
+        to: Resource<Descriptor>,
+        new: String,
+    ) -> FsResult<()> {
+        self.in_two_directories((&from, old), (&to, new), operations::rename).await
+    }
+
+    async fn stat_at(
+        &mut self,
+        handle: Resource<Descriptor>,
+        flags: PathFlags,
+        path: String,
+    ) -> FsResult<DescriptorStat> {
+        let about = self.look_at(&handle, flags, path).await?;
+        Ok(described(&about))
+    }
+
+    async fn metadata_hash_at(
+        &mut self,
+        handle: Resource<Descriptor>,
+        flags: PathFlags,
+        path: String,
+    ) -> FsResult<MetadataHashValue> {
+        let about = self.look_at(&handle, flags, path).await?;
+        #[allow(clippy::useless_conversion, reason = "their widths differ between systems")]
+        Ok(identity(u64::from(about.st_dev), u64::from(about.st_ino)))
+    }
+
+    async fn set_times_at(
+        &mut self,
+        handle: Resource<Descriptor>,
+        flags: PathFlags,
+        path: String,
+        accessed: NewTimestamp,
+        modified: NewTimestamp,
+    ) -> FsResult<()> {
+        let times = Timestamps { last_access: moment(accessed)?, last_modification: moment(modified)? };
+        self.in_directory(&handle, move |watch, directory| {
+            operations::set_times(watch, directory, &path, last_link(flags), &times)
+        })
+        .await
+    }
+
+    async fn read_directory(
+        &mut self,
+        handle: Resource<Descriptor>,
+    ) -> FsResult<Resource<DirectoryEntryStream>> {
+        let listing = self
+            .in_directory(&handle, |watch, directory| {
+                watch.begin(&directory.base()?.path, Access::Read, Extent::Path)
+            })
+            .await?;
+        self.check_handle(&handle).await?;
+        let entries = self.filesystem().read_directory(handle).await;
+        drop(listing);
+        entries
+    }
+
+    async fn set_times(
+        &mut self,
+        handle: Resource<Descriptor>,
+        accessed: NewTimestamp,
+        modified: NewTimestamp,
+    ) -> FsResult<()> {
+        self.check_handle(&handle).await?;
+        // A handle for reading is enough for the system.
+        let path = match self.files().held(&handle)? {
+            Held::File(file) => file.path().to_owned(),
+            Held::Directory(directory) => directory.base()?.path.to_path_buf(),
+        };
+        let changing = self.files().watch.begin(&path, Access::Write, Extent::Path)?;
+        let done = self.filesystem().set_times(handle, accessed, modified).await;
+        drop(changing);
+        done
+    }
+
+    async fn set_size(&mut self, handle: Resource<Descriptor>, size: Filesize) -> FsResult<()> {
+        let file = self.files().file(&handle)?;
+        let before = self.filesystem().stat(Resource::new_borrow(handle.rep())).await?.size;
+        file.check_write(size.saturating_sub(before))?;
+        self.filesystem().set_size(handle, size).await
+    }
+
+    async fn read(
+        &mut self,
+        handle: Resource<Descriptor>,
+        length: Filesize,
+        offset: Filesize,
+    ) -> FsResult<(Vec<u8>, bool)> {
+        let file = self.files().file(&handle)?;
+        file.check()?;
+        let (bytes, is_end) = self.filesystem().read(handle, length, offset).await?;
+        file.has_read(bytes.len());
+        Ok((bytes, is_end))
+    }
+
+    async fn write(
+        &mut self,
+        handle: Resource<Descriptor>,
+        bytes: Vec<u8>,
+        offset: Filesize,
+    ) -> FsResult<Filesize> {
+        let file = self.files().file(&handle)?;
+        file.check_write(bytes.len() as u64)?;
+        let written = self.filesystem().write(handle, bytes, offset).await?;
+        file.has_written(written);
+        Ok(written)
+    }
+
+    fn read_via_stream(
+        &mut self,
+        handle: Resource<Descriptor>,
+        offset: Filesize,
+    ) -> FsResult<Resource<DynInputStream>> {
+        if let Held::Directory(_) = self.files().held(&handle)? {
+            return Err(ErrorCode::IsDirectory.into());
+        }
+        let file = self.files().file(&handle)?;
+        file.check()?;
+        let stream = self.filesystem().read_via_stream(handle, offset)?;
+        let stream = self.table().delete(stream)?;
+        let counted: DynInputStream = Box::new(CountedInput { stream, file });
+        Ok(self.table().push(counted)?)
+    }
+
+    fn write_via_stream(
+        &mut self,
+        handle: Resource<Descriptor>,
+        offset: Filesize,
+    ) -> FsResult<Resource<DynOutputStream>> {
+        let file = self.files().file(&handle)?;
+        let stream = self.filesystem().write_via_stream(handle, offset)?;
+        self.counted_output(stream, file)
+    }
+
+    fn append_via_stream(&mut self, handle: Resource<Descriptor>) -> FsResult<Resource<DynOutputStream>> {
+        let file = self.files().file(&handle)?;
+        let stream = self.filesystem().append_via_stream(handle)?;
+        self.counted_output(stream, file)
+    }
+
+    async fn advise(
+        &mut self,
+        handle: Resource<Descriptor>,
+        offset: Filesize,
+        length: Filesize,
+        advice: Advice,
+    ) -> FsResult<()> {
+        self.check_handle(&handle).await?;
+        self.filesystem().advise(handle, offset, length, advice).await
+    }
+
+    async fn sync_data(&mut self, handle: Resource<Descriptor>) -> FsResult<()> {
+        self.check_handle(&handle).await?;
+        self.filesystem().sync_data(handle).await
+    }
+
+    async fn sync(&mut self, handle: Resource<Descriptor>) -> FsResult<()> {
+        self.check_handle(&handle).await?;
+        self.filesystem().sync(handle).await
+    }
+
+    async fn get_flags(&mut self, handle: Resource<Descriptor>) -> FsResult<DescriptorFlags> {
+        self.check_handle(&handle).await?;
+        self.filesystem().get_flags(handle).await
+    }
+
+    async fn get_type(&mut self, handle: Resource<Descriptor>) -> FsResult<DescriptorType> {
+        match self.files().held(&handle)? {
+            Held::Directory(_) => Ok(DescriptorType::Directory),
+            Held::File(_) => Ok(DescriptorType::RegularFile),
+        }
+    }
+
+    async fn stat(&mut self, handle: Resource<Descriptor>) -> FsResult<DescriptorStat> {
+        self.check_handle(&handle).await?;
+        self.filesystem().stat(handle).await
+    }
+
+    async fn is_same_object(
+        &mut self,
+        one: Resource<Descriptor>,
+        other: Resource<Descriptor>,
+    ) -> wasmtime::Result<bool> {
+        self.filesystem().is_same_object(one, other).await
+    }
+
+    async fn metadata_hash(&mut self, handle: Resource<Descriptor>) -> FsResult<MetadataHashValue> {
+        self.check_handle(&handle).await?;
+        let file = match self.table().get(&handle)? {
+            Descriptor::File(file) => Arc::clone(&file.file),
+            Descriptor::Dir(dir) => Arc::clone(&dir.dir),
+        };
+        let about = self.blocking(move |_| Ok(file.metadata()?)).await?;
+        Ok(identity(about.dev(), about.ino()))
+    }
+
+    fn drop(&mut self, handle: Resource<Descriptor>) -> wasmtime::Result<()> {
+        self.files_mut().open.remove(&handle.rep());
+        HostDescriptor::drop(&mut self.filesystem(), handle)
+    }
+}
+
+impl HostDirectoryEntryStream for GuestState {
+    async fn read_directory_entry(
+        &mut self,
+        stream: Resource<DirectoryEntryStream>,
+    ) -> FsResult<Option<DirectoryEntry>> {
+        self.filesystem().read_directory_entry(stream).await
+    }
+
+    fn drop(&mut self, stream: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {
+        HostDirectoryEntryStream::drop(&mut self.filesystem(), stream)
+    }
+}
+
+impl GuestState {
+    async fn look_at(
+        &mut self,
+        handle: &Resource<Descriptor>,
+        flags: PathFlags,
+        path: String,
+    ) -> FsResult<Stat> {
+        self.in_directory(handle, move |watch, directory| {
+            operations::look_at(watch, directory, &path, last_link(flags))
+        })
+        .await
+    }
+
+    fn counted_output(
+        &mut self,
+        stream: Resource<DynOutputStream>,
+        file: Arc<OpenFile>,
+    ) -> FsResult<Resource<DynOutputStream>> {
+        let stream = self.table().delete(stream)?;
+        let counted: DynOutputStream = Box::new(CountedOutput { stream, file });
+        Ok(self.table().push(counted)?)
+    }
+}
+
+fn last_link(flags: PathFlags) -> LastLink {
+    if flags.contains(PathFlags::SYMLINK_FOLLOW) { LastLink::Follow } else { LastLink::Keep }
+}

@@ -1,0 +1,352 @@
+//! From a guest's path to a place: an opened directory and a name in it.
+//!
+//! A path is gone along step by step, each directory opened beneath the one before and
+//! never through a link. Links are read and gone along in the same way, so that where
+//! they lead is known before anything is done, and is decided on. What is done then is
+//! done to the name in the opened directory, and follows no link: a link that is put
+//! there meanwhile is an error, not a way out.
+//!
+//! Nothing leads above the directory that the path begins at, neither `..` nor a link,
+//! and an absolute link leads nowhere.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags, openat, readlinkat};
+use rustix::io::Errno;
+
+/// Bytes of a path.
+pub(crate) const LONGEST_PATH: usize = 4096;
+/// Links on one way.
+const MOST_LINKS: usize = 40;
+/// Directories that are opened on one way: going up begins anew at its beginning.
+const MOST_STEPS: usize = 4096;
+
+/// To go through a directory takes no right to read it, where the system can tell that.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const STEP: OFlags = OFlags::PATH;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const STEP: OFlags = OFlags::RDONLY;
+
+/// An opened directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Base {
+    pub(crate) handle: Arc<File>,
+    /// Where it is: absolute, without links.
+    pub(crate) path: Arc<Path>,
+}
+
+/// Where a path leads.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// The directory that it is in.
+    pub(crate) parent: Base,
+    /// Its name there, no link where links were to be followed. None: it is the
+    /// directory itself.
+    pub(crate) name: Option<OsString>,
+    /// The path says that it is a directory: by a slash at its end.
+    pub(crate) is_directory: bool,
+}
+
+impl Place {
+    /// Absolute, without links.
+    pub(crate) fn path(&self) -> PathBuf {
+        match &self.name {
+            Some(name) => self.parent.path.join(name),
+            None => self.parent.path.to_path_buf(),
+        }
+    }
+
+    /// What the system is told, beneath the parent.
+    pub(crate) fn name(&self) -> &OsStr {
+        self.name.as_deref().unwrap_or(OsStr::new("."))
+    }
+}
+
+/// What becomes of a link at the end of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LastLink {
+    /// It leads on.
+    Follow,
+    /// It is what is meant.
+    Keep,
+}
+
+/// Why a path leads nowhere.
+#[derive(Debug)]
+pub(crate) enum ResolutionError {
+    /// It leads out, to this path.
+    Outside(PathBuf),
+    /// The system says so.
+    System(io::Error),
+}
+
+impl From<Errno> for ResolutionError {
+    fn from(error: Errno) -> Self {
+        Self::System(error.into())
+    }
+}
+
+/// Opens a directory beneath another along names that are no links.
+pub(crate) fn descend(base: &Base, names: &[OsString]) -> io::Result<Base> {
+    let Some((last, way)) = names.split_last() else { return Ok(base.clone()) };
+    let mut handle = Arc::clone(&base.handle);
+    let mut path = base.path.to_path_buf();
+    for name in way {
+        handle = Arc::new(step(&handle, name, STEP)?);
+        path.push(name);
+    }
+    handle = Arc::new(step(&handle, last, OFlags::RDONLY).or_else(|_| step(&handle, last, STEP))?);
+    path.push(last);
+    Ok(Base { handle, path: path.into() })
+}
+
+fn step(directory: &File, name: &OsStr, flags: OFlags) -> Result<File, Errno> {
+    let flags = flags | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(directory, name, flags, Mode::empty()).map(File::from)
+}
+
+/// Finds where a path leads.
+///
+/// # Errors
+/// Where it leads out, or what is on the way is no directory.
+pub(crate) fn resolve(base: &Base, path: &str, last: LastLink) -> Result<Place, ResolutionError> {
+    if path.is_empty() {
+        return Err(Errno::NOENT.into());
+    }
+    if path.contains('\0') {
+        return Err(Errno::INVAL.into());
+    }
+    if path.len() > LONGEST_PATH {
+        return Err(Errno::NAMETOOLONG.into());
+    }
+    if path.starts_with('/') {
+        return Err(ResolutionError::Outside(PathBuf::from(path)));
+    }
+    let mut way = Way { base, handle: Arc::clone(&base.handle), names: Vec::new(), steps: 0, links: 0 };
+    let mut pending = Vec::new();
+    let mut is_directory = ahead(&mut pending, OsStr::new(path));
+    while let Some(name) = pending.pop() {
+        if name == ".." {
+            way.up(&pending)?;
+            continue;
+        }
+        let is_last = pending.is_empty();
+        if is_last && last == LastLink::Keep && !is_directory {
+            return Ok(way.place(Some(name), false));
+        }
+        let link = if is_last { way.link(&name)? } else { way.down(&name)? };
+        match link {
+            Some(target) => {
+                let ends_open = ahead(&mut pending, &target);
+                is_directory |= is_last && ends_open;
+            }
+            None if is_last => return Ok(way.place(Some(name), is_directory)),
+            None => {}
+        }
+    }
+    Ok(way.place(None, true))
+}
+
+/// Puts the names of a path ahead of those that are pending, the first on top, and says
+/// whether the path can only be a directory's.
+fn ahead(pending: &mut Vec<OsString>, path: &OsStr) -> bool {
+    let names = path.as_bytes().split(|byte| *byte == b'/');
+    let last = names.clone().next_back().unwrap_or_default();
+    let names = names.filter(|name| !matches!(*name, b"" | b"."));
+    pending.extend(names.rev().map(|name| OsString::from_vec(name.to_vec())));
+    matches!(last, b"" | b"." | b"..")
+}
+
+/// How far one has come.
+struct Way<'a> {
+    base: &'a Base,
+    handle: Arc<File>,
+    /// Beneath the base.
+    names: Vec<OsString>,
+    steps: usize,
+    links: usize,
+}
+
+impl Way<'_> {
+    fn place(self, name: Option<OsString>, is_directory: bool) -> Place {
+        let path = if self.names.is_empty() { Arc::clone(&self.base.path) } else { self.path().into() };
+        Place { parent: Base { handle: self.handle, path }, name, is_directory }
+    }
+
+    fn path(&self) -> PathBuf {
+        let mut path = self.base.path.to_path_buf();
+        path.extend(&self.names);
+        path
+    }
+
+    /// Goes into a directory, or says where the link leads that is there instead.
+    fn down(&mut self, name: &OsStr) -> Result<Option<OsString>, ResolutionError> {
+        self.count_step()?;
+        match step(&self.handle, name, STEP) {
+            Ok(handle) => {
+                self.handle = Arc::new(handle);
+                self.names.push(name.to_owned());
+                Ok(None)
+            }
+            // Systems differ in what they call a link that is not followed.
+            Err(error @ (Errno::NOTDIR | Errno::LOOP | Errno::MLINK)) => match self.link(name)? {
+                Some(target) => Ok(Some(target)),
+                None => Err(error.into()),
+            },
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Where the link leads that has this name, if it is one.
+    fn link(&mut self, name: &OsStr) -> Result<Option<OsString>, ResolutionError> {
+        let target = match readlinkat(&self.handle, name, Vec::new()) {
+            Ok(target) => OsString::from_vec(target.into_bytes()),
+            Err(Errno::INVAL | Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        self.links += 1;
+        if self.links > MOST_LINKS {
+            return Err(Errno::LOOP.into());
+        }
+        if target.is_empty() {
+            return Err(Errno::NOENT.into());
+        }
+        if target.as_bytes().starts_with(b"/") {
+            return Err(ResolutionError::Outside(target.into()));
+        }
+        Ok(Some(target))
+    }
+
+    /// Goes to the directory above. What is open is not asked for it: it may have been
+    /// moved meanwhile.
+    fn up(&mut self, pending: &[OsString]) -> Result<(), ResolutionError> {
+        if self.names.pop().is_none() {
+            let mut beyond = self.path().join("..");
+            beyond.extend(pending.iter().rev());
+            return Err(ResolutionError::Outside(beyond));
+        }
+        let names = std::mem::take(&mut self.names);
+        self.handle = Arc::clone(&self.base.handle);
+        for name in names {
+            self.count_step()?;
+            self.handle = Arc::new(step(&self.handle, &name, STEP)?);
+            self.names.push(name);
+        }
+        Ok(())
+    }
+
+    fn count_step(&mut self) -> Result<(), Errno> {
+        self.steps += 1;
+        if self.steps > MOST_STEPS { Err(Errno::LOOP) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    struct Tree {
+        root: tempfile::TempDir,
+    }
+
+    impl Tree {
+        fn new() -> Self {
+            let tree = Self { root: tempfile::tempdir().unwrap() };
+            fs::create_dir_all(tree.path("a/b")).unwrap();
+            fs::write(tree.path("a/b/file"), "").unwrap();
+            for (name, target) in [
+                ("link", "a/b"),
+                ("a/up", "../a/b/file"),
+                ("slash", "a/"),
+                ("out", "../elsewhere"),
+                ("absolute", "/etc"),
+                ("loop", "loop"),
+                ("dangling", "a/new"),
+            ] {
+                symlink(target, tree.path(name)).unwrap();
+            }
+            tree
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.root.path().join(name)
+        }
+
+        /// Where a path leads beneath the root, or what is wrong with it.
+        fn find(&self, path: &str, last: LastLink) -> String {
+            let handle = Arc::new(File::open(self.root.path()).unwrap());
+            let base = Base { handle, path: Arc::from(self.root.path()) };
+            match resolve(&base, path, last) {
+                Ok(place) => {
+                    let inner = place.path().strip_prefix(self.root.path()).unwrap().display().to_string();
+                    inner + if place.is_directory { "/" } else { "" }
+                }
+                Err(ResolutionError::Outside(_)) => "outside".into(),
+                Err(ResolutionError::System(error)) => format!("{:?}", Errno::from_io_error(&error).unwrap()),
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_leads_where_the_system_would_go() {
+        let tree = Tree::new();
+        for (path, expected) in [
+            ("a/b/file", "a/b/file"),
+            (".//a/./b//file", "a/b/file"),
+            ("a/../a/b", "a/b"),
+            ("a/b/", "a/b/"),
+            (".", "/"),
+            ("a/..", "/"),
+            ("link/file", "a/b/file"),
+            ("link/../up", "a/b/file"),
+            ("link", "a/b"),
+            ("link/", "a/b/"),
+            ("slash", "a/"),
+            ("dangling", "a/new"),
+            ("new", "new"),
+            ("a/b/new", "a/b/new"),
+        ] {
+            assert_eq!(tree.find(path, LastLink::Follow), expected, "{path}");
+        }
+        assert_eq!(tree.find("link", LastLink::Keep), "link");
+        assert_eq!(tree.find("link/", LastLink::Keep), "a/b/", "a slash follows the link");
+    }
+
+    #[test]
+    fn nothing_leads_out() {
+        let tree = Tree::new();
+        for path in
+            ["..", "../x", "a/../..", "out", "out/x", "absolute", "absolute/x", "/etc", "link/../../.."]
+        {
+            assert_eq!(tree.find(path, LastLink::Follow), "outside", "{path}");
+        }
+        assert_eq!(tree.find("out", LastLink::Keep), "out", "the link itself is inside");
+    }
+
+    #[test]
+    fn what_is_no_way_is_none() {
+        let tree = Tree::new();
+        let long = "a/../".repeat(LONGEST_PATH / 5);
+        let too_long = "a".repeat(LONGEST_PATH + 1);
+        for (path, expected) in [
+            ("", "NOENT"),
+            ("absent/x", "NOENT"),
+            ("a/b/file/x", "NOTDIR"),
+            ("loop", "LOOP"),
+            ("loop/x", "LOOP"),
+            ("a\0b", "INVAL"),
+            (&too_long, "NAMETOOLONG"),
+            (&long, "/"),
+        ] {
+            assert_eq!(tree.find(path, LastLink::Follow), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! What a policy denies within what it grants: by no name, no link and no move is it
+//! reached; and what is recorded of what is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use wardian_monitor::{AuditLog, Capability, Outcome, Record};
+use wardian_plugin::Provider;
+
+use crate::guest::{allow, deny, granted, granted_and_recorded, load, probe, short};
+
+/// A project with a directory that nobody may touch, and one that nobody may write.
+struct Project {
+    root: tempfile::TempDir,
+}
+
+impl Project {
+    fn new() -> Self {
+        let project = Self { root: tempfile::tempdir().unwrap() };
+        for directory in ["open/inner", "secret/inner", "fixed"] {
+            fs::create_dir_all(project.path(directory)).unwrap();
+        }
+        for file in
+            ["open/file", "secret/key", "secret/inner/key", "fixed/file", ".terraform.lock.hcl", "main.tf"]
+        {
+            fs::write(project.path(file), file).unwrap();
+        }
+        project
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    fn rules() -> String {
+        allow("read write", &["."]) + &deny("read write", &["secret"]) + &deny("write", &["fixed"])
+    }
+
+    fn provider(&self) -> Arc<dyn Provider> {
+        load(short()).provider(granted(self.root.path(), &Self::rules()))
+    }
+
+    fn recorded(&self, rules: &str, log: &Path) -> (Arc<dyn Provider>, Arc<AuditLog>) {
+        let log = Arc::new(AuditLog::to_file(log).unwrap());
+        (load(short()).provider(granted_and_recorded(self.root.path(), rules, &log)), log)
+    }
+
+    /// That nothing of what is denied was changed or moved.
+    fn assert_unharmed(&self) {
+        for file in ["secret/key", "secret/inner/key", "fixed/file", ".terraform.lock.hcl"] {
+            assert_eq!(fs::read_to_string(self.path(file)).unwrap(), file);
+        }
+        assert_eq!(fs::read_dir(self.path("secret")).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(self.path("fixed")).unwrap().count(), 1);
+    }
+}
+
+async fn assert_refused(provider: &dyn Provider, attempts: &[&str]) {
+    for attempt in attempts {
+        let answer = probe(provider, attempt).await;
+        let refused = answer.starts_with("refused: ") || answer.starts_with("denied: ");
+        assert!(refused, "{attempt}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_denied_is_reached_by_no_operation() {
+    let project = Project::new();
+    let provider = project.provider();
+    assert_refused(
+        &*provider,
+        &[
+            "read:secret/key",
+            "read:open/../secret/key",
+            "read:secret/inner/key",
+            "list:secret",
+            "look:secret/key",
+            "write:secret/key",
+            "write:secret/new",
+            "append:secret/key",
+            "truncate:secret/key",
+            "touch:secret/key",
+            "resize:secret/key|0",
+            "remove:secret/key",
+            "make-directory:secret/new",
+            "remove-directory:secret/inner",
+            "rename:secret/key|open/key",
+            "rename:open/file|secret/key",
+            "hardlink:secret/key|open/key",
+            "hardlink:open/file|secret/new",
+            "symlink:../open/file|secret/link",
+            "read-link:secret/key",
+            "create:600|secret/new",
+            "create:600|secret/key",
+            "create-directory:700|secret/new",
+            "set-mode:777|secret/key",
+            "set-mode:777|secret",
+        ],
+    )
+    .await;
+    project.assert_unharmed();
+    assert_eq!(probe(&*provider, "read:open/file").await, "open/file");
+}
+
+#[tokio::test]
+async fn what_must_not_change_is_read_and_not_changed() {
+    let project = Project::new();
+    let provider = project.provider();
+    assert_eq!(probe(&*provider, "read:fixed/file").await, "fixed/file");
+    assert_eq!(probe(&*provider, "list:fixed").await, "file");
+    assert_refused(
+        &*provider,
+        &[
+            "write:fixed/file",
+            "append:fixed/file",
+            "truncate:fixed/file",
+            "touch:fixed/file",
+            "touch:fixed",
+            "resize:fixed/file|0",
+            "remove:fixed/file",
+            "rename:fixed/file|open/moved",
+            "rename:fixed|moved",
+            "rename:open|fixed",
+            "hardlink:fixed/file|open/linked",
+            "make-directory:fixed/new",
+            "remove-directory:fixed",
+            "symlink:file|fixed/link",
+            "create:600|fixed/file",
+            "set-mode:777|fixed/file",
+            "write:.terraform.lock.hcl",
+            "write:.terraform/plugins",
+            "make-directory:.terraform",
+            "write:wardian.policy.hcl",
+            "rename:main.tf|wardian.policy.hcl",
+            "rename:.terraform.lock.hcl|other",
+            "remove:.terraform.lock.hcl",
+            "hardlink:.terraform.lock.hcl|other",
+            "symlink:open/file|wardian.policy.hcl",
+        ],
+    )
+    .await;
+    project.assert_unharmed();
+    assert!(!project.path("wardian.policy.hcl").exists() && !project.path(".terraform").exists());
+}
+
+#[tokio::test]
+async fn no_link_leads_to_what_is_denied() {
+    let project = Project::new();
+    let provider = project.provider();
+    for (target, link) in [
+        ("secret", "way"),
+        ("secret/key", "key"),
+        ("../secret/key", "open/key"),
+        ("fixed/file", "fixed-link"),
+        (".terraform.lock.hcl", "lock"),
+    ] {
+        assert_eq!(probe(&*provider, &format!("symlink:{target}|{link}")).await, "linked", "{target}");
+    }
+    // A link to a link.
+    assert_eq!(probe(&*provider, "symlink:way/inner|way-in").await, "linked");
+    assert_refused(
+        &*provider,
+        &[
+            "read:way/key",
+            "read:key",
+            "read:open/key",
+            "read:way-in/key",
+            "read:open/../way/inner/../key",
+            "list:way",
+            "list:way-in",
+            "look:key",
+            "write:way/key",
+            "write:key",
+            "write:fixed-link",
+            "write:lock",
+            "append:fixed-link",
+            "truncate:fixed-link",
+            "touch:fixed-link",
+            "create:600|key",
+            "create:600|way/new",
+            "create-directory:700|way/new",
+            "set-mode:777|way/key",
+            "set-mode:777|fixed-link",
+            "rename:way/key|taken",
+            "hardlink:way/key|taken",
+            "remove:way/key",
+            "make-directory:way/new",
+        ],
+    )
+    .await;
+    project.assert_unharmed();
+    assert_eq!(probe(&*provider, "read:fixed-link").await, "fixed/file", "it may be read");
+    assert_eq!(probe(&*provider, "remove:way").await, "removed", "the link itself is no secret");
+}
+
+/// Renaming a directory would give everything in it another path.
+#[tokio::test]
+async fn nothing_is_moved_along_with_its_directory() {
+    let project = Project::new();
+    fs::create_dir_all(project.path("outer/middle/secret")).unwrap();
+    fs::write(project.path("outer/middle/secret/key"), "key").unwrap();
+    let rules = allow("read write", &["."]) + &deny("read", &["outer/middle/secret"]);
+    let provider = load(short()).provider(granted(project.root.path(), &rules));
+    assert_refused(
+        &*provider,
+        &[
+            "rename:outer|other",
+            "rename:outer/middle|other",
+            "rename:outer/middle/secret|other",
+            "rename:outer/middle/secret/key|key",
+            "hardlink:outer/middle/secret/key|key",
+        ],
+    )
+    .await;
+    assert_eq!(fs::read_to_string(project.path("outer/middle/secret/key")).unwrap(), "key");
+    assert_eq!(probe(&*provider, "rename:open|elsewhere").await, "renamed");
+}
+
+#[tokio::test]
+async fn a_link_that_leads_out_is_not_made() {
+    let project = Project::new();
+    let provider = project.provider();
+    assert_refused(
+        &*provider,
+        &[
+            "symlink:/etc/passwd|link",
+            "symlink:../outside|link",
+            "symlink:../../outside|open/link",
+            "symlink:open/../../outside|link",
+            "symlink:a/../../b/../..|open/link",
+        ],
+    )
+    .await;
+    assert_eq!(probe(&*provider, "symlink:../main.tf|open/link").await, "linked");
+    assert_eq!(probe(&*provider, "read:open/link").await, "main.tf");
+    assert_eq!(probe(&*provider, "read-link:open/link").await, "../main.tf");
+}
+
+#[tokio::test]
+async fn a_hard_link_to_a_file_that_a_policy_names_is_that_file() {
+    let project = Project::new();
+    fs::hard_link(project.path(".terraform.lock.hcl"), project.path("open/lock")).unwrap();
+    fs::write(project.path("state"), "state").unwrap();
+    fs::hard_link(project.path("state"), project.path("open/state")).unwrap();
+    fs::hard_link(project.path("main.tf"), project.path("open/main.tf")).unwrap();
+    let rules = Project::rules() + &deny("read write", &["state"]);
+    let provider = load(short()).provider(granted(project.root.path(), &rules));
+    assert_eq!(probe(&*provider, "read:open/lock").await, ".terraform.lock.hcl");
+    assert_eq!(probe(&*provider, "append:open/main.tf").await, "appended");
+    assert_refused(
+        &*provider,
+        &[
+            "write:open/lock",
+            "append:open/lock",
+            "truncate:open/lock",
+            "create:600|open/lock",
+            "set-mode:777|open/lock",
+            "read:open/state",
+            "write:open/state",
+        ],
+    )
+    .await;
+    project.assert_unharmed();
+    assert_eq!(fs::read_to_string(project.path("state")).unwrap(), "state");
+}
+
+/// What a policy says of a path with links in it, it says of what is there.
+#[tokio::test]
+async fn policies_may_name_a_path_with_links_in_it() {
+    let project = Project::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::write(elsewhere.path().join("file"), "elsewhere").unwrap();
+    fs::create_dir(elsewhere.path().join("denied")).unwrap();
+    fs::write(elsewhere.path().join("denied/file"), "denied").unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), project.path("alias")).unwrap();
+    std::os::unix::fs::symlink("secret", project.path("another-name")).unwrap();
+    let rules = allow("read write", &[".", "alias"]) + &deny("read write", &["alias/denied", "another-name"]);
+    let provider = load(short()).provider(granted(project.root.path(), &rules));
+    assert_eq!(probe(&*provider, "read:alias/file").await, "elsewhere");
+    assert_refused(
+        &*provider,
+        &[
+            "read:alias/denied/file",
+            "rename:alias/denied|alias/other",
+            "read:secret/key",
+            "write:secret/key",
+            "rename:secret|other",
+        ],
+    )
+    .await;
+    project.assert_unharmed();
+}
+
+#[tokio::test]
+async fn pipes_and_devices_are_not_opened() {
+    let project = Project::new();
+    let made = std::process::Command::new("mkfifo").arg(project.path("open/pipe")).status().unwrap();
+    assert!(made.success());
+    assert_refused(&*project.provider(), &["read:open/pipe", "write:open/pipe"]).await;
+}
+
+fn lines(log: &Path) -> Vec<Record> {
+    let text = fs::read_to_string(log).unwrap();
+    let all = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    // When it is asked for its schema, the provider looks for a file too.
+    all.filter(|record: &Record| record.call == "read-data-source").collect()
+}
+
+#[tokio::test]
+async fn uses_are_recorded_with_what_they_moved() {
+    let project = Project::new();
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("audit");
+    let (provider, log) = project.recorded(&Project::rules(), &path);
+    for attempt in [
+        "read:open/file",
+        "write:open/new",
+        "create:600|open/mode",
+        "look:open/new",
+        "list:open",
+        "remove:open/new",
+    ] {
+        probe(&*provider, attempt).await;
+    }
+    probe(&*provider, "read:secret/key").await;
+    let told: Vec<_> = lines(&path)
+        .into_iter()
+        .map(|line| {
+            assert_eq!((line.capability, &*line.call), (Capability::Filesystem, "read-data-source"));
+            let name = line.target.strip_prefix(project.root.path().to_str().unwrap()).unwrap().to_owned();
+            let bytes = line.bytes_received.or(line.bytes_sent);
+            (line.access.unwrap(), name, line.decision == Outcome::Allowed, bytes)
+        })
+        .collect();
+    let expected = [
+        ("read", "/open/file", true, Some(9)),
+        ("write", "/open/new", true, Some(20)),
+        ("write", "/open/mode", true, Some(20)),
+        ("read", "/open", true, None),
+        ("write", "/open/new", true, None),
+        ("read", "/secret/key", false, None),
+    ];
+    let expected =
+        expected.map(|(access, name, allowed, bytes)| (access.to_owned(), name.to_owned(), allowed, bytes));
+    assert_eq!(told, expected);
+    assert_eq!(log.denials().len(), 1);
+}
+
+/// A handle that outlives its call is used anew by the call that uses it.
+#[tokio::test]
+async fn what_is_held_past_its_call_is_recorded_for_the_next() {
+    let project = Project::new();
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("audit");
+    let (provider, _) = project.recorded(&Project::rules(), &path);
+    let call = |subject: &'static str, input| wardian_plugin::on_behalf_of(subject, probe(&*provider, input));
+    assert_eq!(call("data.a.one", "hold:open/file").await, "held");
+    assert_eq!(call("data.a.two", "held").await, "open/file");
+    drop(provider);
+    let told: Vec<_> =
+        lines(&path).into_iter().map(|line| (line.resource.unwrap(), line.bytes_received)).collect();
+    assert_eq!(told, [("data.a.one".to_owned(), None), ("data.a.two".to_owned(), Some(9))]);
+}
+
+#[tokio::test]
+async fn a_call_writes_as_much_as_it_may() {
+    let project = Project::new();
+    let rules = Project::rules() + "limits {\n bytes_written = \"10 KiB\"\n}\n";
+    let provider = load(short()).provider(granted(project.root.path(), &rules));
+    for _ in 0..2 {
+        assert_eq!(probe(&*provider, "fill:open/fits|10240").await, "filled", "each call may write as much");
+    }
+    for attempt in ["fill:open/large|10241", "resize:open/file|20000"] {
+        let told = crate::guest::probe_failure(&*provider, attempt).await;
+        for part in ["it wrote more than 10240 bytes", "wardian.policy.hcl:", "acme/hostile"] {
+            assert!(told.contains(part), "{part:?} is missing in {told}");
+        }
+    }
+    assert_eq!(fs::metadata(project.path("open/large")).unwrap().len(), 8192, "what was written before");
+}
