@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_monitor::Monitor;
+use wardian_monitor::{Call, Monitor};
 use wardian_plugin::address::ProviderAddress;
+use wardian_policy::{EnvironmentName, Request};
 
 use crate::capability::GrantedFiles;
 
@@ -54,7 +55,14 @@ impl Grants {
         let files = GrantedFiles::by_policy(monitor.policy(), root_module);
         let works_there = files.directories().iter().any(|directory| directory.guest == ".");
         let working_directory = root_module.to_str().filter(|_| works_there).map(str::to_owned);
-        let environment = environment.into_iter().filter(|(name, _)| monitor.grants_variable(name)).collect();
+        let plugin = monitor.policy().plugin().for_display().to_string().into();
+        let call = Call::outside_of_calls(&plugin);
+        // What is granted is given, and recorded, once for all instances.
+        let given = |name: &str| {
+            let name = EnvironmentName::new(name).ok().filter(|name| monitor.grants_variable(name.as_str()));
+            name.is_some_and(|name| monitor.begin(&call, Request::Environment(name)).is_ok())
+        };
+        let environment = environment.into_iter().filter(|(name, _)| given(name)).collect();
         Self { monitor, files: Arc::new(files), working_directory, environment }
     }
 

@@ -3,10 +3,12 @@
 
 mod answers;
 mod cache;
+mod determinism;
 mod file_mode;
 mod files;
 mod guest;
 mod harm;
+mod hostile;
 mod http;
 mod load;
 mod pool;

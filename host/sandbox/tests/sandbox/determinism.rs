@@ -1,0 +1,63 @@
+//! The same clock and randomness in each run, and variables of the environment, where a
+//! policy says so.
+
+use std::fs;
+use std::sync::Arc;
+
+use wardian_monitor::{AuditLog, Capability, Record};
+use wardian_plugin::{Provider, on_behalf_of};
+
+use crate::guest::{configure, granted, granted_and_recorded, load, probe, short};
+
+fn deterministic() -> Arc<dyn Provider> {
+    let place = tempfile::tempdir().unwrap();
+    load(short()).provider(granted(place.path(), "deterministic = true"))
+}
+
+async fn number(provider: &dyn Provider, subject: &str) -> String {
+    on_behalf_of(subject, probe(provider, "random-number")).await
+}
+
+#[tokio::test]
+async fn randomness_is_that_of_the_call_and_its_resource() {
+    let (one, other) = (deterministic(), deterministic());
+    let (a, b) = (number(&*one, "x.a").await, number(&*one, "x.b").await);
+    assert_ne!(a, b);
+    assert_eq!((number(&*other, "x.b").await, number(&*other, "x.a").await), (b, a.clone()), "in any order");
+    assert_eq!(number(&*one, "x.a").await, a, "nothing is left of the call before");
+    let usual = load(short()).provider(wardian_sandbox::Grants::nothing());
+    assert_ne!(number(&*usual, "x.a").await, number(&*usual, "x.a").await);
+}
+
+#[tokio::test]
+async fn clocks_stand_and_waiting_ends() {
+    let provider = deterministic();
+    assert_eq!(probe(&*provider, "clocks").await, "946684800s true");
+    assert_eq!(probe(&*provider, "clock").await, "946684800");
+}
+
+#[tokio::test]
+async fn each_instance_has_the_configuration() {
+    let provider = deterministic();
+    assert_eq!(configure(&*provider, "red").await, []);
+    for _ in 0..2 {
+        assert_eq!(probe(&*provider, "configured").await, "with red");
+        assert_eq!(probe(&*provider, "calls").await, "1", "an instance of its own");
+    }
+}
+
+#[tokio::test]
+async fn variables_are_those_that_a_policy_names() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("audit");
+    let log = Arc::new(AuditLog::to_file(&path).unwrap());
+    let rules = "allow environment {\n names = [\"GRANT*\", \"ABSENT\"]\n}";
+    let provider = load(short()).provider(granted_and_recorded(place.path(), rules, &log));
+    for _ in 0..2 {
+        assert_eq!(probe(&*provider, "environment").await, "[(\"GRANTED\", \"yes\")] Args { inner: [] }");
+    }
+    let text = fs::read_to_string(&path).unwrap();
+    let records: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(records.len(), 1, "once for a configuration: {text}");
+    assert_eq!((records[0].capability, &*records[0].target), (Capability::Environment, "GRANTED"));
+}
