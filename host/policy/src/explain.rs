@@ -16,7 +16,7 @@ use wardian_plugin::address::ProviderAddress;
 use crate::credential::{CredentialBinding, CredentialSource};
 use crate::place::Place;
 use crate::policy::{FileView, Level, Otherwise, PluginPolicy};
-use crate::request::{Access, FileAccess, Request};
+use crate::request::{Access, Extent, FileAccess, Request};
 use crate::rule::{Effect, Rule};
 use crate::settings::{NativePlugins, Set, Settings};
 
@@ -150,7 +150,7 @@ impl PluginPolicy {
     /// What of it still holds for a configuration of a stranger.
     fn believed(&self, path: PathBuf, access: BTreeSet<Access>) -> Option<(PathBuf, BTreeSet<Access>)> {
         let is_allowed = |access: &Access| {
-            let file = FileAccess { path: path.clone(), access: *access };
+            let file = FileAccess { path: path.clone(), access: *access, extent: Extent::Path };
             self.decide(&Request::File(file)).is_allowed()
         };
         let access: BTreeSet<Access> =

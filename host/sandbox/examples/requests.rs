@@ -35,9 +35,9 @@ fn main() -> Result<(), Failed> {
 async fn measure(bytes: &[u8]) -> Result<(), Failed> {
     let port = server().await?;
     let plugin = Sandbox::new(SandboxOptions::default())?.load("bench", bytes, None, &|_| {})?;
-    let quiet = plugin.provider(grants(port, AuditLog::nowhere())?)?;
+    let quiet = plugin.provider(grants(port, AuditLog::nowhere())?);
     let log = std::env::temp_dir().join(format!("wardian-requests-{}.jsonl", std::process::id()));
-    let recorded = plugin.provider(grants(port, AuditLog::to_file(&log)?)?)?;
+    let recorded = plugin.provider(grants(port, AuditLog::to_file(&log)?)?);
 
     let native = native(port).await?;
     let call = probes(&quiet, "calls").await?;
