@@ -1,7 +1,7 @@
 //! Sensitive texts that a plugin was told, and that it must not repeat to people.
 //!
-//! What a plugin says (diagnostics, log lines, progress) and what is recorded of it goes
-//! through [`Secrets::mask`]. A text is found as it is, and as it stands in base64, in a
+//! This is the finder alone: nobody fills or asks it yet. What a plugin says (diagnostics,
+//! log lines, progress) and what is recorded of it is to go through [`Secrets::mask`]. A text is found as it is, and as it stands in base64, in a
 //! URL, and between quotes; of one with several lines each line is found too. What is
 //! shorter than four bytes is not looked for: it would be found everywhere.
 //!
