@@ -18,6 +18,8 @@ struct Metadata {
     guest: String,
     address: String,
     version: String,
+    /// The type, where it is a provisioner.
+    provisioner: Option<String>,
 }
 
 fn main() -> Result<()> {
@@ -48,7 +50,7 @@ fn manifests(plugins: &Path) -> Result<Vec<PathBuf>> {
     Ok(manifests)
 }
 
-/// Only the three lines that matter are read: no build of the program should
+/// Only the lines that matter are read: no build of the program should
 /// wait for a TOML parser.
 fn metadata(manifest: &str) -> Option<Metadata> {
     let (_, section) = manifest.split_once("[package.metadata.wardian]")?;
@@ -59,11 +61,16 @@ fn metadata(manifest: &str) -> Option<Metadata> {
             (name.trim() == key).then(|| value.trim().trim_matches('"').to_owned())
         })
     };
-    Some(Metadata { guest: value("guest")?, address: value("address")?, version: value("version")? })
+    Some(Metadata {
+        guest: value("guest")?,
+        address: value("address")?,
+        version: value("version")?,
+        provisioner: value("provisioner"),
+    })
 }
 
 fn embed(workspace: &Path, metadata: &Metadata, code: &mut String) -> Result<()> {
-    let Metadata { guest, address, version } = metadata;
+    let Metadata { guest, address, version, provisioner } = metadata;
     let file = workspace.join("target/guests").join(format!("{guest}.wasm"));
     println!("cargo::rerun-if-changed={}", file.display());
     let bytes = fs::read(&file).map_err(|error| {
@@ -72,7 +79,7 @@ fn embed(workspace: &Path, metadata: &Metadata, code: &mut String) -> Result<()>
     let digest: [u8; 32] = Sha256::digest(&bytes).into();
     writeln!(
         code,
-        "    Embedded {{ address: {address:?}, version: {version:?}, bytes: include_bytes!({:?}), sha256: {digest:?} }},",
+        "    Embedded {{ address: {address:?}, version: {version:?}, provisioner: {provisioner:?}, bytes: include_bytes!({:?}), sha256: {digest:?} }},",
         file.display().to_string()
     )?;
     Ok(())

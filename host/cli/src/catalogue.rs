@@ -3,18 +3,35 @@
 use wardian_install::ProviderAddress;
 use wardian_install::catalogue::{Catalogue, EmbeddedPlugin};
 use wardian_install::hash::Sha256Digest;
+use wardian_value::Str;
 
 struct Embedded {
     address: &'static str,
     version: &'static str,
+    /// The type, where it is a provisioner.
+    provisioner: Option<&'static str>,
     bytes: &'static [u8],
     sha256: [u8; 32],
 }
 
-/// All of them. Reads no plugin: not a byte of one is touched before it is used.
+/// All providers. Reads no plugin: not a byte of one is touched before it is used.
 pub(crate) fn embedded() -> Catalogue {
-    let embedded: Vec<Embedded> = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
-    Catalogue::new(embedded.into_iter().filter_map(plugin).collect())
+    let providers = all().into_iter().filter(|embedded| embedded.provisioner.is_none());
+    Catalogue::new(providers.filter_map(plugin).collect())
+}
+
+fn all() -> Vec<Embedded> {
+    include!(concat!(env!("OUT_DIR"), "/embedded.rs"))
+}
+
+/// The provisioner of a type.
+pub(crate) fn provisioner(type_name: &str) -> Option<EmbeddedPlugin> {
+    all().into_iter().find(|embedded| embedded.provisioner == Some(type_name)).and_then(plugin)
+}
+
+/// The types of provisioners that are part of this program.
+pub(crate) fn provisioner_types() -> Vec<Str> {
+    all().iter().filter_map(|embedded| embedded.provisioner).map(Str::new).collect()
 }
 
 fn plugin(embedded: Embedded) -> Option<EmbeddedPlugin> {
@@ -32,8 +49,7 @@ mod tests {
 
     #[test]
     fn every_embedded_plugin_has_a_readable_address_and_version_and_its_digest() {
-        let embedded: Vec<Embedded> = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
-        for one in embedded {
+        for one in all() {
             let (address, bytes) = (one.address, one.bytes);
             let plugin = plugin(one).unwrap_or_else(|| panic!("{address}"));
             assert_eq!(plugin.sha256, Sha256Digest::of(bytes), "{address}");

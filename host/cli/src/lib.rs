@@ -32,6 +32,7 @@ mod module_manifest;
 mod operation;
 mod plugins;
 mod progress;
+mod provisioners;
 mod render;
 mod report;
 mod saved_plan;

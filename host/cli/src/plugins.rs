@@ -23,25 +23,30 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::grants;
 use crate::kept;
+use crate::provisioners::LoadedProvisioners;
 use crate::secrets::HostSecrets;
 use crate::shell::Shell;
 
 /// Where plugins come from in a run, once they are installed.
 pub(crate) struct Plugins {
-    sandbox: Arc<Sandbox>,
+    pub(crate) sandbox: Arc<Sandbox>,
     /// Why the cache is not used, where plugins could reach it.
     exposed_cache: Option<String>,
     by_address: BTreeMap<ProviderAddress, Plugin>,
     native: BTreeMap<ProviderAddress, NativePlugin>,
     /// What grants of directories are about; absolute.
-    working_directory: PathBuf,
+    pub(crate) working_directory: PathBuf,
     /// The host's, of which a policy may grant some.
-    environment: Vec<(String, String)>,
+    pub(crate) environment: Vec<(String, String)>,
     states: FileGate,
-    shell: Arc<Shell>,
+    pub(crate) shell: Arc<Shell>,
+    /// Decides on provisioners, too.
+    pub(crate) supervision: Supervision,
+    pub(crate) provisioners: LoadedProvisioners,
 }
 
 /// What plugins may touch, and where that is recorded.
+#[derive(Clone)]
 pub(crate) struct Supervision {
     pub(crate) policy: Arc<Policy>,
     pub(crate) audit_log: Arc<AuditLog>,
@@ -104,6 +109,8 @@ impl Plugins {
             environment: environment.all().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             states: states.clone(),
             shell: Arc::clone(shell),
+            supervision: supervision.clone(),
+            provisioners: LoadedProvisioners::new(environment),
         })
     }
 
@@ -269,7 +276,7 @@ fn native_denied(address: &ProviderAddress, policy: &PluginPolicy) -> Failure {
 }
 
 /// `hashicorp/random v3.7.2`
-fn display_name(address: &ProviderAddress, version: Option<&Version>) -> String {
+pub(crate) fn display_name(address: &ProviderAddress, version: Option<&Version>) -> String {
     let address = address.for_display();
     match version {
         Some(version) => format!("{address} v{version}"),

@@ -1,10 +1,12 @@
 //! What a run tells while it goes on: as lines for people, as messages for programs.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use wardian_engine::{Action, EphemeralAction, Event, Events};
+use wardian_plugin::printable_line;
 
 use crate::render::json::hook;
 use crate::shell::{Paint, Shell};
@@ -27,10 +29,41 @@ impl Events for Progress {
             if let Some(message) = hook(event) {
                 self.shell.message(&message);
             }
+        } else if let Event::ProvisionOutput { address, provisioner, text } = event {
+            let prefix = format!("{address} ({provisioner}):");
+            let prefix = self.shell.paint(Paint::Bold, &prefix);
+            self.shell.say(output_lines(text, &format!("{prefix} ")));
         } else if let Some(line) = line(event) {
             self.shell.say(self.shell.paint(Paint::Bold, &line));
         }
     }
+}
+
+/// What a provisioner shows, with who shows it before each line. Lines end where a terminal
+/// would go back to the first column, and those without anything to see are left out: of
+/// nothing but such a line, the break remains.
+fn output_lines(text: &str, prefix: &str) -> String {
+    let lines = text.split(['\n', '\r']).map(str::trim_end).filter(|line| !line.is_empty());
+    let lines: Vec<String> =
+        lines.map(|line| format!("{prefix}{}", printable_line(&without_colours(line)))).collect();
+    lines.join("\n")
+}
+
+/// Text without the sequences that would colour it on a terminal.
+fn without_colours(text: &str) -> Cow<'_, str> {
+    const BEGIN: &str = "\u{1b}[";
+    if !text.contains(BEGIN) {
+        return Cow::Borrowed(text);
+    }
+    let mut parts = text.split(BEGIN);
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').strip_prefix('m') {
+            Some(rest) => plain.push_str(rest),
+            None => plain.extend([BEGIN, part]),
+        }
+    }
+    Cow::Owned(plain)
 }
 
 fn line(event: &Event<'_>) -> Option<String> {
@@ -61,6 +94,9 @@ fn line(event: &Event<'_>) -> Option<String> {
             let id = if *action == Action::Delete { &None } else { id };
             format!("{address}: {} complete after {}{}", words.done, Elapsed(*elapsed), Id(id))
         }
+        Event::ProvisionStarted { address, provisioner } => {
+            format!("{address}: Provisioning with '{provisioner}'...")
+        }
         Event::EphemeralStarted { address, action } => {
             format!("{address}: {}...", Words::of_ephemeral(*action).going_on)
         }
@@ -71,8 +107,10 @@ fn line(event: &Event<'_>) -> Option<String> {
         Event::EphemeralCompleted { address, action, elapsed } => {
             format!("{address}: {} complete after {}", Words::of_ephemeral(*action).done, Elapsed(*elapsed))
         }
+        // Of what is shown each line has its prefix; that it is done is seen in what follows.
+        Event::ProvisionOutput { .. } | Event::ProvisionCompleted { .. } => return None,
         // The error itself is shown when the run is over.
-        Event::Failed { .. } | Event::EphemeralFailed { .. } => return None,
+        Event::Failed { .. } | Event::ProvisionFailed { .. } | Event::EphemeralFailed { .. } => return None,
     })
 }
 
@@ -179,6 +217,10 @@ mod tests {
         );
         check(Event::Failed { address: &address, action: Action::Create, elapsed }, "");
         check(
+            Event::ProvisionStarted { address: &address, provisioner: "local-exec" },
+            "random_id.a[0]: Provisioning with 'local-exec'...",
+        );
+        check(
             Event::EphemeralStarted { address: &address, action: EphemeralAction::Open },
             "random_id.a[0]: Opening...",
         );
@@ -186,5 +228,14 @@ mod tests {
             Event::EphemeralCompleted { address: &address, action: EphemeralAction::Close, elapsed },
             "random_id.a[0]: Closing complete after 1m10s",
         );
+    }
+
+    #[test]
+    fn each_line_of_output_says_whose_it_is() {
+        assert_eq!(output_lines("one\n  two  \n\n", "a: "), "a: one\na:   two");
+        assert_eq!(output_lines("10 %\r20 %\n", "a: "), "a: 10 %\na: 20 %");
+        assert_eq!(output_lines("\n", "a: "), "");
+        assert_eq!(output_lines("\u{1b}[1;31mred\u{1b}[0m rest", "a: "), "a: red rest");
+        assert!(!output_lines("\u{1b}[2Jx\u{7}", "a: ").contains(['\u{1b}', '\u{7}']));
     }
 }

@@ -24,6 +24,7 @@ use wardian_install::{Constraints, Version};
 use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_legacy_grpc_bridge::NativePlugin;
 use wardian_monitor::AuditLog;
+use wardian_plugin::ProviderSource;
 use wardian_plugin::address::ProviderAddress;
 use wardian_policy::{Policy, load};
 use wardian_state::State;
@@ -310,7 +311,8 @@ impl Session {
     pub(crate) fn run(&self, configuration: Arc<Configuration>, plugins: Arc<Plugins>) -> Run {
         Run {
             configuration,
-            providers: plugins,
+            providers: Arc::clone(&plugins) as Arc<dyn ProviderSource>,
+            provisioners: plugins,
             events: Arc::new(Progress::new(&self.shell)),
             workspace: Str::new(&self.workspace.name),
             environment: Place {

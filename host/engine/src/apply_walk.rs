@@ -10,17 +10,18 @@ mod ephemeral;
 mod import;
 mod object;
 mod outputs;
+mod provision;
 mod read;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use wardian_config::{Resource, decode_body};
+use wardian_config::{Removed, Resource, decode_body};
 use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_plugin::{
     Provider, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode,
 };
-use wardian_state::CheckResult;
+use wardian_state::{CheckResult, Object};
 use wardian_value::{Str, Value};
 
 use crate::checks::Checks;
@@ -30,18 +31,20 @@ use crate::function_results::FunctionResults;
 use crate::graph::NodeId;
 use crate::located::{in_provider, resource_of};
 use crate::nodes::{self, Node, NodeGraph};
-use crate::operation::Subject;
 use crate::operation::apply::ApplyOutcome;
 use crate::operation::ephemeral::{Lease, Opened};
+use crate::operation::{Subject, Telling};
 use crate::plan::{Action, ChangeCounts, Mode, Plan, ResourceChange};
 use crate::providers::{Configured, Schemas, configure};
+use crate::refactoring::removed_with_provisioners;
 use crate::replan::Replans;
 use crate::run::{Applied, Run, StateSink, stopped};
-use crate::scheduler::{Operation, Start, Visit, Walked, Walker, walk};
+use crate::scheduler::{Finished, Operation, Start, Visit, Walked, Walker, walk};
 use crate::stop::StopSignal;
 use crate::stored::{decode_stored, set_from_state};
 use crate::{apply_order, targets};
 use ephemeral::start_close;
+use provision::Provisioning;
 
 /// Applies. See [`Run::apply`].
 pub async fn apply(
@@ -101,6 +104,7 @@ pub async fn apply(
         configured: Configured::default(),
         applied,
         deposed: HashMap::new(),
+        removed: removed_with_provisioners(&run.configuration),
         unrecorded: false,
         ephemerals: Ephemerals::default(),
         for_providers,
@@ -152,6 +156,8 @@ struct ApplyWalk<'a> {
     applied: Applied,
     /// The keys of objects that were deposed in this run, by change.
     deposed: HashMap<usize, Str>,
+    /// What says what to run before objects go that the configuration has not.
+    removed: HashMap<ResourceAddress, &'a Removed>,
     /// Something could not be recorded: nothing more is begun.
     unrecorded: bool,
     ephemerals: Ephemerals,
@@ -171,6 +177,16 @@ enum Pending {
     Close(Box<Lease>),
     /// Destroy an object.
     Destroy(usize),
+    /// Run the next provisioner of an object.
+    Provision(Box<Provisioning>),
+    /// Destroy an object whose provisioners are through.
+    DestroyProvisioned {
+        index: usize,
+        subject: Box<Subject>,
+        change: Box<ResourceChange>,
+        object: Arc<Object>,
+        telling: Telling,
+    },
 }
 
 enum Outcome {
@@ -200,6 +216,10 @@ enum Outcome {
         index: usize,
         subject: Subject,
         outcome: ApplyOutcome,
+    },
+    Provisioned {
+        provisioning: Box<Provisioning>,
+        diagnostics: Diagnostics,
     },
 }
 
@@ -265,11 +285,15 @@ impl Walker for ApplyWalk<'_> {
             Pending::Open(address) => self.start_open(address),
             Pending::Close(lease) => start_close(lease),
             Pending::Destroy(index) => self.start_destroy(index),
+            Pending::Provision(provisioning) => self.start_provision(*provisioning),
+            Pending::DestroyProvisioned { index, subject, change, object, telling } => {
+                self.start_destruction(index, *subject, *change, object, Some(telling))
+            }
         }
     }
 
-    fn finish(&mut self, outcome: Outcome) -> bool {
-        match outcome {
+    fn finish(&mut self, outcome: Outcome) -> Finished<Pending> {
+        let well = match outcome {
             Outcome::Configured { address, result } => {
                 let (provider, found) = match result {
                     Ok((provider, warnings)) => (Some(provider), warnings),
@@ -278,12 +302,16 @@ impl Walker for ApplyWalk<'_> {
                 self.applied.diagnostics.extend(in_provider(&self.run.configuration, &address, found));
                 provider.map(|provider| self.configured.insert(address, provider)).is_some()
             }
-            Outcome::Changed { index, subject, outcome } => self.changed(index, &subject, outcome),
+            Outcome::Changed { index, subject, outcome } => return self.changed(index, subject, outcome),
+            Outcome::Provisioned { provisioning, diagnostics } => {
+                return self.provisioned(*provisioning, diagnostics);
+            }
             Outcome::Read { subject, config, result } => self.read(&subject, &config, result),
             Outcome::Opened { subject, result } => self.opened(&subject, *result),
             Outcome::Closed { address, diagnostics } => self.closed(&address, diagnostics),
             Outcome::Destroyed { index, subject, outcome } => self.destroyed(index, &subject, outcome),
-        }
+        };
+        well.into()
     }
 
     fn lost(&mut self, problem: String) {
@@ -297,7 +325,11 @@ impl Walker for ApplyWalk<'_> {
     }
 
     fn stop(&mut self) -> Operation<()> {
-        self.configured.stop_all()
+        let providers = self.configured.stop_all();
+        let provisioners = self.evaluator.schemas.provisioners().stop_all();
+        Box::pin(async move {
+            futures::join!(providers, provisioners);
+        })
     }
 }
 

@@ -94,6 +94,36 @@ pub enum Event<'a> {
         /// How long it took.
         elapsed: Duration,
     },
+    /// A provisioner is about to work on an object.
+    ProvisionStarted {
+        /// Which object.
+        address: &'a ResourceInstanceAddress,
+        /// The provisioner's type.
+        provisioner: &'a str,
+    },
+    /// A provisioner shows something.
+    ProvisionOutput {
+        /// Which object.
+        address: &'a ResourceInstanceAddress,
+        /// The provisioner's type.
+        provisioner: &'a str,
+        /// A line or several, each with or without its break.
+        text: &'a str,
+    },
+    /// A provisioner's work is done.
+    ProvisionCompleted {
+        /// Which object.
+        address: &'a ResourceInstanceAddress,
+        /// The provisioner's type.
+        provisioner: &'a str,
+    },
+    /// A provisioner's work failed, which may be let pass.
+    ProvisionFailed {
+        /// Which object.
+        address: &'a ResourceInstanceAddress,
+        /// The provisioner's type.
+        provisioner: &'a str,
+    },
     /// An ephemeral resource is about to be opened, renewed or closed.
     EphemeralStarted {
         /// Which instance.

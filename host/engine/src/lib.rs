@@ -31,6 +31,7 @@ mod plan;
 pub mod plan_file;
 mod plan_walk;
 mod providers;
+mod provisioners;
 mod refactoring;
 mod reference_check;
 mod relevant;

@@ -1,6 +1,6 @@
 //! Gives plugin diagnostics their place in the configuration.
 
-use wardian_config::{Configuration, Resource, span_of};
+use wardian_config::{Configuration, Provisioner, Resource, span_of};
 use wardian_lang::{Body, Diagnostics};
 use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMode};
 
@@ -56,6 +56,11 @@ pub fn in_provider(
             .in_block(&format!("provider \"{}\"", config.local_name)),
         None => diagnostics,
     }
+}
+
+/// Diagnostics about what a provisioner is configured with.
+pub fn in_provisioner(block: &Provisioner, diagnostics: Diagnostics) -> Diagnostics {
+    in_body(&block.body, &block.span, diagnostics)
 }
 
 fn in_body(body: &Body, header: &wardian_lang::Span, mut diagnostics: Diagnostics) -> Diagnostics {

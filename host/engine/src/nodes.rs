@@ -430,6 +430,12 @@ fn resource_references(resource: &Resource) -> Vec<Reference> {
         .flat_map(|expression| expression.references().iter().cloned())
         .collect();
     found.extend(references(&resource.body, None));
+    // What is run when an object goes can refer to that object only.
+    let created = resource.provisioners.iter().filter(|provisioner| !provisioner.on_destroy);
+    let bodies = created.flat_map(|provisioner| [Some(&provisioner.body), provisioner.connection.as_ref()]);
+    for body in bodies.chain([resource.connection.as_ref()]).flatten() {
+        found.extend(references(body, None));
+    }
     found
 }
 

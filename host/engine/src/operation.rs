@@ -12,7 +12,8 @@ pub mod ephemeral;
 pub mod forget;
 pub mod import;
 pub mod plan;
+pub mod provision;
 pub mod refresh;
 mod subject;
 
-pub use subject::{Replan, Subject};
+pub use subject::{Ended, Replan, Subject, Telling, object_id};

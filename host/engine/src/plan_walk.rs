@@ -41,7 +41,7 @@ use crate::providers::{Configured, Schemas};
 use crate::refactoring::{Forgotten, Moves};
 use crate::replan::Replans;
 use crate::run::{ImportOrder, Run, stopped};
-use crate::scheduler::{Operation, Start, Visit, Walked, Walker, walk};
+use crate::scheduler::{Finished, Operation, Start, Visit, Walked, Walker, walk};
 use crate::stop::StopSignal;
 use crate::stored::state_by_config;
 use crate::values::RepetitionData;
@@ -516,8 +516,8 @@ impl Walker for PlanWalk<'_> {
         }
     }
 
-    fn finish(&mut self, outcome: Outcome) -> bool {
-        match outcome {
+    fn finish(&mut self, outcome: Outcome) -> Finished<Pending> {
+        let well = match outcome {
             Outcome::Configured { address, result } => match result {
                 Ok((provider, warnings)) => {
                     self.diagnostics.extend(in_provider(&self.run.configuration, &address, warnings));
@@ -548,7 +548,8 @@ impl Walker for PlanWalk<'_> {
                 Ok(outcome) => self.destroyed(&subject, deposed, keep, outcome),
                 Err(found) => self.failed(&subject.address, found),
             },
-        }
+        };
+        well.into()
     }
 
     fn lost(&mut self, problem: String) {

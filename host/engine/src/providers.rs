@@ -17,15 +17,17 @@ use wardian_plugin::{
 use wardian_value::{Str, Value};
 
 use crate::evaluator::Evaluator;
+use crate::provisioners::Provisioners;
 
 /// The version of Terraform whose behaviour the engine has.
 pub const TERRAFORM_VERSION: &str = "1.11.4";
 
-/// Schemas of all providers that a run needs, and providers that are not
+/// Schemas of all providers and provisioners that a run needs, and providers that are not
 /// configured: for all that needs no configuration.
 #[derive(Clone)]
 pub struct Schemas {
     providers: Arc<BTreeMap<ProviderAddress, Known>>,
+    provisioners: Arc<Provisioners>,
 }
 
 #[derive(Clone)]
@@ -57,7 +59,19 @@ impl Schemas {
                 Err(found) => diagnostics.extend(found.iter().map(plain)),
             }
         }
-        diagnostics.into_result(Self { providers: Arc::new(providers) })
+        diagnostics.into_result(Self { providers: Arc::new(providers), provisioners: Arc::default() })
+    }
+
+    /// With the provisioners of the run.
+    #[must_use]
+    pub fn with_provisioners(mut self, provisioners: Provisioners) -> Self {
+        self.provisioners = Arc::new(provisioners);
+        self
+    }
+
+    /// The provisioners that the configuration names.
+    pub fn provisioners(&self) -> &Provisioners {
+        &self.provisioners
     }
 
     /// A provider's schema.

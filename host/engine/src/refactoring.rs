@@ -45,7 +45,7 @@ use wardian_lang::Diagnostics;
 use wardian_plugin::ResourceInstanceAddress;
 use wardian_state::State;
 
-pub use removed::{Forgotten, warning as forgotten_warning};
+pub use removed::{Forgotten, warning as forgotten_warning, with_provisioners as removed_with_provisioners};
 pub use targeting::check as check_targets;
 
 use crate::evaluator::Evaluator;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use wardian_config::{Configuration, RootVariables};
 use wardian_lang::{Diagnostic, Diagnostics, Expression};
 use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::{ModuleInstance, ProviderConfigAddress, ProviderSource, ResourceInstanceAddress};
+use wardian_plugin::{
+    ModuleInstance, ProviderConfigAddress, ProviderSource, ProvisionerSource, ResourceInstanceAddress,
+};
 use wardian_state::{Instance, OutputValue, State};
 use wardian_value::{Str, Value};
 
@@ -18,6 +20,7 @@ use crate::function_results::FunctionResults;
 use crate::plan::{ChangeCounts, Plan, PlanOptions};
 use crate::plan_walk::Purpose;
 use crate::providers::Schemas;
+use crate::provisioners::Provisioners;
 use crate::stop::StopSignal;
 use crate::values::{RepetitionData, Values};
 use crate::{apply_walk, clock, import, plan_walk, reference_check, stored, unsupported, validate};
@@ -28,6 +31,8 @@ pub struct Run {
     pub configuration: Arc<Configuration>,
     /// Where providers come from.
     pub providers: Arc<dyn ProviderSource>,
+    /// Where provisioners come from.
+    pub provisioners: Arc<dyn ProvisionerSource>,
     /// Who hears what happens.
     pub events: Arc<dyn Events>,
     /// `terraform.workspace`
@@ -80,17 +85,19 @@ pub struct Applied {
 }
 
 impl Run {
-    /// The schemas of all providers of the configuration and the state.
+    /// The schemas of all providers of the configuration and the state, and of all
+    /// provisioners of the configuration.
     ///
     /// # Errors
-    /// A provider that cannot be had, or does not tell its schema.
+    /// One that cannot be had, or does not tell its schema.
     pub async fn schemas(&self, state: Option<&State>) -> Result<Schemas, Diagnostics> {
         let mut addresses: BTreeSet<ProviderAddress> =
             self.configuration.provider_requirements().into_keys().collect();
         if let Some(state) = state {
             addresses.extend(state.resources().map(|(_, resource)| resource.provider.provider.clone()));
         }
-        Schemas::load(&*self.providers, addresses).await
+        let provisioners = Provisioners::load(&*self.provisioners, &self.configuration).await?;
+        Ok(Schemas::load(&*self.providers, addresses).await?.with_provisioners(provisioners))
     }
 
     /// Whether the configuration is valid, whatever variables and state.
@@ -163,7 +170,7 @@ impl Run {
         options: &PlanOptions,
         stop: StopSignal,
     ) -> (Option<(Plan, Evaluator)>, Diagnostics) {
-        let problems = unsupported::check(&self.configuration);
+        let problems = unsupported::check(&self.configuration, &self.provisioners.provisioner_types());
         if problems.has_errors() {
             return (None, problems);
         }

@@ -45,6 +45,22 @@ impl<T> Start<T> {
     }
 }
 
+/// What the end of an operation came to.
+pub enum Finished<P> {
+    /// It went well.
+    Well,
+    /// It failed.
+    Badly,
+    /// It went well, and another one goes on from there, in its place.
+    Then(P),
+}
+
+impl<P> From<bool> for Finished<P> {
+    fn from(well: bool) -> Self {
+        if well { Self::Well } else { Self::Badly }
+    }
+}
+
 /// What a walk does at each node.
 pub trait Walker {
     /// An operation that is not started: cheap to keep, as there may be many.
@@ -58,8 +74,8 @@ pub trait Walker {
     /// There is room for one more operation.
     fn start(&mut self, pending: Self::Pending) -> Start<Self::Outcome>;
 
-    /// An operation ended. Returns whether it went well.
-    fn finish(&mut self, outcome: Self::Outcome) -> bool;
+    /// An operation ended.
+    fn finish(&mut self, outcome: Self::Outcome) -> Finished<Self::Pending>;
 
     /// An operation was broken off or panicked.
     fn lost(&mut self, problem: String);
@@ -156,14 +172,21 @@ pub async fn walk<W: Walker>(
                 None => std::future::pending().await,
             } } => stopping = None,
             Some((node, ended)) = running.next() => {
-                let well = match ended {
+                let finished = match ended {
                     Ok(outcome) => walker.finish(outcome),
                     Err(problem) => {
                         walker.lost(problem.to_string());
-                        false
+                        Finished::Badly
                     }
                 };
-                failed[node.index()] |= !well;
+                match finished {
+                    Finished::Then(next) => {
+                        queue.push_front((node, next));
+                        continue;
+                    }
+                    Finished::Badly => failed[node.index()] = true,
+                    Finished::Well => {}
+                }
                 open[node.index()] -= 1;
                 if open[node.index()] == 0 {
                     progress.finish(graph, node);

@@ -2,33 +2,23 @@
 //! passed over.
 
 use wardian_config::Configuration;
-use wardian_lang::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_value::Str;
 
-/// An error for each block that the engine does not honour.
-pub fn check(configuration: &Configuration) -> Diagnostics {
-    let mut diagnostics = Diagnostics::new();
-    let mut refuse = |what: &str, span: &Span| {
-        diagnostics.push(
-            Diagnostic::error(
-                "Not supported yet",
-                format!(
-                    "This version of Wardian does not support {what}, and refuses rather than ignores \
-                     it. Remove it, or run this configuration with Terraform for now."
-                ),
-            )
-            .at(span.clone()),
-        );
-    };
-    for node in configuration.modules() {
-        let module = &node.module;
-        for provisioner in module.removed.iter().flat_map(|block| &block.provisioners) {
-            refuse("provisioners", &provisioner.span);
-        }
-        for resource in module.resources.values() {
-            for provisioner in &resource.provisioners {
-                refuse("provisioners", &provisioner.span);
-            }
-        }
-    }
-    diagnostics
+use crate::provisioners::{awaited_schema, blocks};
+
+/// An error for each block that is not honoured, given the types of provisioners that there are.
+/// Types that nobody knows are told when the configuration is validated.
+pub fn check(configuration: &Configuration, types: &[Str]) -> Diagnostics {
+    blocks(configuration)
+        .filter(|block| awaited_schema(&block.type_name).is_some() && !types.contains(&block.type_name))
+        .map(|block| {
+            let detail = format!(
+                "This version of Wardian does not support the provisioner {}, and refuses rather than ignores it. \
+                 Remove it, or run this configuration with Terraform for now.",
+                block.type_name
+            );
+            Diagnostic::error("Not supported yet", detail).at(block.span.clone())
+        })
+        .collect()
 }

@@ -112,6 +112,10 @@ fn validate_rest(evaluator: &Evaluator, path: &ModulePath, module: &Module) -> D
         let found = conditions::check_types(&check.assertions, &scope);
         diagnostics.extend(found.in_block(&format!("check \"{}\"", check.name)));
     }
+    for removed in &module.removed {
+        let provisioners = evaluator.schemas.provisioners();
+        diagnostics.extend(provisioner::check_removed(provisioners, &removed.provisioners));
+    }
     if path.is_root() {
         // Of the blocks of one resource, the first one that is wrong is told.
         let mut told = HashSet::new();

@@ -29,9 +29,9 @@ pub use instance_address::{
 };
 pub use printable::{printable, printable_line};
 pub use provider::*;
-pub use provisioner::Provisioner;
+pub use provisioner::{ProvisionOutput, ProvisionRequest, Provisioner};
 pub use schema::*;
 pub use schema_table::{SchemaSource, SchemaTable};
 pub use secrets::Secrets;
-pub use source::ProviderSource;
+pub use source::{NoProvisioners, ProviderSource, ProvisionerSource};
 pub use subject::{current_subject, on_behalf_of};

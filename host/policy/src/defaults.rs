@@ -6,7 +6,9 @@ use wardian_lang::SourceFile;
 
 use crate::policy::{Level, PolicyFile};
 
-/// Their resources are files of the configuration's directory, or stand in some there.
+/// The resources of the first two are files of the configuration's directory, or stand in
+/// some there. The provisioner runs what the configuration tells it to, as people who write
+/// configurations expect of it.
 const TEXT: &str = r#"otherwise = "defer"
 
 plugin "hashicorp/local" {
@@ -24,6 +26,18 @@ plugin "hashicorp/tfcoremock" {
     reason      = "its resources are files beside the configuration"
   }
 }
+
+plugin "terraform.io/builtin/local-exec" {
+  allow process {
+    program   = "**"
+    arguments = ["..."]
+    reason    = "runs what the configuration says"
+  }
+  allow environment {
+    names  = ["*"]
+    reason = "what it runs finds what a shell would"
+  }
+}
 "#;
 
 /// The host's own policy.
@@ -37,6 +51,6 @@ mod tests {
 
     #[test]
     fn the_text_is_a_policy() {
-        assert_eq!(of_host(Path::new("/srv")).map(|file| file.rule_count()), Some(2));
+        assert_eq!(of_host(Path::new("/srv")).map(|file| file.rule_count()), Some(4));
     }
 }

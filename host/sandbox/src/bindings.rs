@@ -9,3 +9,26 @@ wasmtime::component::bindgen!({
     exports: { default: async },
     with: { "wardian:plugin/file-mode.writable-file": crate::capability::WritableFile },
 });
+
+/// The world of provisioners. What both worlds speak about is the same.
+pub(crate) mod provisioner {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "provisioner-plugin",
+        imports: {
+            "wardian:plugin/ui": async | trappable,
+            "wardian:plugin/process": async | trappable,
+            "wardian:plugin/communicator": async | trappable,
+            default: trappable,
+        },
+        exports: { default: async },
+        with: {
+            "wardian:plugin/types": crate::bindings::wardian::plugin::types,
+            "wardian:plugin/log": crate::bindings::wardian::plugin::log,
+            "wardian:plugin/process.spawner": crate::capability::Spawner,
+            "wardian:plugin/process.running-process": crate::capability::RunningProcess,
+            "wardian:plugin/communicator.connection": crate::capability::Connection,
+            "wardian:plugin/communicator.remote-command": crate::capability::RemoteCommand,
+        },
+    });
+}

@@ -23,11 +23,20 @@
 //! | [`log`] | `wardian:plugin/log` | always |
 //! | [`sockets`] | `wasi:sockets` | no destination, no name |
 //!
+//! Provisioners have these besides, which no provider may import:
+//!
+//! | capability | interfaces | default |
+//! |---|---|---|
+//! | [`ui`] | `wardian:plugin/ui` | always |
+//! | [`process`] | `wardian:plugin/process` | by handles of one call, whose every use is decided |
+//! | [`communicator`] | `wardian:plugin/communicator` | no handle: there is no connection yet |
+//!
 //! Seats kept for what is not granted yet are in [`NOT_YET_GRANTED`]: whoever
 //! adds a capability takes its line from there, writes its module, and adds it
 //! to [`ALL`].
 
 mod baseline;
+mod communicator;
 mod deterministic;
 mod file_mode;
 mod filesystem;
@@ -36,6 +45,8 @@ mod log;
 mod sockets;
 
 use std::sync::Arc;
+mod process;
+mod ui;
 
 use wasmtime::component::Linker;
 use wasmtime_wasi::WasiCtxBuilder;
@@ -45,10 +56,13 @@ use crate::imports::InterfaceName;
 use crate::output::Output;
 use crate::state::GuestState;
 
+pub use communicator::{Connection, RemoteCommand};
 pub(crate) use deterministic::Deterministic;
 pub use file_mode::WritableFile;
 pub(crate) use filesystem::{Files, GrantedFiles, Watch};
 pub(crate) use http::Requests;
+pub(crate) use process::Programs;
+pub use process::{RunningProcess, Spawner};
 pub(crate) use sockets::Destinations;
 
 /// One thing that a plugin may be able to do.
@@ -87,6 +101,9 @@ const ALL: [&dyn Capability; 6] = [
     &sockets::Sockets,
 ];
 
+/// What provisioners have besides.
+const OF_PROVISIONERS: [&dyn Capability; 3] = [&ui::Ui, &process::Process, &communicator::Communicator];
+
 /// Paths of interfaces that plugins may come to have, and what they are for.
 const NOT_YET_GRANTED: [(&str, &str); 4] = [
     ("wasi:config/", "it reads configuration of the host's"),
@@ -95,9 +112,10 @@ const NOT_YET_GRANTED: [(&str, &str); 4] = [
     ("wardian:plugin/ui", "it shows output, which is for provisioners"),
 ];
 
-/// Makes a linker that offers everything in [`ALL`].
+/// Makes a linker that offers everything there is. What a component may import of it is
+/// seen before.
 pub(crate) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
-    ALL.iter().try_for_each(|capability| capability.link(linker))
+    ALL.iter().chain(&OF_PROVISIONERS).try_for_each(|capability| capability.link(linker))
 }
 
 /// Gives a new instance what was granted.
@@ -129,6 +147,12 @@ pub(crate) fn interfaces() -> impl Iterator<Item = &'static InterfaceName<'stati
 /// Whether the host has an interface that serves the one that is wanted.
 pub(crate) fn offers(wanted: &InterfaceName<'_>) -> bool {
     interfaces().any(|offered| offered.serves(wanted))
+}
+
+/// Whether a provisioner may import an interface that a provider may not.
+pub(crate) fn offers_provisioners(wanted: &InterfaceName<'_>) -> bool {
+    let offered = OF_PROVISIONERS.iter().flat_map(|capability| capability.interfaces());
+    offered.into_iter().any(|offered| offered.serves(wanted))
 }
 
 /// What an interface is for that plugins may come to have.

@@ -31,11 +31,13 @@ pub enum LoadError {
         /// All such imports.
         imports: Vec<SurplusImport>,
     },
-    /// It does not offer the interface of a provider.
-    #[error("{plugin} is not a provider: it does not export {missing}{}", exports_instead(.found))]
+    /// It does not offer the interface of what it is to be.
+    #[error("{plugin} is not a {noun}: it does not export {missing}{}", exports_instead(.found))]
     Exports {
         /// The plugin.
         plugin: String,
+        /// What it is to be: `provider`, `provisioner`.
+        noun: &'static str,
         /// The interface that is missing.
         missing: String,
         /// What it exports.

@@ -27,12 +27,12 @@ impl Grants {
     /// Nothing, for a plugin that nobody has named.
     pub fn nothing() -> Self {
         let nobody = ProviderAddress::built_in("nobody");
-        Self {
-            monitor: Monitor::that_denies_everything(&nobody),
-            files: Arc::default(),
-            working_directory: None,
-            environment: Vec::new(),
-        }
+        Self::denied_by(Monitor::that_denies_everything(&nobody))
+    }
+
+    /// No directory and no variable, for a plugin of which a monitor decides the rest.
+    pub(crate) fn denied_by(monitor: Monitor) -> Self {
+        Self { monitor, files: Arc::default(), working_directory: None, environment: Vec::new() }
     }
 
     /// What a monitor's policy grants in a run whose root module is in `root_module`,

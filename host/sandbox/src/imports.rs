@@ -19,6 +19,10 @@ use crate::output::printable;
 pub(crate) const PROVIDER: InterfaceName<'static> =
     InterfaceName { path: "wardian:plugin/provider", major: 0, minor: 1 };
 
+/// The interface that makes a component a provisioner.
+pub(crate) const PROVISIONER: InterfaceName<'static> =
+    InterfaceName { path: "wardian:plugin/provisioner", major: 0, minor: 1 };
+
 /// Interfaces of types alone, which nothing has to implement.
 const TYPES: InterfaceName<'static> = InterfaceName { path: "wardian:plugin/types", major: 0, minor: 1 };
 
@@ -60,30 +64,67 @@ impl fmt::Display for InterfaceName<'_> {
     }
 }
 
-/// Checks a component that is to be a provider.
-pub(crate) fn check_provider(plugin: &str, engine: &Engine, component: &Component) -> Result<(), LoadError> {
+/// What a component is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum World {
+    Provider,
+    Provisioner,
+}
+
+impl World {
+    fn export(self) -> InterfaceName<'static> {
+        match self {
+            Self::Provider => PROVIDER,
+            Self::Provisioner => PROVISIONER,
+        }
+    }
+
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Provider => "provider",
+            Self::Provisioner => "provisioner",
+        }
+    }
+
+    fn offers(self, wanted: &InterfaceName<'_>) -> bool {
+        TYPES.serves(wanted)
+            || capability::offers(wanted)
+            || self == Self::Provisioner && capability::offers_provisioners(wanted)
+    }
+}
+
+/// Checks a component that is to be of a world.
+pub(crate) fn check(
+    plugin: &str,
+    world: World,
+    engine: &Engine,
+    component: &Component,
+) -> Result<(), LoadError> {
     let shape = component.component_type();
     let exports: Vec<String> = shape.exports(engine).map(|(name, _)| name.to_owned()).collect();
-    check_exports(plugin, exports)?;
-    let imports: Vec<SurplusImport> = shape.imports(engine).filter_map(|(name, _)| surplus(name)).collect();
+    check_exports(plugin, world, exports)?;
+    let imports: Vec<SurplusImport> =
+        shape.imports(engine).filter_map(|(name, _)| surplus(world, name)).collect();
     if imports.is_empty() {
         return Ok(());
     }
     Err(LoadError::Imports { plugin: plugin.to_owned(), imports })
 }
 
-fn check_exports(plugin: &str, exports: Vec<String>) -> Result<(), LoadError> {
-    let is_provider = |name: &String| InterfaceName::parse(name).is_some_and(|name| PROVIDER.serves(&name));
-    if exports.iter().any(is_provider) {
+fn check_exports(plugin: &str, world: World, exports: Vec<String>) -> Result<(), LoadError> {
+    let wanted = world.export();
+    let is_wanted = |name: &String| InterfaceName::parse(name).is_some_and(|name| wanted.serves(&name));
+    if exports.iter().any(is_wanted) {
         return Ok(());
     }
     let found = exports.iter().map(|name| printable(name)).collect();
-    Err(LoadError::Exports { plugin: plugin.to_owned(), missing: PROVIDER.to_string(), found })
+    let (plugin, missing) = (plugin.to_owned(), wanted.to_string());
+    Err(LoadError::Exports { plugin, noun: world.noun(), missing, found })
 }
 
-fn surplus(import: &str) -> Option<SurplusImport> {
+fn surplus(world: World, import: &str) -> Option<SurplusImport> {
     let name = InterfaceName::parse(import);
-    if name.is_some_and(|name| TYPES.serves(&name) || capability::offers(&name)) {
+    if name.is_some_and(|name| world.offers(&name)) {
         return None;
     }
     let remedy = match name {
@@ -108,7 +149,7 @@ mod tests {
     use super::*;
 
     fn remedy_of(import: &str) -> Option<String> {
-        surplus(import).map(|surplus| surplus.remedy)
+        surplus(World::Provider, import).map(|surplus| surplus.remedy)
     }
 
     #[test]
@@ -145,24 +186,38 @@ mod tests {
     }
 
     #[test]
+    fn what_provisioners_import_is_for_them_alone() {
+        for import in
+            ["wardian:plugin/process@0.1.0", "wardian:plugin/ui@0.1.0", "wardian:plugin/communicator@0.1.0"]
+        {
+            assert!(surplus(World::Provider, import).is_some(), "{import}");
+            assert!(surplus(World::Provisioner, import).is_none(), "{import}");
+        }
+        let error = check_exports("acme/x", World::Provisioner, vec!["wardian:plugin/provider@0.1.0".into()]);
+        assert!(error.unwrap_err().to_string().starts_with("acme/x is not a provisioner"));
+    }
+
+    #[test]
     fn a_component_of_another_world_is_told_what_it_lacks() {
-        let error = check_exports("acme/x", vec!["wasi:cli/run@0.2.6".into()]).unwrap_err();
+        let error = check_exports("acme/x", World::Provider, vec!["wasi:cli/run@0.2.6".into()]).unwrap_err();
         assert_eq!(
             error.to_string(),
             "acme/x is not a provider: it does not export wardian:plugin/provider@0.1 \
              (it exports wasi:cli/run@0.2.6)"
         );
-        let error = check_exports("acme/x", Vec::new()).unwrap_err();
+        let error = check_exports("acme/x", World::Provider, Vec::new()).unwrap_err();
         assert!(error.to_string().ends_with("@0.1, and nothing else"), "{error}");
-        assert!(check_exports("acme/x", vec!["wardian:plugin/provider@0.1.4".into()]).is_ok());
+        assert!(
+            check_exports("acme/x", World::Provider, vec!["wardian:plugin/provider@0.1.4".into()]).is_ok()
+        );
     }
 
     #[test]
     fn names_out_of_a_component_are_shown_without_what_steers_a_terminal() {
         let name = "acme:\u{1b}[2J/\u{202e}x";
         let shown = "acme:\u{fffd}[2J/\\u{202e}x";
-        assert_eq!(surplus(name).map(|surplus| surplus.name).as_deref(), Some(shown));
-        let error = check_exports("acme/x", vec![name.into()]).unwrap_err();
+        assert_eq!(surplus(World::Provider, name).map(|surplus| surplus.name).as_deref(), Some(shown));
+        let error = check_exports("acme/x", World::Provider, vec![name.into()]).unwrap_err();
         assert!(error.to_string().contains(shown), "{error}");
         assert_eq!(crate::error::chain(&wasmtime::Error::msg(name)), shown);
     }

@@ -16,7 +16,7 @@ use crate::limits::{Bound, EffectiveLimits};
 use crate::network::ProviderNetwork;
 use crate::plugin::Plugin;
 use crate::state::GuestState;
-use crate::ticker::Ticking;
+use crate::ticker::{Ticker, Ticking};
 use wardian_monitor::Call;
 
 /// A call on its way.
@@ -44,7 +44,7 @@ impl Instance {
     ) -> Result<Self, Failure> {
         let mut store = GuestState::store(&plugin.engine, &plugin.name, grants, network, limits);
         let call = Call::outside_of_calls(&plugin.name);
-        let running = begin(plugin, &mut store, call)?;
+        let running = begin(&plugin.ticker, &mut store, call)?;
         let limit = &limits.local_call;
         let started = timeout(limit.value, plugin.component.instantiate_async(&mut store)).await;
         drop(running);
@@ -59,7 +59,7 @@ impl Instance {
         limit: &Bound<Duration>,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, Failure> {
-        let running = begin(&self.plugin, &mut self.store, call)?;
+        let running = begin(&self.plugin.ticker, &mut self.store, call)?;
         let exports = self.exports.wardian_plugin_provider();
         let answer = timeout(limit.value, make(exports, &mut self.store)).await;
         drop(running);
@@ -73,14 +73,19 @@ impl Instance {
 }
 
 /// The guest may run while the guard lives.
-fn begin<'a>(plugin: &'a Plugin, store: &mut Store<GuestState>, call: Call) -> Result<Ticking<'a>, Failure> {
-    let ticking = plugin.ticker.start().map_err(Failure::NotStarted)?;
+pub(crate) fn begin<'a>(
+    ticker: &'a Ticker,
+    store: &mut Store<GuestState>,
+    call: Call,
+) -> Result<Ticking<'a>, Failure> {
+    let ticking = ticker.start().map_err(Failure::NotStarted)?;
     store.data_mut().begin(call);
     store.set_epoch_deadline(1);
     Ok(ticking)
 }
 
-fn finish<R>(
+/// What came of what ran.
+pub(crate) fn finish<R>(
     limits: &EffectiveLimits,
     store: &mut Store<GuestState>,
     limit: &Bound<Duration>,

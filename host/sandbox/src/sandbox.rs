@@ -10,15 +10,18 @@ use wasmtime::component::Linker;
 
 use crate::artifact::{self, ComponentDigest, LoadEvent};
 use crate::bindings::ProviderPluginPre;
+use crate::bindings::provisioner::ProvisionerPluginPre;
 use crate::code_cache::{CacheDirectories, CodeCache};
 use crate::engine::{self, Compatibility};
 use crate::error::{LoadError, SandboxError, chain};
 use crate::grants::Grants;
+use crate::imports::World;
 use crate::limits::Limits;
 use crate::network::NetworkOptions;
 use crate::plugin::Plugin;
 use crate::pool::Pool;
 use crate::provider::ComponentProvider;
+use crate::provisioner::{LoadedProvisioner, ProvisionerPlugin};
 use crate::state::GuestState;
 use crate::ticker::Ticker;
 use crate::{capability, imports};
@@ -85,6 +88,39 @@ impl Sandbox {
         self.cache.as_ref().err()
     }
 
+    /// Loads a provisioner from a component's bytes, as [`Sandbox::load`] does a provider.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is no provisioner that this host can run.
+    pub fn load_provisioner(
+        &self,
+        name: impl Into<Arc<str>>,
+        bytes: &[u8],
+        known: Option<ComponentDigest>,
+        tell: &dyn Fn(LoadEvent),
+    ) -> Result<LoadedProvisioner, LoadError> {
+        let name = name.into();
+        let digest = known.unwrap_or_else(|| artifact::digest(bytes));
+        let cache = self.cache.as_ref().ok().and_then(Option::as_ref);
+        let component = artifact::read(&self.engine, cache, &name, bytes, &digest, tell)?;
+        imports::check(&name, World::Provisioner, &self.engine, &component)?;
+        let linked = self.linker.instantiate_pre(&component).and_then(ProvisionerPluginPre::new);
+        let component = linked.map_err(|error| LoadError::Mismatch {
+            plugin: name.as_ref().to_owned(),
+            reason: chain(&error),
+        })?;
+        let (engine, ticker, limits) = (self.engine.clone(), Arc::clone(&self.ticker), self.limits.clone());
+        Ok(LoadedProvisioner::new(ProvisionerPlugin {
+            network: Arc::clone(&self.network),
+            name,
+            engine,
+            component,
+            ticker,
+            limits,
+            schema: OnceCell::new(),
+        }))
+    }
+
     /// Loads a provider from a component's bytes.
     ///
     /// `name` is what people know it by. `known` is the SHA-256 of `bytes` where
@@ -102,7 +138,7 @@ impl Sandbox {
         let digest = known.unwrap_or_else(|| artifact::digest(bytes));
         let cache = self.cache.as_ref().ok().and_then(Option::as_ref);
         let component = artifact::read(&self.engine, cache, &name, bytes, &digest, tell)?;
-        imports::check_provider(&name, &self.engine, &component)?;
+        imports::check(&name, World::Provider, &self.engine, &component)?;
         let linked = self.linker.instantiate_pre(&component).and_then(ProviderPluginPre::new);
         let component = linked.map_err(|error| LoadError::Mismatch {
             plugin: name.as_ref().to_owned(),

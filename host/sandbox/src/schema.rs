@@ -117,6 +117,11 @@ fn shown(name: &str) -> String {
     printable(name.get(..end).unwrap_or_default())
 }
 
+/// The schema of a provisioner's configuration.
+pub(crate) fn provisioner_schema(answer: wit_types::Schema) -> Result<Schema, String> {
+    schema("provisioner", answer, &mut Budget::whole())
+}
+
 fn schema(place: &str, answer: wit_types::Schema, budget: &mut Budget) -> Result<Schema, String> {
     let mut objects = Objects::decode(place, answer.objects, budget)?;
     let root = blocks(place, answer.blocks, &mut objects, budget)?;

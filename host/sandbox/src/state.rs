@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::sync::mpsc;
 use wasmtime::component::ResourceTable;
 use wasmtime::{Engine, Store};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
@@ -30,6 +31,8 @@ pub(crate) struct GuestState {
     requests: Requests,
     destinations: Arc<Destinations>,
     deterministic: Option<Deterministic>,
+    /// Who is shown what a provisioner shows.
+    audience: Option<mpsc::Sender<String>>,
 }
 
 impl GuestState {
@@ -78,6 +81,7 @@ impl GuestState {
             network: Arc::clone(network),
             destinations,
             deterministic,
+            audience: None,
         };
         let mut store = Store::new(engine, state);
         store.limiter(|state| &mut state.space);
@@ -137,6 +141,15 @@ impl GuestState {
 
     pub(crate) fn destinations(&self) -> &Arc<Destinations> {
         &self.destinations
+    }
+
+    /// What is shown from here on goes there.
+    pub(crate) fn show_to(&mut self, audience: mpsc::Sender<String>) {
+        self.audience = Some(audience);
+    }
+
+    pub(crate) fn audience(&self) -> Option<mpsc::Sender<String>> {
+        self.audience.clone()
     }
 
     pub(crate) fn output(&self) -> &Output {

@@ -71,6 +71,7 @@ mod model;
 mod modifier;
 mod plan;
 mod provider;
+pub mod provisioner;
 mod resource;
 mod schema;
 mod self_check;

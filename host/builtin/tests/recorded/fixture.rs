@@ -11,7 +11,8 @@ use wardian_engine::{Applied, Environment, Plan, PlanOptions, Run, Silent, State
 use wardian_lang::Diagnostics;
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{
-    PluginDiagnostics, Provider, ProviderConfigAddress, ProviderSource, ResourceInstanceAddress,
+    NoProvisioners, PluginDiagnostics, Provider, ProviderConfigAddress, ProviderSource,
+    ResourceInstanceAddress,
 };
 use wardian_state::{Instance, State};
 use wardian_value::Str;
@@ -50,6 +51,7 @@ fn run(files: Files<'_>, directory: &Path) -> Result<Run, Diagnostics> {
     Ok(Run {
         configuration: Arc::new(load_root_from(&files, Path::new(""))?),
         providers: Arc::new(BuiltIn(directory.to_owned())),
+        provisioners: Arc::new(NoProvisioners),
         events: Arc::new(Silent),
         workspace: Str::new("default"),
         environment: Environment {

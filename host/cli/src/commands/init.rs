@@ -21,6 +21,7 @@ use super::get;
 use crate::arguments::InitArguments;
 use crate::backend;
 use crate::built_in;
+use crate::catalogue::provisioner_types;
 use crate::failure::{Failure, Outcome, Status, sentence};
 use crate::interrupt;
 use crate::module_manifest;
@@ -151,7 +152,7 @@ fn described(address: &ProviderAddress, chosen: &Chosen) -> String {
 /// What every plan would refuse is said now. The plugins are there nevertheless: other
 /// commands work with them.
 fn refuse_unplannable(configuration: &Configuration) -> Outcome<()> {
-    Ok(wardian_engine::unsupported(configuration).into_result(())?)
+    Ok(wardian_engine::unsupported(configuration, &provisioner_types()).into_result(())?)
 }
 
 fn tell_notices(session: &Session, notices: &[Notice]) {

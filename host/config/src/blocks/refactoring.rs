@@ -4,6 +4,7 @@ use wardian_lang::{Block, Body, Diagnostic, Diagnostics, Expression, Span};
 use wardian_plugin::ResourceMode;
 
 use super::references::provider_reference;
+use super::resource::{check_destroy_references, connection};
 use super::target::Keywords;
 use super::{ProviderReference, Provisioner, Target};
 use crate::content::{Content, Shape, labels, missing_argument};
@@ -30,6 +31,8 @@ pub struct Removed {
     pub destroy: bool,
     /// What to run before an object is destroyed.
     pub provisioners: Vec<Provisioner>,
+    /// How provisioners reach the object.
+    pub connection: Option<Body>,
     /// The header.
     pub span: Span,
 }
@@ -114,7 +117,13 @@ impl Removed {
             }
             provisioners.push(provisioner);
         }
-        Some(Self { from, destroy, provisioners, span: block.header_span.clone() })
+        let connection = connection(&content, problems);
+        if let Some(connection) = &connection
+            && !provisioners.is_empty()
+        {
+            check_destroy_references(connection, problems);
+        }
+        Some(Self { from, destroy, provisioners, connection, span: block.header_span.clone() })
     }
 }
 

@@ -1,5 +1,7 @@
 //! `resource`, `data` and `ephemeral` blocks.
 
+use std::borrow::Cow;
+
 use wardian_lang::{
     Block, Body, Diagnostic, Diagnostics, Expression, Reference, ResourceMode as ModeInLanguage, Span,
     Subject,
@@ -70,6 +72,17 @@ pub struct Provisioner {
     pub body: Body,
     /// The header.
     pub span: Span,
+}
+
+impl Provisioner {
+    /// How it reaches the object, where the block around it may say that too: what is said
+    /// here comes first, argument by argument.
+    pub fn connection_within<'a>(&'a self, around: Option<&'a Body>) -> Option<Cow<'a, Body>> {
+        match (around, &self.connection) {
+            (Some(around), Some(own)) => Some(Cow::Owned(around.clone().overridden_by(own.clone()))),
+            (around, own) => around.or(own.as_ref()).map(Cow::Borrowed),
+        }
+    }
 }
 
 /// Types of provisioners that once were.
@@ -215,14 +228,14 @@ fn keyword(content: &Content<'_>, name: &str, words: [&str; 2], problems: &mut D
     word == Some(words[1])
 }
 
-fn connection(content: &Content<'_>, problems: &mut Diagnostics) -> Option<Body> {
+pub(super) fn connection(content: &Content<'_>, problems: &mut Diagnostics) -> Option<Body> {
     let block = content.only_block("connection", "Duplicate connection block", problems)?;
     Some(block.body.clone())
 }
 
 /// When an object is destroyed, other objects may be gone already, and the
 /// configuration may have changed: what is run then knows the object alone.
-fn check_destroy_references(body: &Body, problems: &mut Diagnostics) {
+pub(super) fn check_destroy_references(body: &Body, problems: &mut Diagnostics) {
     for reference in references(body, None) {
         let allowed = matches!(
             reference.subject,

@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use wardian_lang::Diagnostic;
 use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
-use wardian_state::Instance;
+use wardian_state::{Instance, Object};
+use wardian_value::Value;
 
-use super::{ApplyWalk, Outcome};
+use super::{ApplyWalk, Outcome, Pending};
 use crate::located::{in_resource, resource_of};
-use crate::operation::Subject;
-use crate::operation::apply::{ApplyInput, ApplyOutcome, apply as apply_instance, destroy, plan_and_destroy};
+use crate::operation::apply::{
+    Afterwards, ApplyInput, ApplyOutcome, apply as apply_instance, destroy, plan_and_destroy,
+};
 use crate::operation::plan::IgnoreChanges;
+use crate::operation::{Subject, Telling};
 use crate::plan::{Action, ResourceChange};
-use crate::scheduler::Start;
+use crate::scheduler::{Finished, Start};
 
 impl ApplyWalk<'_> {
     pub(super) fn start_change(&mut self, index: usize) -> Start<Outcome> {
@@ -35,7 +38,13 @@ impl ApplyWalk<'_> {
             .map(|resource| IgnoreChanges::from(&resource.lifecycle.ignore_changes))
             .unwrap_or_default();
         let replan = self.replans.of(&change.address.config());
-        let input = ApplyInput { change: change.clone(), config, stored, ignore_changes, replan };
+        let afterwards = if stored.is_none() && self.is_provisioned(&change.address) {
+            Afterwards::Provisioning
+        } else {
+            Afterwards::Nothing
+        };
+        let change = change.clone();
+        let input = ApplyInput { change, config, stored, ignore_changes, replan, afterwards };
         Start::running(subject.address.to_string(), async move {
             let outcome = apply_instance(&subject, &input).await;
             Outcome::Changed { index, subject, outcome }
@@ -104,12 +113,20 @@ impl ApplyWalk<'_> {
         false
     }
 
-    pub(super) fn changed(&mut self, index: usize, subject: &Subject, outcome: ApplyOutcome) -> bool {
-        let change = &self.plan.changes[index];
+    pub(super) fn changed(
+        &mut self,
+        index: usize,
+        subject: Subject,
+        mut outcome: ApplyOutcome,
+    ) -> Finished<Pending> {
         let address = &subject.address;
         let failed = outcome.failed();
         let located = in_resource(&self.run.configuration, address, outcome.diagnostics);
         self.applied.diagnostics.extend(located);
+        if let (Some(telling), Some(object)) = (outcome.telling.take(), &outcome.object) {
+            let object = Arc::clone(object);
+            return self.provision_created(index, subject, object, outcome.value, telling);
+        }
         let mut instance = self.applied.state.instance(address).cloned().unwrap_or_default();
         instance.current.clone_from(&outcome.object);
         // A replacement that came to nothing: the old object is the current one again.
@@ -121,18 +138,22 @@ impl ApplyWalk<'_> {
         }
         let stored = self.store(address, &subject.provider_config, instance);
         if failed {
-            return false;
+            return Finished::Badly;
         }
-        match change.action {
+        (self.made(index, address, outcome.value) && stored).into()
+    }
+
+    /// An object is as it was to be. Whether its postconditions hold.
+    pub(super) fn made(&mut self, index: usize, address: &ResourceInstanceAddress, value: Value) -> bool {
+        match self.plan.changes[index].action {
             Action::Update => self.applied.counts.change += 1,
             _ => self.applied.counts.add += 1,
         }
-        self.evaluator.values.set_instance(address, outcome.value.clone());
-        let holds = match resource_of(&self.run.configuration, address) {
-            Some(resource) => self.postconditions_hold(resource, address, outcome.value),
+        self.evaluator.values.set_instance(address, value.clone());
+        match resource_of(&self.run.configuration, address) {
+            Some(resource) => self.postconditions_hold(resource, address, value),
             None => true,
-        };
-        stored && holds
+        }
     }
 
     pub(super) fn start_destroy(&mut self, index: usize) -> Start<Outcome> {
@@ -147,20 +168,36 @@ impl ApplyWalk<'_> {
         });
         let Some(object) = object else { return Start::Done };
         let Some(subject) = self.subject(change) else { return Start::Failed };
-        if !self.intend(&change.address, "delete") {
-            return Start::Failed;
-        }
         // What was planned for an object that is created first is about the new one.
         let is_left_over = change.action == Action::CreateThenDelete;
         let planned = if is_left_over { &object.private } else { &change.planned_private };
         let change = ResourceChange { deposed, planned_private: Arc::clone(planned), ..change.clone() };
+        match self.provision_before_destruction(index, subject, change, object) {
+            Ok(started) => started,
+            Err((subject, change, object)) => self.start_destruction(index, subject, change, object, None),
+        }
+    }
+
+    /// Has the provider destroy an object.
+    pub(super) fn start_destruction(
+        &mut self,
+        index: usize,
+        subject: Subject,
+        change: ResourceChange,
+        object: Arc<Object>,
+        telling: Option<Telling>,
+    ) -> Start<Outcome> {
+        if !self.intend(&change.address, "delete") {
+            return Start::Failed;
+        }
+        let is_left_over = change.action == Action::CreateThenDelete;
         let schemas = self.evaluator.schemas.provider(&change.provider.provider);
         let is_planned = is_left_over && schemas.is_some_and(|schema| schema.capabilities.plan_destroy);
         Start::running(subject.address.to_string(), async move {
             let outcome = if is_planned {
                 plan_and_destroy(&subject, &change, &object).await
             } else {
-                destroy(&subject, &change, &object).await
+                destroy(&subject, &change, &object, telling).await
             };
             Outcome::Destroyed { index, subject, outcome }
         })

@@ -11,13 +11,12 @@ use wardian_value::{PathMarks, Value, View};
 
 use super::data::marked;
 use super::plan::{IgnoreChanges, Question, ask, ask_for_destruction};
-use super::subject::{Ended, Replan, Subject, object_id};
+use super::subject::{Ended, Replan, Subject, Telling, object_id};
 use crate::object::compatible::completion_violations;
 use crate::object::legacy::without_null_blocks;
 use crate::plan::{Action, ResourceChange};
 
 /// What is there after an operation, whether it failed or not.
-#[derive(Debug)]
 pub struct ApplyOutcome {
     /// The object to store; `None` where there is none.
     pub object: Option<Arc<Object>>,
@@ -25,6 +24,8 @@ pub struct ApplyOutcome {
     pub value: Value,
     /// What there is to say; with errors, the operation failed.
     pub diagnostics: Diagnostics,
+    /// Work that went well so far, and whose end is to be told when more was done.
+    pub telling: Option<Telling>,
 }
 
 impl ApplyOutcome {
@@ -43,18 +44,27 @@ pub async fn plan_and_destroy(
     match ask_for_destruction(subject, &change.before, Arc::clone(&change.planned_private)).await {
         Ok((planned_private, diagnostics)) => {
             let change = ResourceChange { planned_private, ..change.clone() };
-            let mut outcome = destroy(subject, &change, object).await;
+            let mut outcome = destroy(subject, &change, object, None).await;
             outcome.diagnostics.extend(diagnostics);
             outcome
         }
-        Err(diagnostics) => {
-            ApplyOutcome { object: Some(Arc::clone(object)), value: change.before.clone(), diagnostics }
-        }
+        Err(diagnostics) => ApplyOutcome {
+            object: Some(Arc::clone(object)),
+            value: change.before.clone(),
+            diagnostics,
+            telling: None,
+        },
     }
 }
 
-/// Destroys an object. After a failure what the provider says is left is kept.
-pub async fn destroy(subject: &Subject, change: &ResourceChange, object: &Arc<Object>) -> ApplyOutcome {
+/// Destroys an object, which may be told of already. After a failure what the provider says
+/// is left is kept.
+pub async fn destroy(
+    subject: &Subject,
+    change: &ResourceChange,
+    object: &Arc<Object>,
+    telling: Option<Telling>,
+) -> ApplyOutcome {
     let prior = change.before.unmark_deep();
     let work = async {
         let request = ApplyRequest {
@@ -82,10 +92,11 @@ pub async fn destroy(subject: &Subject, change: &ResourceChange, object: &Arc<Ob
                 object: Some(Arc::clone(object)),
                 value: change.before.clone(),
                 diagnostics,
+                telling: None,
             };
         }
         if left.is_null() {
-            return ApplyOutcome { object: None, value: left, diagnostics };
+            return ApplyOutcome { object: None, value: left, diagnostics, telling: None };
         }
         if !diagnostics.has_errors() {
             diagnostics.push(subject.provider_error(
@@ -98,11 +109,19 @@ pub async fn destroy(subject: &Subject, change: &ResourceChange, object: &Arc<Ob
         }
         keep(subject, &left, object, response.private, diagnostics)
     };
-    let deposed = change.deposed.as_deref();
-    subject.told(Action::Delete, deposed, object_id(&change.before), work, ended).await
+    let telling = telling.unwrap_or_else(|| begin_destruction(subject, change));
+    let outcome = telling.during(work).await;
+    telling.end(ended(&outcome));
+    outcome
 }
 
-fn ended(outcome: &ApplyOutcome) -> Ended {
+/// Tells that an object is about to be destroyed.
+pub fn begin_destruction(subject: &Subject, change: &ResourceChange) -> Telling {
+    subject.begin_telling(Action::Delete, change.deposed.as_deref(), object_id(&change.before))
+}
+
+/// How an operation ended, for those who are told.
+pub fn ended(outcome: &ApplyOutcome) -> Ended {
     if outcome.failed() { Ended::Badly } else { Ended::Well(object_id(&outcome.value)) }
 }
 
@@ -121,10 +140,10 @@ fn keep(
     };
     let private = if private.is_empty() { Arc::clone(&object.private) } else { private };
     match subject.encode(&value, private, object.status, &replan) {
-        Ok(kept) => ApplyOutcome { object: Some(Arc::new(kept)), value, diagnostics },
+        Ok(kept) => ApplyOutcome { object: Some(Arc::new(kept)), value, diagnostics, telling: None },
         Err(found) => {
             diagnostics.extend(found);
-            ApplyOutcome { object: Some(Arc::clone(object)), value: left.clone(), diagnostics }
+            ApplyOutcome { object: Some(Arc::clone(object)), value: left.clone(), diagnostics, telling: None }
         }
     }
 }
@@ -143,6 +162,17 @@ pub struct ApplyInput {
     pub ignore_changes: IgnoreChanges,
     /// What is stored with the object.
     pub replan: Replan,
+    /// What comes next.
+    pub afterwards: Afterwards,
+}
+
+/// What follows once an object is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Afterwards {
+    /// Nothing: that is all.
+    Nothing,
+    /// Provisioners, with which alone the work is done.
+    Provisioning,
 }
 
 /// Creates or updates an object.
@@ -156,6 +186,7 @@ pub async fn apply(subject: &Subject, input: &ApplyInput) -> ApplyOutcome {
         object: input.stored.clone(),
         value: input.change.before.clone(),
         diagnostics,
+        telling: None,
     };
     let mut diagnostics = Diagnostics::new();
     let Some((planned, private)) = final_plan(subject, input, &prior, &mut diagnostics).await else {
@@ -181,7 +212,14 @@ pub async fn apply(subject: &Subject, input: &ApplyInput) -> ApplyOutcome {
         finish(subject, input, &planned, response, diagnostics)
     };
     let id = input.stored.as_ref().and_then(|_| object_id(&input.change.before));
-    subject.told(action, None, id, work, ended).await
+    let telling = subject.begin_telling(action, None, id);
+    let mut outcome = telling.during(work).await;
+    if input.afterwards == Afterwards::Provisioning && !outcome.failed() {
+        outcome.telling = Some(telling);
+    } else {
+        telling.end(ended(&outcome));
+    }
+    outcome
 }
 
 fn stored_private(input: &ApplyInput) -> PrivateBytes {
@@ -284,6 +322,7 @@ fn finish(
             object: input.stored.clone(),
             value: if creating { subject.null() } else { input.change.before.clone() },
             diagnostics,
+            telling: None,
         };
     };
     let new =
@@ -329,10 +368,10 @@ fn store(
 ) -> ApplyOutcome {
     let value = marked(subject, &input.config, new);
     match subject.encode(&value, private, status, &input.replan) {
-        Ok(object) => ApplyOutcome { object: Some(Arc::new(object)), value, diagnostics },
+        Ok(object) => ApplyOutcome { object: Some(Arc::new(object)), value, diagnostics, telling: None },
         Err(found) => {
             diagnostics.extend(found);
-            ApplyOutcome { object: input.stored.clone(), value, diagnostics }
+            ApplyOutcome { object: input.stored.clone(), value, diagnostics, telling: None }
         }
     }
 }

@@ -270,27 +270,61 @@ impl Subject {
         work: impl Future<Output = T>,
         ended: impl FnOnce(&T) -> Ended,
     ) -> T {
-        let address = &self.address;
-        self.events.event(&Event::Started { address, deposed, action, id: id.clone() });
-        let started = Instant::now();
+        let telling = self.begin_telling(action, deposed, id);
+        let result = telling.during(work).await;
+        telling.end(ended(&result));
+        result
+    }
+
+    /// Tells that work begins, of which further steps are told by what is returned.
+    pub fn begin_telling(&self, action: Action, deposed: Option<&str>, id: Option<String>) -> Telling {
+        self.events.event(&Event::Started { address: &self.address, deposed, action, id: id.clone() });
+        Telling {
+            events: Arc::clone(&self.events),
+            address: self.address.clone(),
+            action,
+            id,
+            started: Instant::now(),
+        }
+    }
+}
+
+/// Work on an object, of one step or several, that is told as one.
+pub struct Telling {
+    events: Arc<dyn Events>,
+    address: ResourceInstanceAddress,
+    action: Action,
+    id: Option<String>,
+    started: Instant,
+}
+
+impl Telling {
+    /// Does a step of the work, and tells that it goes on.
+    pub async fn during<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
-        let result = loop {
-            match tokio::time::timeout(PROGRESS_INTERVAL, &mut work).await {
-                Ok(result) => break result,
+        loop {
+            let since = u32::try_from(self.started.elapsed().as_secs() / PROGRESS_INTERVAL.as_secs());
+            let next = self.started + PROGRESS_INTERVAL * since.unwrap_or_default().saturating_add(1);
+            match tokio::time::timeout_at(next.into(), &mut work).await {
+                Ok(result) => return result,
                 Err(_) => self.events.event(&Event::InProgress {
-                    address,
-                    action,
-                    id: id.clone(),
-                    elapsed: started.elapsed(),
+                    address: &self.address,
+                    action: self.action,
+                    id: self.id.clone(),
+                    elapsed: self.started.elapsed(),
                 }),
             }
-        };
-        let elapsed = started.elapsed();
-        match ended(&result) {
-            Ended::Well(id) => self.events.event(&Event::Completed { address, action, id, elapsed }),
-            Ended::Badly => self.events.event(&Event::Failed { address, action, elapsed }),
         }
-        result
+    }
+
+    /// Tells that all of it is over.
+    pub fn end(self, ended: Ended) {
+        let Self { events, address, action, id: _, started } = self;
+        let (address, elapsed) = (&address, started.elapsed());
+        match ended {
+            Ended::Well(id) => events.event(&Event::Completed { address, action, id, elapsed }),
+            Ended::Badly => events.event(&Event::Failed { address, action, elapsed }),
+        }
     }
 }
 

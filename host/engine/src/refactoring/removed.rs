@@ -1,8 +1,8 @@
 //! `removed` blocks: which objects are forgotten, not destroyed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use wardian_config::Configuration;
+use wardian_config::{Configuration, ModuleNode, Removed as RemovedBlock};
 use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_plugin::{AbsoluteResourceAddress, ModulePath, ResourceAddress};
 
@@ -22,6 +22,37 @@ enum Removed {
     Resource(ResourceAddress),
 }
 
+impl Removed {
+    fn of(node: &ModuleNode, block: &RemovedBlock) -> Self {
+        let inner = block.from.modules.iter().map(|(name, _)| name.clone());
+        let module: ModulePath = node.path.names().iter().cloned().chain(inner).collect();
+        match &block.from.resource {
+            Some(resource) => Self::Resource(ResourceAddress::new(
+                module,
+                resource.mode,
+                resource.type_name.clone(),
+                resource.name.clone(),
+            )),
+            None => Self::Module(module),
+        }
+    }
+}
+
+/// The blocks that say what to run before an object goes. Where two name the same resource,
+/// the first one counts.
+pub fn with_provisioners(configuration: &Configuration) -> HashMap<ResourceAddress, &RemovedBlock> {
+    let mut found = HashMap::new();
+    for node in configuration.modules() {
+        for block in &node.module.removed {
+            if let Removed::Resource(address) = Removed::of(node, block) {
+                found.entry(address).or_insert(block);
+            }
+        }
+    }
+    found.retain(|_, block| !block.provisioners.is_empty());
+    found
+}
+
 impl Forgotten {
     /// What the `removed` blocks of a configuration say. Where two blocks name the
     /// same, the first one counts.
@@ -34,17 +65,7 @@ impl Forgotten {
         let mut problems = Diagnostics::new();
         for node in configuration.modules() {
             for block in &node.module.removed {
-                let inner = block.from.modules.iter().map(|(name, _)| name.clone());
-                let module: ModulePath = node.path.names().iter().cloned().chain(inner).collect();
-                let removed = match &block.from.resource {
-                    Some(resource) => Removed::Resource(ResourceAddress::new(
-                        module,
-                        resource.mode,
-                        resource.type_name.clone(),
-                        resource.name.clone(),
-                    )),
-                    None => Removed::Module(module),
-                };
+                let removed = Removed::of(node, block);
                 if !said.insert(removed.clone()) {
                     continue;
                 }

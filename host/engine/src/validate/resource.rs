@@ -34,7 +34,8 @@ pub(super) async fn validate(
         .resource(resource.mode, resource.type_name.clone(), resource.name.clone())
         .instance(InstanceKey::None);
     let (config, mut diagnostics) = decode(evaluator, module, resource, schema);
-    diagnostics.extend(around(evaluator, module, resource, schema));
+    let (unchecked, found) = around(evaluator, module, resource, schema);
+    diagnostics.extend(found);
     let diagnostics = in_resource(&evaluator.configuration, &instance, diagnostics);
     if diagnostics.has_errors() {
         return diagnostics;
@@ -52,6 +53,10 @@ pub(super) async fn validate(
     let found = about(&provider.validate_config(kind, request).await, &instance.to_string());
     let mut diagnostics = diagnostics;
     diagnostics.extend(in_resource(&evaluator.configuration, &instance, found));
+    for unchecked in unchecked {
+        let found = unchecked.check(&instance.to_string()).await;
+        diagnostics.extend(in_resource(&evaluator.configuration, &instance, found));
+    }
     diagnostics
 }
 
@@ -75,13 +80,14 @@ fn decode(
     (config, diagnostics)
 }
 
-/// What surrounds the arguments: conditions, provisioners, the lifecycle.
-fn around(
+/// What surrounds the arguments: conditions, provisioners, the lifecycle. Also what the
+/// provisioners have still to look at.
+fn around<'a>(
     evaluator: &Evaluator,
     module: &ModuleInstance,
-    resource: &Resource,
+    resource: &'a Resource,
     schema: &Schema,
-) -> Diagnostics {
+) -> (Vec<provisioner::Unchecked<'a>>, Diagnostics) {
     let repetition = || evaluator.repetition_or_unknown(resource_repeats(resource), RepetitionData::None);
     let marks = if resource.mode == ResourceMode::Ephemeral { Marks::EPHEMERAL } else { Marks::NONE };
     let own = Value::unknown(schema.implied_type().clone()).with_marks(marks);
@@ -89,14 +95,16 @@ fn around(
     let own_scope = evaluator.scope(module, repetition()).with_self(own);
     let mut diagnostics = conditions::check_unknown(&resource.lifecycle.preconditions, &scope);
     diagnostics.extend(conditions::check_unknown(&resource.lifecycle.postconditions, &own_scope));
-    for provisioner in &resource.provisioners {
-        diagnostics.extend(provisioner::validate(provisioner, &own_scope));
-    }
-    if let Some(connection) = &resource.connection {
-        diagnostics.extend(provisioner::validate_connection(connection, &own_scope));
+    let provisioners = evaluator.schemas.provisioners();
+    let mut unchecked = Vec::new();
+    for block in &resource.provisioners {
+        let around = resource.connection.as_ref();
+        let (decoded, found) = provisioner::validate(block, around, provisioners, &own_scope);
+        unchecked.extend(decoded);
+        diagnostics.extend(found);
     }
     diagnostics.extend(ignored(resource, &schema.block, schema));
-    diagnostics
+    (unchecked, diagnostics)
 }
 
 /// What `ignore_changes` names must be there, and be for the configuration to set.

@@ -2,11 +2,12 @@
 //! run.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use wardian_config::{MemoryFiles, load_root_from};
 use wardian_engine::{
-    Action, Applied, Environment, Mode, Plan, PlanOptions, ResourceChange, Run, Silent, StateSink, StopSignal,
+    Action, Applied, Environment, Event, Events, Mode, Plan, PlanOptions, ResourceChange, Run, StateSink,
+    StopSignal,
 };
 use wardian_lang::Diagnostics;
 use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
@@ -14,6 +15,7 @@ use wardian_state::{Instance, State};
 use wardian_value::{Str, Value};
 
 use crate::provider::{MemorySource, Twist, World};
+use crate::provisioner::MemoryProvisioners;
 
 const REQUIRED: &str = r#"
 terraform {
@@ -27,7 +29,31 @@ terraform {
 pub struct Fixture {
     pub world: Arc<World>,
     pub state: State,
+    /// What provisioners and runs tell.
+    pub told: Arc<Told>,
     runtime: tokio::runtime::Runtime,
+}
+
+/// What was told of changes and provisioners, in order.
+#[derive(Default)]
+pub struct Told(pub Mutex<Vec<String>>);
+
+impl Events for Told {
+    fn event(&self, event: &Event<'_>) {
+        let line = match event {
+            Event::Started { address, action, .. } => format!("{address} begins: {action:?}"),
+            Event::Completed { address, action, .. } => format!("{address} done: {action:?}"),
+            Event::Failed { address, action, .. } => format!("{address} failed: {action:?}"),
+            Event::ProvisionStarted { address, provisioner } => format!("{address} {provisioner} begins"),
+            Event::ProvisionOutput { address, provisioner, text } => {
+                format!("{address} {provisioner} shows: {text}")
+            }
+            Event::ProvisionCompleted { address, provisioner } => format!("{address} {provisioner} done"),
+            Event::ProvisionFailed { address, provisioner } => format!("{address} {provisioner} failed"),
+            _ => return,
+        };
+        self.0.lock().unwrap().push(line);
+    }
 }
 
 /// What was made durable, in order.
@@ -60,7 +86,12 @@ impl StateSink for Recorded {
 impl Fixture {
     pub fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        Self { world: Arc::default(), state: State::with_new_lineage(), runtime: runtime.expect("a runtime") }
+        Self {
+            world: Arc::default(),
+            state: State::with_new_lineage(),
+            told: Arc::default(),
+            runtime: runtime.expect("a runtime"),
+        }
     }
 
     pub fn run_with_modules(
@@ -81,7 +112,11 @@ impl Fixture {
         Ok(Run {
             configuration: Arc::new(configuration),
             providers: Arc::new(MemorySource(Arc::clone(&self.world))),
-            events: Arc::new(Silent),
+            provisioners: Arc::new(MemoryProvisioners {
+                world: Arc::clone(&self.world),
+                stopped: Arc::default(),
+            }),
+            events: Arc::clone(&self.told) as Arc<dyn Events>,
             workspace: Str::new("default"),
             environment: Environment::default(),
         })

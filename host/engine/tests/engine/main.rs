@@ -19,6 +19,8 @@ mod order;
 mod plan;
 mod plan_file;
 mod provider;
+mod provision;
+mod provisioner;
 mod relevant;
 mod removed;
 mod token;

@@ -299,18 +299,52 @@ fn provisioners_have_arguments_of_their_own() {
   provisioner "local-exec" {
     command = ["x"]
   }
-  provisioner "remote-exek" {}
+  provisioner "local-exek" {}
+  provisioner "local-exec" {
+    command = "never"
+  }
   connection {
     host = self.id
-    user = []
   }
 }"#,
         &[
-            "12,12-14 Incorrect attribute value type",
             "4,19-24 Unsupported attribute",
             "7,15-20 Incorrect attribute value type",
-            "9,3-28 Invalid provisioner type",
+            "9,3-27 Missing required provisioner plugin",
         ],
+    );
+    assert_problems(
+        "resource \"memory_thing\" \"a\" {\n  name = \"a\"\n  provisioner \"local-exec\" {\n    command = \"never\"\n  }\n}",
+        &["4,15-22 Invalid command"],
+    );
+    assert_problems(
+        "removed {\n  from = memory_thing.a\n  provisioner \"local\" {\n    when = destroy\n  }\n}",
+        &["3,3-22 Missing required provisioner plugin"],
+    );
+}
+
+#[test]
+fn connections_are_looked_at_as_they_are_merged_for_each_provisioner() {
+    let configuration = |around: &str, own: &str| {
+        format!(
+            "resource \"memory_thing\" \"a\" {{\n  name = \"a\"\n{around}  provisioner \"local-exec\" {{\n    \
+             command = \"x\"\n{own}  }}\n}}"
+        )
+    };
+    assert_problems(
+        &configuration("  connection {\n    user = []\n  }\n", ""),
+        &["3,14-15 Missing required argument", "4,12-14 Incorrect attribute value type"],
+    );
+    let host = "    connection {\n      host = \"x\"\n      port = \"many\"\n    }\n";
+    assert_problems(
+        &configuration("  connection {\n    user = \"u\"\n    port = []\n  }\n", host),
+        &["11,14-20 Incorrect attribute value type"],
+    );
+    assert_problems(&configuration("  connection {\n    host = \"x\"\n  }\n", ""), &[]);
+    // What no provisioner needs is not looked at.
+    assert_problems(
+        "resource \"memory_thing\" \"a\" {\n  name = \"a\"\n  connection {\n    nope = 1\n  }\n}",
+        &[],
     );
 }
 

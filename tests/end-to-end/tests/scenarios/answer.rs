@@ -33,6 +33,10 @@ use crate::scenario::CommandLine;
 /// Copies that the commands for states make, those of one second in one file.
 static TIMED_BACKUP: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\.\d{10}\.backup$").unwrap());
 
+/// What a provisioner shows, and that it begins.
+static PROVISIONED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^\S+( \(local-exec\): |: Provisioning with ')").unwrap());
+
 /// How lines begin that machines look for, and whether the rest of the line is each
 /// program's own.
 const SUMMARIES: [(&str, Rest); 5] = [
@@ -105,6 +109,9 @@ fn said(command: &CommandLine, output: &Output, names: &mut Names) -> String {
         return text;
     }
     for line in plain.lines() {
+        if PROVISIONED.is_match(line) {
+            let _ = writeln!(text, "says {}", names.text(line).trim_end());
+        }
         for (start, rest) in SUMMARIES {
             if line.starts_with(start) {
                 let _ = writeln!(text, "says {}", if rest == Rest::Same { line } else { start });

@@ -36,7 +36,7 @@ fn kind(event: &Value) -> &str {
 
 /// Whether it comes only of a run's being slow.
 fn is_about_time(event: &Value) -> bool {
-    kind(event).ends_with("_progress")
+    kind(event).ends_with("_progress") && kind(event) != "provision_progress"
 }
 
 /// Whether it may come before or after the same of an independent object.

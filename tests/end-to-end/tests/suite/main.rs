@@ -17,6 +17,7 @@ mod mock_resources;
 mod native_plugins;
 mod plan_files;
 mod policies;
+mod provisioners;
 mod recorded;
 mod state_files;
 mod state_lock;

@@ -315,6 +315,10 @@ pub(crate) struct Hook<'a> {
     id_value: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     elapsed_seconds: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provisioner: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<&'a str>,
     #[serde(skip)]
     kind: &'static str,
     #[serde(skip)]
@@ -329,6 +333,8 @@ pub(crate) fn hook<'a>(event: &'a Event<'a>) -> Option<Message<'a>> {
         id_key: None,
         id_value: None,
         elapsed_seconds: None,
+        provisioner: None,
+        output: None,
         kind,
         text,
     };
@@ -365,6 +371,26 @@ pub(crate) fn hook<'a>(event: &'a Event<'a>) -> Option<Message<'a>> {
             let text = format!("{address}: {} errored after {}", noun(*action), Elapsed(*elapsed));
             plain("apply_errored", address, text).doing(*action, Some(*elapsed))
         }
+        Event::ProvisionStarted { address, provisioner } => {
+            let text = format!("{address}: Provisioning with '{provisioner}'...");
+            plain("provision_start", address, text).provisioned_with(provisioner, None)
+        }
+        Event::ProvisionOutput { address, provisioner, text } => {
+            let output = text.trim_end();
+            if output.is_empty() {
+                return None;
+            }
+            let message = format!("{address}: ({provisioner}): {output}");
+            plain("provision_progress", address, message).provisioned_with(provisioner, Some(output))
+        }
+        Event::ProvisionCompleted { address, provisioner } => {
+            let text = format!("{address}: ({provisioner}) Provisioning complete");
+            plain("provision_complete", address, text).provisioned_with(provisioner, None)
+        }
+        Event::ProvisionFailed { address, provisioner } => {
+            let text = format!("{address}: ({provisioner}) Provisioning errored");
+            plain("provision_errored", address, text).provisioned_with(provisioner, None)
+        }
         Event::EphemeralStarted { address, action } => {
             let text = format!("{address}: {}...", ephemeral_words(*action).verb);
             plain("ephemeral_op_start", address, text).doing_ephemeral(*action, None)
@@ -392,6 +418,11 @@ impl<'a> Hook<'a> {
     fn named(mut self, id: Option<&'a str>) -> Self {
         let parts = id.and_then(|id| id.split_once('='));
         (self.id_key, self.id_value) = parts.unzip();
+        self
+    }
+
+    fn provisioned_with(mut self, provisioner: &'a str, output: Option<&'a str>) -> Self {
+        (self.provisioner, self.output) = (Some(provisioner), output);
         self
     }
 

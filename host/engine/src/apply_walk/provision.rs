@@ -1,0 +1,283 @@
+//! What is run on objects that were just created, or are about to go.
+//!
+//! An object that was created is stored as tainted until its provisioners are through: a
+//! run that ends between leaves it so. Each provisioner is a step of its own, whose
+//! configuration is evaluated when its turn comes, so that it finds what those before it
+//! did.
+
+use std::sync::Arc;
+
+use wardian_config::{Provisioner as Block, decode_body};
+use wardian_lang::{Body, Diagnostic, Diagnostics};
+use wardian_plugin::{InstanceKey, ProvisionRequest, ResourceInstanceAddress};
+use wardian_state::{Object, ObjectStatus};
+use wardian_value::{Marks, Type, Value};
+
+use super::{ApplyWalk, Outcome, Pending};
+use crate::located::{in_provisioner, resource_of};
+use crate::operation::apply::begin_destruction;
+use crate::operation::provision::{Step, provision};
+use crate::operation::{Ended, Subject, Telling, object_id};
+use crate::plan::{Action, ResourceChange};
+use crate::provisioners::connection_schema;
+use crate::scheduler::{Finished, Start};
+use crate::values::RepetitionData;
+
+/// An object, some of whose provisioners are still to be run.
+pub(super) struct Provisioning {
+    subject: Subject,
+    telling: Telling,
+    occasion: Occasion,
+    /// What `self` stands for.
+    value: Value,
+    /// How many of the provisioners are through.
+    done: usize,
+}
+
+/// Why provisioners are run.
+enum Occasion {
+    /// The change of this number created the object.
+    Creation { index: usize, object: Arc<Object> },
+    /// The object is about to go.
+    Destruction(Box<Destruction>),
+}
+
+/// A destruction that waits for provisioners.
+struct Destruction {
+    index: usize,
+    change: ResourceChange,
+    object: Arc<Object>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    Creation,
+    Destruction,
+}
+
+/// What a configuration says of an object's provisioners.
+struct Blocks<'a> {
+    provisioners: Vec<&'a Block>,
+    connection: Option<&'a Body>,
+    context: String,
+}
+
+impl Provisioning {
+    fn when(&self) -> When {
+        match self.occasion {
+            Occasion::Creation { .. } => When::Creation,
+            Occasion::Destruction(_) => When::Destruction,
+        }
+    }
+
+    fn failed(self) -> Finished<Pending> {
+        self.telling.end(Ended::Badly);
+        Finished::Badly
+    }
+}
+
+impl<'a> ApplyWalk<'a> {
+    fn blocks(&self, address: &ResourceInstanceAddress, when: When) -> Blocks<'a> {
+        let run = self.run;
+        let (all, connection, context) = match resource_of(&run.configuration, address) {
+            Some(resource) => {
+                (&*resource.provisioners, resource.connection.as_ref(), Some(resource.context()))
+            }
+            None => match self.removed.get(&address.config()) {
+                Some(block) => (&*block.provisioners, block.connection.as_ref(), None),
+                None => (&[][..], None, None),
+            },
+        };
+        let on_destroy = when == When::Destruction;
+        Blocks {
+            provisioners: all.iter().filter(|block| block.on_destroy == on_destroy).collect(),
+            connection,
+            context: context.unwrap_or_else(|| "removed".to_owned()),
+        }
+    }
+
+    /// Whether something is run on an object once it is created.
+    pub(super) fn is_provisioned(&self, address: &ResourceInstanceAddress) -> bool {
+        !self.blocks(address, When::Creation).provisioners.is_empty()
+    }
+
+    /// An object was created, on which something is run next.
+    pub(super) fn provision_created(
+        &mut self,
+        index: usize,
+        subject: Subject,
+        object: Arc<Object>,
+        value: Value,
+        telling: Telling,
+    ) -> Finished<Pending> {
+        let address = &subject.address;
+        let mut instance = self.applied.state.instance(address).cloned().unwrap_or_default();
+        instance.current = Some(Arc::new(Object { status: ObjectStatus::Tainted, ..Object::clone(&object) }));
+        let is_stored = self.store(address, &subject.provider_config, instance);
+        self.evaluator.values.set_instance(address, value.clone());
+        let occasion = Occasion::Creation { index, object };
+        let provisioning = Provisioning { subject, telling, occasion, value, done: 0 };
+        if !is_stored {
+            return provisioning.failed();
+        }
+        Finished::Then(Pending::Provision(Box::new(provisioning)))
+    }
+
+    /// Begins with what is run before an object goes.
+    ///
+    /// # Errors
+    /// What was given, where nothing is run.
+    pub(super) fn provision_before_destruction(
+        &mut self,
+        index: usize,
+        subject: Subject,
+        change: ResourceChange,
+        object: Arc<Object>,
+    ) -> Result<Start<Outcome>, (Subject, ResourceChange, Arc<Object>)> {
+        // One that was replaced by another is another's leftover, and one that is tainted
+        // may never have been what its provisioners expect.
+        let is_left_over = change.deposed.is_some() || change.action == Action::CreateThenDelete;
+        if is_left_over
+            || object.is_tainted()
+            || self.blocks(&subject.address, When::Destruction).provisioners.is_empty()
+        {
+            return Err((subject, change, object));
+        }
+        let telling = begin_destruction(&subject, &change);
+        let value = change.before.clone();
+        let occasion = Occasion::Destruction(Box::new(Destruction { index, change, object }));
+        Ok(self.start_provision(Provisioning { subject, telling, occasion, value, done: 0 }))
+    }
+
+    /// Runs the next provisioner of an object.
+    pub(super) fn start_provision(&mut self, provisioning: Provisioning) -> Start<Outcome> {
+        let blocks = self.blocks(&provisioning.subject.address, provisioning.when());
+        let step = blocks.provisioners.get(provisioning.done).map(|block| {
+            let (step, found) = self.step(&provisioning, block, blocks.connection);
+            self.tell(&provisioning.subject.address, &blocks, block, found);
+            step
+        });
+        let Some(Some(step)) = step else {
+            provisioning.telling.end(Ended::Badly);
+            return Start::Failed;
+        };
+        Start::running(provisioning.subject.address.to_string(), async move {
+            let diagnostics = provisioning.telling.during(provision(&provisioning.subject, step)).await;
+            Outcome::Provisioned { provisioning: Box::new(provisioning), diagnostics }
+        })
+    }
+
+    /// What a provisioner is given, as it is known now; `None` after an error.
+    fn step(
+        &self,
+        provisioning: &Provisioning,
+        block: &Block,
+        around: Option<&Body>,
+    ) -> (Option<Step>, Diagnostics) {
+        let Some(known) = self.evaluator.schemas.provisioners().get(&block.type_name) else {
+            return (None, self.evaluator.schemas.provisioners().missing(block).into());
+        };
+        let address = &provisioning.subject.address;
+        let repetition = match provisioning.when() {
+            When::Creation => self.evaluator.values.repetition_data(address),
+            When::Destruction => repetition_by_key(&address.key),
+        };
+        let scope = self.evaluator.scope(address.module(), repetition).with_self(provisioning.value.clone());
+        let (config, mut found) = decode_body(&block.body, &known.schema.block, &scope);
+        let connection = match block.connection_within(around) {
+            Some(connection) => {
+                let (connection, problems) = decode_body(&connection, &connection_schema().block, &scope);
+                found.extend(problems);
+                connection
+            }
+            None => Value::null(connection_schema().implied_type().clone()),
+        };
+        let marks = config.mark_paths().into_iter().fold(Marks::NONE, |all, (_, marks)| all | marks);
+        let request = ProvisionRequest { config: config.unmark_deep(), connection: connection.unmark_deep() };
+        if !found.has_errors() && !(request.config.is_wholly_known() && request.connection.is_wholly_known())
+        {
+            found.push(
+                Diagnostic::error(
+                    "Configuration contains unknown value",
+                    format!(
+                        "What the provisioner {} of {address} is given holds values that are not known, though all \
+                         that it depends on has been applied. This is a bug in Wardian, which should be reported.",
+                        block.type_name
+                    ),
+                )
+                .at(block.span.clone()),
+            );
+        }
+        let step = (!found.has_errors()).then(|| Step {
+            type_name: block.type_name.clone(),
+            provisioner: Arc::clone(&known.provisioner),
+            request,
+            marks,
+        });
+        (step, found)
+    }
+
+    fn tell(
+        &mut self,
+        address: &ResourceInstanceAddress,
+        blocks: &Blocks<'_>,
+        block: &Block,
+        found: Diagnostics,
+    ) {
+        let located = in_provisioner(block, found).in_block(&blocks.context);
+        self.applied.diagnostics.extend(located.for_address(&address.to_string()));
+    }
+
+    /// A provisioner ended.
+    pub(super) fn provisioned(
+        &mut self,
+        mut provisioning: Provisioning,
+        found: Diagnostics,
+    ) -> Finished<Pending> {
+        let blocks = self.blocks(&provisioning.subject.address, provisioning.when());
+        if let Some(block) = blocks.provisioners.get(provisioning.done) {
+            let is_failed = found.has_errors();
+            let is_let_pass = is_failed && block.continue_on_failure;
+            if is_let_pass {
+                tracing::warn!(address = %provisioning.subject.address, provisioner = &*block.type_name, "failed, which is let pass");
+            } else {
+                self.tell(&provisioning.subject.address, &blocks, block, found);
+            }
+            if is_failed && !is_let_pass {
+                return provisioning.failed();
+            }
+        }
+        provisioning.done += 1;
+        if provisioning.done < blocks.provisioners.len() {
+            return Finished::Then(Pending::Provision(Box::new(provisioning)));
+        }
+        let Provisioning { subject, telling, occasion, value, .. } = provisioning;
+        match occasion {
+            Occasion::Destruction(destruction) => {
+                let Destruction { index, change, object } = *destruction;
+                let change = Box::new(change);
+                let subject = Box::new(subject);
+                Finished::Then(Pending::DestroyProvisioned { index, subject, change, object, telling })
+            }
+            Occasion::Creation { index, object } => {
+                let mut instance = self.applied.state.instance(&subject.address).cloned().unwrap_or_default();
+                instance.current = Some(object);
+                let is_stored = self.store(&subject.address, &subject.provider_config, instance);
+                telling.end(if is_stored { Ended::Well(object_id(&value)) } else { Ended::Badly });
+                (self.made(index, &subject.address, value) && is_stored).into()
+            }
+        }
+    }
+}
+
+/// What `count` and `each` stand for where the configuration may have changed since: the
+/// key alone is certain.
+fn repetition_by_key(key: &InstanceKey) -> RepetitionData {
+    match key {
+        InstanceKey::None => RepetitionData::None,
+        InstanceKey::Int(index) => RepetitionData::Count(*index),
+        InstanceKey::String(key) => {
+            RepetitionData::Each { key: Value::string(key.clone()), value: Value::null(Type::Dynamic) }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The provisioners of a run, and what the language itself says of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
+
+use futures::future::join_all;
+use wardian_config::{Configuration, Provisioner as ProvisionerBlock};
+use wardian_lang::{Diagnostic, Diagnostics, closest};
+use wardian_plugin::{
+    Attribute, AttributeType, Block, Deprecation, Description, Provisioner, ProvisionerSource, Schema,
+    Setting,
+};
+use wardian_value::{Str, Type};
+
+use crate::providers::plain;
+
+/// The provisioners that a configuration names, with their schemas.
+#[derive(Clone, Default)]
+pub struct Provisioners {
+    known: BTreeMap<Str, Known>,
+    types: Vec<Str>,
+}
+
+/// A provisioner and its schema.
+#[derive(Clone)]
+pub struct Known {
+    /// The schema.
+    pub schema: Arc<Schema>,
+    /// The provisioner.
+    pub provisioner: Arc<dyn Provisioner>,
+}
+
+impl Provisioners {
+    /// Asks for those that a configuration names, at the same time.
+    pub async fn load(
+        source: &dyn ProvisionerSource,
+        configuration: &Configuration,
+    ) -> Result<Self, Diagnostics> {
+        let names: BTreeSet<&Str> = blocks(configuration).map(|block| &block.type_name).collect();
+        let loads = names.into_iter().map(|name| async move {
+            let loaded = match source.provisioner(name).await {
+                Ok(Some(provisioner)) => {
+                    provisioner.schema().await.map(|schema| Some(Known { schema, provisioner }))
+                }
+                Ok(None) => Ok(None),
+                Err(diagnostics) => Err(diagnostics),
+            };
+            (name, loaded)
+        });
+        let mut known = BTreeMap::new();
+        let mut diagnostics = Diagnostics::new();
+        for (name, loaded) in join_all(loads).await {
+            match loaded {
+                Ok(loaded) => known.extend(loaded.map(|loaded| (name.clone(), loaded))),
+                Err(found) => diagnostics.extend(found.iter().map(plain)),
+            }
+        }
+        diagnostics.into_result(Self { known, types: source.provisioner_types() })
+    }
+
+    /// A provisioner that the configuration names; `None` where there is no such type.
+    pub fn get(&self, type_name: &str) -> Option<&Known> {
+        self.known.get(type_name)
+    }
+
+    /// An error for a block of a type that is not there.
+    pub fn missing(&self, block: &ProvisionerBlock) -> Diagnostic {
+        let name = &*block.type_name;
+        let advice = match closest(name, self.types.iter().map(|known| &**known)) {
+            Some(near) => format!("Did you mean \"{near}\"?"),
+            None if self.types.is_empty() => "There are none here.".to_owned(),
+            None => {
+                let names: Vec<&str> = self.types.iter().map(|name| &**name).collect();
+                format!("There are: {}.", names.join(", "))
+            }
+        };
+        let detail = format!("There is no provisioner \"{name}\". {advice}");
+        Diagnostic::error("Missing required provisioner plugin", detail).at(block.span.clone())
+    }
+
+    /// Asks all of them for an orderly end of what is in flight.
+    pub fn stop_all(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let known: Vec<Arc<dyn Provisioner>> =
+            self.known.values().map(|known| Arc::clone(&known.provisioner)).collect();
+        Box::pin(async move {
+            // One that cannot be asked is waited for like the others.
+            let _ = join_all(known.iter().map(|provisioner| provisioner.stop())).await;
+        })
+    }
+}
+
+/// All provisioner blocks of a configuration.
+pub fn blocks(configuration: &Configuration) -> impl Iterator<Item = &ProvisionerBlock> {
+    configuration.modules().flat_map(|node| {
+        let removed = node.module.removed.iter().flat_map(|block| &block.provisioners);
+        let resources = node.module.resources.values().flat_map(|resource| &resource.provisioners);
+        removed.chain(resources)
+    })
+}
+
+/// What may stand in a `connection` block, whatever the provisioner.
+pub fn connection_schema() -> &'static Schema {
+    static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+        use Setting::{Optional, Required};
+        let block = block([
+            ("agent", Type::Bool, Optional),
+            ("agent_identity", Type::String, Optional),
+            ("bastion_certificate", Type::String, Optional),
+            ("bastion_host", Type::String, Optional),
+            ("bastion_host_key", Type::String, Optional),
+            ("bastion_password", Type::String, Optional),
+            ("bastion_port", Type::Number, Optional),
+            ("bastion_private_key", Type::String, Optional),
+            ("bastion_user", Type::String, Optional),
+            ("cacert", Type::String, Optional),
+            ("certificate", Type::String, Optional),
+            ("host", Type::String, Required),
+            ("host_key", Type::String, Optional),
+            ("https", Type::Bool, Optional),
+            ("insecure", Type::Bool, Optional),
+            ("password", Type::String, Optional),
+            ("port", Type::Number, Optional),
+            ("private_key", Type::String, Optional),
+            ("proxy_host", Type::String, Optional),
+            ("proxy_port", Type::Number, Optional),
+            ("proxy_scheme", Type::String, Optional),
+            ("proxy_user_name", Type::String, Optional),
+            ("proxy_user_password", Type::String, Optional),
+            ("script_path", Type::String, Optional),
+            ("target_platform", Type::String, Optional),
+            ("timeout", Type::String, Optional),
+            ("type", Type::String, Optional),
+            ("use_ntlm", Type::Bool, Optional),
+            ("user", Type::String, Optional),
+        ]);
+        Schema::new(0, block)
+    });
+    &SCHEMA
+}
+
+/// Provisioners of Terraform's that have no component here yet: a configuration that has
+/// them can be checked, and nothing more.
+pub fn awaited_schema(type_name: &str) -> Option<&'static Schema> {
+    static SCHEMAS: LazyLock<[(&str, Schema); 2]> = LazyLock::new(|| {
+        use Setting::{Optional, Required};
+        let texts = || Type::list(Type::String);
+        let file = block([
+            ("content", Type::String, Optional),
+            ("destination", Type::String, Required),
+            ("source", Type::String, Optional),
+        ]);
+        let remote_exec = block([
+            ("inline", texts(), Optional),
+            ("script", Type::String, Optional),
+            ("scripts", texts(), Optional),
+        ]);
+        [("file", Schema::new(0, file)), ("remote-exec", Schema::new(0, remote_exec))]
+    });
+    SCHEMAS.iter().find(|(name, _)| *name == type_name).map(|(_, schema)| schema)
+}
+
+fn block<const COUNT: usize>(attributes: [(&'static str, Type, Setting); COUNT]) -> Block {
+    let attribute = |(name, ty, setting)| {
+        let attribute = Attribute {
+            ty: AttributeType::Value(ty),
+            description: Description::default(),
+            setting,
+            sensitive: false,
+            write_only: false,
+            deprecation: Deprecation::None,
+        };
+        (Str::new(name), attribute)
+    };
+    Block { attributes: attributes.into_iter().map(attribute).collect(), ..Block::default() }
+}

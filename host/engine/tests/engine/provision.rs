@@ -1,0 +1,311 @@
+//! What is run on objects that were created or are about to go. What is expected is what
+//! Terraform 1.11.4 does with the like of these configurations.
+
+use std::collections::BTreeMap;
+
+use wardian_engine::{Mode, PlanOptions, stop_channel};
+use wardian_state::ObjectStatus;
+
+use crate::fixture::{Fixture, Recorded, addresses};
+
+/// A thing with provisioners: their arguments, `|` between those of several.
+fn thing(name: &str, arguments: &str, provisioners: &str) -> String {
+    let blocks: String = provisioners
+        .split('|')
+        .filter(|block| !block.trim().is_empty())
+        .map(|block| format!("  provisioner \"local-exec\" {{\n{}\n  }}\n", block.replace(';', "\n")))
+        .collect();
+    format!("resource \"memory_thing\" \"{name}\" {{\n  name = \"{name}\"\n{arguments}\n{blocks}}}\n")
+}
+
+fn ran(fixture: &Fixture) -> Vec<String> {
+    let calls = fixture.world.calls();
+    calls.into_iter().filter(|call| call.contains(": ")).collect()
+}
+
+fn status(fixture: &Fixture, address: &str) -> Option<ObjectStatus> {
+    fixture.state.current(&address.parse().unwrap()).map(|object| object.status)
+}
+
+#[test]
+fn provisioners_run_in_order_when_an_object_is_created_and_not_when_it_changes() {
+    let mut fixture = Fixture::new();
+    let provisioners =
+        "command = \"say ${self.id}\" | command = \"fail x\"; on_failure = continue | command = \"two\"";
+    let recorded = fixture.apply(&thing("a", "", provisioners));
+    assert_eq!(recorded, ["memory_thing.a here", "memory_thing.a here"]);
+    assert_eq!(
+        fixture.world.calls(),
+        ["create a", "memory_thing.a: say thing-1", "memory_thing.a: fail x", "memory_thing.a: two"]
+    );
+    assert_eq!(
+        *fixture.told.0.lock().unwrap(),
+        [
+            "memory_thing.a begins: Create",
+            "memory_thing.a local-exec begins",
+            "memory_thing.a local-exec shows: thing-1",
+            "memory_thing.a local-exec done",
+            "memory_thing.a local-exec begins",
+            "memory_thing.a local-exec shows: x",
+            "memory_thing.a local-exec failed",
+            "memory_thing.a local-exec begins",
+            "memory_thing.a local-exec done",
+            "memory_thing.a done: Create",
+        ]
+    );
+    assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Ready));
+    fixture.world.forget_calls();
+    fixture.apply(&thing("a", "size = 2", provisioners));
+    assert!(ran(&fixture).is_empty());
+    fixture.apply(&thing("a", "size = 2\nfixed = \"new\"", provisioners));
+    assert_eq!(ran(&fixture).len(), 3);
+}
+
+#[test]
+fn an_object_whose_provisioner_fails_is_tainted_and_what_depends_on_it_is_left_out() {
+    let mut fixture = Fixture::new();
+    let configuration = thing("a", "", "command = \"fail x\" | command = \"never reached\"")
+        + &thing("b", "label = memory_thing.a.id", "");
+    let text = fixture.apply_errors(&configuration);
+    assert!(text.contains("memory provisioner error") && text.contains("It said x."), "{text}");
+    assert!(text.contains("main.tf:4"), "{text}");
+    assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Tainted));
+    assert_eq!(addresses(&fixture.state), ["memory_thing.a"]);
+    assert_eq!(fixture.told.0.lock().unwrap().last().unwrap(), "memory_thing.a failed: Create");
+    // The next run replaces it, and destroys what is tainted without a word to it.
+    fixture.world.forget_calls();
+    fixture.apply(&thing("a", "", "command = \"fine\" | when = destroy; command = \"bye\""));
+    assert_eq!(fixture.world.calls(), ["read a", "destroy a", "create a", "memory_thing.a: fine"]);
+}
+
+#[test]
+fn a_configuration_that_cannot_be_evaluated_taints_too() {
+    let mut fixture = Fixture::new();
+    let configuration = thing("a", "", "command = \"say ${file(\"/srv/nothing/\" + self.id)}\"")
+        .replace("\" + self.id", "${self.id}\"");
+    let text = fixture.apply_errors(&configuration);
+    assert!(text.contains("/srv/nothing/"), "{text}");
+    assert!(ran(&fixture).is_empty());
+    assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Tainted));
+}
+
+#[test]
+fn what_is_run_before_an_object_goes_knows_the_object_and_its_key() {
+    let mut fixture = Fixture::new();
+    let counted = thing("a", "count = 2", "when = destroy; command = \"say ${self.id} ${count.index}\"");
+    let each =
+        thing("b", "for_each = toset([\"k\"])", "when = destroy; command = \"say ${self.id} ${each.key}\"");
+    fixture.apply(&(counted.clone() + &each));
+    assert!(ran(&fixture).is_empty());
+    // One instance goes, whose resource is still there.
+    fixture.apply(&(counted.replace("count = 2", "count = 1") + &each));
+    assert_eq!(ran(&fixture).len(), 1);
+    assert!(
+        ran(&fixture)[0].starts_with("memory_thing.a[1]: say thing-") && ran(&fixture)[0].ends_with(" 1")
+    );
+    fixture.world.forget_calls();
+    let applied = fixture.destroy(&(counted.replace("count = 2", "count = 1") + &each));
+    assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
+    let mut ran = ran(&fixture);
+    ran.sort();
+    assert!(ran[0].starts_with("memory_thing.a[0]: ") && ran[0].ends_with(" 0"), "{ran:?}");
+    assert!(ran[1].starts_with("memory_thing.b[\"k\"]: ") && ran[1].ends_with(" k"), "{ran:?}");
+    assert!(addresses(&fixture.state).is_empty());
+}
+
+#[test]
+fn an_object_stays_where_its_provisioner_fails_before_it_goes() {
+    let mut fixture = Fixture::new();
+    let failing =
+        "when = destroy; command = \"fail a\"; on_failure = continue | when = destroy; command = \"fail b\"";
+    let configuration = thing("a", "", failing);
+    fixture.apply(&configuration);
+    fixture.world.forget_calls();
+    fixture.told.0.lock().unwrap().clear();
+    let applied = fixture.destroy(&configuration);
+    assert!(applied.diagnostics.to_string().contains("It said b."), "{}", applied.diagnostics);
+    assert_eq!(ran(&fixture), ["memory_thing.a: fail a", "memory_thing.a: fail b"]);
+    assert!(!fixture.world.calls().contains(&"destroy a".to_owned()));
+    assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Ready));
+    assert_eq!(fixture.told.0.lock().unwrap().last().unwrap(), "memory_thing.a failed: Delete");
+    // A replacement is not made either.
+    fixture.world.forget_calls();
+    let text = fixture.apply_errors(&thing("a", "fixed = \"new\"", failing));
+    assert!(text.contains("It said b."), "{text}");
+    assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Ready));
+    assert!(!fixture.world.calls().contains(&"create a".to_owned()));
+}
+
+#[test]
+fn what_was_replaced_before_it_goes_is_not_told() {
+    let mut fixture = Fixture::new();
+    let provisioners = "command = \"say hello\" | when = destroy; command = \"say bye\"";
+    let lifecycle = "lifecycle {\n create_before_destroy = true\n}\n";
+    fixture.apply(&thing("a", lifecycle, provisioners));
+    fixture.world.forget_calls();
+    fixture.apply(&thing("a", &format!("fixed = \"new\"\n{lifecycle}"), provisioners));
+    assert_eq!(fixture.world.calls(), ["read a", "create a", "memory_thing.a: say hello", "destroy a"]);
+    // Where the new one fails, both are there.
+    let failing = provisioners.replace("say hello", "fail hello");
+    fixture.apply_errors(&thing("a", &format!("fixed = \"newer\"\n{lifecycle}"), &failing));
+    assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Tainted));
+    let (_, _, instance) = fixture.state.instances().next().unwrap();
+    assert_eq!(instance.deposed.len(), 1);
+    let deposed = instance.deposed.values().next().unwrap();
+    assert_eq!(deposed.status, ObjectStatus::Ready);
+    // Neither of them is told when all goes.
+    fixture.world.forget_calls();
+    assert!(!fixture.destroy(&thing("a", lifecycle, provisioners)).diagnostics.has_errors());
+    assert!(ran(&fixture).is_empty(), "{:?}", ran(&fixture));
+    assert!(addresses(&fixture.state).is_empty());
+}
+
+#[test]
+fn a_removed_block_says_what_is_run_before_the_objects_go() {
+    let mut fixture = Fixture::new();
+    let modules = |text: &str| [("m".to_owned(), text.to_owned())];
+    let both = thing("a", "count = 2", "");
+    let call = "module \"m\" {\n source = \"./m\"\n}\n";
+    let of = |modules: &[(String, String)]| {
+        modules.iter().map(|(path, text)| (path.clone(), text.clone())).collect::<Vec<_>>()
+    };
+    let owned = of(&modules(&both));
+    let borrowed: Vec<(&str, &str)> = owned.iter().map(|(p, t)| (&**p, &**t)).collect();
+    let (applied, _) = fixture.apply_with(&format!("{both}{call}"), &borrowed, &PlanOptions::default());
+    assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
+    let removed = |from: &str| {
+        format!(
+            "removed {{\n from = {from}\n connection {{\n host = self.id\n }}\n provisioner \"local-exec\" {{\n when = destroy\n \
+             command = \"say ${{count.index}} ${{path.module}}\"\n }}\n}}\n"
+        )
+    };
+    fixture.world.forget_calls();
+    fixture.apply(&(removed("memory_thing.a") + &removed("module.m.memory_thing.a")));
+    let mut ran = ran(&fixture);
+    ran.sort();
+    assert_eq!(ran.len(), 4, "{ran:?}");
+    assert!(ran[0].starts_with("memory_thing.a[0]: say 0 . as nobody at thing-"), "{ran:?}");
+    assert!(ran[3].starts_with("module.m.memory_thing.a[1]: say 1 . as nobody at thing-"), "{ran:?}");
+    assert!(addresses(&fixture.state).is_empty());
+}
+
+#[test]
+fn connections_are_merged_argument_by_argument() {
+    let mut fixture = Fixture::new();
+    let around = "connection {\n host = self.id\n user = \"around\"\n}";
+    let own = "command = \"one\"; connection {; user = \"own\"; } | command = \"two\"";
+    fixture.apply(&thing("a", around, own));
+    assert_eq!(
+        ran(&fixture),
+        ["memory_thing.a: one as own at thing-1", "memory_thing.a: two as around at thing-1"]
+    );
+}
+
+#[test]
+fn output_that_may_hold_what_is_secret_is_not_shown() {
+    let rows = [
+        (
+            "\"say ${sensitive(\"hush\")}\"",
+            "(output is not shown: there is a sensitive value in the configuration)",
+        ),
+        ("\"say ${self.secret}\"", "(output is not shown: there is a sensitive value in the configuration)"),
+        ("\"say ${var.e}\"", "(output is not shown: there is an ephemeral value in the configuration)"),
+        ("\"say hello\"; connection {; host = sensitive(\"hush\"); }", "hello"),
+    ];
+    let variable = "variable \"e\" {\n ephemeral = true\n}\n";
+    for (command, shown) in rows {
+        let mut fixture = Fixture::new();
+        let configuration =
+            variable.to_owned() + &thing("a", "secret = \"hush\"", &format!("command = {command}"));
+        let given = BTreeMap::from([("e".into(), wardian_value::Value::string("hush"))]);
+        let (plan, found) = fixture.plan_given(&configuration, &[], given, &PlanOptions::default());
+        assert!(!found.has_errors(), "{found}");
+        let applied = fixture.apply_plan(&configuration, &plan.unwrap());
+        assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
+        let told = fixture.told.0.lock().unwrap().clone();
+        assert!(told.contains(&format!("memory_thing.a local-exec shows: {shown}")), "{told:?}");
+        assert!(!told.iter().any(|line| line.contains("hush")), "{told:?}");
+    }
+    let mut fixture = Fixture::new();
+    let text = fixture.apply_errors(&thing("a", "", "command = \"fail ${sensitive(\"hush\")}\""));
+    assert!(text.contains("memory provisioner error") && !text.contains("hush"), "{text}");
+}
+
+#[test]
+fn an_object_waits_for_what_its_provisioners_refer_to() {
+    let mut fixture = Fixture::new();
+    let one = thing("a", "", "command = \"say ${memory_thing.z.id}\"");
+    fixture.apply(&(one + &thing("z", "", "")));
+    assert_eq!(fixture.world.calls(), ["create z", "create a", "memory_thing.a: say thing-1"]);
+    let object = fixture.state.current(&"memory_thing.a".parse().unwrap()).unwrap();
+    assert_eq!(object.dependencies.len(), 1);
+    // By its name, an object's own value is what self is.
+    let mut fixture = Fixture::new();
+    fixture.apply(&thing("a", "", "command = \"say ${memory_thing.a.id}\""));
+    assert_eq!(ran(&fixture), ["memory_thing.a: say thing-1"]);
+}
+
+#[test]
+fn a_run_that_is_stopped_leaves_tainted_what_was_not_through() {
+    let mut fixture = Fixture::new();
+    let configuration = thing("a", "", "command = \"wait\" | command = \"never reached\"");
+    let plan = fixture.plan(&configuration);
+    let run = fixture.run_with_modules(&configuration, &[]).unwrap();
+    let mut recorded = Recorded::default();
+    let (stopper, signal) = stop_channel();
+    let world = std::sync::Arc::clone(&fixture.world);
+    let applied = fixture.block_on(async {
+        let ask = async {
+            while !world.calls().contains(&"memory_thing.a: wait".to_owned()) {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+            stopper.ask();
+        };
+        futures::join!(run.apply(&plan, &mut recorded, 10, signal), ask).0
+    });
+    assert!(applied.stopped);
+    let text = applied.diagnostics.to_string();
+    assert!(text.contains("It was stopped.") && text.contains("Execution halted"), "{text}");
+    fixture.state = applied.state;
+    assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Tainted));
+    assert_eq!(ran(&fixture), ["memory_thing.a: wait"]);
+}
+
+#[test]
+fn what_is_given_up_is_recorded_as_tainted() {
+    let mut fixture = Fixture::new();
+    let configuration = thing("a", "", "command = \"wait\"").replace("wait", "wait for ever");
+    let plan = fixture.plan(&configuration);
+    let run = fixture.run_with_modules(&configuration, &[]).unwrap();
+    let mut recorded = Recorded::default();
+    let (stopper, signal) = stop_channel();
+    let world = std::sync::Arc::clone(&fixture.world);
+    let applied = fixture.block_on(async {
+        let ask = async {
+            while ran_of(&world).is_empty() {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+            stopper.ask();
+            stopper.ask();
+        };
+        futures::join!(run.apply(&plan, &mut recorded, 10, signal), ask).0
+    });
+    assert_eq!(recorded.0, ["memory_thing.a here"]);
+    fixture.state = applied.state;
+    assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Tainted));
+}
+
+fn ran_of(world: &crate::provider::World) -> Vec<String> {
+    world.calls().into_iter().filter(|call| call.contains(": ")).collect()
+}
+
+#[test]
+fn types_that_are_awaited_are_refused_by_name_and_can_be_validated() {
+    let fixture = Fixture::new();
+    let configuration = thing("a", "", "inline = [\"x\"]").replace("local-exec", "remote-exec");
+    assert!(!fixture.validate(&configuration).has_errors());
+    let text = fixture.plan_errors(&configuration);
+    assert!(text.contains("Not supported yet") && text.contains("remote-exec"), "{text}");
+    let options = PlanOptions { mode: Mode::Destroy, ..PlanOptions::default() };
+    assert!(fixture.plan_with(&configuration, &[], &options).1.has_errors());
+}

@@ -1,0 +1,223 @@
+//! `wardian:plugin/process`: programs on this machine.
+//!
+//! A guest runs programs by a [`Spawner`] that the host hands it for one call. Each start
+//! is put to the plugin's monitor on behalf of that call's resource, and recorded with how
+//! it ended. A program's environment is what the policy grants of the host's, and what the
+//! guest sets. When the call is over, however it ends, what still runs is killed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use wardian_monitor::{Call, Capability as Used, Monitor, Use};
+use wardian_policy::{ProcessStart, Request};
+use wardian_process::{
+    Authority, Command, Denied, Ended, Event, ExitStatus, Leftovers, Runner, Running, Start, Streams,
+};
+use wasmtime::component::{HasSelf, Linker, Resource};
+
+use super::{Capability, NewInstance};
+use crate::bindings::provisioner::wardian::plugin::process::{
+    self as wit, Host, HostRunningProcess, HostSpawner, OutputStreams, ProcessError, ProcessEvent,
+};
+use crate::imports::InterfaceName;
+use crate::state::GuestState;
+
+pub(super) struct Process;
+
+impl Capability for Process {
+    fn interfaces(&self) -> &'static [InterfaceName<'static>] {
+        const INTERFACES: &[InterfaceName<'static>] =
+            &[InterfaceName { path: "wardian:plugin/process", major: 0, minor: 1 }];
+        INTERFACES
+    }
+
+    fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+        wit::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
+    }
+
+    fn configure(&self, _new: &mut NewInstance<'_>) {}
+
+    fn enter(&self, _state: &mut GuestState) {}
+}
+
+/// How programs are run for one plugin.
+pub(crate) struct Programs {
+    pub(crate) runner: Arc<Runner>,
+    pub(crate) monitor: Monitor,
+    /// Where they begin; absolute.
+    pub(crate) directory: PathBuf,
+    /// What they find in their environment, unless the plugin says otherwise.
+    pub(crate) environment: Vec<(String, String)>,
+    /// Whether the run is to end.
+    pub(crate) stopping: watch::Receiver<bool>,
+}
+
+/// The right to run programs in one call.
+pub struct Spawner {
+    pub(crate) programs: Arc<Programs>,
+    pub(crate) call: Call,
+}
+
+/// A program that runs.
+pub struct RunningProcess {
+    running: Running,
+    stopping: watch::Receiver<bool>,
+    is_interrupted: bool,
+}
+
+/// Puts one start to the monitor.
+struct OneStart {
+    monitor: Monitor,
+    call: Call,
+    begun: Mutex<Option<Use>>,
+}
+
+impl Authority for OneStart {
+    fn may_start(&self, start: &Start<'_>) -> Result<(), Denied> {
+        let request = ProcessStart::new(start.program, start.arguments.iter().cloned()).map_err(|problem| {
+            self.monitor.refuse(&self.call, Used::Process, start.program.to_owned(), problem)
+        });
+        let begun = request.and_then(|request| self.monitor.begin(&self.call, Request::Process(request)));
+        let begun = begun.map_err(|denied| {
+            Denied(match denied.rule_to_add {
+                Some(rule) => format!("{}. This would allow it:\n\n{rule}", denied.reason),
+                None => denied.reason,
+            })
+        })?;
+        *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
+        Ok(())
+    }
+
+    fn ended(&self, ended: &Ended) {
+        let Some(mut begun) = self.begun.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+            return;
+        };
+        match ended.status {
+            Some(ExitStatus::Code(code)) => begun.answered(code.into()),
+            // As shells tell it.
+            Some(ExitStatus::Signal(signal)) => begun.answered(128 + i64::from(signal)),
+            Some(ExitStatus::TimedOut) | None => {}
+        }
+        begun.received(ended.written);
+    }
+}
+
+impl Spawner {
+    async fn start(&self, command: wit::Command) -> Result<RunningProcess, ProcessError> {
+        let Programs { runner, monitor, directory, environment, stopping } = &*self.programs;
+        if *stopping.borrow() {
+            return Err(ProcessError::Failed("the run is about to end, and nothing more is started".into()));
+        }
+        let set = &command.environment;
+        let kept = environment.iter().filter(|(name, _)| set.iter().all(|(other, _)| other != name));
+        let command = Command {
+            program: command.program,
+            arguments: command.arguments,
+            directory: match command.working_directory {
+                Some(below) => directory.join(below),
+                None => directory.clone(),
+            },
+            environment: kept
+                .chain(set)
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect::<Vec<(OsString, OsString)>>(),
+            input: command.input,
+            timeout: command.timeout_milliseconds.map(Duration::from_millis),
+            streams: match command.streams {
+                OutputStreams::Apart => Streams::Apart,
+                OutputStreams::Together => Streams::Together,
+            },
+            leftovers: Leftovers::GoOn,
+        };
+        let authority =
+            OneStart { monitor: monitor.clone(), call: self.call.clone(), begun: Mutex::default() };
+        let running = runner.for_authority(Arc::new(authority)).start(command).await.map_err(told)?;
+        Ok(RunningProcess { running, stopping: stopping.clone(), is_interrupted: false })
+    }
+}
+
+fn told(error: wardian_process::ProcessError) -> ProcessError {
+    use wardian_process::ProcessError as Cause;
+    let text = error.to_string();
+    match error {
+        Cause::Denied(_) => ProcessError::Denied(text),
+        Cause::NotFound { .. } | Cause::Directory(_) => ProcessError::NotFound(text),
+        _ => ProcessError::Failed(text),
+    }
+}
+
+impl RunningProcess {
+    async fn next(&mut self) -> Option<ProcessEvent> {
+        let Self { running, stopping, is_interrupted } = self;
+        loop {
+            tokio::select! {
+                event = running.next_event() => return event.map(event_told),
+                is_stopping = asked(stopping), if !*is_interrupted => {
+                    *is_interrupted = true;
+                    if is_stopping {
+                        running.interrupt();
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Waits until the run is to end; false where nobody can say so any more.
+async fn asked(stopping: &mut watch::Receiver<bool>) -> bool {
+    stopping.wait_for(|stopping| *stopping).await.is_ok()
+}
+
+fn event_told(event: Event) -> ProcessEvent {
+    match event {
+        Event::Stdout(bytes) => ProcessEvent::Stdout(bytes),
+        Event::Stderr(bytes) => ProcessEvent::Stderr(bytes),
+        Event::Exited(ExitStatus::Code(code)) => ProcessEvent::Exited(wit::ExitStatus::Code(code)),
+        Event::Exited(ExitStatus::Signal(signal)) => ProcessEvent::Exited(wit::ExitStatus::Signal(signal)),
+        Event::Exited(ExitStatus::TimedOut) => ProcessEvent::Exited(wit::ExitStatus::TimedOut),
+    }
+}
+
+impl Host for GuestState {}
+
+impl HostSpawner for GuestState {
+    async fn spawn(
+        &mut self,
+        spawner: Resource<Spawner>,
+        command: wit::Command,
+    ) -> wasmtime::Result<Result<Resource<RunningProcess>, ProcessError>> {
+        let spawner = self.table().get(&spawner)?;
+        let spawner = Spawner { programs: Arc::clone(&spawner.programs), call: spawner.call.clone() };
+        match spawner.start(command).await {
+            Ok(running) => Ok(Ok(self.table().push(running)?)),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
+    async fn drop(&mut self, spawner: Resource<Spawner>) -> wasmtime::Result<()> {
+        self.table().delete(spawner)?;
+        Ok(())
+    }
+}
+
+impl HostRunningProcess for GuestState {
+    async fn next_event(
+        &mut self,
+        process: Resource<RunningProcess>,
+    ) -> wasmtime::Result<Option<ProcessEvent>> {
+        Ok(self.table().get_mut(&process)?.next().await)
+    }
+
+    async fn kill(&mut self, process: Resource<RunningProcess>) -> wasmtime::Result<()> {
+        self.table().get(&process)?.running.kill();
+        Ok(())
+    }
+
+    async fn drop(&mut self, process: Resource<RunningProcess>) -> wasmtime::Result<()> {
+        self.table().delete(process)?;
+        Ok(())
+    }
+}

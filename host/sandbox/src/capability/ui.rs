@@ -1,0 +1,39 @@
+//! `wardian:plugin/ui`: what a provisioner shows while it works.
+//!
+//! Text goes to whoever made the call, as it comes: a guest whose text nobody takes waits.
+//! Outside of a call that shows something it goes nowhere.
+
+use wasmtime::component::{HasSelf, Linker};
+
+use super::{Capability, NewInstance};
+use crate::bindings::provisioner::wardian::plugin::ui::{self, Host};
+use crate::imports::InterfaceName;
+use crate::state::GuestState;
+
+pub(super) struct Ui;
+
+impl Capability for Ui {
+    fn interfaces(&self) -> &'static [InterfaceName<'static>] {
+        const INTERFACES: &[InterfaceName<'static>] =
+            &[InterfaceName { path: "wardian:plugin/ui", major: 0, minor: 1 }];
+        INTERFACES
+    }
+
+    fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+        ui::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
+    }
+
+    fn configure(&self, _new: &mut NewInstance<'_>) {}
+
+    fn enter(&self, _state: &mut GuestState) {}
+}
+
+impl Host for GuestState {
+    async fn output(&mut self, text: String) -> wasmtime::Result<()> {
+        if let Some(audience) = self.audience() {
+            // Whoever has gone away hears nothing, and the call with it.
+            let _ = audience.send(text).await;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,262 @@
+//! A component as a [`Provisioner`].
+//!
+//! Each call has an instance of its own: provisioners are called seldom, and nothing of one
+//! call is left for another. What a call may touch it is handed for its time: a [`Spawner`]
+//! whose every use is decided and recorded on behalf of the call's resource.
+
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::{OnceCell, mpsc, watch};
+use tokio::time::timeout;
+use wardian_monitor::{Call, Monitor};
+use wardian_plugin::{PluginDiagnostics, ProvisionOutput, ProvisionRequest, Provisioner, Schema, has_errors};
+use wardian_process::Runner;
+use wardian_value::{Path, PathStep, Value};
+use wasmtime::component::Resource;
+use wasmtime::{Engine, Store};
+
+use crate::bindings::provisioner::ProvisionerPluginPre;
+use crate::bindings::provisioner::exports::wardian::plugin::provisioner::{Guest, ProvisionResourceRequest};
+use crate::capability::{Programs, Spawner};
+use crate::conversion::{diagnostics, encode};
+use crate::failure::Failure;
+use crate::grants::Grants;
+use crate::instance::{Running, begin, finish};
+use crate::limits::{Bound, EffectiveLimits, Limits};
+use crate::network::{NetworkOptions, ProviderNetwork};
+use crate::schema;
+use crate::state::GuestState;
+use crate::ticker::Ticker;
+
+/// Texts that wait to be shown.
+const WAITING_TEXTS: usize = 16;
+
+/// What of a connection is a secret, which the host keeps to itself.
+const SECRETS: [&str; 5] =
+    ["bastion_password", "bastion_private_key", "password", "private_key", "proxy_user_password"];
+
+/// What all provisioners of one component share.
+pub(crate) struct ProvisionerPlugin {
+    pub(crate) name: Arc<str>,
+    pub(crate) engine: Engine,
+    pub(crate) component: ProvisionerPluginPre<GuestState>,
+    pub(crate) ticker: Arc<Ticker>,
+    pub(crate) limits: Limits,
+    pub(crate) network: Arc<NetworkOptions>,
+    pub(crate) schema: OnceCell<Arc<Schema>>,
+}
+
+/// A provisioner's component, ready to run. Clones are the same component.
+#[derive(Clone)]
+pub struct LoadedProvisioner {
+    plugin: Arc<ProvisionerPlugin>,
+}
+
+/// What a provisioner works with.
+pub struct ProvisionerGrants {
+    /// Decides on every program that it runs.
+    pub monitor: Monitor,
+    /// Runs them.
+    pub runner: Arc<Runner>,
+    /// The root module's directory, absolute: programs begin there.
+    pub directory: PathBuf,
+    /// The host's environment. Programs find in it what the policy grants; the provisioner
+    /// itself has none.
+    pub environment: Vec<(String, String)>,
+}
+
+impl LoadedProvisioner {
+    pub(crate) fn new(plugin: ProvisionerPlugin) -> Self {
+        Self { plugin: Arc::new(plugin) }
+    }
+
+    /// A provisioner with rights of its own.
+    pub fn provisioner(&self, grants: ProvisionerGrants) -> Arc<dyn Provisioner> {
+        let ProvisionerGrants { monitor, runner, directory, mut environment } = grants;
+        environment.retain(|(name, _)| monitor.grants_variable(name));
+        let (stop, stopping) = watch::channel(false);
+        let grants = Grants::denied_by(monitor.clone());
+        let programs = Arc::new(Programs { runner, monitor, directory, environment, stopping });
+        let network = Arc::new(ProviderNetwork::new(&self.plugin.network, &grants.monitor));
+        let limits = EffectiveLimits::new(&self.plugin.limits, grants.monitor.policy());
+        let plugin = Arc::clone(&self.plugin);
+        Arc::new(ComponentProvisioner { plugin, grants, limits, network, programs, stop })
+    }
+}
+
+struct ComponentProvisioner {
+    plugin: Arc<ProvisionerPlugin>,
+    grants: Grants,
+    limits: EffectiveLimits,
+    network: Arc<ProviderNetwork>,
+    programs: Arc<Programs>,
+    stop: watch::Sender<bool>,
+}
+
+impl ComponentProvisioner {
+    fn context(&self, function: &'static str) -> Call {
+        Call::new(&self.plugin.name, function, None)
+    }
+
+    /// Makes a call on an instance of its own.
+    async fn call<R: Send>(
+        &self,
+        call: &Call,
+        limit: &Bound<Duration>,
+        audience: Option<mpsc::Sender<String>>,
+        make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
+    ) -> Result<R, PluginDiagnostics> {
+        let answer = self.try_call(call.clone(), limit, audience, make).await;
+        answer.map_err(|failure| failure.into_diagnostics(call))
+    }
+
+    async fn try_call<R: Send>(
+        &self,
+        call: Call,
+        limit: &Bound<Duration>,
+        audience: Option<mpsc::Sender<String>>,
+        make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
+    ) -> Result<R, Failure> {
+        let ProvisionerPlugin { name, engine, component, ticker, .. } = &*self.plugin;
+        let limits = &self.limits;
+        let mut store = GuestState::store(engine, name, &self.grants, &self.network, limits);
+        let running = begin(ticker, &mut store, Call::outside_of_calls(name))?;
+        let started = timeout(limits.local_call.value, component.instantiate_async(&mut store)).await;
+        drop(running);
+        let exports = finish(limits, &mut store, &limits.local_call, started)?;
+        if let Some(audience) = audience {
+            store.data_mut().show_to(audience);
+        }
+        let running = begin(ticker, &mut store, call)?;
+        let answer = timeout(limit.value, make(exports.wardian_plugin_provisioner(), &mut store)).await;
+        drop(running);
+        finish(limits, &mut store, limit, answer)
+    }
+
+    /// The schema, which the component is asked for once.
+    async fn known_schema(&self) -> Result<&Arc<Schema>, PluginDiagnostics> {
+        self.plugin.schema.get_or_try_init(|| self.ask_for_schema()).await
+    }
+
+    async fn ask_for_schema(&self) -> Result<Arc<Schema>, PluginDiagnostics> {
+        let call = self.context("get-schema");
+        let limit = &self.limits.local_call;
+        let answer =
+            self.call(&call, limit, None, |guest, store| Box::pin(guest.call_get_schema(store))).await?;
+        let said = diagnostics(answer.diagnostics);
+        if has_errors(&said) {
+            return Err(said);
+        }
+        schema::provisioner_schema(answer.schema)
+            .map(Arc::new)
+            .map_err(|problem| Failure::BadAnswer(problem).into_diagnostics(&call))
+    }
+
+    async fn validate(&self, config: &Value) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.context("validate-provisioner-config");
+        let ty = self.known_schema().await?.implied_type();
+        let config = encode("the configuration", config, ty).map_err(|f| f.into_diagnostics(&call))?;
+        let limit = &self.limits.local_call;
+        let said = self
+            .call(&call, limit, None, move |guest, store| {
+                Box::pin(async move { guest.call_validate_provisioner_config(store, &config).await })
+            })
+            .await?;
+        Ok(diagnostics(said))
+    }
+
+    async fn work(
+        &self,
+        request: ProvisionRequest,
+        output: &mut ProvisionOutput<'_>,
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.context("provision-resource");
+        let ty = self.known_schema().await?.implied_type();
+        let connection = without_secrets(&request.connection);
+        let config = encode("the configuration", &request.config, ty);
+        let connection_info = encode("the connection", &connection, connection.ty());
+        let request = ProvisionResourceRequest {
+            config: config.map_err(|failure| failure.into_diagnostics(&call))?,
+            connection_info: connection_info.map_err(|failure| failure.into_diagnostics(&call))?,
+        };
+        let spawner = Spawner { programs: Arc::clone(&self.programs), call: call.clone() };
+        let (audience, mut shown) = mpsc::channel(WAITING_TEXTS);
+        let limit = &self.limits.remote_call;
+        let work = self.call(&call, limit, Some(audience), move |guest, store| {
+            Box::pin(async move {
+                let own = store.data_mut().table().push(spawner)?;
+                let handle = Resource::new_borrow(own.rep());
+                guest.call_provision_resource(store, &request, Some(handle), None).await
+            })
+        });
+        let mut work = pin!(work);
+        let answer = loop {
+            tokio::select! {
+                biased;
+                Some(text) = shown.recv() => output(&text),
+                answer = &mut work => break answer,
+            }
+        };
+        while let Ok(text) = shown.try_recv() {
+            output(&text);
+        }
+        Ok(diagnostics(answer?))
+    }
+}
+
+/// A connection as its plugin may know it.
+fn without_secrets(connection: &Value) -> Value {
+    let secret = |path: &Path| match path.steps() {
+        [PathStep::Attribute(name)] => SECRETS.contains(&&**name),
+        _ => false,
+    };
+    connection.transform(&mut |path, part| if secret(path) { Value::null(part.ty().clone()) } else { part })
+}
+
+#[async_trait]
+impl Provisioner for ComponentProvisioner {
+    async fn schema(&self) -> Result<Arc<Schema>, PluginDiagnostics> {
+        self.known_schema().await.map(Arc::clone)
+    }
+
+    async fn validate_config(&self, config: Value) -> PluginDiagnostics {
+        self.validate(&config).await.unwrap_or_else(|failed| failed)
+    }
+
+    async fn provision(
+        &self,
+        request: ProvisionRequest,
+        output: &mut ProvisionOutput<'_>,
+    ) -> PluginDiagnostics {
+        self.work(request, output).await.unwrap_or_else(|failed| failed)
+    }
+
+    async fn stop(&self) -> Result<(), String> {
+        // Instances are in a call or gone: what can be reached is what they started.
+        self.stop.send_replace(true);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_of_a_connection_stay_with_the_host() {
+        let connection = Value::object([
+            ("host".into(), Value::string("example.com")),
+            ("password".into(), Value::string("hush")),
+            ("private_key".into(), Value::string("hush")),
+        ]);
+        let shown = without_secrets(&connection);
+        assert_eq!(shown.get("host").and_then(|host| host.as_str()), Some("example.com"));
+        assert!(shown.get("password").is_some_and(Value::is_null));
+        assert!(shown.get("private_key").is_some_and(Value::is_null));
+        assert_eq!(shown.ty(), connection.ty());
+    }
+}

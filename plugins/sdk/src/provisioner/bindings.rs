@@ -1,0 +1,27 @@
+//! The world `provisioner-plugin` as wit-bindgen states it in Rust. What it has in common
+//! with the world of providers is the same.
+
+#![allow(
+    unsafe_code,
+    missing_docs,
+    unreachable_pub,
+    unused,
+    clippy::all,
+    clippy::pedantic,
+    clippy::allow_attributes_without_reason,
+    reason = "generated"
+)]
+
+wit_bindgen::generate!({
+    world: "provisioner-plugin",
+    path: "../../wit",
+    pub_export_macro: true,
+    default_bindings_module: "wardian_sdk::provisioner::bindings",
+    export_macro_name: "export_provisioner_world",
+    runtime_path: "wardian_sdk::wit_runtime",
+    with: {
+        "wardian:plugin/types@0.1.0": crate::bindings::wardian::plugin::types,
+        "wardian:plugin/log@0.1.0": crate::bindings::wardian::plugin::log,
+    },
+    generate_all,
+});

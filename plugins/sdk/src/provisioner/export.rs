@@ -1,0 +1,193 @@
+//! A provisioner as the exports of a component.
+
+use std::cell::OnceCell;
+use std::marker::PhantomData;
+use std::thread::LocalKey;
+
+use wardian_value::Type;
+
+use super::bindings::exports::wardian::plugin::provisioner as protocol;
+use super::bindings::wardian::plugin::communicator::Connection;
+use super::bindings::wardian::plugin::process as wire;
+use super::bindings::wardian::plugin::ui;
+use super::{Command, Ending, Event, NotRun, Program, Provisioner, Surroundings, Work};
+use crate::bindings::wardian::plugin::types;
+use crate::check::{Allowed, check};
+use crate::schema::schema_record;
+use crate::service::diagnostics_record;
+use crate::{Diagnostics, Object, Result, Schema, codec};
+
+/// Where a component keeps its provisioner. Implemented by [`crate::export_provisioner!`].
+pub trait Exported: 'static {
+    /// The one provisioner of the component.
+    fn service() -> &'static LocalKey<OnceCell<Service>>;
+
+    /// Makes it, at the first call.
+    fn make() -> Service;
+}
+
+/// A provisioner as it answers requests.
+pub struct Service {
+    schema: Schema,
+    ty: Type,
+    validate: Box<dyn Fn(&Object) -> Result<()>>,
+    provision: Box<dyn Fn(&Object, &mut Work<'_>) -> Result<()>>,
+}
+
+impl Service {
+    /// Of a provisioner.
+    pub fn of<P: Provisioner>(provisioner: P) -> Self {
+        let provisioner = std::rc::Rc::new(provisioner);
+        let schema = provisioner.schema();
+        let validating = std::rc::Rc::clone(&provisioner);
+        Self {
+            ty: schema.ty(),
+            schema,
+            validate: Box::new(move |config| validating.validate(config)),
+            provision: Box::new(move |config, work| provisioner.provision(config.decode()?, work)),
+        }
+    }
+
+    /// The type of its configuration.
+    pub(super) fn ty(&self) -> &Type {
+        &self.ty
+    }
+
+    /// Checks a configuration by its schema and then by its author.
+    pub(super) fn validate(&self, config: &Object) -> Diagnostics {
+        let mut found = check(&self.schema, config.as_value(), Allowed { write_only: true });
+        found.append((self.validate)(config).err().unwrap_or_default());
+        found
+    }
+
+    /// Does the work.
+    pub(super) fn provision(&self, config: &Object, surroundings: &mut dyn Surroundings) -> Result<()> {
+        (self.provision)(config, &mut Work::new(surroundings))
+    }
+
+    fn config(&self, bytes: &[u8]) -> Result<Object> {
+        let value = codec::decode(bytes, &self.ty)
+            .map_err(|problem| Diagnostics::error("Unable to read the configuration", problem))?;
+        Object::of(value, self.ty.clone())
+    }
+}
+
+/// Bears the exports of a component.
+pub struct Component<E>(PhantomData<E>);
+
+fn with<E: Exported, T>(answer: impl FnOnce(&Service) -> T) -> T {
+    E::service().with(|service| answer(service.get_or_init(E::make)))
+}
+
+/// The host, as far as it is there for one call.
+struct Host<'a> {
+    spawner: Option<&'a wire::Spawner>,
+}
+
+struct Running(wire::RunningProcess);
+
+impl Surroundings for Host<'_> {
+    fn show(&mut self, text: &str) {
+        ui::output(text);
+    }
+
+    fn start(&mut self, command: &Command) -> Result<Box<dyn Program>, NotRun> {
+        let Some(spawner) = self.spawner else {
+            return Err(NotRun::Denied("the host lets this call run no program".to_owned()));
+        };
+        let started = spawner.spawn(&wire::Command {
+            program: command.program.clone(),
+            arguments: command.arguments.clone(),
+            working_directory: command.directory.clone(),
+            environment: command.environment.clone(),
+            input: Vec::new(),
+            timeout_milliseconds: None,
+            streams: wire::OutputStreams::Together,
+        });
+        match started {
+            Ok(running) => Ok(Box::new(Running(running))),
+            Err(wire::ProcessError::Denied(text)) => Err(NotRun::Denied(text)),
+            Err(wire::ProcessError::NotFound(text)) => Err(NotRun::NotFound(text)),
+            Err(wire::ProcessError::Failed(text)) => Err(NotRun::Failed(text)),
+        }
+    }
+}
+
+impl Program for Running {
+    fn next_event(&mut self) -> Option<Event> {
+        Some(match self.0.next_event()? {
+            wire::ProcessEvent::Stdout(bytes) | wire::ProcessEvent::Stderr(bytes) => Event::Output(bytes),
+            wire::ProcessEvent::Exited(status) => Event::Ended(match status {
+                wire::ExitStatus::Code(code) => Ending::Code(code),
+                wire::ExitStatus::Signal(signal) => Ending::Signal(signal),
+                wire::ExitStatus::TimedOut => Ending::TimedOut,
+            }),
+        })
+    }
+}
+
+impl<E: Exported> protocol::Guest for Component<E> {
+    fn get_schema() -> protocol::ProvisionerSchema {
+        with::<E, _>(|service| protocol::ProvisionerSchema {
+            schema: schema_record(&service.schema),
+            diagnostics: Vec::new(),
+        })
+    }
+
+    fn validate_provisioner_config(config: Vec<u8>) -> Vec<types::Diagnostic> {
+        with::<E, _>(|service| {
+            diagnostics_record(service.config(&config).map_or_else(|e| e, |config| service.validate(&config)))
+        })
+    }
+
+    fn provision_resource(
+        request: protocol::ProvisionResourceRequest,
+        spawner: Option<&wire::Spawner>,
+        _connection: Option<&Connection>,
+    ) -> Vec<types::Diagnostic> {
+        with::<E, _>(|service| {
+            let config = service.config(&request.config);
+            let done = config.and_then(|config| service.provision(&config, &mut Host { spawner }));
+            diagnostics_record(done.err().unwrap_or_default())
+        })
+    }
+
+    // A component serves one call at a time, so nothing is in flight when this is
+    // called: there is nothing to end.
+    fn stop() -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Makes a crate a component that exports a provisioner: `export_provisioner!(provisioner)`,
+/// where `provisioner` is a function without arguments that answers with a
+/// [`crate::provisioner::Provisioner`]. Outside of WebAssembly it makes nothing.
+#[macro_export]
+macro_rules! export_provisioner {
+    ($provisioner:path) => {
+        #[cfg(target_family = "wasm")]
+        #[allow(unsafe_code, reason = "exports of a component are functions of a fixed symbol name")]
+        const _: () = {
+            struct This;
+
+            impl $crate::provisioner::export::Exported for This {
+                fn service()
+                -> &'static ::std::thread::LocalKey<::std::cell::OnceCell<$crate::provisioner::export::Service>>
+                {
+                    ::std::thread_local! {
+                        static SERVICE: ::std::cell::OnceCell<$crate::provisioner::export::Service> =
+                            const { ::std::cell::OnceCell::new() };
+                    }
+                    &SERVICE
+                }
+
+                fn make() -> $crate::provisioner::export::Service {
+                    $crate::provisioner::export::Service::of($provisioner())
+                }
+            }
+
+            type Component = $crate::provisioner::export::Component<This>;
+            $crate::provisioner::bindings::export_provisioner_world!(Component with_types_in $crate::provisioner::bindings);
+        };
+    };
+}
