@@ -13,6 +13,7 @@ mod later;
 mod normalise;
 mod operation;
 mod options;
+mod plugin;
 mod policy;
 mod serve;
 mod shell_words;
@@ -36,6 +37,7 @@ pub(crate) use configuration::*;
 pub(crate) use inspection::*;
 pub(crate) use operation::*;
 pub(crate) use options::*;
+pub(crate) use plugin::*;
 pub(crate) use policy::*;
 pub(crate) use serve::*;
 pub(crate) use state::*;
@@ -138,7 +140,7 @@ pub(crate) enum Command {
     Modules(ModulesArguments),
     /// Show outputs of the root module.
     Output(OutputArguments),
-    /// Make native plugins of components.
+    /// Look into a plugin, or make a native one of it.
     Plugin(PluginArguments),
     /// Check and explain what policies let plugins do.
     ///

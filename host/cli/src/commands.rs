@@ -13,8 +13,10 @@ mod metadata;
 mod modules;
 mod output;
 mod plan;
+mod plugin_inspect;
 mod policy_check;
 mod policy_explain;
+mod policy_grant;
 mod providers;
 mod refresh;
 pub(crate) mod serve;
@@ -61,10 +63,12 @@ pub(crate) async fn run(session: &Session, command: Command) -> Outcome {
         Command::Output(arguments) => output::run(session, &arguments),
         Command::Plugin(plugin) => match &plugin.command {
             PluginCommand::Bundle(arguments) => serve::bundle(session, arguments),
+            PluginCommand::Inspect(arguments) => plugin_inspect::run(session, arguments),
         },
         Command::Policy(policy) => match &policy.command {
             PolicyCommand::Check(arguments) => Ok(policy_check::run(session, arguments)),
             PolicyCommand::Explain(arguments) => policy_explain::run(session, arguments),
+            PolicyCommand::Grant(arguments) => policy_grant::run(session, arguments).await,
         },
         Command::Providers(arguments) => providers::run(session, &arguments).await,
         Command::Refresh(arguments) => refresh::run(session, &arguments).await,
@@ -151,10 +155,12 @@ pub(crate) fn shell_options(command: &Command) -> ShellOptions {
         Command::Output(one) => (one.view.no_color, false),
         Command::Plugin(one) => match &one.command {
             PluginCommand::Bundle(one) => (one.view.no_color, false),
+            PluginCommand::Inspect(one) => (one.view.no_color, false),
         },
         Command::Policy(one) => match &one.command {
             PolicyCommand::Check(one) => (one.view.no_color, false),
             PolicyCommand::Explain(one) => (one.view.no_color, false),
+            PolicyCommand::Grant(one) => (one.view.no_color, false),
         },
         Command::Providers(one) => match &one.command {
             Some(ProvidersCommand::Schema(schema)) => (schema.view.no_color, false),

@@ -13,6 +13,7 @@
 //! a state that was locked is unlocked and whole when the process ends, however
 //! it ends.
 
+mod agreements;
 mod arguments;
 mod audit;
 mod backend;
@@ -24,6 +25,7 @@ mod compatibility;
 mod environment;
 mod failure;
 mod generated_configuration;
+mod granting;
 mod grants;
 mod interrupt;
 mod kept;
@@ -34,6 +36,7 @@ mod plugins;
 mod progress;
 mod provisioners;
 mod render;
+mod replacement;
 mod report;
 mod saved_plan;
 mod secrets;

@@ -30,6 +30,7 @@ use wardian_policy::{Policy, load};
 use wardian_state::State;
 use wardian_value::Str;
 
+use crate::agreements;
 use crate::backend;
 use crate::catalogue;
 use crate::compatibility::{DEFAULT_WORKSPACE, TERRAFORM_VERSION};
@@ -242,6 +243,7 @@ impl Session {
                 errors.iter().map(told).collect::<Diagnostics>()
             })?
         };
+        agreements::check(&resolved.artifacts, self)?;
         let plugins = self.plugins_of(resolved.artifacts, parallelism)?;
         let mut native = self.native.lock().unwrap_or_else(PoisonError::into_inner);
         native.extend(plugins.native().cloned());

@@ -69,7 +69,8 @@ pub enum AskedProblem {
     /// The capability's or an argument's name is none.
     #[error("{0:?} is no word of policies")]
     Name(String),
-    /// A text that no policy can hold, as one with a control character.
+    /// A text that no policy can hold or that misleads its reader, as one with a control
+    /// character.
     #[error("the value of \"{0}\" holds what no policy can")]
     Text(String),
     /// There is no reason, or too much of one.
@@ -95,24 +96,34 @@ impl Asked {
         arguments: impl IntoIterator<Item = (String, Words)>,
         root_module: &Path,
     ) -> Result<Self, AskedProblem> {
+        let asked = Self::by_person(capability, arguments, root_module)?;
+        if asked.reason().trim().is_empty() { Err(AskedProblem::Reason) } else { Ok(asked) }
+    }
+
+    /// As [`Asked::new`], for a person who need not say why.
+    ///
+    /// # Errors
+    /// Where no rule can be made of it.
+    pub fn by_person(
+        capability: &str,
+        arguments: impl IntoIterator<Item = (String, Words)>,
+        root_module: &Path,
+    ) -> Result<Self, AskedProblem> {
         let mut written = Vec::new();
-        let mut has_reason = false;
         for (name, words) in arguments {
             check_name(&name)?;
-            if name == "reason" {
-                let Words::Text(reason) = &words else { return Err(AskedProblem::Reason) };
-                let length = reason.trim().chars().take(MOST_REASON + 1).count();
-                has_reason = (1..=MOST_REASON).contains(&length);
-            }
             let value = match &words {
-                Words::Text(one) => text(one),
-                Words::List(all) => list(all.iter().map(String::as_str)),
+                Words::Text(reason) if name == "reason" && reason.chars().nth(MOST_REASON).is_some() => {
+                    return Err(AskedProblem::Reason);
+                }
+                Words::Text(one) => Some(one).filter(|one| shows_itself(one)).and_then(|one| text(one)),
+                Words::List(all) if all.iter().all(|one| shows_itself(one)) => {
+                    list(all.iter().map(String::as_str))
+                }
+                Words::List(_) => None,
             };
             let Some(value) = value else { return Err(AskedProblem::Text(name)) };
             written.push((name, value));
-        }
-        if !has_reason {
-            return Err(AskedProblem::Reason);
         }
         // However it is declared, it reads the same.
         written.sort_by_key(|(name, _)| ORDER.iter().position(|known| known == name));
@@ -167,6 +178,17 @@ impl Asked {
             Granted::of(&self.rule.conditions).into_iter().flat_map(Granted::pieces).collect();
         all.into_iter().collect()
     }
+}
+
+/// Whether a reader sees what is there: letters that turn others around, or are not seen,
+/// make a text look like another one.
+fn shows_itself(text: &str) -> bool {
+    !text.chars().any(|character| {
+        matches!(
+            character,
+            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        )
+    })
 }
 
 /// What stands in a text without quotes must be a word.

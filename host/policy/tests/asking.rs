@@ -29,7 +29,8 @@ fn network(hosts: &[&str]) -> Asked {
 #[test]
 fn nothing_can_be_asked_for_that_no_rule_grants() {
     let reason: (&str, &[&str]) = ("reason", &["why"]);
-    let all: [(&str, &Arguments<'_>); 12] = [
+    let all: [(&str, &Arguments<'_>); 13] = [
+        ("network", &[("hosts", &["a.example"]), ("reason", &["safe \u{202e}live"])]),
         ("network", &[("hosts", &["https://a.example/"]), reason]),
         ("network", &[reason]),
         ("network", &[("hosts", &["a.example"])]),

@@ -134,6 +134,12 @@ fn surplus(world: World, import: &str) -> Option<SurplusImport> {
     Some(SurplusImport { name: printable(import), remedy })
 }
 
+/// Whether this host has what a component imports under a name. Whether it grants
+/// anything through it is another matter.
+pub fn offers_import(import: &str) -> bool {
+    surplus(import).is_none()
+}
+
 fn remedy(wanted: &InterfaceName<'_>) -> String {
     if let Some(offered) = capability::interfaces().find(|offered| offered.path == wanted.path) {
         return format!("this host offers {offered}; the plugin needs another version of the host");

@@ -50,6 +50,7 @@ pub use artifact::{ComponentDigest, LoadEvent};
 pub use code_cache::CacheDirectories;
 pub use error::{LoadError, SandboxError, SurplusImport};
 pub use grants::Grants;
+pub use imports::offers_import;
 pub use limits::Limits;
 pub use network::{MissingSecret, NetworkOptions, Secret, Secrets};
 pub use provisioner::{LoadedProvisioner, ProvisionerGrants};

@@ -20,8 +20,16 @@ pub use terraform::{Terraform, terraform};
 #[macro_export]
 macro_rules! assert_seen {
     ($name:expr, $seen:expr) => {
+        $crate::assert_seen_text!($name, $seen.text())
+    };
+}
+
+/// As [`assert_seen!`], for a text.
+#[macro_export]
+macro_rules! assert_seen_text {
+    ($name:expr, $text:expr) => {
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
-            insta::assert_snapshot!($name, $seen.text())
+            insta::assert_snapshot!($name, $text)
         })
     };
 }

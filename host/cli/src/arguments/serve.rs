@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use wardian_plugin::address::ProviderAddress;
 
 use super::options::ColorArguments;
@@ -41,24 +41,6 @@ pub(crate) struct ServeArguments {
     pub(crate) served: ServedArguments,
     #[command(flatten)]
     pub(crate) view: ColorArguments,
-}
-
-/// `plugin`.
-#[derive(Args, Debug)]
-#[command(disable_help_flag = true, disable_help_subcommand = true, args_override_self = true)]
-pub(crate) struct PluginArguments {
-    #[command(subcommand)]
-    pub(crate) command: PluginCommand,
-}
-
-/// What can be done with plugins.
-#[derive(Debug, Subcommand)]
-pub(crate) enum PluginCommand {
-    /// Write a plugin as one file that Terraform and OpenTofu can run.
-    ///
-    /// The file is this program with the component behind it. It belongs into a mirror,
-    /// under the name terraform-provider-TYPE_vVERSION, or into a development override.
-    Bundle(BundleArguments),
 }
 
 /// `plugin bundle`.

@@ -4,13 +4,14 @@ mod difference;
 mod targets;
 
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use wardian_lang::{Diagnostic, Diagnostics, SourceBytes, format_text};
 
 use crate::arguments::FmtArguments;
 use crate::failure::Status;
+use crate::replacement::replace;
 use crate::session::Session;
 use crate::shell::Shell;
 use targets::Target;
@@ -141,20 +142,6 @@ fn read(source: impl io::Read, name: &str) -> Result<SourceBytes, Diagnostic> {
     SourceBytes::new(name, bytes)
 }
 
-/// Puts a content in a file's place at once, so that nobody ever sees half of it. A
-/// symbolic link stays one; the permissions stay what they are.
-fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let path = fs::canonicalize(path)?;
-    // Whoever may not write the file must not replace it either.
-    let permissions = fs::OpenOptions::new().write(true).open(&path)?.metadata()?.permissions();
-    let directory = path.parent().ok_or_else(|| io::Error::other("it is in no directory"))?;
-    let mut new = tempfile::Builder::new().prefix(".wardian-fmt").tempfile_in(directory)?;
-    new.write_all(content)?;
-    new.as_file().set_permissions(permissions)?;
-    new.persist(&path).map_err(|error| error.error)?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,20 +151,5 @@ mod tests {
         let problem = read(&b"a = 1\nb = \"\xff\"\n"[..], "x.tf").unwrap_err();
         let span = problem.subject.unwrap();
         assert_eq!((span.start_position().line, span.start_position().column), (2, 6));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn permissions_and_links_stay() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let folder = tempfile::tempdir().unwrap();
-        let (real, link) = (folder.path().join("real.tf"), folder.path().join("link.tf"));
-        fs::write(&real, "a=1").unwrap();
-        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
-        std::os::unix::fs::symlink("real.tf", &link).unwrap();
-        replace(&link, b"a = 1").unwrap();
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(fs::read_to_string(&real).unwrap(), "a = 1");
-        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
     }
 }

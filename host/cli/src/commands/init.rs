@@ -23,6 +23,7 @@ use crate::backend;
 use crate::built_in;
 use crate::catalogue::provisioner_types;
 use crate::failure::{Failure, Outcome, Status, sentence};
+use crate::granting;
 use crate::interrupt;
 use crate::module_manifest;
 use crate::session::{Session, requirements};
@@ -56,6 +57,7 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
     }
     shell.say(shell.paint(Paint::Bold, "Initializing provider plugins..."));
     let selection = choose(session, &configuration, &state, arguments)?;
+    let agreements = granting::agree(session, &selection, arguments).await?;
     for (address, chosen) in &selection.chosen {
         install(chosen, &session.data_directory(), &Platform::current())
             .map_err(|error| Failure::error("Plugin cannot be installed", sentence(&error.to_string())))?;
@@ -64,6 +66,7 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
     warn_of_native(session, &selection);
     tell_notices(session, &selection.notices);
     save_lock(session, &selection)?;
+    granting::record(session, &agreements)?;
     compile(session, &configuration, &state, &selection).await?;
     refuse_unplannable(&configuration)?;
     shell

@@ -6,6 +6,8 @@
 //! | module | what it writes |
 //! |---|---|
 //! | [`plan`] | a plan, on top of `difference` (what changed) and `layout` (how it looks) |
+//! | [`asking`] | what a plugin asks for |
+//! | [`plugin`] | what a component is linked with and asks for |
 //! | [`policy`] | what policies come to for a plugin |
 //! | [`state`] | a state, as differences in which nothing changed |
 //! | [`value`] | values as expressions |
@@ -14,11 +16,13 @@
 //! Always holds: a sensitive value is never part of a text for people; the cost
 //! is linear in what is shown, whatever the values are.
 
+pub(crate) mod asking;
 pub(crate) mod audit;
 mod difference;
 pub(crate) mod json;
 mod layout;
 pub(crate) mod plan;
+pub(crate) mod plugin;
 pub(crate) mod policy;
 pub(crate) mod state;
 pub(crate) mod style;

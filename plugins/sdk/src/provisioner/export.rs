@@ -26,12 +26,18 @@ pub trait Exported: 'static {
     fn make() -> Service;
 }
 
+/// A check of a configuration.
+type Validate = dyn Fn(&Object) -> Result<()>;
+
+/// The work that a configuration asks for.
+type Provision = dyn Fn(&Object, &mut Work<'_>) -> Result<()>;
+
 /// A provisioner as it answers requests.
 pub struct Service {
     schema: Schema,
     ty: Type,
-    validate: Box<dyn Fn(&Object) -> Result<()>>,
-    provision: Box<dyn Fn(&Object, &mut Work<'_>) -> Result<()>>,
+    validate: Box<Validate>,
+    provision: Box<Provision>,
 }
 
 impl Service {

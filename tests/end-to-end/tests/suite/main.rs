@@ -5,6 +5,7 @@ mod bad_plugins;
 mod bad_states;
 mod command_line;
 mod crashes;
+mod declarations;
 mod ephemeral_values;
 #[cfg(unix)]
 mod failing_writes;

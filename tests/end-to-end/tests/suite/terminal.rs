@@ -14,8 +14,8 @@ use wardian_end_to_end::Project;
 /// What a person types stands at.
 const PROMPT: &str = "> ";
 
-/// `wardian console` and the terminal that it runs on.
-struct Terminal {
+/// A command and the terminal that it runs on.
+pub(crate) struct Terminal {
     child: Child,
     keyboard: File,
     screen: Receiver<Vec<u8>>,
@@ -26,10 +26,14 @@ struct Terminal {
 #[expect(clippy::unwrap_used, clippy::panic, reason = "the test has failed")]
 impl Terminal {
     fn start(project: &Project, variables: &[(&str, &str)]) -> Self {
+        Self::running("console", project, variables)
+    }
+
+    pub(crate) fn running(line: &str, project: &Project, variables: &[(&str, &str)]) -> Self {
         let pair = openpty(None, None).unwrap();
         let inside = |file: &std::os::fd::OwnedFd| Stdio::from(file.try_clone().unwrap());
         let child = project
-            .command("console")
+            .command(line)
             .env("XDG_DATA_HOME", project.path("data"))
             .envs(variables.iter().copied())
             .stdin(inside(&pair.slave))
@@ -53,7 +57,7 @@ impl Terminal {
 
     /// What is shown until a text comes, that included.
     #[track_caller]
-    fn until(&mut self, text: &str) -> String {
+    pub(crate) fn until(&mut self, text: &str) -> String {
         let deadline = Instant::now() + Duration::from_mins(2);
         loop {
             let found = self.shown.windows(text.len()).position(|shown| shown == text.as_bytes());
@@ -73,14 +77,14 @@ impl Terminal {
 
     /// Types keys, and returns what is shown until a text comes.
     #[track_caller]
-    fn types(&mut self, keys: &str, until: &str) -> String {
+    pub(crate) fn types(&mut self, keys: &str, until: &str) -> String {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
         self.until(until)
     }
 
     /// Types keys after which it ends well.
     #[track_caller]
-    fn ends(mut self, keys: &str) {
+    pub(crate) fn ends(mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
         let deadline = Instant::now() + Duration::from_mins(1);
         loop {

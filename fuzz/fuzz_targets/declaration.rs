@@ -1,0 +1,86 @@
+//! A component's bytes, or the lines of a declaration, or a file of agreements: whichever
+//! it may be.
+//!
+//! Held to: what is read from a declaration can be granted, and then is; what is agreed to
+//! is read back as it was; nothing that is shown steers a terminal.
+
+#![no_main]
+
+use std::path::Path;
+
+use libfuzzer_sys::fuzz_target;
+use wardian_declaration::{Agreement, Agreements, Inspected, SECTION_NAME, inspect};
+use wardian_fuzz::{file, look_at_diagnostics};
+use wardian_plugin::address::ProviderAddress;
+use wardian_plugin::version::Version;
+use wardian_policy::{Asked, Level, Policy, PolicyFile, Standing, with_grants};
+
+const ROOT: &str = "/srv/project";
+
+fuzz_target!(|data: &[u8]| {
+    let root = Path::new(ROOT);
+    if let Ok(found) = inspect(data, root) {
+        look_at(&found);
+    }
+    if let Some(component) = declaring(data)
+        && let Ok(found) = inspect(&component, root)
+    {
+        look_at(&found);
+    }
+    if let Ok(text) = std::str::from_utf8(data) {
+        match Agreements::parse(text, root) {
+            Ok(agreements) => {
+                assert_eq!(Agreements::parse(&agreements.render(), root).ok().as_ref(), Some(&agreements));
+            }
+            Err(problems) => look_at_diagnostics(&problems),
+        }
+    }
+});
+
+/// A component of one section that declares this.
+fn declaring(lines: &[u8]) -> Option<Vec<u8>> {
+    let mut content = vec![u8::try_from(SECTION_NAME.len()).ok()?];
+    content.extend(SECTION_NAME.as_bytes());
+    content.extend(lines);
+    let mut component = b"\0asm\x0d\0\x01\0\0".to_vec();
+    let mut length = content.len();
+    while length > 0x7f {
+        component.push(0x80 | u8::try_from(length & 0x7f).ok()?);
+        length >>= 7;
+    }
+    component.push(u8::try_from(length).ok()?);
+    component.extend(content);
+    Some(component)
+}
+
+fn look_at(found: &Inspected) {
+    for name in found.imports.iter().chain(&found.exports) {
+        assert!(name.bytes().all(|byte| byte.is_ascii_graphic()), "{name:?} is shown");
+    }
+    let honesty = found.check();
+    for undeclared in &honesty.undeclared {
+        assert!(!undeclared.imports.is_empty(), "{undeclared} without an import");
+    }
+    let (Ok(plugin), Ok(version)) = ("acme/dns".parse::<ProviderAddress>(), Version::parse("1.0.0")) else { return };
+    let asked: Vec<&Asked> = found.declaration.asked.iter().collect();
+    if asked.is_empty() {
+        return;
+    }
+    let root = Path::new(ROOT);
+    let text = match with_grants(None, &plugin, &asked, root) {
+        Ok(text) => text,
+        Err(problems) => panic!("what is asked for cannot be granted: {problems:?}"),
+    };
+    let granted = file("wardian.policy.hcl", text.as_bytes())
+        .and_then(|file| PolicyFile::parse(Level::RootModule, &file, root).ok())
+        .map(|file| Policy::new(root, [file], []).of(&plugin));
+    for one in &asked {
+        let standing = granted.as_ref().map(|policy| policy.standing(one));
+        assert_eq!(standing, Some(Standing::Granted), "{text}");
+        assert!(one.is_covered_by([*one]), "{text}");
+        assert!(!one.what().chars().any(char::is_control), "{:?} is shown", one.what());
+    }
+    let agreement = Agreement { version, sha256: "00".repeat(32), asked: found.declaration.asked.clone() };
+    let agreements = Agreements { plugins: [(plugin, agreement)].into() };
+    assert_eq!(Agreements::parse(&agreements.render(), root).ok(), Some(agreements), "{text}");
+}

@@ -1,0 +1,42 @@
+//! Commands on plugins.
+
+use clap::{Args, Subcommand};
+
+use super::options::ColorArguments;
+use super::serve::BundleArguments;
+
+/// `plugin`.
+#[derive(Args, Debug)]
+#[command(disable_help_flag = true, disable_help_subcommand = true, args_override_self = true)]
+pub(crate) struct PluginArguments {
+    #[command(subcommand)]
+    pub(crate) command: PluginCommand,
+}
+
+/// What can be done with plugins.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PluginCommand {
+    /// Say what a plugin is linked with and what it asks for.
+    ///
+    /// Reads a component's file, or finds an installed or embedded plugin by its address.
+    /// Nothing of it is run.
+    Inspect(PluginInspectArguments),
+    /// Write a plugin as one file that Terraform and OpenTofu can run.
+    ///
+    /// The file is this program with the component behind it. It belongs into a mirror,
+    /// under the name terraform-provider-TYPE_vVERSION, or into a development override.
+    Bundle(BundleArguments),
+}
+
+/// `plugin inspect`.
+#[derive(Args, Debug)]
+pub(crate) struct PluginInspectArguments {
+    /// A component's file, or the address of a plugin such as hashicorp/local.
+    #[arg(value_name = "FILE|ADDRESS")]
+    pub(crate) plugin: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}

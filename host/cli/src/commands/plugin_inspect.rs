@@ -1,0 +1,149 @@
+//! `wardian plugin inspect`
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use wardian_declaration::{InspectError, inspect};
+use wardian_install::Constraints;
+use wardian_install::hash::{PackageFiles, PackageHash, Sha256Digest};
+use wardian_install::installed::{ResolveError, resolve};
+use wardian_install::package::{ComponentArtifact, LARGEST_COMPONENT, OpenedPackage, PluginArtifact};
+use wardian_install::selection::Requirements;
+use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_plugin::address::ProviderAddress;
+
+use crate::agreements::named;
+use crate::arguments::PluginInspectArguments;
+use crate::failure::{Failure, Outcome, Status, sentence};
+use crate::render::json::pretty;
+use crate::render::plugin::{PluginReport, report_text};
+use crate::session::Session;
+
+/// A component, and what it is known by.
+struct Subject {
+    name: String,
+    origin: Option<String>,
+    sha256: Sha256Digest,
+    package: Option<PackageHash>,
+    bytes: Vec<u8>,
+}
+
+/// Says what a plugin is linked with and what it asks for.
+pub(crate) fn run(session: &Session, arguments: &PluginInspectArguments) -> Outcome {
+    let subject = subject(session, &arguments.plugin)?;
+    let inspected = inspect(&subject.bytes, &session.directory).map_err(|error| {
+        let detail = format!("{} cannot be inspected: {error}.{}", subject.name, hint(&error));
+        Failure::error("Not a plugin that can be loaded", detail)
+    })?;
+    let report = PluginReport::new(
+        (&subject.name, subject.origin.as_deref()),
+        (subject.bytes.len(), subject.sha256.to_string(), subject.package.as_ref().map(ToString::to_string)),
+        &inspected,
+        wardian_sandbox::offers_import,
+    );
+    if arguments.json {
+        session.shell.say(pretty(&report));
+    } else {
+        session.shell.print(&report_text(
+            &report,
+            &inspected.declaration.asked,
+            session.shell.render_options(),
+        ));
+    }
+    Ok(if report.loads() { Status::Success } else { Status::Failed })
+}
+
+fn hint(error: &InspectError) -> &'static str {
+    match error {
+        InspectError::NotAComponent => {
+            " Plugins are components: for Rust, build for the target wasm32-wasip2. Of a package, name the .wasm file in it."
+        }
+        _ => "",
+    }
+}
+
+fn subject(session: &Session, text: &str) -> Outcome<Subject> {
+    let path = Path::new(text);
+    let is_path = text.ends_with(".wasm") || text.starts_with(['.', '/']) || path.exists();
+    if is_path {
+        return of_file(path);
+    }
+    let address = text.parse::<ProviderAddress>().map_err(|error| {
+        Failure::error("No such plugin", format!("There is no file {text:?}, and it is no address: {error}."))
+    })?;
+    let component = installed(session, &address)?;
+    let sha256 = component.sha256;
+    let package =
+        component.version.as_ref().map(|version| PackageHash::of_component(&address, version, sha256));
+    let origin = Some(component.origin.to_string());
+    Ok(Subject { name: named(&component), origin, sha256, package, bytes: component.bytes().to_vec() })
+}
+
+fn of_file(path: &Path) -> Outcome<Subject> {
+    let bytes = read(path).map_err(|error| {
+        Failure::error("File cannot be read", format!("{} cannot be read: {error}.", path.display()))
+    })?;
+    let sha256 = Sha256Digest::of(&bytes);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // A lock file knows a component by its name in a package, too.
+    let is_package_name =
+        name.starts_with("terraform-provider-") && name.contains("_v") && name.ends_with(".wasm");
+    let mut files = PackageFiles::default();
+    let package = (is_package_name && files.add(&name, sha256).is_ok()).then(|| files.hash());
+    Ok(Subject { name: path.display().to_string(), origin: None, sha256, package, bytes })
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST_COMPONENT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST_COMPONENT {
+        return Err(io::Error::other("it is larger than any plugin may be"));
+    }
+    Ok(bytes)
+}
+
+/// What the lock file says, or the newest one that is embedded.
+fn installed(session: &Session, address: &ProviderAddress) -> Outcome<ComponentArtifact> {
+    let lock = session.lock_file()?;
+    let sources = session.sources()?;
+    let mut wanted = Requirements::default();
+    wanted.add(address.clone(), Constraints::default(), "the command line");
+    let artifact = match resolve(&wanted, &lock, &sources, &session.data_directory()) {
+        Ok(mut resolved) => resolved.artifacts.remove(address),
+        Err(errors) if matches!(errors.as_slice(), [ResolveError::NotLocked(_)]) => {
+            let newest = sources.catalogue.versions_of(address).max();
+            newest
+                .and_then(|version| sources.catalogue.find(address, version))
+                .map(|plugin| OpenedPackage::embedded(plugin).artifact)
+        }
+        Err(errors) => {
+            let told =
+                |error: &ResolveError| Diagnostic::error(error.summary(), sentence(&error.to_string()));
+            return Err(errors.iter().map(told).collect::<Diagnostics>().into());
+        }
+    };
+    match artifact {
+        Some(PluginArtifact::Component(component)) => Ok(component),
+        Some(PluginArtifact::Native(native)) => Err(Failure::error(
+            "Native plugin",
+            format!(
+                "{} is a program of its own ({}). It runs outside of the sandbox and may do what you may; what it would \
+                 ask for cannot be told.",
+                address.for_display(),
+                native.file.display()
+            ),
+        )),
+        None => Err(Failure::error(
+            "Plugin not installed",
+            format!(
+                "{} is neither in the lock file nor embedded. Run `wardian init` where it is used, or name its file.",
+                address.for_display()
+            ),
+        )),
+    }
+}

@@ -1,0 +1,151 @@
+//! `wardian policy grant`
+
+use wardian_install::Constraints;
+use wardian_install::package::{ComponentArtifact, PluginArtifact};
+use wardian_install::selection::{
+    LockFilePolicy, Requirements, SelectionError, SelectionOptions, VersionPolicy, select,
+};
+use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_policy::{Asked, Words, granting_block, load};
+
+use crate::agreements;
+use crate::arguments::PolicyGrantArguments;
+use crate::failure::{Failure, Outcome, Status, Usage, sentence};
+use crate::granting::{Asking, consents, write};
+use crate::session::{Session, requirements};
+
+/// Adds rules to the root module's policy.
+pub(crate) async fn run(session: &Session, arguments: &PolicyGrantArguments) -> Outcome {
+    let asked = match &arguments.capability {
+        Some(capability) => vec![stated(session, capability, arguments)?],
+        None => {
+            refuse_arguments(arguments)?;
+            declared(session, arguments)?
+        }
+    };
+    let address = &arguments.plugin;
+    let policy = load(&session.environment.policy_places(&session.directory, &session.started_in))?;
+    let asking = Asking::new(address, &asked, &policy);
+    let denied: Diagnostics = asking
+        .denied()
+        .map(|(asked, by)| {
+            let detail =
+                format!("A grant would change nothing: {by}.\n\n{}", asked.block("allow").trim_end());
+            Diagnostic::error("Denied by policy", detail)
+        })
+        .collect();
+    let open = asking.open();
+    if open.is_empty() {
+        denied.into_result(())?;
+        let what = if asked.is_empty() { "asks for nothing" } else { "is granted that already" };
+        session.shell.say(format_args!("{} {what}.", address.for_display()));
+        return Ok(Status::Success);
+    }
+    session.shell.print(&granting_block(address, &open));
+    // Who states it on the command line has seen it.
+    if !arguments.yes && arguments.capability.is_none() {
+        if !session.shell.can_ask() || !session.environment.may_ask() {
+            return Err(Failure::error(
+                "Nobody can be asked",
+                "Review what would be granted, which is shown above, and give the option -yes.",
+            ));
+        }
+        if !consents(session, &format!("Grant this to {}?", address.for_display())).await? {
+            session.shell.say("Nothing was granted.");
+            return Ok(Status::Failed);
+        }
+    }
+    write(session, address, &open)?;
+    denied.into_result(())?;
+    Ok(Status::Success)
+}
+
+/// The options that are arguments of rules, with their names there.
+fn rule_arguments(arguments: &PolicyGrantArguments) -> Vec<(String, Words)> {
+    let lists = [
+        ("hosts", &arguments.hosts),
+        ("schemes", &arguments.schemes),
+        ("ports", &arguments.ports),
+        ("methods", &arguments.methods),
+        ("addresses", &arguments.addresses),
+        ("directories", &arguments.directories),
+        ("access", &arguments.access),
+        ("names", &arguments.names),
+    ];
+    let texts = [("program", &arguments.program), ("reason", &arguments.reason)];
+    let mut all = Vec::new();
+    for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+        all.push((name.to_owned(), Words::List(list.clone())));
+    }
+    if let Some(list) = &arguments.arguments {
+        let list = list.iter().filter(|text| !text.is_empty()).cloned().collect();
+        all.push(("arguments".to_owned(), Words::List(list)));
+    }
+    for (name, text) in texts {
+        all.extend(text.clone().map(|text| (name.to_owned(), Words::Text(text))));
+    }
+    all
+}
+
+/// What the command line says.
+fn stated(session: &Session, capability: &str, arguments: &PolicyGrantArguments) -> Outcome<Asked> {
+    Asked::by_person(capability, rule_arguments(arguments), &session.directory)
+        .map_err(|problem| Failure::error("Cannot be granted", sentence(&problem.to_string())))
+}
+
+fn refuse_arguments(arguments: &PolicyGrantArguments) -> Outcome<()> {
+    let Some((name, _)) = rule_arguments(arguments).into_iter().next() else { return Ok(()) };
+    Err(Failure::Usage(Usage {
+        summary: "Capability required".to_owned(),
+        detail: format!(
+            "-{name} is about a capability. Name that behind the address: network, filesystem, environment, process or \
+             communicator."
+        ),
+        command: "policy grant".to_owned(),
+    }))
+}
+
+/// What the plugin declares, in the version that `init` would choose.
+fn declared(session: &Session, arguments: &PolicyGrantArguments) -> Outcome<Vec<Asked>> {
+    let component = chosen(session, arguments)?;
+    let found = agreements::inspected(&component, &session.directory)?;
+    Ok(found.declaration.asked)
+}
+
+fn chosen(session: &Session, arguments: &PolicyGrantArguments) -> Outcome<ComponentArtifact> {
+    let address = &arguments.plugin;
+    let mut wanted = Requirements::default();
+    let configuration = session.configuration()?;
+    match requirements(&configuration, None).providers.remove(address) {
+        Some(required) => {
+            wanted.providers.insert(address.clone(), required);
+        }
+        None => wanted.add(address.clone(), Constraints::default(), "the command line"),
+    }
+    let lock = session.lock_file()?;
+    let sources = session.sources()?;
+    let options = SelectionOptions {
+        versions: if arguments.upgrade { VersionPolicy::Upgrade } else { VersionPolicy::KeepLocked },
+        lock_file: LockFilePolicy::Update,
+    };
+    let selection =
+        select(&wanted, &lock, &sources, &session.data_directory(), options).map_err(|errors| {
+            let told =
+                |error: &SelectionError| Diagnostic::error(error.summary(), sentence(&error.to_string()));
+            errors.iter().map(told).collect::<Diagnostics>()
+        })?;
+    match selection.chosen.into_values().next().map(|chosen| chosen.artifact) {
+        Some(PluginArtifact::Component(component)) => Ok(component),
+        Some(PluginArtifact::Native(_)) => Err(Failure::error(
+            "Nothing to grant",
+            format!(
+                "{} is a program of its own and runs outside of the sandbox: it may do what you may, whatever is granted.",
+                address.for_display()
+            ),
+        )),
+        None => Err(Failure::error(
+            "Nothing to grant",
+            format!("{} is part of this program, and asks for nothing.", address.for_display()),
+        )),
+    }
+}

@@ -1,0 +1,185 @@
+//! What a component is linked with and what it asks for.
+
+use serde::Serialize;
+use wardian_declaration::Inspected;
+use wardian_policy::Asked;
+
+use super::RenderOptions;
+use super::asking::{Mark, Told, asking_text};
+use super::style::{Page, Style};
+
+/// `plugin inspect -json`.
+#[derive(Serialize)]
+pub(crate) struct PluginReport<'a> {
+    format_version: &'static str,
+    plugin: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<&'a str>,
+    size: usize,
+    sha256: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    package_hash: Option<String>,
+    sdk: &'a [String],
+    exports: Vec<Interface<'a>>,
+    imports: Vec<Interface<'a>>,
+    capabilities: Vec<Capability<'a>>,
+    /// What keeps it from being loaded.
+    problems: Vec<String>,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Interface<'a> {
+    name: &'a str,
+    /// What it is for, where that is known.
+    purpose: Option<&'static str>,
+    /// Of an import.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offered: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct Capability<'a> {
+    capability: &'a str,
+    what: String,
+    reason: &'a str,
+    /// The block of a policy that grants it.
+    rule: String,
+}
+
+/// Interfaces by their paths, or beginnings of them, and what they are for.
+const PURPOSES: [(&str, &str); 22] = [
+    ("wardian:plugin/provider", "makes it a provider"),
+    ("wardian:plugin/provisioner", "makes it a provisioner"),
+    ("wardian:plugin/types", "types alone"),
+    ("wardian:plugin/log", "log lines"),
+    ("wardian:plugin/file-mode", "permissions of files"),
+    ("wardian:plugin/ui", "output for people"),
+    ("wardian:plugin/process", "runs programs"),
+    ("wardian:plugin/communicator", "the machine that is provisioned"),
+    ("wasi:cli/environment", "variables, directory, arguments"),
+    ("wasi:cli/exit", "ends itself"),
+    ("wasi:cli/std", "standard streams: the log"),
+    ("wasi:cli/terminal", "whether there is a terminal"),
+    ("wasi:clocks/", "clocks"),
+    ("wasi:config/", "configuration of the host's"),
+    ("wasi:filesystem/", "files"),
+    ("wasi:http/types", "what requests are made of"),
+    ("wasi:http/", "requests of HTTP"),
+    ("wasi:io/", "streams and waiting"),
+    ("wasi:random/", "randomness"),
+    ("wasi:sockets/ip-name-lookup", "looks names up"),
+    ("wasi:sockets/", "connections"),
+    ("wasi:logging/", "log lines"),
+];
+
+fn purpose(name: &str) -> Option<&'static str> {
+    PURPOSES.iter().find(|(path, _)| name.starts_with(path)).map(|(_, purpose)| *purpose)
+}
+
+impl<'a> PluginReport<'a> {
+    pub(crate) fn new(
+        (plugin, origin): (&'a str, Option<&'a str>),
+        (size, sha256, package_hash): (usize, String, Option<String>),
+        inspected: &'a Inspected,
+        is_offered: impl Fn(&str) -> bool,
+    ) -> Self {
+        let interface = |name: &'a str, offered| Interface { name, purpose: purpose(name), offered };
+        let imports: Vec<Interface<'a>> =
+            inspected.imports.iter().map(|name| interface(name, Some(is_offered(name)))).collect();
+        let honesty = inspected.check();
+        let missing = imports.iter().filter(|import| import.offered == Some(false)).map(|import| {
+            format!("it imports {}, which this version of the program does not offer", import.name)
+        });
+        let problems = honesty.undeclared.iter().map(ToString::to_string).chain(missing).collect();
+        let unused = |capability: &&str| {
+            format!("it declares that it needs {capability}, and imports nothing that it could use that with")
+        };
+        Self {
+            format_version: "1.0",
+            plugin,
+            origin,
+            size,
+            sha256,
+            package_hash,
+            sdk: &inspected.declaration.sdks,
+            exports: inspected.exports.iter().map(|name| interface(name, None)).collect(),
+            imports,
+            capabilities: inspected
+                .declaration
+                .asked
+                .iter()
+                .map(|asked| Capability {
+                    capability: asked.capability(),
+                    what: asked.what(),
+                    reason: asked.reason(),
+                    rule: asked.block("allow"),
+                })
+                .collect(),
+            problems,
+            warnings: honesty.unused.iter().map(unused).collect(),
+        }
+    }
+
+    /// Whether nothing is known that keeps it from being loaded.
+    pub(crate) fn loads(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// The same for people.
+pub(crate) fn report_text(report: &PluginReport<'_>, asked: &[Asked], options: RenderOptions) -> String {
+    let mut page = Page::new(options.color);
+    page.paint(Style::Bold, report.plugin);
+    page.push("\n\n");
+    let mut fact = |name: &str, value: &str| writeln!(page, "  {name:<9} {value}");
+    if let Some(origin) = report.origin {
+        fact("from", origin);
+    }
+    fact("size", &format!("{} bytes", report.size));
+    fact("sha256", &report.sha256);
+    if let Some(hash) = &report.package_hash {
+        fact("package", hash);
+    }
+    let sdk = if report.sdk.is_empty() { "not said".to_owned() } else { report.sdk.join(", ") };
+    fact("built by", &sdk);
+    interfaces("Exports:", &report.exports, &mut page);
+    interfaces("Imports:", &report.imports, &mut page);
+    page.push("\n");
+    page.paint(Style::Bold, "Asks for:");
+    page.push("\n");
+    if asked.is_empty() {
+        page.push("  nothing\n");
+    }
+    let told: Vec<Told<'_>> =
+        asked.iter().map(|asked| Told { asked, mark: Mark::Kept, standing: None }).collect();
+    page.push(&asking_text(&told, options));
+    told_problems("It cannot be loaded:", &report.problems, options, &mut page);
+    told_problems("Of note:", &report.warnings, options, &mut page);
+    page.finish()
+}
+
+fn interfaces(title: &str, all: &[Interface<'_>], page: &mut Page) {
+    page.push("\n");
+    page.paint(Style::Bold, title);
+    page.push("\n");
+    if all.is_empty() {
+        page.push("  nothing\n");
+    }
+    for one in all {
+        let missing = if one.offered == Some(false) { " (not offered here)" } else { "" };
+        writeln!(page, "  {:<40} {}{missing}", one.name, one.purpose.unwrap_or("not known"));
+    }
+}
+
+fn told_problems(title: &str, problems: &[String], options: RenderOptions, page: &mut Page) {
+    if problems.is_empty() {
+        return;
+    }
+    page.push("\n");
+    page.paint(Style::Bold, title);
+    page.push("\n");
+    for problem in problems {
+        page.paragraph(&format!("- {problem}"), options.width);
+    }
+}
