@@ -1,5 +1,6 @@
 //! The audit log of a run: where it is, and what is told of it at the end.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use wardian_lang::Diagnostic;
@@ -47,7 +48,7 @@ pub(crate) fn conclude(session: &Session, outcome: Outcome) -> Outcome {
             if let Err(earlier) = outcome {
                 session.shell.failure(&earlier);
             }
-            let detail = sentence(&format!("{}; from there on everything was denied", failure));
+            let detail = sentence(&format!("{failure}; from there on everything was denied"));
             Err(Failure::error("Audit log is not complete", detail))
         }
     }
@@ -61,10 +62,10 @@ fn told(denials: &[DeniedUse]) -> String {
         let resource = record.resource.as_deref().map(|name| format!(", for {name}")).unwrap_or_default();
         let times = if denied.count > 1 { format!(" ({} times)", denied.count) } else { String::new() };
         let reason = record.reason.as_deref().unwrap_or_default();
-        text.push_str(&format!(" - {reason}{resource}{times}\n"));
+        let _ = writeln!(text, " - {reason}{resource}{times}");
     }
     if let Some(more) = denials.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
-        text.push_str(&format!(" - and {more} more\n"));
+        let _ = writeln!(text, " - and {more} more");
     }
     let mut rules: Vec<&str> =
         denials.iter().take(MOST_TOLD).filter_map(|denied| denied.rule_to_add.as_deref()).collect();

@@ -134,10 +134,10 @@ fn surplus(world: World, import: &str) -> Option<SurplusImport> {
     Some(SurplusImport { name: printable(import), remedy })
 }
 
-/// Whether this host has what a component imports under a name. Whether it grants
-/// anything through it is another matter.
+/// Whether this host has what a component of some world imports under a name. Whether it
+/// grants anything through it is another matter.
 pub fn offers_import(import: &str) -> bool {
-    surplus(import).is_none()
+    [World::Provider, World::Provisioner].into_iter().any(|world| surplus(world, import).is_none())
 }
 
 fn remedy(wanted: &InterfaceName<'_>) -> String {

@@ -249,9 +249,9 @@ mod tests {
     #[test]
     fn secrets_of_a_connection_stay_with_the_host() {
         let connection = Value::object([
-            ("host".into(), Value::string("example.com")),
-            ("password".into(), Value::string("hush")),
-            ("private_key".into(), Value::string("hush")),
+            ("host", Value::string("example.com")),
+            ("password", Value::string("hush")),
+            ("private_key", Value::string("hush")),
         ]);
         let shown = without_secrets(&connection);
         assert_eq!(shown.get("host").and_then(|host| host.as_str()), Some("example.com"));

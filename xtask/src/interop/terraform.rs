@@ -88,7 +88,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
             fs::write(
                 &settings,
                 format!(
-                    "provider_installation {{\n  filesystem_mirror {{\n    path = {mirror:?}\n  }}\n}}\n"
+                    "provider_installation {{\n  filesystem_mirror {{\n    path = \"{}\"\n  }}\n}}\n",
+                    mirror.display()
                 ),
             )?;
             let environment = vec![("TF_CLI_CONFIG_FILE".to_owned(), settings.display().to_string())];
@@ -103,7 +104,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
             if protocol == "5" && !plugin.fits_protocol_5 {
                 trial.refused(&title, &mut report)?;
             } else {
-                trial.steps(&title, &mut report)?;
+                trial.steps(&title, &mut report);
             }
             // It holds a whole program.
             fs::remove_dir_all(&mirror)?;
@@ -160,7 +161,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    fn steps(&self, title: &str, report: &mut Report) -> Result<()> {
+    fn steps(&self, title: &str, report: &mut Report) {
         let (terraform, directory) = (self.terraform, &self.directory);
         let mut step = |name: &'static str, work: &dyn Fn() -> Result<Option<String>>| -> bool {
             report.step(name);
@@ -187,7 +188,6 @@ impl Trial<'_> {
                 let left = state["resources"].as_array().map_or(0, Vec::len);
                 Ok((left > 0).then(|| format!("{left} objects are left in the state")))
             });
-        Ok(())
     }
 
     /// How what Terraform plans differs from what Wardian plans.

@@ -65,7 +65,9 @@ fn hint(error: &InspectError) -> &'static str {
 
 fn subject(session: &Session, text: &str) -> Outcome<Subject> {
     let path = Path::new(text);
-    let is_path = text.ends_with(".wasm") || text.starts_with(['.', '/']) || path.exists();
+    let is_path = path.extension().is_some_and(|extension| extension == "wasm")
+        || text.starts_with(['.', '/'])
+        || path.exists();
     if is_path {
         return of_file(path);
     }

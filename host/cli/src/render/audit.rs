@@ -1,5 +1,7 @@
 //! What an audit log says, for people.
 
+use std::fmt::Write as _;
+
 use wardian_monitor::{Outcome, PluginSummary, Summary, UseKey, UseTotals};
 
 use super::RenderOptions;
@@ -53,10 +55,10 @@ fn what(key: &UseKey) -> String {
     let mut text = key.access.as_ref().map_or(String::new(), |access| format!("{access} "));
     text.push_str(&key.target);
     for argument in key.arguments.iter().flatten() {
-        text.push_str(&format!(" {argument:?}"));
+        let _ = write!(text, " {argument:?}");
     }
     if let Some(address) = &key.address {
-        text.push_str(&format!(" ({address})"));
+        let _ = write!(text, " ({address})");
     }
     text
 }

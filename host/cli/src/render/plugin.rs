@@ -40,7 +40,8 @@ struct Interface<'a> {
 
 #[derive(Serialize)]
 struct Capability<'a> {
-    capability: &'a str,
+    #[serde(rename = "capability")]
+    kind: &'a str,
     what: String,
     reason: &'a str,
     /// The block of a policy that grants it.
@@ -110,7 +111,7 @@ impl<'a> PluginReport<'a> {
                 .asked
                 .iter()
                 .map(|asked| Capability {
-                    capability: asked.capability(),
+                    kind: asked.capability(),
                     what: asked.what(),
                     reason: asked.reason(),
                     rule: asked.block("allow"),

@@ -172,9 +172,10 @@ impl ApplyWalk<'_> {
         let is_left_over = change.action == Action::CreateThenDelete;
         let planned = if is_left_over { &object.private } else { &change.planned_private };
         let change = ResourceChange { deposed, planned_private: Arc::clone(planned), ..change.clone() };
-        match self.provision_before_destruction(index, subject, change, object) {
-            Ok(started) => started,
-            Err((subject, change, object)) => self.start_destruction(index, subject, change, object, None),
+        if self.is_provisioned_before_destruction(&subject, &change, &object) {
+            self.provision_before_destruction(index, subject, change, object)
+        } else {
+            self.start_destruction(index, subject, change, object, None)
         }
     }
 

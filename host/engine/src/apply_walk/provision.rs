@@ -123,30 +123,34 @@ impl<'a> ApplyWalk<'a> {
         Finished::Then(Pending::Provision(Box::new(provisioning)))
     }
 
-    /// Begins with what is run before an object goes.
-    ///
-    /// # Errors
-    /// What was given, where nothing is run.
+    /// Whether provisioners run before an object is destroyed. One that was replaced by
+    /// another is another's leftover, and one that is tainted may never have been what its
+    /// provisioners expect.
+    pub(super) fn is_provisioned_before_destruction(
+        &self,
+        subject: &Subject,
+        change: &ResourceChange,
+        object: &Object,
+    ) -> bool {
+        let is_left_over = change.deposed.is_some() || change.action == Action::CreateThenDelete;
+        !is_left_over
+            && !object.is_tainted()
+            && !self.blocks(&subject.address, When::Destruction).provisioners.is_empty()
+    }
+
+    /// Runs the provisioners of an object that is about to be destroyed, and then has it
+    /// destroyed.
     pub(super) fn provision_before_destruction(
         &mut self,
         index: usize,
         subject: Subject,
         change: ResourceChange,
         object: Arc<Object>,
-    ) -> Result<Start<Outcome>, (Subject, ResourceChange, Arc<Object>)> {
-        // One that was replaced by another is another's leftover, and one that is tainted
-        // may never have been what its provisioners expect.
-        let is_left_over = change.deposed.is_some() || change.action == Action::CreateThenDelete;
-        if is_left_over
-            || object.is_tainted()
-            || self.blocks(&subject.address, When::Destruction).provisioners.is_empty()
-        {
-            return Err((subject, change, object));
-        }
+    ) -> Start<Outcome> {
         let telling = begin_destruction(&subject, &change);
         let value = change.before.clone();
         let occasion = Occasion::Destruction(Box::new(Destruction { index, change, object }));
-        Ok(self.start_provision(Provisioning { subject, telling, occasion, value, done: 0 }))
+        self.start_provision(Provisioning { subject, telling, occasion, value, done: 0 })
     }
 
     /// Runs the next provisioner of an object.
@@ -194,8 +198,8 @@ impl<'a> ApplyWalk<'a> {
         };
         let marks = config.mark_paths().into_iter().fold(Marks::NONE, |all, (_, marks)| all | marks);
         let request = ProvisionRequest { config: config.unmark_deep(), connection: connection.unmark_deep() };
-        if !found.has_errors() && !(request.config.is_wholly_known() && request.connection.is_wholly_known())
-        {
+        let is_known = request.config.is_wholly_known() && request.connection.is_wholly_known();
+        if !found.has_errors() && !is_known {
             found.push(
                 Diagnostic::error(
                     "Configuration contains unknown value",

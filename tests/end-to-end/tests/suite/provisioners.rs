@@ -19,11 +19,13 @@ const POLICY: &str = r#"plugin "terraform.io/builtin/local-exec" {
 
 /// A resource with commands.
 fn resource(name: &str, provisioners: &[&str]) -> String {
-    let blocks: String = provisioners
-        .iter()
-        .map(|block| format!("  provisioner \"local-exec\" {{\n{block}\n  }}\n"))
-        .collect();
-    format!("resource \"terraform_data\" \"{name}\" {{\n{blocks}}}\n")
+    let mut text = format!("resource \"terraform_data\" \"{name}\" {{\n");
+    for block in provisioners {
+        for part in ["  provisioner \"local-exec\" {\n", block, "\n  }\n"] {
+            text.push_str(part);
+        }
+    }
+    text + "}\n"
 }
 
 fn status(project: &Project, name: &str) -> String {

@@ -15,7 +15,8 @@ pub(crate) struct AuditDocument<'a> {
 
 #[derive(Serialize)]
 struct Plugin<'a> {
-    plugin: &'a str,
+    #[serde(rename = "plugin")]
+    address: &'a str,
     codes: Vec<Code<'a>>,
     uses: Vec<Use<'a>>,
     resources: Vec<Resource<'a>>,
@@ -48,7 +49,7 @@ impl<'a> AuditDocument<'a> {
     /// Of a log.
     pub(crate) fn new(summary: &'a Summary) -> Self {
         let plugins = summary.plugins.iter().map(|(address, plugin)| Plugin {
-            plugin: address,
+            address,
             codes: plugin
                 .codes
                 .iter()
