@@ -145,8 +145,7 @@ pub(crate) enum Command {
     /// Check and explain what policies let plugins do.
     ///
     /// Policies are files that say what each plugin may touch: wardian.policy.hcl of the
-    /// organisation, of the person and beside the configuration. They are not enforced
-    /// yet.
+    /// organisation, of the person and beside the configuration.
     Policy(PolicyArguments),
     /// Show which providers the configuration needs, and why.
     Providers(ProvidersArguments),

@@ -24,6 +24,11 @@ fn all() -> Vec<Embedded> {
     include!(concat!(env!("OUT_DIR"), "/embedded.rs"))
 }
 
+/// Whether this program carries a plugin of that address.
+pub(crate) fn is_embedded(address: &ProviderAddress) -> bool {
+    all().into_iter().filter_map(plugin).any(|plugin| plugin.address == *address)
+}
+
 /// The provisioner of a type.
 pub(crate) fn provisioner(type_name: &str) -> Option<EmbeddedPlugin> {
     all().into_iter().find(|embedded| embedded.provisioner == Some(type_name)).and_then(plugin)

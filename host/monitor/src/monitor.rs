@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use wardian_plugin::address::ProviderAddress;
-use wardian_policy::{Decision, EnvironmentName, PluginPolicy, Policy, Request};
+use wardian_policy::{Decision, Denial, EnvironmentName, PluginPolicy, Policy, Request};
 
 use crate::audit_log::AuditLog;
 use crate::call::Call;
@@ -102,10 +102,7 @@ impl Monitor {
     pub fn check_at(&self, call: &Call, request: &Request, address: IpAddr) -> Result<(), Denied> {
         match self.inner.policy.decide_at(request, address) {
             Decision::Allowed(_) => Ok(()),
-            Decision::Denied(denial) => {
-                let rule = denial.rule().map(ToString::to_string);
-                Err(self.denied(call, request, Some(address), denial.to_string(), rule))
-            }
+            Decision::Denied(denial) => Err(self.denied(call, request, Some(address), &denial)),
         }
     }
 
@@ -135,7 +132,7 @@ impl Monitor {
     ) -> Result<Use, Denied> {
         let rule = decision.rule().map(ToString::to_string);
         if let Decision::Denied(denial) = decision {
-            return Err(self.denied(call, &request, address, denial.to_string(), rule));
+            return Err(self.denied(call, &request, address, &denial));
         }
         if let Some(failure) = self.inner.log.failure() {
             return Err(Denied { reason: failure.to_string(), rule_to_add: None });
@@ -153,19 +150,14 @@ impl Monitor {
         })
     }
 
-    fn denied(
-        &self,
-        call: &Call,
-        request: &Request,
-        address: Option<IpAddr>,
-        reason: String,
-        rule: Option<String>,
-    ) -> Denied {
+    fn denied(&self, call: &Call, request: &Request, address: Option<IpAddr>, denial: &Denial) -> Denied {
+        let reason = denial.to_string();
         let mut record = self.record(call, Capability::of(request), Described::of(request), Outcome::Denied);
         record.address = address.map(|address| address.to_string());
-        record.rule = rule;
+        record.rule = denial.rule().map(ToString::to_string);
         record.reason = Some(reason.clone());
-        let rule_to_add = self.inner.policy.rule_for(request, address);
+        let lacks_grant = denial.is_lack_of_grant();
+        let rule_to_add = lacks_grant.then(|| self.inner.policy.rule_for(request, address)).flatten();
         self.inner.log.deny(&record, || rule_to_add.clone());
         Denied { reason, rule_to_add }
     }

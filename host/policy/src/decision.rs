@@ -95,6 +95,18 @@ impl Denial {
         Self { plugin: plugin.clone(), asked: request.to_string(), reason }
     }
 
+    /// Whether a further rule could allow it: nothing forbids it, and it is only that
+    /// nobody grants it.
+    pub fn is_lack_of_grant(&self) -> bool {
+        match &self.reason {
+            DenialReason::NotGranted { .. }
+            | DenialReason::NobodyGrants
+            | DenialReason::NoPolicy
+            | DenialReason::Address { .. } => true,
+            DenialReason::Rule { .. } | DenialReason::Untrusted(_) | DenialReason::Protected(_) => false,
+        }
+    }
+
     /// The line that forbids it, or that grants the name and not the address.
     pub fn rule(&self) -> Option<&Place> {
         match &self.reason {

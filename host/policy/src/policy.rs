@@ -328,7 +328,8 @@ impl PluginPolicy {
                 Request::Network(_) | Request::LookUp(_) => {
                     "only the organisation's policy grants the network"
                 }
-                _ => "what comes with the configuration grants nothing",
+                Request::File(_) => "of what the configuration names, only files of its directory are read",
+                _ => "the configuration's own policy grants nothing",
             }),
             _ if self.files.is_empty() => DenialReason::NoPolicy,
             Some(address) if self.decision(request, None).is_allowed() => {

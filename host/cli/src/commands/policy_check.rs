@@ -16,7 +16,6 @@ use crate::session::Session;
 #[derive(Serialize)]
 struct Report<'a, D> {
     format_version: &'static str,
-    enforced: bool,
     valid: bool,
     error_count: usize,
     files: Vec<File<'a>>,
@@ -40,7 +39,6 @@ pub(crate) fn run(session: &Session, arguments: &PolicyCheckArguments) -> Status
     if arguments.json {
         session.shell.say(pretty(&Report {
             format_version: "1.0",
-            enforced: false,
             valid,
             error_count: problems.len(),
             files: files

@@ -7,10 +7,6 @@ use wardian_policy::{
 use super::RenderOptions;
 use super::style::{Page, Style};
 
-/// What every command on policies says as long as it is so.
-const NOT_ENFORCED: &str = "Policies are not enforced yet: the sandbox goes by grants of its own. This is what will \
-                            hold.";
-
 /// The files that were read, all of them valid.
 pub(crate) fn files_text(files: &[PolicyFile], options: RenderOptions) -> String {
     let mut page = Page::new(options.color);
@@ -26,7 +22,6 @@ pub(crate) fn files_text(files: &[PolicyFile], options: RenderOptions) -> String
         page.paint(Style::BoldGreen, "Success!");
         page.push(" The policies are valid.\n\n");
     }
-    page.paragraph(NOT_ENFORCED, options.width);
     page.finish()
 }
 
@@ -53,7 +48,6 @@ pub(crate) fn explanation_text(explanation: &Explanation, options: RenderOptions
         explanation.credentials.iter().for_each(|one| credential(one, &mut page));
         page.push("\n");
     }
-    page.paragraph(NOT_ENFORCED, options.width);
     page.finish()
 }
 

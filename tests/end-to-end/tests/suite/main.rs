@@ -25,6 +25,7 @@ mod state_lock;
 #[cfg(unix)]
 mod terminal;
 mod terraform_reads;
+mod untrusted;
 mod workspaces;
 
 /// A file beside this one that nobody names here would never run.

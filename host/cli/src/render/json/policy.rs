@@ -7,8 +7,6 @@ use wardian_policy::{CredentialSource, Explained, ExplainedCredential, Explanati
 #[derive(Serialize)]
 pub(crate) struct PolicyDocument<'a> {
     format_version: &'static str,
-    /// Whether the sandbox asks policies already.
-    enforced: bool,
     plugin: String,
     files: Vec<File<'a>>,
     allowed: Vec<Rule<'a>>,
@@ -82,7 +80,6 @@ impl<'a> PolicyDocument<'a> {
         let (native, native_rule) = &explanation.native;
         Self {
             format_version: "1.0",
-            enforced: false,
             plugin: explanation.plugin.to_string(),
             files: files.collect(),
             allowed: rules(&explanation.allowed),

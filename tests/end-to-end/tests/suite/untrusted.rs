@@ -1,0 +1,141 @@
+//! The pull request of a stranger tries to read a key, in four ways.
+
+use serde_json::Value;
+use wardian_end_to_end::Project;
+
+const KEY: &str = "s3cret-of-the-build";
+
+/// A data source whose provider is configured with another directory.
+const THROUGH_A_PROVIDER: &str = r#"terraform {
+  required_providers {
+    tfcoremock = { source = "hashicorp/tfcoremock" }
+  }
+}
+
+provider "tfcoremock" {
+  data_directory = "../keys"
+}
+
+data "tfcoremock_simple_resource" "key" {
+  id = "key"
+}
+
+output "key" {
+  value = data.tfcoremock_simple_resource.key.string
+}
+"#;
+
+const THROUGH_A_DATA_SOURCE: &str = r#"data "local_file" "key" {
+  filename = "../keys/key.json"
+}
+
+output "key" {
+  value = data.local_file.key.content
+}
+"#;
+
+const THROUGH_A_FUNCTION: &str = r#"output "key" {
+  value = file("../keys/key.json")
+}
+"#;
+
+const THROUGH_A_MODULE: &str = r#"module "key" {
+  source = "../keys"
+}
+"#;
+
+const WAYS: [(&str, &str); 4] = [
+    ("provider", THROUGH_A_PROVIDER),
+    ("data", THROUGH_A_DATA_SOURCE),
+    ("function", THROUGH_A_FUNCTION),
+    ("module", THROUGH_A_MODULE),
+];
+
+/// The four configurations, beside a key; each grants itself what it wants.
+fn project() -> Project {
+    let key = format!(r#"{{"values":{{"id":{{"string":"key"}},"string":{{"string":"{KEY}"}}}}}}"#);
+    let project = Project::new(&[("keys/key.json", &key), ("keys/main.tf", &format!("# {KEY}\n???"))]);
+    for (name, configuration) in WAYS {
+        project.write(&format!("{name}/main.tf"), configuration);
+        let grant = "plugin \"*\" {\n  allow filesystem {\n    directories = [\"/\"]\n  }\n}\n";
+        project.write(&format!("{name}/wardian.policy.hcl"), grant);
+    }
+    project
+}
+
+fn denials(project: &Project) -> Vec<(String, String)> {
+    let summary = project.run("audit -json audit.log").success();
+    let summary: Value = serde_json::from_str(&summary.out).unwrap();
+    let mut found = Vec::new();
+    for plugin in summary["plugins"].as_array().unwrap() {
+        for one in plugin["uses"].as_array().unwrap() {
+            if one["decision"] == "denied" {
+                let target = one["target"].as_str().unwrap();
+                let (_, target) = target.rsplit_once("/keys").unwrap_or_default();
+                found.push((plugin["plugin"].as_str().unwrap().to_owned(), target.to_owned()));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_key_is_not_read_in_any_way_and_the_log_shows_each() {
+    let project = project();
+    for (name, _) in WAYS {
+        if name != "module" {
+            project.run(&format!("-chdir={name} init")).success();
+        }
+        let line = format!("-chdir={name} plan -untrusted -audit-log=../audit.log");
+        let seen = project.run(&line).ended_with(1);
+        assert!(!seen.text().contains(KEY), "{}", seen.text());
+        assert!(seen.text().contains("Denied by policy"), "{}", seen.text());
+    }
+    let mut denied = denials(&project);
+    denied.sort();
+    denied.dedup();
+    let configuration = "terraform.io/builtin/configuration";
+    let expected = [
+        ("hashicorp/local", "/key.json"),
+        ("hashicorp/tfcoremock", "/key.json"),
+        (configuration, ""),
+        (configuration, "/key.json"),
+    ];
+    assert_eq!(denied, expected.map(|(plugin, target)| (plugin.to_owned(), target.to_owned())));
+}
+
+/// What is denied to a stranger is the user's own to do: the walls are no broken paths.
+#[test]
+fn the_same_is_read_for_the_user() {
+    let project = project();
+    for name in ["function", "data"] {
+        project.run(&format!("-chdir={name} init")).success();
+        let seen = project.run(&format!("-chdir={name} plan")).success();
+        assert!(seen.text().contains(KEY), "{}", seen.text());
+    }
+}
+
+#[test]
+fn neither_the_state_nor_what_a_link_leads_to_is_read() {
+    for (file, configuration) in [
+        ("terraform.tfstate", "output \"x\" {\n  value = file(\"terraform.tfstate\")\n}\n"),
+        ("main.tf", "output \"x\" {\n  value = templatefile(\"/proc/self/environ\", {})\n}\n"),
+    ] {
+        let project = Project::new(&[("main.tf", configuration)]);
+        if file != "main.tf" {
+            let state = r#"{"version":4,"terraform_version":"1.11.4","serial":1,"lineage":"l","outputs":{},"resources":[]}"#;
+            project.write(file, state);
+        }
+        let seen = project.run("plan -untrusted").ended_with(1);
+        assert!(seen.text().contains("-untrusted forbids it"), "{}", seen.text());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_read_unasked_may_not_lead_elsewhere() {
+    let project = Project::new(&[("main.tf", "output \"x\" {\n  value = 1\n}\n")]);
+    std::os::unix::fs::symlink("/proc/self/environ", project.path("a.auto.tfvars")).unwrap();
+    let seen = project.run("plan -untrusted").ended_with(1);
+    assert!(seen.errors.contains("a.auto.tfvars leads elsewhere"), "{}", seen.text());
+}
