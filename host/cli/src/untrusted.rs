@@ -16,7 +16,7 @@ use std::sync::Arc;
 use wardian_builtin::TYPE_NAME;
 use wardian_config::{DiskFiles, Files};
 use wardian_lang::{Diagnostics, SourceFile};
-use wardian_monitor::{AuditLog, Call, Monitor, PluginIdentity};
+use wardian_monitor::{AuditLog, Call, Capability, Monitor, PluginIdentity};
 use wardian_plugin::FileGate;
 use wardian_plugin::address::ProviderAddress;
 use wardian_policy::{Access, FileAccess, Level, POLICY_FILE_NAME, Policy, PolicyFile, Request};
@@ -144,9 +144,12 @@ impl Confinement {
     }
 
     fn check(&self, monitor: &Monitor, function: &'static str, path: &Path) -> Result<(), String> {
-        let led = led_to(&self.directory.join(path)).map_err(|error| error.to_string())?;
-        let file = FileAccess::new(&self.directory, &led, Access::Read).map_err(|error| error.to_string())?;
         let call = Call::new(&Arc::from("the configuration"), function, None);
+        let refuse = |reason: &dyn std::fmt::Display| {
+            monitor.refuse(&call, Capability::Filesystem, path.to_string_lossy().into_owned(), reason).reason
+        };
+        let led = led_to(&self.directory.join(path)).map_err(|error| refuse(&error))?;
+        let file = FileAccess::new(&self.directory, &led, Access::Read).map_err(|error| refuse(&error))?;
         monitor.begin(&call, Request::File(file)).map(drop).map_err(|denied| denied.reason)
     }
 }
@@ -274,7 +277,8 @@ mod tests {
             assert!(place.confinement.read(&directory.join(name)).is_err(), "{name}");
         }
         assert!(place.confinement.of_states().check(&directory.join("other.tfstate")).is_err());
-        assert!(place.log.denials().len() >= denied.len());
+        let recorded: u64 = place.log.denials().iter().map(|denied| denied.count).sum();
+        assert_eq!(recorded, 2 * denied.len() as u64 + 1, "each is in the log");
     }
 
     #[cfg(unix)]
