@@ -54,9 +54,15 @@ impl AuditLog {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let open = || {
             let mut file = options.open(path)?;
-            if ends_within_a_line(path)? {
-                file.write_all(b"\n")?;
+            // Who else writes is in the middle of a line as often as not. Where nothing can
+            // be locked, there is no end of a line to look for either.
+            if file.try_lock().is_ok() {
+                if ends_within_a_line(path)? {
+                    file.write_all(b"\n")?;
+                }
+                let _ = file.unlock();
             }
+            let _ = file.lock_shared();
             Ok(file)
         };
         let file = open().map_err(|error| AuditError { path: path.to_owned(), source: Arc::new(error) })?;

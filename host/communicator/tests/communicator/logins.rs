@@ -38,11 +38,10 @@ async fn keys_of_every_kind_and_form_log_in() {
             for text in [text, indented] {
                 let mut values = plain(&sshd);
                 values.push(("private_key", text.clone()));
+                // What a shell's own start files have to say on this machine comes before.
                 let done = run(&connection(&values), "echo in").await;
-                assert_eq!(
-                    done.map(|done| done.text()).map_err(|error| format!("{kind}: {error}\n{text}")),
-                    Ok("in\n".into())
-                );
+                let said = done.map(|done| done.text()).map_err(|error| format!("{kind}: {error}\n{text}"));
+                assert!(said.as_ref().is_ok_and(|said| said.ends_with("in\n")), "{said:?}");
             }
         }
     }

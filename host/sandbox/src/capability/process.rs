@@ -81,12 +81,7 @@ impl Authority for OneStart {
             self.monitor.refuse(&self.call, Used::Process, start.program.to_owned(), problem)
         });
         let begun = request.and_then(|request| self.monitor.begin(&self.call, Request::Process(request)));
-        let begun = begun.map_err(|denied| {
-            Denied(match denied.rule_to_add {
-                Some(rule) => format!("{}. This would allow it:\n\n{rule}", denied.reason),
-                None => denied.reason,
-            })
-        })?;
+        let begun = begun.map_err(|denied| Denied(denied.reason))?;
         *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
         Ok(())
     }

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use wardian_end_to_end::Project;
 
-const POLICY: &str = r#"plugin "terraform.io/builtin/local-exec" {
+const POLICY: &str = r#"otherwise = "defer"
+
+plugin "terraform.io/builtin/local-exec" {
   deny process {
     program = "env"
     reason  = "prints secrets"
@@ -45,7 +47,7 @@ fn a_command_that_policy_denies_does_not_run_and_both_are_recorded() {
     let seen = project.run_with("apply -auto-approve", "", &variables).ended_with(1).text();
     assert!(seen.contains("terraform_data.granted (local-exec): 2 [] [shown]"), "{seen}");
     assert!(seen.contains("Policy does not let the command 'never' run"), "{seen}");
-    assert!(seen.contains("wardian.policy.hcl:2"), "{seen}");
+    assert!(seen.contains("wardian.policy.hcl:4"), "{seen}");
     assert_eq!((&*status(&project, "granted"), &*status(&project, "denied")), ("whole", "tainted"));
     let log = project.read("audit.log");
     let lines: Vec<serde_json::Value> =
