@@ -177,8 +177,6 @@ mod tests {
     #[test]
     fn what_is_not_granted_is_named_with_its_remedy() {
         for (import, part) in [
-            ("wasi:sockets/tcp@0.2.6", "network"),
-            ("wasi:http/outgoing-handler@0.2.6", "network"),
             ("wardian:plugin/process@0.1.0", "programs"),
             ("wardian:plugin/log@0.2.0", "offers wardian:plugin/log@0.1"),
             ("wasi:cli/environment@0.3.0", "offers wasi:cli/environment@0.2"),

@@ -105,7 +105,6 @@ const REACHES: &[(With, &str)] = &[
     (With::Reading, "create:600|file"),
     (With::Reading, "create-directory:700|new"),
     (With::Reading, "set-mode:777|file"),
-    (With::Nothing, "connect:127.0.0.1:22"),
 ];
 
 /// What a plan of a type tries to do to the host: the call must fail, or be cut short.
