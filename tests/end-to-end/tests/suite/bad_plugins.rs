@@ -4,6 +4,8 @@ use std::path::Path;
 
 use wardian_end_to_end::{Project, assert_seen, test_guest};
 
+use crate::declarations::declaring;
+
 const ADDRESS: &str = "example.com/test/hostile";
 
 fn configuration(resource_type: &str) -> String {
@@ -96,7 +98,13 @@ fn a_component_that_loops_forever_is_ended() {
 #[test]
 fn a_component_that_wants_the_network_gets_none() {
     let Some(hostile) = test_guest("hostile-network") else { return };
-    let project = overridden("hostile_honest", &hostile);
+    // It says nothing of the network, and would not be loaded.
+    let folder = tempfile::tempdir().unwrap();
+    let declared = folder.path().join("terraform-provider-hostile.wasm");
+    let needs = r#"{"version":1,"capabilities":[{"network":{"hosts":["**"],"reason":"harm"}}]}"#;
+    let bytes = std::fs::read(&hostile).unwrap();
+    std::fs::write(&declared, [bytes, declaring(needs.as_bytes())].concat()).unwrap();
+    let project = overridden("hostile_honest", &declared);
     let probe = "data \"hostile_probe\" \"a\" {\n  input = \"http:GET|http://169.254.169.254/\"\n}\n";
     project.write("probe.tf", probe);
     let seen = project.run("plan");

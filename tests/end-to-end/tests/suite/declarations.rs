@@ -33,7 +33,7 @@ fn section(id: u8, content: &[u8]) -> Vec<u8> {
 }
 
 /// A section of declarations.
-fn declaring(text: &[u8]) -> Vec<u8> {
+pub(crate) fn declaring(text: &[u8]) -> Vec<u8> {
     let name = b"wardian:capabilities";
     section(0, &[&number(name.len())[..], name, text].concat())
 }

@@ -57,7 +57,7 @@ fn project() -> Project {
     let project = Project::new(&[("keys/key.json", &key), ("keys/main.tf", &format!("# {KEY}\n???"))]);
     for (name, configuration) in WAYS {
         project.write(&format!("{name}/main.tf"), configuration);
-        let grant = "plugin \"*\" {\n  allow filesystem {\n    directories = [\"/\"]\n  }\n}\n";
+        let grant = "otherwise = \"defer\"\n\nplugin \"*\" {\n  allow filesystem {\n    directories = [\"/\"]\n  }\n}\n";
         project.write(&format!("{name}/wardian.policy.hcl"), grant);
     }
     project

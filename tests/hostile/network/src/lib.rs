@@ -25,12 +25,3 @@ mod bindings {
 }
 
 use reach::reach_out;
-
-/// It would not be loaded without. What it gets is what policies say.
-#[allow(unsafe_code, reason = "the section is read by the host, and nobody else")]
-#[used]
-#[unsafe(link_section = "wardian:capabilities")]
-static DECLARED: [u8; DECLARATION.len()] = *DECLARATION;
-
-const DECLARATION: &[u8; 93] =
-    b"{\"version\":1,\"capabilities\":[{\"network\":{\"hosts\":[\"**\"],\"reason\":\"it is here to do harm\"}}]}\n";
