@@ -63,17 +63,18 @@ fn project() -> Project {
     project
 }
 
+/// Plugin and target of what was denied, the target as it is called beside the key.
 fn denials(project: &Project) -> Vec<(String, String)> {
     let summary = project.run("audit -json audit.log").success();
-    let summary: Value = serde_json::from_str(&summary.out).unwrap();
+    let summary: Value = serde_json::from_str(&summary.out).unwrap_or_default();
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut found = Vec::new();
-    for plugin in summary["plugins"].as_array().unwrap() {
-        for one in plugin["uses"].as_array().unwrap() {
-            if one["decision"] == "denied" {
-                let target = one["target"].as_str().unwrap();
-                let (_, target) = target.rsplit_once("/keys").unwrap_or_default();
-                found.push((plugin["plugin"].as_str().unwrap().to_owned(), target.to_owned()));
-            }
+    for plugin in list(&summary["plugins"]) {
+        for one in list(&plugin["uses"]).iter().filter(|one| one["decision"] == "denied") {
+            let target = text(&one["target"]);
+            let (_, target) = target.rsplit_once("/keys").unwrap_or_default();
+            found.push((text(&plugin["plugin"]), target.to_owned()));
         }
     }
     found
