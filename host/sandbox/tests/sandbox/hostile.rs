@@ -32,8 +32,8 @@ enum With {
 const REACHES: &[(With, &str)] = &[
     (With::Nothing, "read:/etc/passwd"),
     (With::Nothing, "read:terraform.tfstate"),
-    (With::Nothing, "read:/root/.ssh/id_rsa"),
-    (With::Nothing, "list:/root/.ssh"),
+    (With::Nothing, "read:/home/ada/.ssh/id_rsa"),
+    (With::Nothing, "list:/home/ada/.ssh"),
     (With::Nothing, "read:/proc/self/environ"),
     (With::Nothing, "read:/proc/self/maps"),
     (With::Nothing, "list:/"),
