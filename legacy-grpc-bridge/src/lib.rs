@@ -31,6 +31,7 @@ mod failure;
 mod handshake;
 mod launch;
 pub mod method;
+mod pinned;
 mod plugin;
 mod process;
 #[allow(

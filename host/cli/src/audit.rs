@@ -21,10 +21,8 @@ const MOST_TOLD: usize = 20;
 pub(crate) fn open(command: &Command, environment: &Environment, started_in: &Path) -> Outcome<AuditLog> {
     let Some(path) = place(command, environment, started_in) else { return Ok(AuditLog::nowhere()) };
     AuditLog::to_file(&path).map_err(|error| {
-        let detail = format!(
-            "{}. Nothing runs without the record that was asked for.",
-            capitalised(&error.to_string())
-        );
+        let detail =
+            format!("{} Nothing runs without the record that was asked for.", sentence(&error.to_string()));
         Failure::error("Audit log cannot be written", detail)
     })
 }
@@ -76,9 +74,4 @@ fn told(denials: &[DeniedUse]) -> String {
         text.push_str(&rules.join("\n"));
     }
     text.trim_end().to_owned()
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

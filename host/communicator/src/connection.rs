@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout_at};
+use wardian_network::{Resolver, SystemResolver};
 use wardian_process::Event;
 
 use crate::authority::{Authority, Ended, Progress};
 use crate::dial::Dialer;
 use crate::error::{CommunicatorError, Doing};
-use crate::resolve::{Resolver, SystemResolver};
 use crate::settings::{ConnectionSettings, Method, TargetPlatform, place};
 use crate::source::Source;
 use crate::ssh::{Session, SshCommand, Streams, transfer};

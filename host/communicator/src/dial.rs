@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use wardian_network::Resolver;
 
 use crate::authority::Authority;
 use crate::error::CommunicatorError;
 use crate::proxy;
-use crate::resolve::Resolver;
 use crate::settings::{Proxy, place};
 use crate::stream::{Counted, Counts, Stream};
 

@@ -28,7 +28,6 @@ mod dial;
 mod error;
 mod lines;
 mod proxy;
-mod resolve;
 mod secret;
 mod settings;
 mod source;
@@ -40,10 +39,10 @@ mod winrm;
 pub use authority::{Authority, Denied, Ended, Progress};
 pub use connection::{Connection, RemoteCommand, Surroundings};
 pub use error::{CommunicatorError, Doing, FailureKind};
-pub use resolve::{Resolver, SystemResolver};
 pub use secret::Secret;
 pub use settings::{
     AgentUse, ConnectionSettings, Hop, Key, Method, Proxy, ProxyScheme, ServerCertificate, SettingsError,
     SshSettings, TargetPlatform, WinRmAuthentication, WinRmSettings, WinRmTransport,
 };
+pub use wardian_network::{Resolver, SystemResolver};
 pub use wardian_process::{Event, ExitStatus};

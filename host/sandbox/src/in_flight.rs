@@ -1,8 +1,8 @@
 //! The call that an instance is in, and who decides on what it does there.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
 use wardian_monitor::{Call, Monitor};
+
+use crate::current_call::CurrentCall;
 
 /// What a capability needs to have a use decided and recorded: the plugin's monitor, and
 /// the call on whose behalf the guest acts at this moment. Clones are of the same
@@ -10,12 +10,12 @@ use wardian_monitor::{Call, Monitor};
 #[derive(Clone)]
 pub(crate) struct InFlight {
     monitor: Monitor,
-    call: Arc<Mutex<Call>>,
+    current: CurrentCall,
 }
 
 impl InFlight {
-    pub(crate) fn new(monitor: Monitor, call: Call) -> Self {
-        Self { monitor, call: Arc::new(Mutex::new(call)) }
+    pub(crate) fn new(monitor: Monitor, current: CurrentCall) -> Self {
+        Self { monitor, current }
     }
 
     /// Decides on what the plugin does.
@@ -25,15 +25,6 @@ impl InFlight {
 
     /// The call as it is now. What goes on for longer keeps what it began in.
     pub(crate) fn call(&self) -> Call {
-        self.lock().clone()
-    }
-
-    /// A call begins.
-    pub(crate) fn begin(&self, call: Call) {
-        *self.lock() = call;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Call> {
-        self.call.lock().unwrap_or_else(PoisonError::into_inner)
+        self.current.get()
     }
 }

@@ -26,7 +26,6 @@ pub(crate) struct GuestState {
     space: SpaceBudget,
     clock: ComputationClock,
     output: Output,
-    in_flight: InFlight,
     network: Arc<ProviderNetwork>,
     requests: Requests,
     destinations: Arc<Destinations>,
@@ -46,12 +45,12 @@ impl GuestState {
         limits: &EffectiveLimits,
     ) -> Store<Self> {
         let call = Call::outside_of_calls(plugin);
-        let in_flight = InFlight::new(grants.monitor.clone(), call.clone());
+        let current_call = CurrentCall::new(call.clone());
+        let in_flight = InFlight::new(grants.monitor.clone(), current_call.clone());
         let output = Output::new(call.clone(), limits.output);
         let destinations = Arc::new(Destinations::new(in_flight.clone()));
         let policy = grants.monitor.policy();
         let deterministic = grants.is_deterministic().then(|| Deterministic::new(policy.plugin(), &call));
-        let current_call = CurrentCall::new(call);
         let mut wasi = WasiCtxBuilder::new();
         capability::configure(&mut NewInstance {
             grants,
@@ -76,8 +75,7 @@ impl GuestState {
             space: SpaceBudget::new(limits),
             clock: ComputationClock::new(limits),
             output,
-            requests: Requests::new(Arc::clone(network), in_flight.clone()),
-            in_flight,
+            requests: Requests::new(Arc::clone(network), in_flight),
             network: Arc::clone(network),
             destinations,
             deterministic,
@@ -94,7 +92,6 @@ impl GuestState {
     /// A call begins.
     pub(crate) fn begin(&mut self, call: Call) {
         self.clock.restart();
-        self.in_flight.begin(call.clone());
         self.output.begin(call.clone());
         self.current_call.begin(call);
         capability::enter(self);

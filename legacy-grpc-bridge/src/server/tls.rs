@@ -6,18 +6,13 @@ use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::client::danger::HandshakeSignatureValid;
-use tokio_rustls::rustls::crypto::{
-    CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature,
-};
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
-use tokio_rustls::rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use tokio_rustls::rustls::{
-    CertificateError, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme,
-};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::server::TlsStream;
 
+use crate::pinned::Pinned;
 use crate::tls::Identity;
 
 /// Lets in one host.
@@ -27,7 +22,7 @@ impl Acceptor {
     pub(super) fn new(host_certificate: &str, own: &Identity) -> io::Result<Self> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let host = CertificateDer::from_pem_slice(host_certificate.as_bytes()).map_err(io::Error::other)?;
-        let verifier = Arc::new(Pinned { host, provider: Arc::clone(&provider) });
+        let verifier = Arc::new(Pinned::new(host, &provider));
         let (certificate, key) = own.certificate_and_key();
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -46,52 +41,5 @@ impl Acceptor {
         stream: S,
     ) -> io::Result<TlsStream<S>> {
         self.0.accept(stream).await
-    }
-}
-
-#[derive(Debug)]
-struct Pinned {
-    host: CertificateDer<'static>,
-    provider: Arc<CryptoProvider>,
-}
-
-impl ClientCertVerifier for Pinned {
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &[]
-    }
-
-    fn verify_client_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _now: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        if end_entity.as_ref() == self.host.as_ref() {
-            Ok(ClientCertVerified::assertion())
-        } else {
-            Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }

@@ -155,11 +155,12 @@ mod tests {
     use wardian_plugin::address::ProviderAddress;
 
     use super::*;
+    use crate::current_call::CurrentCall;
 
     fn destinations() -> Destinations {
         let monitor = Monitor::that_denies_everything(&ProviderAddress::built_in("nobody"));
         let call = Call::outside_of_calls(&"nobody".into());
-        Destinations::new(InFlight::new(monitor, call))
+        Destinations::new(InFlight::new(monitor, CurrentCall::new(call)))
     }
 
     #[test]
