@@ -37,6 +37,8 @@ impl Executable {
     }
 }
 
+const UNKNOWN: &str = "an unknown processor";
+
 fn processor(machine: u16) -> &'static str {
     match machine {
         0x03 => "x86",
@@ -47,8 +49,34 @@ fn processor(machine: u16) -> &'static str {
         0xb7 => "aarch64",
         0xf3 => "riscv64",
         0x102 => "loongarch64",
-        _ => "an unknown processor",
+        _ => UNKNOWN,
     }
+}
+
+/// Where the kernel says which other kinds of files it runs, by which interpreters.
+const INTERPRETERS: &str = "/proc/sys/fs/binfmt_misc";
+
+/// What a file is that cannot be run here. The system would refuse it as well, but the
+/// functions that start programs have a shell read then what it refused.
+pub(crate) fn foreign(path: &Path) -> Option<String> {
+    let mut header = Vec::new();
+    File::open(path).ok()?.take(20).read_to_end(&mut header).ok()?;
+    let runs = match Executable::of(&header) {
+        Executable::Script => true,
+        Executable::Elf(processor) => {
+            std::env::consts::OS != "macos" && [std::env::consts::ARCH, UNKNOWN].contains(&processor)
+        }
+        Executable::MacOs => std::env::consts::OS == "macos",
+        Executable::Windows | Executable::Other => false,
+        Executable::Empty => return Some(describe(path)),
+    };
+    (!runs && !others_are_run()).then(|| describe(path))
+}
+
+fn others_are_run() -> bool {
+    let own = ["register", "status"];
+    let entries = fs::read_dir(INTERPRETERS).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| !own.iter().any(|name| entry.file_name() == *name))
 }
 
 /// What there is at a path, as a sentence without its stop.
@@ -99,7 +127,7 @@ mod tests {
         elf[5] = 2;
         elf[18..20].copy_from_slice(&[0, 0x16]);
         assert_eq!(Executable::of(&elf), Executable::Elf("s390x"));
-        assert_eq!(Executable::of(b"\x7fELF\x02\x01"), Executable::Elf("an unknown processor"));
+        assert_eq!(Executable::of(b"\x7fELF\x02\x01"), Executable::Elf(UNKNOWN));
         assert_eq!(Executable::of(b"MZ\x90"), Executable::Windows);
         assert_eq!(Executable::of(b"#!/bin/sh"), Executable::Script);
         assert_eq!(Executable::of(b""), Executable::Empty);

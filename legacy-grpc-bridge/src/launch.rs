@@ -25,7 +25,7 @@ use crate::failure::seconds;
 use crate::handshake::{Handshake, HandshakeError, PluginAddress};
 use crate::process::{Process, Running};
 use crate::said::LastWords;
-use crate::tls::{Identity, IdentityError};
+use crate::tls::{self, Identity, IdentityError};
 use crate::transport::{Bidirectional, Transport};
 use wardian_process::Spawner;
 
@@ -242,6 +242,10 @@ async fn spawn(
     sockets: &TempDir,
     identity: Option<&Identity>,
 ) -> Result<tokio::process::Child, LaunchError> {
+    if let Some(found) = executable::foreign(&package.executable) {
+        let (executable, source) = (package.executable.clone(), rustix::io::Errno::NOEXEC.into());
+        return Err(LaunchError::Spawn { executable, source, found });
+    }
     let mut attempt = 0;
     loop {
         attempt += 1;
@@ -308,7 +312,7 @@ async fn connect(
             (Some(_), None) => return Err(Problem::NoCertificate),
             (Some(identity), Some(certificate)) => {
                 let secured = identity.connect(stream, certificate.clone()).await;
-                Box::new(secured.map_err(|error| unreachable(format!("TLS failed: {error}")))?)
+                Box::new(secured.map_err(|error| unreachable(tls::told(&error)))?)
             }
         };
         Transport::begin(stream).await.map_err(|error| unreachable(error.to_string()))

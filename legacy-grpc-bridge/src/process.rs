@@ -275,7 +275,11 @@ impl Process {
         if source.is_some_and(|source| source.is::<Undecodable>()) {
             return Failure::BadAnswer(format!("{}.", source.map(ToString::to_string).unwrap_or_default()));
         }
-        let broken = source.and_then(|source| source.downcast_ref::<Broken>()).map(ToString::to_string);
+        let broken = source.and_then(|source| source.downcast_ref::<Broken>());
+        if let Some(problem @ Broken::NotGrpc { .. }) = broken {
+            return Failure::BadAnswer(format!("{problem}."));
+        }
+        let broken = broken.map(ToString::to_string);
         if broken.is_some() || status.code() == Code::Unavailable {
             // It may have answered so because it is about to end.
             let patience = if broken.is_some() { GRACE } else { LAST_WORDS_PATIENCE };

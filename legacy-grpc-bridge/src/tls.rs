@@ -18,9 +18,9 @@ use rcgen::{
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
+use tokio_rustls::rustls::{CertificateError, ClientConfig, Error};
 
 use crate::pinned::Pinned;
 
@@ -31,6 +31,17 @@ pub(crate) const SERVER_NAME: &str = "localhost";
 #[derive(Debug, thiserror::Error)]
 #[error("could not make a certificate for the connection: {0}")]
 pub struct IdentityError(#[from] rcgen::Error);
+
+/// Why a stream could not be secured.
+pub(crate) fn told(error: &std::io::Error) -> String {
+    let cause = error.get_ref().and_then(|error| error.downcast_ref::<Error>());
+    match cause {
+        Some(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)) => {
+            "who listens there has another certificate than the plugin showed".to_owned()
+        }
+        _ => format!("TLS failed: {error}"),
+    }
+}
 
 /// What we show to one process.
 pub(crate) struct Identity {

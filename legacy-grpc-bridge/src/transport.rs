@@ -15,6 +15,8 @@ use http_body::{Body, Frame};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
+use crate::handshake::shown;
+
 /// How much of an answer may be on its way; one stream, and the connection.
 const STREAM_WINDOW: u32 = 4 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
@@ -24,10 +26,26 @@ pub(crate) trait Bidirectional: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bidirectional for T {}
 
-/// The connection, or a stream of it, broke: nobody answered.
+/// Nobody answered in a way that means anything.
 #[derive(Debug, thiserror::Error)]
-#[error("the connection broke: {0}")]
-pub(crate) struct Broken(#[source] h2::Error);
+pub(crate) enum Broken {
+    /// The connection, or a stream of it, is over.
+    #[error("{}", told(.0))]
+    Connection(#[source] h2::Error),
+    /// What came is of HTTP, and not of gRPC.
+    #[error("what it answered is {kind} with the status {status}, and nothing of gRPC")]
+    NotGrpc {
+        /// Of HTTP.
+        status: u16,
+        /// What it says it is.
+        kind: String,
+    },
+}
+
+fn told(error: &h2::Error) -> String {
+    let ended = error.get_io().is_some_and(|error| error.kind() == std::io::ErrorKind::UnexpectedEof);
+    if ended { "it closed the connection".to_owned() } else { format!("the connection broke: {error}") }
+}
 
 /// Why there is no HTTP/2 connection.
 pub(crate) type HandshakeError = h2::Error;
@@ -74,16 +92,17 @@ impl tower_service::Service<http::Request<tonic::body::Body>> for Transport {
     type Future = Answering<Self::Response>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
-        self.requests.poll_ready(context).map_err(Broken)
+        self.requests.poll_ready(context).map_err(Broken::Connection)
     }
 
     fn call(&mut self, request: http::Request<tonic::body::Body>) -> Self::Future {
         let requests = self.requests.clone();
         Box::pin(async move {
             let (head, body) = request.into_parts();
-            let mut requests = requests.ready().await.map_err(Broken)?;
-            let (response, sending) =
-                requests.send_request(http::Request::from_parts(head, ()), false).map_err(Broken)?;
+            let mut requests = requests.ready().await.map_err(Broken::Connection)?;
+            let (response, sending) = requests
+                .send_request(http::Request::from_parts(head, ()), false)
+                .map_err(Broken::Connection)?;
             let mut response = std::pin::pin!(response);
             let mut sending = std::pin::pin!(send(body, sending));
             // A plugin may answer before it has read everything: that it refuses.
@@ -96,8 +115,23 @@ impl tower_service::Service<http::Request<tonic::body::Body>> for Transport {
                 Some(response) => response,
                 None => response.await,
             };
-            Ok(response.map_err(Broken)?.map(|stream| Answer { stream, data_ended: false }))
+            let response = response.map_err(Broken::Connection)?;
+            refuse_other_content(&response)?;
+            Ok(response.map(|stream| Answer { stream, data_ended: false }))
         })
+    }
+}
+
+/// An answer of gRPC says that it is one; what else there may be is for people.
+fn refuse_other_content(response: &http::Response<h2::RecvStream>) -> Result<(), Broken> {
+    let kind = response.headers().get(http::header::CONTENT_TYPE);
+    let kind = kind.map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
+    match kind {
+        Some(kind) if kind.starts_with("application/grpc") => Ok(()),
+        kind => Err(Broken::NotGrpc {
+            status: response.status().as_u16(),
+            kind: kind.map_or_else(|| "something".to_owned(), |kind| shown(&kind)),
+        }),
     }
 }
 
@@ -136,16 +170,18 @@ impl Body for Answer {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Some(Ok(data))) => {
                     let released = self.stream.flow_control().release_capacity(data.len());
-                    return Poll::Ready(Some(released.map(|()| Frame::data(data)).map_err(Broken)));
+                    return Poll::Ready(Some(
+                        released.map(|()| Frame::data(data)).map_err(Broken::Connection),
+                    ));
                 }
-                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(Broken(error)))),
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(Broken::Connection(error)))),
                 Poll::Ready(None) => self.data_ended = true,
             }
         }
         self.stream.poll_trailers(context).map(|trailers| match trailers {
             Ok(Some(trailers)) => Some(Ok(Frame::trailers(trailers))),
             Ok(None) => None,
-            Err(error) => Some(Err(Broken(error))),
+            Err(error) => Some(Err(Broken::Connection(error))),
         })
     }
 

@@ -56,8 +56,30 @@ fn greeting() -> Type {
     Type::object([("greeting", Type::String)])
 }
 
-/// The answer to a call; of another type than it should be, where that is asked for.
-pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, of_another_type: bool) -> Reply {
+/// What the values in answers are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Values {
+    AsTheSchemaSays,
+    OfAnotherType,
+}
+
+impl Values {
+    fn sent(self, value: &Value, ty: &Type) -> Option<m::DynamicValue> {
+        let msgpack = match self {
+            Self::AsTheSchemaSays => msgpack::encode(value, ty).ok()?.into(),
+            // `true`, where an object or a text is expected.
+            Self::OfAnotherType => Bytes::from_static(b"\xc3"),
+        };
+        Some(m::DynamicValue { msgpack, json: Bytes::new() })
+    }
+
+    fn identity(self, value: &Value) -> m::ResourceIdentityData {
+        m::ResourceIdentityData { identity_data: self.sent(value, &identity()) }
+    }
+}
+
+/// The answer to a call.
+pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values) -> Reply {
     // What the request does not hold is empty.
     macro_rules! read {
         ($module:ident) => {
@@ -111,48 +133,65 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, of_another_type: 
         (_, "UpgradeResourceState") => {
             let raw = read!(upgrade_resource_state).raw_state.unwrap_or_default();
             one(&m::upgrade_resource_state::Response {
-                upgraded_state: json::decode(&raw.json, &thing()).ok().and_then(|v| sent(&v, &thing())),
+                upgraded_state: json::decode(&raw.json, &thing())
+                    .ok()
+                    .and_then(|v| values.sent(&v, &thing())),
                 diagnostics: Vec::new(),
             })
         }
         (_, "UpgradeResourceIdentity") => {
             let raw = read!(upgrade_resource_identity).raw_identity.unwrap_or_default();
             one(&m::upgrade_resource_identity::Response {
-                upgraded_identity: json::decode(&raw.json, &identity()).ok().map(|value| who(&value)),
+                upgraded_identity: json::decode(&raw.json, &identity())
+                    .ok()
+                    .map(|value| values.identity(&value)),
                 diagnostics: Vec::new(),
             })
         }
         (_, "ReadResource") => {
             let request = read!(read_resource);
             one(&m::read_resource::Response {
-                new_state: if of_another_type { wrong() } else { request.current_state },
+                new_state: match values {
+                    Values::AsTheSchemaSays => request.current_state,
+                    Values::OfAnotherType => values.sent(&Value::bool(true), &Type::Bool),
+                },
                 private: request.private,
                 new_identity: request.current_identity,
                 ..Default::default()
             })
         }
-        (_, "PlanResourceChange") => one(&plan(read!(plan_resource_change), of_another_type)),
-        (_, "ApplyResourceChange") => one(&apply(read!(apply_resource_change))),
-        (_, "ImportResourceState") => one(&import(read!(import_resource_state))),
+        (_, "PlanResourceChange") => one(&plan(read!(plan_resource_change), values)),
+        (_, "ApplyResourceChange") => one(&apply(read!(apply_resource_change), values)),
+        (_, "ImportResourceState") => one(&import(read!(import_resource_state), values)),
         (_, "MoveResourceState") => {
             let raw = read!(move_resource_state).source_state.unwrap_or_default();
             one(&m::move_resource_state::Response {
-                target_state: json::decode(&raw.json, &thing()).ok().and_then(|v| sent(&v, &thing())),
+                target_state: json::decode(&raw.json, &thing()).ok().and_then(|v| values.sent(&v, &thing())),
                 ..Default::default()
             })
         }
         (_, "GenerateResourceConfig") => one(&m::generate_resource_config::Response {
-            config: read!(generate_resource_config).state,
+            config: match values {
+                Values::AsTheSchemaSays => read!(generate_resource_config).state,
+                Values::OfAnotherType => values.sent(&Value::bool(true), &Type::Bool),
+            },
             diagnostics: Vec::new(),
         }),
         (_, "ReadDataSource") => {
             let config = value(read!(read_data_source).config.as_ref(), &echo());
             let input = attribute(&config, "input");
-            let state = Value::object([("input", input.clone()), ("output", input)]);
-            one(&m::read_data_source::Response { state: sent(&state, &echo()), ..Default::default() })
+            let output = echoed(&input);
+            // The answer to a large request is small, so that either can be seen to cross.
+            let input = if text(&config, "input").is_some_and(|text| text.starts_with(COUNT)) {
+                Value::string("counted")
+            } else {
+                input
+            };
+            let state = Value::object([("input", input), ("output", output)]);
+            one(&m::read_data_source::Response { state: values.sent(&state, &echo()), ..Default::default() })
         }
         (_, "OpenEphemeralResource") => one(&m::open_ephemeral_resource::Response {
-            result: sent(&Value::object([("token", Value::string("t0ken"))]), &token()),
+            result: values.sent(&Value::object([("token", Value::string("t0ken"))]), &token()),
             private: Some(Bytes::from_static(b"opened")),
             ..Default::default()
         }),
@@ -161,12 +200,12 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, of_another_type: 
             ..Default::default()
         }),
         (_, "CloseEphemeralResource") => one(&m::close_ephemeral_resource::Response::default()),
-        (_, "CallFunction") => one(&shout(read!(call_function))),
+        (_, "CallFunction") => one(&shout(read!(call_function), values)),
         (_, "ListResource") => {
             let limit = read!(list_resource).limit;
             let found = ["a", "b", "c"].into_iter().take(usize::try_from(limit).unwrap_or(0).min(3));
             let event = |name: &str| m::list_resource::Event {
-                identity: Some(who(&Value::object([("id", Value::string(name))]))),
+                identity: Some(values.identity(&Value::object([("id", Value::string(name))]))),
                 display_name: format!("thing {name}"),
                 ..Default::default()
             };
@@ -184,11 +223,24 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, of_another_type: 
     }
 }
 
+/// How texts begin that are counted and not repeated.
+const COUNT: &str = "count:";
+
+/// The text itself; as many bytes as it asks for, `bytes:1000`; or how many follow
+/// `count:`.
+fn echoed(input: &Value) -> Value {
+    let View::String(text) = input.view() else { return input.clone() };
+    if let Some(counted) = text.strip_prefix(COUNT) {
+        return Value::string(counted.len().to_string());
+    }
+    match text.strip_prefix("bytes:").and_then(|count| count.parse().ok()) {
+        Some(count) => Value::string("x".repeat(count)),
+        None => input.clone(),
+    }
+}
+
 /// The name forces a replacement; what is not known before is unknown.
-fn plan(
-    request: m::plan_resource_change::Request,
-    of_another_type: bool,
-) -> m::plan_resource_change::Response {
+fn plan(request: m::plan_resource_change::Request, values: Values) -> m::plan_resource_change::Response {
     let prior = value(request.prior_state.as_ref(), &thing());
     let proposed = value(request.proposed_new_state.as_ref(), &thing());
     let mut answer = m::plan_resource_change::Response {
@@ -196,7 +248,7 @@ fn plan(
         ..Default::default()
     };
     if proposed.is_null() {
-        answer.planned_state = sent(&proposed, &thing());
+        answer.planned_state = values.sent(&proposed, &thing());
         return answer;
     }
     let changed = !prior.is_null() && attribute(&prior, "name") != attribute(&proposed, "name");
@@ -213,16 +265,16 @@ fn plan(
         ("name", attribute(&proposed, "name")),
         ("size", attribute(&proposed, "size")),
     ]);
-    answer.planned_state = if of_another_type { wrong() } else { sent(&planned, &thing()) };
+    answer.planned_state = values.sent(&planned, &thing());
     answer
 }
 
-fn apply(request: m::apply_resource_change::Request) -> m::apply_resource_change::Response {
+fn apply(request: m::apply_resource_change::Request, values: Values) -> m::apply_resource_change::Response {
     let planned = value(request.planned_state.as_ref(), &thing());
     let mut answer =
         m::apply_resource_change::Response { private: request.planned_private, ..Default::default() };
     if planned.is_null() {
-        answer.new_state = sent(&planned, &thing());
+        answer.new_state = values.sent(&planned, &thing());
         return answer;
     }
     let mut names: Vec<String> =
@@ -235,12 +287,12 @@ fn apply(request: m::apply_resource_change::Request) -> m::apply_resource_change
         ("name", attribute(&planned, "name")),
         ("size", attribute(&planned, "size")),
     ]);
-    answer.new_state = sent(&made, &thing());
-    answer.new_identity = Some(who(&Value::object([("id", id)])));
+    answer.new_state = values.sent(&made, &thing());
+    answer.new_identity = Some(values.identity(&Value::object([("id", id)])));
     answer
 }
 
-fn import(request: m::import_resource_state::Request) -> m::import_resource_state::Response {
+fn import(request: m::import_resource_state::Request, values: Values) -> m::import_resource_state::Response {
     let named = request.identity.and_then(|identity| identity.identity_data);
     let id = match named {
         Some(data) => text(&value(Some(&data), &identity()), "id").unwrap_or_default(),
@@ -254,18 +306,18 @@ fn import(request: m::import_resource_state::Request) -> m::import_resource_stat
     ]);
     let imported = m::import_resource_state::ImportedResource {
         type_name: request.type_name,
-        state: sent(&found, &thing()),
+        state: values.sent(&found, &thing()),
         private: Bytes::new(),
-        identity: Some(who(&Value::object([("id", Value::string(id))]))),
+        identity: Some(values.identity(&Value::object([("id", Value::string(id))]))),
     };
     m::import_resource_state::Response { imported_resources: vec![imported], ..Default::default() }
 }
 
-fn shout(request: m::call_function::Request) -> m::call_function::Response {
+fn shout(request: m::call_function::Request, values: Values) -> m::call_function::Response {
     let argument = value(request.arguments.first(), &Type::String);
     match argument.view() {
         View::String(text) if !text.is_empty() => m::call_function::Response {
-            result: sent(&Value::string(text.to_uppercase()), &Type::String),
+            result: values.sent(&Value::string(text.to_uppercase()), &Type::String),
             error: None,
         },
         _ => m::call_function::Response {
@@ -281,20 +333,6 @@ fn shout(request: m::call_function::Request) -> m::call_function::Response {
 fn value(answered: Option<&m::DynamicValue>, ty: &Type) -> Value {
     let bytes = answered.map(|value| value.msgpack.clone()).unwrap_or_default();
     msgpack::decode(&bytes, ty).unwrap_or_else(|_| Value::null(ty.clone()))
-}
-
-fn sent(value: &Value, ty: &Type) -> Option<m::DynamicValue> {
-    let bytes = msgpack::encode(value, ty).ok()?;
-    Some(m::DynamicValue { msgpack: bytes.into(), json: Bytes::new() })
-}
-
-fn who(value: &Value) -> m::ResourceIdentityData {
-    m::ResourceIdentityData { identity_data: sent(value, &identity()) }
-}
-
-#[allow(clippy::unnecessary_wraps, reason = "it stands where an answer's value may be absent")]
-fn wrong() -> Option<m::DynamicValue> {
-    Some(m::DynamicValue { msgpack: Bytes::from_static(b"\xc3"), json: Bytes::new() })
 }
 
 fn attribute(object: &Value, name: &str) -> Value {
@@ -395,6 +433,38 @@ macro_rules! schemas {
             provider_meta: None,
         }
     }};
+}
+
+/// 2,000 resource types of 108 attributes each: 64 MB, most of it descriptions.
+macro_rules! large {
+    ($protocol:ident) => {{
+        let attribute = |index: usize| $protocol::schema::Attribute {
+            name: format!("attribute_{index:03}"),
+            r#type: Bytes::from_static(b"\"string\""),
+            optional: true,
+            description: "What it is for, at some length. ".repeat(8),
+            ..Default::default()
+        };
+        let resource = |index: usize| {
+            let attributes = (0..108).map(attribute).collect();
+            let block = $protocol::schema::Block { attributes, ..Default::default() };
+            (format!("fake_large_{index}"), $protocol::Schema { version: 0, block: Some(block) })
+        };
+        $protocol::get_provider_schema::Response {
+            resource_schemas: (0..2_000).map(resource).collect(),
+            ..Default::default()
+        }
+    }};
+}
+
+/// The resource types that make a schema large, as an answer of their own; nothing where
+/// another call is answered.
+pub(crate) fn more_schemas(rpc: &str) -> Option<Vec<u8>> {
+    match rpc {
+        "GetSchema" => Some(large!(five).encode_to_vec()),
+        "GetProviderSchema" => Some(large!(six).encode_to_vec()),
+        _ => None,
+    }
 }
 
 fn schema_of_protocol_5() -> five::get_provider_schema::Response {

@@ -7,12 +7,16 @@
 //! | `tcp` | listens on TCP |
 //! | `plain` | has no certificate |
 //! | `other-certificate` | shows another certificate than it has |
+//! | `no-certificate` | shows something that is no certificate |
 //! | `deaf` | does not listen where it says |
+//! | `unlinked` | removes its socket before it says where it is |
 //! | `stays` | does not end when it is asked to |
 //! | `noisy` | writes a gigabyte to its standard error at its start |
 //! | `die@RPC` | panics, as Go does, in a call |
 //! | `kill@RPC` | is killed in a call |
 //! | `hang@RPC` | never answers a call |
+//! | `drop@RPC` | closes the connection in a call, and stays |
+//! | `flood@RPC` | writes a gigabyte to its standard error before it answers a call |
 //! | `garbage@RPC` | answers bytes that are no message |
 //! | `half@RPC` | answers the beginning of a message and is gone |
 //! | `http@RPC` | answers with a page for people |
@@ -20,6 +24,7 @@
 //! | `status@RPC` | answers an error of gRPC |
 //! | `serves` | starts another `fake` without this word, and serves what the bridge makes of it |
 //! | `serves-5` | the same, and only in protocol 5 |
+//! | `large-schema` | has 64 MB of schemas |
 //! | `old` | lacks all calls that are newer than the first of its protocol |
 
 mod calls;
@@ -27,7 +32,6 @@ mod serve;
 mod tls;
 
 use std::error::Error;
-use std::io::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -77,10 +81,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         return pass_on(&words).await;
     }
     if words.has("noisy") {
-        let line = [b"x".repeat(1 << 20), b"\n".to_vec()].concat();
-        for _ in 0..1024 {
-            std::io::stderr().write_all(&line)?;
-        }
+        serve::flood()?;
     }
     eprintln!("{{\"@level\":\"info\",\"@message\":\"fake begins\",\"@module\":\"provider\"}}");
     let (listener, network, address) = listen(&words).await?;
@@ -89,9 +90,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let shown = match &acceptor {
         None => String::new(),
         Some(_) if words.has("other-certificate") => STANDARD_NO_PAD.encode(tls::another()?),
+        Some(_) if words.has("no-certificate") => "?".repeat(600),
         Some(acceptor) => STANDARD_NO_PAD.encode(&acceptor.certificate),
     };
     let version = if words.has("5") { 5 } else { 6 };
+    if words.has("unlinked") {
+        std::fs::remove_file(&address)?;
+    }
     println!("1|{version}|{network}|{address}|grpc|{shown}");
     if words.has("deaf") {
         drop(listener);

@@ -1,12 +1,15 @@
 //! gRPC over HTTP/2, as little as serves a test, and wrong where it is told to be.
 
+use std::io::Write as _;
 use std::sync::Arc;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use h2::server::SendResponse;
 use http::{HeaderMap, HeaderValue, Request, Response};
 
-use crate::calls::{self, Reply};
+use tokio::sync::Notify;
+
+use crate::calls::{self, Reply, Values};
 use crate::{Stream, Words};
 
 pub(crate) async fn connection(stream: Box<dyn Stream>, words: Arc<Words>) {
@@ -14,10 +17,16 @@ pub(crate) async fn connection(stream: Box<dyn Stream>, words: Arc<Words>) {
     else {
         return;
     };
-    while let Some(Ok((request, respond))) = connection.accept().await {
-        let words = Arc::clone(&words);
+    let hang_up = Arc::new(Notify::new());
+    loop {
+        let accepted = tokio::select! {
+            accepted = connection.accept() => accepted,
+            () = hang_up.notified() => return,
+        };
+        let Some(Ok((request, respond))) = accepted else { return };
+        let (words, hang_up) = (Arc::clone(&words), Arc::clone(&hang_up));
         tokio::spawn(async move {
-            if let Err(error) = call(request, respond, &words).await {
+            if let Err(error) = call(request, respond, &words, &hang_up).await {
                 eprintln!("a call was not answered: {error}");
             }
         });
@@ -28,6 +37,7 @@ async fn call(
     request: Request<h2::RecvStream>,
     mut respond: SendResponse<Bytes>,
     words: &Words,
+    hang_up: &Notify,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let path = request.uri().path().to_owned();
     let mut body = request.into_body();
@@ -52,6 +62,7 @@ async fn call(
         }
         Some("kill") => std::process::abort(),
         Some("hang") => std::future::pending().await,
+        Some("drop") => hang_up.notify_one(),
         Some("garbage") => {
             let mut stream = respond.send_response(head.body(())?, false)?;
             stream.send_data(frame(b"\xff\xff\xff\xff"), false)?;
@@ -73,8 +84,17 @@ async fn call(
             if service == "plugin.GRPCController" && words.has("stays") {
                 return refuse(&mut respond, "12", "it stays").map_err(Into::into);
             }
-            match calls::answer(service, rpc, message, fault == Some("type")) {
-                Reply::Messages(messages) => {
+            if fault == Some("flood") {
+                flood()?;
+            }
+            let values = if fault == Some("type") { Values::OfAnotherType } else { Values::AsTheSchemaSays };
+            match calls::answer(service, rpc, message, values) {
+                Reply::Messages(mut messages) => {
+                    if words.has("large-schema") {
+                        messages.extend(calls::more_schemas(rpc));
+                        // One message that comes after another of its kind adds to it.
+                        messages = vec![messages.concat()];
+                    }
                     let mut stream = respond.send_response(head.body(())?, false)?;
                     for message in messages {
                         stream.send_data(frame(&message), false)?;
@@ -87,6 +107,12 @@ async fn call(
         }
     }
     Ok(())
+}
+
+/// A gigabyte on standard error.
+pub(crate) fn flood() -> std::io::Result<()> {
+    let line = [b"x".repeat(1 << 20), b"\n".to_vec()].concat();
+    (0..1024).try_for_each(|_| std::io::stderr().write_all(&line))
 }
 
 fn refuse(respond: &mut SendResponse<Bytes>, code: &'static str, message: &str) -> Result<(), h2::Error> {

@@ -2,23 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use wardian_plugin::{ClientCapabilities, PlanRequest, PlanResponse, PrivateBytes, Provider, on_behalf_of};
+use wardian_plugin::{PlanResponse, Provider, on_behalf_of};
 use wardian_value::Value;
 
-use crate::{configured, fake, no_zombie_stays, only, thing, thing_type};
+use crate::{configured, each_call, fake, no_zombie_stays, only};
 
 async fn plan(provider: &dyn Provider) -> PlanResponse {
-    let request = PlanRequest {
-        type_name: "fake_thing".into(),
-        prior_state: Value::null(thing_type()),
-        config: thing("a", 1),
-        proposed_new_state: thing("a", 1),
-        prior_private: PrivateBytes::default(),
-        provider_meta: None,
-        prior_identity: None,
-        capabilities: ClientCapabilities::default(),
-    };
-    on_behalf_of("fake_thing.a", provider.plan_resource_change(request)).await
+    on_behalf_of("fake_thing.a", provider.plan_resource_change(each_call::plan())).await
 }
 
 /// What is said about a plan in which something happens.
@@ -73,7 +63,8 @@ async fn half_a_message_is_a_crash() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_for_people_is_no_answer() {
     let said = fault("http").await;
-    assert!(said.starts_with("Unsupported plugin call: ") || said.starts_with("Plugin failed: "), "{said}");
+    assert!(said.starts_with("Plugin gave an invalid answer: "), "{said}");
+    assert!(said.contains("text/html with the status 404, and nothing of gRPC"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -94,16 +85,7 @@ async fn an_error_of_grpc_is_shown_in_its_words() {
 async fn later_calls_say_that_the_process_is_gone() {
     let (_bridge, plugin) = fake("die@ApplyResourceChange,hang@ReadDataSource");
     let provider = configured(&plugin).await;
-    let request = wardian_plugin::ApplyRequest {
-        type_name: "fake_thing".into(),
-        prior_state: Value::null(thing_type()),
-        planned_state: thing("a", 1),
-        config: thing("a", 1),
-        planned_private: PrivateBytes::default(),
-        provider_meta: None,
-        planned_identity: None,
-    };
-    let applied = provider.apply_resource_change(request).await;
+    let applied = provider.apply_resource_change(each_call::apply()).await;
     assert!(only(&applied.diagnostics).starts_with("Plugin crashed: "));
     assert!(applied.new_state.is_none(), "what was before stays");
     let said = only(&plan(&*provider).await.diagnostics);

@@ -1,10 +1,12 @@
 //! The bridge and native plugins: one that behaves as it is told, small scripts
 //! that are none, and a real one where there is a mirror.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
 mod calls;
+mod each_call;
 mod ends;
+mod fault_table;
 mod faults;
 mod launch;
 mod real;

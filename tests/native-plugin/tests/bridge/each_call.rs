@@ -1,0 +1,258 @@
+//! Each call that a provider has, made on behalf of `fake_thing.a`, and what is said of it.
+
+use wardian_plugin::{
+    ActionRequest, ApplyRequest, ClientCapabilities, ConfigKind, ConfigureRequest, Continue, ImportRequest,
+    ImportTarget, ListRequest, MoveRequest, OpenEphemeralRequest, PlanRequest, PluginDiagnostics,
+    PrivateBytes, Provider, RawState, ReadDataSourceRequest, ReadResourceRequest, UpgradeStateRequest,
+    ValidateConfigRequest, ValidateListRequest, on_behalf_of,
+};
+use wardian_value::{Type, Value};
+
+use crate::{thing, thing_type};
+
+/// When a call can come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// Before the provider is configured, or by configuring it.
+    Unconfigured,
+    Configured,
+}
+
+/// One call: its names in protocol 6 and in protocol 5.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EachCall {
+    pub(crate) name: &'static str,
+    pub(crate) name_in_five: &'static str,
+    pub(crate) when: When,
+    /// Whether its answer holds a value, which can be of another type.
+    pub(crate) answers_value: bool,
+}
+
+const fn call(name: &'static str, when: When, answers_value: bool) -> EachCall {
+    EachCall { name, name_in_five: name, when, answers_value }
+}
+
+const fn named_otherwise(call: EachCall, name_in_five: &'static str) -> EachCall {
+    EachCall { name_in_five, ..call }
+}
+
+/// All of them.
+pub(crate) const CALLS: [EachCall; 26] = [
+    named_otherwise(call("GetProviderSchema", When::Unconfigured, false), "GetSchema"),
+    call("GetResourceIdentitySchemas", When::Unconfigured, false),
+    named_otherwise(call("ValidateProviderConfig", When::Unconfigured, false), "PrepareProviderConfig"),
+    named_otherwise(call("ConfigureProvider", When::Unconfigured, false), "Configure"),
+    named_otherwise(call("ValidateResourceConfig", When::Configured, false), "ValidateResourceTypeConfig"),
+    named_otherwise(call("ValidateDataResourceConfig", When::Configured, false), "ValidateDataSourceConfig"),
+    call("UpgradeResourceState", When::Configured, true),
+    call("UpgradeResourceIdentity", When::Configured, true),
+    call("ReadResource", When::Configured, true),
+    call("PlanResourceChange", When::Configured, true),
+    call("ApplyResourceChange", When::Configured, true),
+    call("ImportResourceState", When::Configured, true),
+    call("MoveResourceState", When::Configured, true),
+    call("GenerateResourceConfig", When::Configured, true),
+    call("ReadDataSource", When::Configured, true),
+    call("ValidateEphemeralResourceConfig", When::Configured, false),
+    call("OpenEphemeralResource", When::Configured, true),
+    call("RenewEphemeralResource", When::Configured, false),
+    call("CloseEphemeralResource", When::Configured, false),
+    call("CallFunction", When::Configured, true),
+    call("ValidateListResourceConfig", When::Configured, false),
+    call("ListResource", When::Configured, true),
+    call("ValidateActionConfig", When::Configured, false),
+    call("PlanAction", When::Configured, false),
+    call("InvokeAction", When::Configured, false),
+    named_otherwise(call("StopProvider", When::Configured, false), "Stop"),
+];
+
+/// Makes a call, and gives the one thing that is said of it; nothing where it went well.
+pub(crate) async fn said_of(provider: &dyn Provider, name: &str) -> String {
+    on_behalf_of("fake_thing.a", make(provider, name)).await
+}
+
+fn shown(said: &PluginDiagnostics) -> String {
+    said.iter().map(|one| format!("{}: {}", one.summary, one.detail)).collect::<Vec<_>>().join("\n---\n")
+}
+
+async fn make(provider: &dyn Provider, name: &str) -> String {
+    let thing_name = || "fake_thing".into();
+    let private = PrivateBytes::default;
+    let capabilities = ClientCapabilities::default();
+    let greeting = Value::object([("greeting", Value::null(Type::String))]);
+    let stored = |text: &str| RawState::Json(text.into());
+    match name {
+        "GetProviderSchema" | "GetResourceIdentitySchemas" => {
+            provider.schema().await.err().map(|said| shown(&said)).unwrap_or_default()
+        }
+        "ValidateProviderConfig" => shown(&provider.validate_provider_config(greeting).await),
+        "ConfigureProvider" => {
+            let request =
+                ConfigureRequest { terraform_version: "1.11.4".into(), config: greeting, capabilities };
+            shown(&provider.configure(request).await)
+        }
+        "ValidateResourceConfig"
+        | "ValidateDataResourceConfig"
+        | "ValidateEphemeralResourceConfig"
+        | "ValidateActionConfig" => validate(provider, name).await,
+        "UpgradeResourceState" => {
+            let raw = stored(r#"{"name":"old"}"#);
+            let request = UpgradeStateRequest { type_name: thing_name(), version: 0, raw };
+            shown(&provider.upgrade_resource_state(request).await.diagnostics)
+        }
+        "UpgradeResourceIdentity" => {
+            let request =
+                UpgradeStateRequest { type_name: thing_name(), version: 0, raw: stored(r#"{"id":"x"}"#) };
+            shown(&provider.upgrade_resource_identity(request).await.diagnostics)
+        }
+        "ReadResource" => {
+            let request = ReadResourceRequest {
+                type_name: thing_name(),
+                current_state: thing("a", 1),
+                private: private(),
+                provider_meta: None,
+                current_identity: None,
+                capabilities,
+            };
+            shown(&provider.read_resource(request).await.diagnostics)
+        }
+        "PlanResourceChange" => shown(&provider.plan_resource_change(plan()).await.diagnostics),
+        "ApplyResourceChange" => {
+            let applied = provider.apply_resource_change(apply()).await;
+            assert!(applied.diagnostics.is_empty() || applied.new_state.is_none(), "what was before stays");
+            shown(&applied.diagnostics)
+        }
+        "ImportResourceState" => {
+            let target = ImportTarget::Id("id-of-found".into());
+            let request = ImportRequest { type_name: thing_name(), target, capabilities };
+            shown(&provider.import_resource_state(request).await.diagnostics)
+        }
+        "MoveResourceState" => {
+            let request = MoveRequest {
+                source_provider_address: "registry.terraform.io/acme/other".into(),
+                source_type_name: "other_thing".into(),
+                source_schema_version: 0,
+                source_state: stored(r#"{"name":"old"}"#),
+                target_type_name: thing_name(),
+                source_private: private(),
+                source_identity: None,
+            };
+            shown(&provider.move_resource_state(request).await.diagnostics)
+        }
+        "GenerateResourceConfig" => {
+            shown(&provider.generate_resource_config(thing_name(), thing("a", 1)).await.diagnostics)
+        }
+        "ReadDataSource" => {
+            let config =
+                Value::object([("input", Value::string("hm")), ("output", Value::null(Type::String))]);
+            let type_name = "fake_echo".into();
+            let request = ReadDataSourceRequest { type_name, config, provider_meta: None, capabilities };
+            shown(&provider.read_data_source(request).await.diagnostics)
+        }
+        "OpenEphemeralResource" => {
+            let config = Value::object([("token", Value::null(Type::String))]);
+            let request = OpenEphemeralRequest { type_name: "fake_token".into(), config, capabilities };
+            shown(&provider.open_ephemeral_resource(request).await.diagnostics)
+        }
+        "RenewEphemeralResource" => {
+            shown(&provider.renew_ephemeral_resource("fake_token".into(), private()).await.diagnostics)
+        }
+        "CloseEphemeralResource" => {
+            shown(&provider.close_ephemeral_resource("fake_token".into(), private()).await)
+        }
+        "CallFunction" => {
+            let result = provider.call_function("shout".into(), vec![Value::string("hm")]).await;
+            result.err().map(|error| error.text).unwrap_or_default()
+        }
+        "ValidateListResourceConfig" | "ListResource" => list(provider, name).await,
+        "PlanAction" => shown(&provider.plan_action(action()).await.diagnostics),
+        "InvokeAction" => shown(&provider.invoke_action(action(), &mut |_| {}).await),
+        "StopProvider" => provider.stop().await.err().unwrap_or_default(),
+        other => panic!("there is no call {other}"),
+    }
+}
+
+async fn validate(provider: &dyn Provider, name: &str) -> String {
+    let (kind, type_name, config) = match name {
+        "ValidateResourceConfig" => (ConfigKind::Resource, "fake_thing", thing("a", 1)),
+        "ValidateDataResourceConfig" => {
+            let config =
+                Value::object([("input", Value::string("hm")), ("output", Value::null(Type::String))]);
+            (ConfigKind::DataSource, "fake_echo", config)
+        }
+        "ValidateEphemeralResourceConfig" => {
+            let config = Value::object([("token", Value::null(Type::String))]);
+            (ConfigKind::EphemeralResource, "fake_token", config)
+        }
+        _ => (ConfigKind::Action, "fake_bell", Value::empty_object()),
+    };
+    let request = ValidateConfigRequest {
+        type_name: type_name.into(),
+        config,
+        capabilities: ClientCapabilities::default(),
+    };
+    shown(&provider.validate_config(kind, request).await)
+}
+
+async fn list(provider: &dyn Provider, name: &str) -> String {
+    if name == "ListResource" {
+        let request = ListRequest {
+            type_name: "fake_thing".into(),
+            config: Value::empty_object(),
+            include_resource_object: false,
+            limit: Some(3),
+        };
+        let mut found = Vec::new();
+        let mut said = provider
+            .list_resource(request, &mut |event| {
+                found.extend(event.diagnostics);
+                Continue::Yes
+            })
+            .await;
+        said.extend(found);
+        said.truncate(1);
+        return shown(&said);
+    }
+    let request = ValidateListRequest {
+        type_name: "fake_thing".into(),
+        config: Value::empty_object(),
+        include_resource_object: Value::bool(false),
+        limit: Value::unknown(Type::Number),
+    };
+    shown(&provider.validate_list_resource_config(request).await)
+}
+
+fn action() -> ActionRequest {
+    ActionRequest {
+        action_type: "fake_bell".into(),
+        config: Value::empty_object(),
+        capabilities: ClientCapabilities::default(),
+    }
+}
+
+/// The creation of a thing, planned.
+pub(crate) fn plan() -> PlanRequest {
+    PlanRequest {
+        type_name: "fake_thing".into(),
+        prior_state: Value::null(thing_type()),
+        config: thing("a", 1),
+        proposed_new_state: thing("a", 1),
+        prior_private: PrivateBytes::default(),
+        provider_meta: None,
+        prior_identity: None,
+        capabilities: ClientCapabilities::default(),
+    }
+}
+
+/// The creation of a thing.
+pub(crate) fn apply() -> ApplyRequest {
+    ApplyRequest {
+        type_name: "fake_thing".into(),
+        prior_state: Value::null(thing_type()),
+        planned_state: thing("a", 1),
+        config: thing("a", 1),
+        planned_private: PrivateBytes::default(),
+        provider_meta: None,
+        planned_identity: None,
+    }
+}
