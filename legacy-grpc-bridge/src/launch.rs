@@ -53,6 +53,24 @@ pub enum Security {
     Plain,
 }
 
+/// Which versions of the protocol a plugin is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    /// All that are spoken here.
+    All,
+    /// The one that has provisioners.
+    OnlyFive,
+}
+
+impl Offer {
+    fn versions(self) -> &'static str {
+        match self {
+            Self::All => "6,5",
+            Self::OnlyFive => "5",
+        }
+    }
+}
+
 /// A native plugin as it lies on disk, and what its process is given.
 #[derive(Clone, Debug)]
 pub struct NativePackage {
@@ -178,6 +196,7 @@ pub(crate) async fn launch(
     package: &NativePackage,
     spawner: &Arc<Spawner>,
     limit: Duration,
+    offer: Offer,
 ) -> Result<Process, LaunchError> {
     let deadline = Instant::now() + limit;
     let sockets = tempfile::Builder::new().prefix("wardian-").tempdir_in(&package.socket_directory);
@@ -187,7 +206,7 @@ pub(crate) async fn launch(
         Security::MutualTls => Some(Identity::new()?),
         Security::Plain => None,
     };
-    let mut child = spawn(package, spawner, &sockets, identity.as_ref()).await?;
+    let mut child = spawn(package, spawner, &sockets, identity.as_ref(), offer).await?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let words = LastWords::default();
     let running =
@@ -241,6 +260,7 @@ async fn spawn(
     spawner: &Spawner,
     sockets: &TempDir,
     identity: Option<&Identity>,
+    offer: Offer,
 ) -> Result<tokio::process::Child, LaunchError> {
     if let Some(found) = executable::foreign(&package.executable) {
         let (executable, source) = (package.executable.clone(), rustix::io::Errno::NOEXEC.into());
@@ -249,7 +269,7 @@ async fn spawn(
     let mut attempt = 0;
     loop {
         attempt += 1;
-        match spawner.spawn(command(package, sockets, identity)).await {
+        match spawner.spawn(command(package, sockets, identity, offer)).await {
             Ok(child) => return Ok(child),
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && attempt < BUSY_ATTEMPTS => {
                 tokio::time::sleep(BUSY_PAUSE).await;
@@ -266,13 +286,13 @@ async fn spawn(
     }
 }
 
-fn command(package: &NativePackage, sockets: &TempDir, identity: Option<&Identity>) -> Command {
+fn command(package: &NativePackage, sockets: &TempDir, identity: Option<&Identity>, offer: Offer) -> Command {
     let mut command = Command::new(&package.executable);
     command
         .env_clear()
         .envs(package.environment.iter().map(|(name, value)| (name, value)))
         .env(MAGIC_COOKIE.0, MAGIC_COOKIE.1)
-        .env("PLUGIN_PROTOCOL_VERSIONS", "6,5")
+        .env("PLUGIN_PROTOCOL_VERSIONS", offer.versions())
         .env("PLUGIN_MIN_PORT", "10000")
         .env("PLUGIN_MAX_PORT", "25000")
         .env("PLUGIN_UNIX_SOCKET_DIR", sockets.path())

@@ -1,8 +1,8 @@
 //! Native plugins: programs of their own that speak gRPC, protocol 5 or 6, behind
 //! the traits of `wardian-plugin`.
 //!
-//! A [`Bridge`] makes a [`NativePlugin`] of a file; that makes providers. Behind
-//! them are processes, started when a call first needs one. The protocol is
+//! A [`Bridge`] makes a [`NativePlugin`] of a file; that makes providers. Of another
+//! file it makes a [`NativeProvisioner`]. Behind them are processes, started when a call first needs one. The protocol is
 //! described in `proto/`; what the two versions have in common is there once, and
 //! so is one implementation here enough for both.
 //!
@@ -46,6 +46,7 @@ pub mod protocol {
     include!(concat!(env!("OUT_DIR"), "/protocol.rs"));
 }
 mod provider;
+mod provisioner;
 mod said;
 mod schema;
 mod schema_cache;
@@ -57,6 +58,7 @@ mod transport;
 pub use handshake::{HandshakeError, ProtocolVersion};
 pub use launch::{LaunchError, NativePackage, Security};
 pub use plugin::{Bridge, NativePlugin};
+pub use provisioner::NativeProvisioner;
 pub use schema_cache::SchemaCache;
 pub use tls::IdentityError;
 

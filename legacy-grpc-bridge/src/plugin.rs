@@ -18,10 +18,11 @@ use crate::calls::{self, Call};
 use crate::context::CallContext;
 use crate::conversion::diagnostics;
 use crate::failure::Failure;
-use crate::launch::{LaunchError, NativePackage, launch};
+use crate::launch::{LaunchError, NativePackage, Offer, launch};
 use crate::process::{LARGEST_MESSAGE, Process};
 use crate::protocol::{tfplugin as m, tfplugin5 as five, tfplugin6 as six};
 use crate::provider::NativeProvider;
+use crate::provisioner::NativeProvisioner;
 use crate::schema::{self, Answered, DecodedSchema};
 use crate::schema_cache::SchemaCache;
 use crate::tenancy::Tenancies;
@@ -63,6 +64,11 @@ impl Bridge {
             unconfigured: Mutex::new(Unconfigured::NotStarted),
         };
         NativePlugin(Arc::new(shared))
+    }
+
+    /// A plugin that is a provisioner; nothing of it is run before a call needs it.
+    pub fn provisioner(&self, package: NativePackage) -> NativeProvisioner {
+        NativeProvisioner::new(package, Arc::clone(&self.spawner), self.limits.clone())
     }
 }
 
@@ -159,7 +165,8 @@ impl Shared {
     }
 
     async fn launch(&self) -> Result<Process, Failure> {
-        let process = launch(&self.package, &self.spawner, self.limits.start).await.map_err(not_started)?;
+        let process = launch(&self.package, &self.spawner, self.limits.start, Offer::All).await;
+        let process = process.map_err(not_started)?;
         // Some plugins have to be asked for their schema before anything else.
         let asked =
             self.schema.get().is_none_or(|known| known.schema.capabilities.get_provider_schema_optional);

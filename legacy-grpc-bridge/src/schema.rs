@@ -159,6 +159,11 @@ fn decode(place: &str, version: ProtocolVersion, bytes: Bytes) -> Result<Schema,
     }
 }
 
+/// The schema of a provisioner, which is there in protocol 5 alone.
+pub(crate) fn provisioner_schema(answer: five::Schema) -> Result<Schema, String> {
+    schema("the provisioner", answer.into())
+}
+
 fn message<M: Message + Default>(place: &str, bytes: Bytes) -> Result<M, String> {
     M::decode(bytes)
         .map_err(|error| format!("{place}: it is not the message that the protocol says: {error}"))

@@ -1,4 +1,4 @@
-//! What the provider `fake` does.
+//! What the provider `fake` does; the provisioner is in `provisioner`.
 //!
 //! `fake_thing` has a name, a size and what is computed from them; it exists in the
 //! state only. `fake_echo` is a data source, `fake_token` an ephemeral resource,
@@ -11,17 +11,27 @@ use prost::Message;
 use wardian_legacy_grpc_bridge::protocol::{plugin, tfplugin as m, tfplugin5 as five, tfplugin6 as six};
 use wardian_value::{Type, Value, View, json, msgpack};
 
+use crate::provisioner;
+
 /// What is answered.
 pub(crate) enum Reply {
     /// One message, or all of a stream.
     Messages(Vec<Vec<u8>>),
+    /// A message at once, and another when somebody asks for an end.
+    UntilStopped(Vec<u8>, Vec<u8>),
     /// There is no such call.
     Unknown,
     /// The process ends.
     End,
 }
 
-fn one(message: &impl Message) -> Reply {
+/// Hears that somebody asks for an end.
+pub(crate) fn stopping() -> &'static tokio::sync::Notify {
+    static STOPPING: tokio::sync::Notify = tokio::sync::Notify::const_new();
+    &STOPPING
+}
+
+pub(crate) fn one(message: &impl Message) -> Reply {
     Reply::Messages(vec![message.encode_to_vec()])
 }
 
@@ -87,6 +97,7 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values) -
         };
     }
     match (service, rpc) {
+        ("tfplugin5.Provisioner", rpc) => provisioner::answer(rpc, request),
         ("plugin.GRPCController", "Shutdown") => Reply::End,
         ("plugin.GRPCStdio", "StreamStdio") => one(&plugin::StdioData {
             channel: plugin::stdio_data::Channel::Stdout.into(),
@@ -330,7 +341,7 @@ fn shout(request: m::call_function::Request, values: Values) -> m::call_function
     }
 }
 
-fn value(answered: Option<&m::DynamicValue>, ty: &Type) -> Value {
+pub(crate) fn value(answered: Option<&m::DynamicValue>, ty: &Type) -> Value {
     let bytes = answered.map(|value| value.msgpack.clone()).unwrap_or_default();
     msgpack::decode(&bytes, ty).unwrap_or_else(|_| Value::null(ty.clone()))
 }
@@ -343,14 +354,14 @@ fn attribute(object: &Value, name: &str) -> Value {
     .unwrap_or_else(|| Value::null(Type::Dynamic))
 }
 
-fn text(object: &Value, name: &str) -> Option<String> {
+pub(crate) fn text(object: &Value, name: &str) -> Option<String> {
     match attribute(object, name).view() {
         View::String(text) => Some(text.to_string()),
         _ => None,
     }
 }
 
-fn complaint(attribute: &str) -> m::Diagnostic {
+pub(crate) fn complaint(attribute: &str) -> m::Diagnostic {
     let selector = m::attribute_path::step::Selector::AttributeName(attribute.into());
     m::Diagnostic {
         severity: m::diagnostic::Severity::Error.into(),

@@ -1,4 +1,4 @@
-//! A native provider for tests, `fake`, which does as it is told by the variable
+//! A native provider and provisioner for tests, `fake`, which does as it is told by the variable
 //! `NATIVE_PLUGIN`: a comma list of the words below. Without it, it behaves.
 //!
 //! | word | what it does |
@@ -28,6 +28,7 @@
 //! | `old` | lacks all calls that are newer than the first of its protocol |
 
 mod calls;
+mod provisioner;
 mod serve;
 mod tls;
 

@@ -101,6 +101,14 @@ async fn call(
                     }
                     stream.send_trailers(trailers("0", ""))?;
                 }
+                Reply::UntilStopped(first, last) => {
+                    let stopped = calls::stopping().notified();
+                    let mut stream = respond.send_response(head.body(())?, false)?;
+                    stream.send_data(frame(&first), false)?;
+                    stopped.await;
+                    stream.send_data(frame(&last), false)?;
+                    stream.send_trailers(trailers("0", ""))?;
+                }
                 Reply::Unknown => refuse(&mut respond, "12", &format!("unknown method {rpc}"))?,
                 Reply::End => std::process::exit(0),
             }

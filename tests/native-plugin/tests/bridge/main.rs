@@ -9,6 +9,7 @@ mod ends;
 mod fault_table;
 mod faults;
 mod launch;
+mod provisioner;
 mod real;
 
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,0 +1,199 @@
+//! A native plugin as a [`Provisioner`]: each call of the trait becomes one RPC.
+//!
+//! There are provisioners in protocol 5 alone. A plugin has one process, whatever it
+//! works on at the same time: it is started when a call first needs it, and again where
+//! it ended. Nothing of it is configured, so nothing is lost with it but its calls.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::{Mutex, OnceCell};
+use wardian_plugin::{
+    PluginDiagnostics, ProvisionOutput, ProvisionRequest, Provisioner, Schema, has_errors, printable,
+};
+use wardian_process::Spawner;
+use wardian_value::Value;
+
+use crate::context::CallContext;
+use crate::conversion::{diagnostics, encode};
+use crate::failure::Failure;
+use crate::launch::{LaunchError, NativePackage, Offer, launch};
+use crate::method::Method;
+use crate::process::{LARGEST_MESSAGE, Process};
+use crate::protocol::tfplugin as m;
+use crate::protocol::tfplugin5::{
+    get_provisioner_schema, provision_resource, provisioner as calls, validate_provisioner_config,
+};
+use crate::schema;
+use crate::{Limits, ProtocolVersion};
+
+/// A native plugin that is a provisioner. Clones are the same. Its process ends in order
+/// with [`NativeProvisioner::close`], and otherwise when it is dropped, by being killed.
+#[derive(Clone)]
+pub struct NativeProvisioner(Arc<Shared>);
+
+impl NativeProvisioner {
+    pub(crate) fn new(package: NativePackage, spawner: Arc<Spawner>, limits: Limits) -> Self {
+        let process = Mutex::new(State::NotStarted);
+        Self(Arc::new(Shared { package, spawner, limits, schema: OnceCell::new(), process }))
+    }
+
+    /// It as one that calls can be made of.
+    pub fn provisioner(&self) -> Arc<dyn Provisioner> {
+        Arc::clone(&self.0) as Arc<dyn Provisioner>
+    }
+
+    /// Ends its process, and starts none any more.
+    pub async fn close(&self) {
+        let before = std::mem::replace(&mut *self.0.process.lock().await, State::Closed);
+        if let State::Started(process) = before {
+            process.shut_down().await;
+        }
+    }
+}
+
+enum State {
+    NotStarted,
+    Started(Arc<Process>),
+    Closed,
+}
+
+struct Shared {
+    package: NativePackage,
+    spawner: Arc<Spawner>,
+    limits: Limits,
+    schema: OnceCell<Arc<Schema>>,
+    process: Mutex<State>,
+}
+
+impl Shared {
+    fn context<Q, A>(&self, method: Method<Q, A>) -> CallContext {
+        CallContext::new(&self.package.name, method.name(), None)
+    }
+
+    async fn process(&self) -> Result<Arc<Process>, Failure> {
+        let mut process = self.process.lock().await;
+        match &*process {
+            State::Started(process) if process.is_alive() => return Ok(Arc::clone(process)),
+            State::Closed => return Err(Failure::NotStarted(Arc::new(LaunchError::Closed))),
+            State::Started(_) | State::NotStarted => {}
+        }
+        let started = launch(&self.package, &self.spawner, self.limits.start, Offer::OnlyFive).await;
+        let started = Arc::new(started.map_err(|error| Failure::NotStarted(Arc::new(error)))?);
+        if started.version() != ProtocolVersion::Five {
+            return Err(Failure::BadAnswer(
+                "it speaks protocol 6, which it was not offered and which has no provisioners".to_owned(),
+            ));
+        }
+        *process = State::Started(Arc::clone(&started));
+        Ok(started)
+    }
+
+    /// Makes a call that reaches nothing but the plugin itself.
+    async fn ask<Q, A>(&self, method: Method<Q, A>, request: Q) -> Result<A, Failure>
+    where
+        Q: prost::Message + 'static,
+        A: prost::Message + Default + 'static,
+    {
+        self.process().await?.unary(method, request, self.limits.local_call, LARGEST_MESSAGE).await
+    }
+
+    /// The schema, which the plugin is asked for once.
+    async fn known_schema(&self) -> Result<&Arc<Schema>, PluginDiagnostics> {
+        self.schema.get_or_try_init(|| self.ask_for_schema()).await
+    }
+
+    async fn ask_for_schema(&self) -> Result<Arc<Schema>, PluginDiagnostics> {
+        let call = self.context(calls::GET_SCHEMA);
+        let failed = |failure: Failure| failure.into_diagnostics(&call);
+        let answer = self.ask(calls::GET_SCHEMA, get_provisioner_schema::Request {}).await;
+        let answer = answer.map_err(failed)?;
+        let said = diagnostics(answer.diagnostics);
+        if has_errors(&said) {
+            return Err(said);
+        }
+        let decoded = schema::provisioner_schema(answer.provisioner.unwrap_or_default());
+        decoded.map(Arc::new).map_err(|problem| failed(Failure::BadAnswer(problem)))
+    }
+
+    async fn validate(&self, config: &Value) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.context(calls::VALIDATE_PROVISIONER_CONFIG);
+        let failed = |failure: Failure| failure.into_diagnostics(&call);
+        let ty = self.known_schema().await?.implied_type();
+        let config = encode("the configuration", config, ty).map_err(failed)?;
+        let request = validate_provisioner_config::Request { config };
+        let answer = self.ask(calls::VALIDATE_PROVISIONER_CONFIG, request).await.map_err(failed)?;
+        Ok(diagnostics(answer.diagnostics))
+    }
+
+    async fn work(
+        &self,
+        request: ProvisionRequest,
+        output: &mut ProvisionOutput<'_>,
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.context(calls::PROVISION_RESOURCE);
+        let failed = |failure: Failure| failure.into_diagnostics(&call);
+        let ty = self.known_schema().await?.implied_type();
+        let ProvisionRequest { config, connection } = request;
+        let request = provision_resource::Request {
+            config: encode("the configuration", &config, ty).map_err(failed)?,
+            connection: encode("the connection", &connection, connection.ty()).map_err(failed)?,
+        };
+        let mut said = PluginDiagnostics::new();
+        let ended = match self.process().await {
+            Ok(process) => {
+                let each = |answer: provision_resource::Response| {
+                    if !answer.output.is_empty() {
+                        output(&printable(&answer.output));
+                    }
+                    said.extend(diagnostics(answer.diagnostics));
+                    ControlFlow::<()>::Continue(())
+                };
+                process.stream(calls::PROVISION_RESOURCE, request, self.limits.remote_call, each).await
+            }
+            Err(failure) => Err(failure),
+        };
+        if let Err(failure) = ended {
+            said.extend(failed(failure));
+        }
+        Ok(said)
+    }
+
+    async fn ask_to_stop(&self) -> Result<(), String> {
+        let process = match &*self.process.lock().await {
+            State::Started(process) if process.is_alive() => Arc::clone(process),
+            State::Started(_) | State::NotStarted | State::Closed => return Ok(()),
+        };
+        let request = m::stop_provider::Request {};
+        let answer = process.unary(calls::STOP, request, self.limits.local_call, LARGEST_MESSAGE).await;
+        let answer = answer.map_err(|failure| {
+            let said = failure.into_diagnostics(&self.context(calls::STOP));
+            said.into_iter().map(|diagnostic| diagnostic.detail).collect::<Vec<_>>().join("; ")
+        })?;
+        if answer.error.is_empty() { Ok(()) } else { Err(printable(&answer.error)) }
+    }
+}
+
+#[async_trait]
+impl Provisioner for Shared {
+    async fn schema(&self) -> Result<Arc<Schema>, PluginDiagnostics> {
+        self.known_schema().await.map(Arc::clone)
+    }
+
+    async fn validate_config(&self, config: Value) -> PluginDiagnostics {
+        self.validate(&config).await.unwrap_or_else(|failed| failed)
+    }
+
+    async fn provision(
+        &self,
+        request: ProvisionRequest,
+        output: &mut ProvisionOutput<'_>,
+    ) -> PluginDiagnostics {
+        self.work(request, output).await.unwrap_or_else(|failed| failed)
+    }
+
+    async fn stop(&self) -> Result<(), String> {
+        self.ask_to_stop().await
+    }
+}
