@@ -88,6 +88,36 @@ impl NodeGraph {
         self.ids.get(node).copied()
     }
 
+    /// What a reference in a module stands for. What is not declared is left out:
+    /// evaluating it is the error.
+    pub fn named(&self, module: &ModulePath, reference: &Reference) -> Vec<NodeId> {
+        let target = match &reference.subject {
+            Subject::Variable(name) => Node::Variable(module.clone(), name.clone()),
+            Subject::Local(name) => Node::Local(module.clone(), name.clone()),
+            Subject::Resource { mode, kind, name } => Node::Resource(ResourceAddress::new(
+                module.clone(),
+                resource_mode(*mode),
+                kind.clone(),
+                name.clone(),
+            )),
+            Subject::Module(name) => return self.called(&module.child(name.clone()), &reference.remaining),
+            _ => return Vec::new(),
+        };
+        self.id(&target).into_iter().collect()
+    }
+
+    /// One output where the reference names one, else the whole module. The number of
+    /// instances matters also where an output is named.
+    fn called(&self, module: &ModulePath, remaining: &[PathStep]) -> Vec<NodeId> {
+        let output = remaining.iter().find_map(|step| match step {
+            PathStep::Attribute(name) => self.id(&Node::Output(module.clone(), name.clone())),
+            _ => None,
+        });
+        let whole = || self.id(&Node::ModuleDone(module.clone()));
+        let instances = self.id(&Node::Module(module.clone()));
+        output.into_iter().chain(instances).chain(output.map_or_else(whole, |_| None)).collect()
+    }
+
     /// All nodes.
     pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         self.graph.nodes().zip(&self.nodes)
@@ -346,43 +376,9 @@ impl Builder<'_> {
         }
     }
 
-    /// References to what is not declared have no edge: evaluating them is the
-    /// error.
     fn reference(&mut self, node: NodeId, module: &ModulePath, reference: &Reference) {
-        let target = match &reference.subject {
-            Subject::Variable(name) => Node::Variable(module.clone(), name.clone()),
-            Subject::Local(name) => Node::Local(module.clone(), name.clone()),
-            Subject::Resource { mode, kind, name } => Node::Resource(ResourceAddress::new(
-                module.clone(),
-                resource_mode(*mode),
-                kind.clone(),
-                name.clone(),
-            )),
-            Subject::Module(name) => {
-                self.module_reference(node, &module.child(name.clone()), &reference.remaining);
-                return;
-            }
-            _ => return,
-        };
-        if let Some(id) = self.graph.id(&target) {
-            self.depend(node, id);
-        }
-    }
-
-    /// One output where the reference names one, else the whole module.
-    fn module_reference(&mut self, node: NodeId, module: &ModulePath, remaining: &[PathStep]) {
-        let named = remaining.iter().find_map(|step| match step {
-            PathStep::Attribute(name) => self.graph.id(&Node::Output(module.clone(), name.clone())),
-            _ => None,
-        });
-        // The number of instances matters also where an output is named.
-        for target in [named, self.graph.id(&Node::Module(module.clone()))].into_iter().flatten() {
+        for target in self.graph.named(module, reference) {
             self.depend(node, target);
-        }
-        if named.is_none()
-            && let Some(done) = self.graph.id(&Node::ModuleDone(module.clone()))
-        {
-            self.depend(node, done);
         }
     }
 }
@@ -418,7 +414,7 @@ pub fn address_of(module: &ModulePath, resource: &Resource) -> ResourceAddress {
 }
 
 /// Everything that a resource's block refers to.
-fn resource_references(resource: &Resource) -> Vec<Reference> {
+pub fn resource_references(resource: &Resource) -> Vec<Reference> {
     let lifecycle = &resource.lifecycle;
     let conditions = lifecycle.preconditions.iter().chain(&lifecycle.postconditions);
     let mut found: Vec<Reference> = resource

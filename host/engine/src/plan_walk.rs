@@ -5,6 +5,7 @@
 //! the state that the configuration has no place for are planned for destruction.
 //! In a destroy plan every object is, and values come from the state alone.
 
+mod awaited;
 mod check;
 mod ephemeral;
 mod expand;
@@ -46,6 +47,7 @@ use crate::stop::StopSignal;
 use crate::stored::state_by_config;
 use crate::values::RepetitionData;
 use crate::{clock, refactoring, relevant, targets};
+use awaited::Awaited;
 use ephemeral::start_close;
 use import::ImportedObject;
 use orphans::{Orphan, orphans};
@@ -174,6 +176,7 @@ pub async fn plan(
         included,
         changes: Vec::new(),
         changes_of: HashMap::new(),
+        awaited: Awaited::default(),
         moved: if is_preceded { HashMap::new() } else { moved },
         forgotten,
         drift: Vec::new(),
@@ -326,6 +329,7 @@ struct PlanWalk<'a> {
     replans: Replans<'a>,
     changes: Vec<ResourceChange>,
     changes_of: HashMap<ResourceAddress, Vec<usize>>,
+    awaited: Awaited,
     /// What objects were called that were moved.
     moved: HashMap<ResourceInstanceAddress, ResourceInstanceAddress>,
     forgotten: Forgotten,

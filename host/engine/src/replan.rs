@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use wardian_config::Configuration;
 use wardian_plugin::ResourceAddress;
+use wardian_state::Dependencies;
 
 use crate::behind::Behind;
 use crate::graph::NodeId;
@@ -36,5 +37,10 @@ impl<'a> Replans<'a> {
             create_before_destroy: created_first.get(node.index()) == Some(&true),
         });
         known.clone()
+    }
+
+    /// All resources that a node waits for, directly or not.
+    pub fn behind(&mut self, node: NodeId) -> Dependencies {
+        self.behind.of(node)
     }
 }

@@ -35,6 +35,10 @@ fn dependency(item: &Expression, problems: &mut Diagnostics) -> Option<Reference
         [PathStep::Key(_) | PathStep::Index(_)] => {
             matches!(reference.subject, Subject::Resource { .. } | Subject::Module(_))
         }
+        // An output of a module is an object of its own.
+        [PathStep::Attribute(_)] | [PathStep::Key(_) | PathStep::Index(_), PathStep::Attribute(_)] => {
+            matches!(reference.subject, Subject::Module(_))
+        }
         _ => false,
     };
     if !whole {

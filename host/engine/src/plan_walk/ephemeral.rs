@@ -20,8 +20,7 @@ impl PlanWalk<'_> {
         let Some((resource, subject, config)) = self.prepare(address, repetition) else {
             return Start::Failed;
         };
-        let is_ready =
-            config.is_wholly_known() && !self.has_pending(subject.address.module(), &resource.depends_on);
+        let is_ready = config.is_wholly_known() && !self.waits_for_changes(resource, &subject.address);
         let expired = self.evaluator.expired.clone();
         Start::running(subject.address.to_string(), async move {
             let result = if is_ready {

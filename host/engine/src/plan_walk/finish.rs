@@ -53,6 +53,7 @@ impl PlanWalk<'_> {
     }
 
     pub(super) fn push_change(&mut self, change: ResourceChange) {
+        self.awaited.note(&change);
         self.changes_of.entry(change.address.config()).or_default().push(self.changes.len());
         self.changes.push(change);
     }
@@ -157,8 +158,10 @@ impl PlanWalk<'_> {
         // What was read once says nothing about what will be.
         self.state.set_current(address, &subject.provider_config, None);
         self.evaluator.values.set_instance(address, after.clone());
-        self.push_read(subject, after, reason);
-        true
+        self.push_read(subject, after.clone(), reason);
+        // What they say may be known without what is read.
+        resource_of(&self.run.configuration, address)
+            .is_none_or(|resource| self.postconditions_hold(resource, address, after))
     }
 
     /// An object that the configuration has no place for, or that is only read.

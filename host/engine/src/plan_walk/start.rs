@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use wardian_config::{Resource, decode_body};
-use wardian_lang::{Diagnostic, Diagnostics, Reference, Resolved, Scope, Span, Subject as Named};
+use wardian_lang::{Diagnostic, Diagnostics, Resolved, Scope, Span, Subject as Named};
 use wardian_plugin::{
-    ImportTarget, InstanceKey, ModuleInstance, ModulePath, ProviderConfigAddress, ResourceAddress,
+    ImportTarget, InstanceKey, ModuleInstance, ProviderConfigAddress, ResourceAddress,
     ResourceInstanceAddress, ResourceMode,
 };
 use wardian_state::Object;
@@ -204,14 +204,9 @@ impl<'a> PlanWalk<'a> {
         if let Some(check) = self.evaluator.checks.check_around(&subject.address.config()) {
             self.evaluator.checks.report_data(&check, subject.address.module(), Found::Pass);
         }
-        let depends_on = resource.depends_on.clone();
-        let lifecycle = &resource.lifecycle;
-        let has_conditions = !lifecycle.preconditions.is_empty() || !lifecycle.postconditions.is_empty();
         let reason = if !config.is_wholly_known() {
             Some(ActionReason::ReadBecauseConfigUnknown)
-        } else if self.has_pending(subject.address.module(), &depends_on)
-            || has_conditions && self.has_pending_behind(&subject.address.config())
-        {
+        } else if self.waits_for_changes(resource, &subject.address) {
             Some(ActionReason::ReadBecauseDependencyPending)
         } else {
             None
@@ -228,58 +223,6 @@ impl<'a> PlanWalk<'a> {
                 }
             }
         })
-    }
-
-    /// Whether anything that a data source, or a module around it, depends on by
-    /// `depends_on` is still to change.
-    pub(super) fn has_pending(&self, module: &ModuleInstance, depends_on: &[Reference]) -> bool {
-        let mut path = module.path();
-        if depends_on.iter().any(|reference| self.is_pending(&path, reference)) {
-            return true;
-        }
-        while let Some((caller, name)) = path.parent() {
-            let call = self.run.configuration.module(&caller).and_then(|m| m.module.module_calls.get(name));
-            if call.is_some_and(|c| c.depends_on.iter().any(|r| self.is_pending(&caller, r))) {
-                return true;
-            }
-            path = caller;
-        }
-        false
-    }
-
-    /// Whether anything that a resource refers to, directly or not, is still to
-    /// change: its conditions may be about that.
-    fn has_pending_behind(&mut self, address: &ResourceAddress) -> bool {
-        let dependencies = self.replans.of(address).dependencies;
-        dependencies.iter().any(|dependency| {
-            self.changes_of
-                .get(dependency)
-                .into_iter()
-                .flatten()
-                .any(|index| self.changes[*index].is_effective())
-        })
-    }
-
-    fn is_pending(&self, module: &ModulePath, reference: &Reference) -> bool {
-        let changes = |address: &ResourceAddress| {
-            self.changes_of.get(address).into_iter().flatten().any(|i| self.changes[*i].is_effective())
-        };
-        match &reference.subject {
-            Named::Resource { mode, kind, name } => changes(&ResourceAddress::new(
-                module.clone(),
-                resource_mode(*mode),
-                kind.clone(),
-                name.clone(),
-            )),
-            Named::Module(name) => {
-                let called = module.child(name.clone());
-                self.changes_of
-                    .keys()
-                    .filter(|address| address.module.names().starts_with(called.names()))
-                    .any(changes)
-            }
-            _ => false,
-        }
     }
 
     pub(super) fn start_forget(
