@@ -11,7 +11,7 @@ use crate::guests::{self, Artefact};
 use crate::measure::{self, Measurement};
 use crate::progress::{Step, note, say};
 use crate::workspace::{Purpose, Workspace};
-use crate::{engine_bench, language_bench, oracle, process};
+use crate::{bridge_bench, engine_bench, language_bench, oracle, process};
 
 /// An example of the sandbox crate that prints `name<TAB>value<TAB>unit`.
 const CALLS: &str = "examples/calls";
@@ -102,6 +102,8 @@ pub(crate) fn run(workspace: &Workspace, artefacts: &[Artefact], options: &Optio
     let mut rows = plan_rows(&ours, theirs.as_deref());
     rows.extend(language_bench::rows(&directory.join("language"), &wardian, terraform.as_deref())?);
     rows.extend(engine_bench::rows(&directory.join("engine"), &wardian, terraform.as_deref())?);
+    let place = directory.join("bridge");
+    rows.extend(bridge_bench::rows(workspace, &place, &wardian, terraform.as_deref())?);
     rows.extend(call_rows(workspace, artefacts)?);
     rows.extend(size_rows(artefacts));
 
@@ -209,31 +211,32 @@ fn call_rows(workspace: &Workspace, artefacts: &[Artefact]) -> Result<Vec<Row>> 
         .arg("null_resource")
         .current_dir(&workspace.root);
     let lines = process::output(&mut command)?;
-    let rows = lines.lines().map(call_row).collect::<Result<_>>()?;
+    let rows = lines.lines().map(|line| call_row(line, &CALL_TARGETS)).collect::<Result<_>>()?;
     step.done("measured");
     Ok(rows)
 }
 
-fn call_row(line: &str) -> Result<Row> {
+/// A row of a line that an example printed.
+pub(crate) fn call_row(line: &str, targets: &[(&str, f64, &str)]) -> Result<Row> {
     let mut parts = line.split('\t');
     let (Some(what), Some(value), Some(unit)) = (parts.next(), parts.next(), parts.next()) else {
-        bail!("{CALLS} printed `{line}`, not name, value and unit with tabs between");
+        bail!("an example printed `{line}`, not name, value and unit with tabs between");
     };
-    let target = CALL_TARGETS
+    let target = targets
         .iter()
         .find(|(name, _, _)| *name == what)
         .map(|(_, most, in_unit)| {
             if *in_unit == unit {
                 Ok(*most)
             } else {
-                bail!("{CALLS} printed `{what}` in {unit}; its target is in {in_unit}")
+                bail!("an example printed `{what}` in {unit}; its target is in {in_unit}")
             }
         })
         .transpose()?;
     Ok(Row {
         what: what.to_owned(),
         unit: unit.to_owned(),
-        ours: value.parse().with_context(|| format!("{CALLS} printed `{value}` as a number"))?,
+        ours: value.parse().with_context(|| format!("an example printed `{value}` as a number"))?,
         target,
         terraform: None,
     })
@@ -298,11 +301,12 @@ mod tests {
 
     #[test]
     fn calls_are_held_against_their_targets() {
-        assert!(!call_row("instantiate\t12.5\tµs").unwrap().over());
-        assert!(call_row("plan call\t20.1\tµs").unwrap().over());
-        assert!(call_row("load\t200\tµs").unwrap().target.is_none());
-        assert!(call_row("instantiate\t12\tms").is_err());
-        assert!(call_row("instantiate 12").is_err());
+        let row = |line: &str| call_row(line, &CALL_TARGETS);
+        assert!(!row("instantiate\t12.5\tµs").unwrap().over());
+        assert!(row("plan call\t20.1\tµs").unwrap().over());
+        assert!(row("load\t200\tµs").unwrap().target.is_none());
+        assert!(row("instantiate\t12\tms").is_err());
+        assert!(row("instantiate 12").is_err());
     }
 
     #[test]

@@ -4,23 +4,34 @@
 //! | peer | what happens |
 //! |---|---|
 //! | `aws` | the AWS provider's own program, once under `terraform` and once under `wardian`, each against a server that plays AWS on this machine: `tests/interop/aws` is created, planned again, changed, replaced, handed over to the other program, imported and destroyed |
-//! | `terraform` | each embedded plugin, served as a native plugin in both protocols, under `terraform`: `tests/interop/PLUGIN` goes through init, validate, plan, apply, change, import and destroy |
+//! | `terraform` | each embedded plugin, served as a native plugin in both protocols, under `terraform`, and in its sandbox under `wardian`: `tests/interop/PLUGIN` goes through init, validate, plan, apply, change, import and destroy |
 //!
 //! Each prints a table. What it needs and is not there makes it print why it is
 //! skipped, and end well.
 
 mod aws;
+mod documents;
 mod generated;
 mod moto;
 mod program;
 mod report;
 mod terraform;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::workspace::Workspace;
+
+/// The mirror with the AWS provider, or why there is none.
+pub(crate) fn mirror() -> Result<PathBuf> {
+    let mirror = std::env::var_os("WARDIAN_TEST_MIRROR").map(PathBuf::from);
+    let mirror = mirror.context("WARDIAN_TEST_MIRROR does not name a mirror with the AWS provider")?;
+    let provider = mirror.join("registry.terraform.io/hashicorp/aws");
+    anyhow::ensure!(provider.is_dir(), "{} is not there", provider.display());
+    Ok(mirror)
+}
 
 /// With whom.
 #[derive(Clone, Copy)]

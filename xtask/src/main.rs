@@ -5,6 +5,7 @@
 //! compiles in seconds on a fresh machine.
 
 mod bench;
+mod bridge_bench;
 mod comparison;
 mod demo;
 mod engine_bench;
@@ -18,6 +19,7 @@ mod process;
 mod progress;
 mod test;
 mod toolchain;
+mod watched;
 mod workspace;
 
 use std::process::ExitCode;

@@ -225,6 +225,7 @@ pub async fn plan(
     let planned = relevant::Planned {
         mode: options.mode,
         changes: &changes,
+        state: &walker.state,
         outputs: &outputs,
         values: &walker.evaluator.values,
     };

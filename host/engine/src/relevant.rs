@@ -13,7 +13,9 @@ use wardian_config::{Configuration, ModuleNode, Resource, arguments_and_blocks, 
 use wardian_lang::{Expression, Reference, Subject};
 use wardian_plugin::{
     AbsoluteResourceAddress, InstanceKey, ModuleInstance, ResourceAddress, ResourceInstanceAddress,
+    ResourceMode,
 };
+use wardian_state::State;
 use wardian_value::{Path, PathStep, Str};
 
 use crate::plan::{Action, Mode, OutputChange, RelevantAttribute, ResourceChange};
@@ -24,6 +26,8 @@ use crate::values::Values;
 pub struct Planned<'a> {
     pub mode: Mode,
     pub changes: &'a [ResourceChange],
+    /// What is in the state after it was read.
+    pub state: &'a State,
     pub outputs: &'a std::collections::BTreeMap<Str, OutputChange>,
     pub values: &'a Values,
 }
@@ -48,7 +52,10 @@ pub fn attributes(
         .filter(|change| change.action != Action::NoOp)
         .map(|change| &change.address.resource)
         .collect();
-    for address in changed {
+    // What was read goes too where everything is destroyed, though no change says so.
+    let read = planned.state.resources().map(|(address, _)| address);
+    let gone = read.filter(|address| planned.mode == Mode::Destroy && address.mode == ResourceMode::Data);
+    for address in changed.into_iter().chain(gone) {
         search.resource(address, &[]);
     }
     for (name, _) in planned.outputs.iter().filter(|(_, change)| change.action != Action::NoOp) {

@@ -52,6 +52,10 @@ resource "random_uuid" "it" {
   keepers = { revision = var.revision }
 }
 
+ephemeral "random_password" "it" {
+  length = 8
+}
+
 output "name" {
   value = "${random_pet.it.id} ${random_integer.it.result}"
 }

@@ -36,13 +36,21 @@ resource "tfcoremock_made_here" "it" {
 }
 
 data "tfcoremock_simple_resource" "it" {
-  id = tfcoremock_simple_resource.it.id
+  id = "simple_data"
 }
 
 data "tfcoremock_complex_resource" "it" {
-  id = tfcoremock_complex_resource.it.id
+  id = "complex_data"
+}
+
+data "tfcoremock_made_here" "it" {
+  id = "made_data"
 }
 
 output "read" {
-  value = [data.tfcoremock_simple_resource.it.string, data.tfcoremock_complex_resource.it.object.string]
+  value = [
+    data.tfcoremock_simple_resource.it.string,
+    data.tfcoremock_complex_resource.it.object.string,
+    data.tfcoremock_made_here.it.words,
+  ]
 }

@@ -4,7 +4,6 @@
 //! steps are the same, at the same time. Half way the two change places: each goes on
 //! with the state and the server that the other worked with.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,11 +11,13 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
+use super::documents::{compare, plans_by_resource, states_by_resource};
 use super::generated::Generated;
+use super::mirror;
 use super::moto::{self, Server};
 use super::program::Program;
 use super::report::Report;
-use crate::oracle::{self, first_difference};
+use crate::oracle;
 use crate::process;
 use crate::progress::say;
 use crate::workspace::Workspace;
@@ -91,11 +92,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
 /// Terraform, the mirror with the provider, and Python.
 fn peers() -> Result<(PathBuf, PathBuf, PathBuf)> {
     let terraform = oracle::terraform()?;
-    let mirror = std::env::var_os("WARDIAN_TEST_MIRROR").map(PathBuf::from);
-    let mirror = mirror.context("WARDIAN_TEST_MIRROR does not name a mirror with the AWS provider")?;
+    let mirror = mirror()?;
     let python = process::on_path("python3").context("`python3` is not on PATH")?;
-    let provider = mirror.join("registry.terraform.io/hashicorp/aws");
-    anyhow::ensure!(provider.is_dir(), "{} is not there", provider.display());
     Ok((terraform, mirror, python))
 }
 
@@ -122,7 +120,7 @@ fn steps([terraform, wardian]: &[Side; 2], report: &mut Report) -> Result<()> {
     changed(swapped, HANDED_OVER, report, &generated)?;
     begin(report, "import");
     let states = both(swapped, imported)?;
-    compare(&states, states_by_resource, report, &generated);
+    compare(&states, states_by_resource, "", report, &generated);
     settled(swapped, HANDED_OVER, report)?;
     begin(report, "destroy");
     changed(swapped, &[HANDED_OVER, &["-destroy"]].concat(), report, &generated)
@@ -146,9 +144,9 @@ fn both<T: Send>(sides: [&Side; 2], work: impl Fn(&Side) -> Result<T> + Sync) ->
 
 fn changed(sides: [&Side; 2], options: &[&str], report: &mut Report, generated: &Generated) -> Result<()> {
     let plans = both(sides, |side| side.program.plan(&side.directory, options))?;
-    compare(&plans, plans_by_resource, report, generated);
+    compare(&plans, plans_by_resource, "", report, generated);
     let states = both(sides, |side| side.program.apply(&side.directory))?;
-    compare(&states, states_by_resource, report, generated);
+    compare(&states, states_by_resource, "", report, generated);
     Ok(())
 }
 
@@ -170,55 +168,4 @@ fn imported(side: &Side) -> Result<Value> {
         side.program.run(&side.directory, &import)?;
     }
     side.program.state(&side.directory)
-}
-
-fn compare(
-    documents: &[Value; 2],
-    parts: impl Fn(&Value) -> BTreeMap<String, Value>,
-    report: &mut Report,
-    generated: &Generated,
-) {
-    let [theirs, ours] = documents.each_ref().map(|document| parts(&generated.without(document)));
-    let names: BTreeSet<&String> = theirs.keys().chain(ours.keys()).collect();
-    for name in names {
-        let absent = Value::Null;
-        let of = |parts: &BTreeMap<String, Value>| parts.get(name).unwrap_or(&absent).clone();
-        report.note(name, first_difference("", &of(&theirs), &of(&ours)));
-    }
-}
-
-/// A plan's changes by address, and all the rest.
-fn plans_by_resource(plan: &Value) -> BTreeMap<String, Value> {
-    let mut rest = plan.clone();
-    let changes = rest.as_object_mut().and_then(|plan| plan.remove("resource_changes"));
-    let changes = changes.as_ref().and_then(Value::as_array).into_iter().flatten();
-    let mut parts: BTreeMap<String, Value> = changes
-        .map(|change| (change["address"].as_str().unwrap_or_default().to_owned(), change.clone()))
-        .collect();
-    // They come in no order that means anything.
-    if let Some(Value::Array(attributes)) = rest.get_mut("relevant_attributes") {
-        attributes.sort_by_key(ToString::to_string);
-    }
-    parts.insert("(plan)".to_owned(), rest);
-    parts
-}
-
-/// A state's objects by address, and all the rest.
-fn states_by_resource(state: &Value) -> BTreeMap<String, Value> {
-    let mut parts = BTreeMap::new();
-    let mut rest = state.clone();
-    let resources = rest.as_object_mut().and_then(|state| state.remove("resources"));
-    for resource in resources.as_ref().and_then(Value::as_array).into_iter().flatten() {
-        let text = |name: &str| resource[name].as_str().unwrap_or_default();
-        let data = if text("mode") == "data" { "data." } else { "" };
-        for instance in resource["instances"].as_array().into_iter().flatten() {
-            let key = match &instance["index_key"] {
-                Value::Null => String::new(),
-                key => format!("[{key}]"),
-            };
-            parts.insert(format!("{data}{}.{}{key}", text("type"), text("name")), instance.clone());
-        }
-    }
-    parts.insert("(state)".to_owned(), rest);
-    parts
 }

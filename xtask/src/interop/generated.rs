@@ -10,7 +10,9 @@ const FORMS: &[(&str, &str)] = &[
     // Where the server listens.
     (r"127\.0\.0\.1:\d+", "SERVER"),
     // Objects of EC2.
-    (r"\b(vpc|subnet|igw|rtb|rtbassoc|sg|sgr|acl|dopt|eni|r)-[0-9a-f]{8,17}", "$1-ID"),
+    (r"\b(vpc-cidr-assoc|vpc|subnet|igw|rtb|rtbassoc|sg|sgr|acl|dopt|eni|r)-[0-9a-f]{8,17}", "$1-ID"),
+    // What the server calls users and groups of IAM.
+    (r"^[0-9a-z]{20}$", "UNIQUE-ID"),
     // Keys, subscriptions, versions.
     (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "UUID"),
     // Moments.
@@ -21,12 +23,17 @@ const FORMS: &[(&str, &str)] = &[
     (r"-\d{26}\b", "-NAME"),
     // Secrets have six random characters after their name.
     (r"(secret:interop/password)-[A-Za-z0-9]{6}", "$1-ID"),
+    // What `null_data_source` makes up at each reading.
+    (r"^\d{15,20}$", "RANDOM"),
+    // Hashes with salt.
+    (r"^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$", "BCRYPT"),
     // Zones of Route 53.
     (r"\b[A-Z0-9]{21,32}(_www_A)?\b", "ZONE$1"),
 ];
 
-/// Members of documents that say when and by which program they were made.
-const MEMBERS: &[&str] = &["timestamp", "terraform_version", "lineage"];
+/// Members of documents that say when, by which program and how often they were made:
+/// Terraform writes a state several times while it applies, and counts each.
+const MEMBERS: &[&str] = &["timestamp", "terraform_version", "lineage", "serial"];
 
 /// Takes generated values out of documents.
 pub(crate) struct Generated(Vec<(Regex, &'static str)>);
@@ -71,11 +78,14 @@ mod tests {
         assert_eq!(without("http://127.0.0.1:43215/1/orders"), "http://SERVER/1/orders");
         assert_eq!(without("arn:aws:ec2:x:1:vpc/vpc-0a1b2c3d4e5f60718"), "arn:aws:ec2:x:1:vpc/vpc-ID");
         assert_eq!(without("2026-01-02T03:04:05.678Z"), "TIME");
+        assert_eq!(without("vpc-cidr-assoc-7a7c7a1647d1b4165"), "vpc-cidr-assoc-ID");
+        assert_eq!(without("1h3qatgf9fxhwj5p2gp5"), "UNIQUE-ID");
+        assert_eq!(without("7623521406411642895"), "RANDOM");
         assert_eq!(without("worker-20260102030405678900000001"), "worker-NAME");
         for stays in ["arn:aws:iam::123456789012:role/worker", "10.1.0.0/16", "eu-central-1a", "A"] {
             assert_eq!(without(stays), stays);
         }
-        let document = serde_json::json!({ "timestamp": "now", "serial": 3, "a": ["vpc-12345678"] });
-        assert_eq!(generated.without(&document), serde_json::json!({ "serial": 3, "a": ["vpc-ID"] }));
+        let document = serde_json::json!({ "timestamp": "now", "version": 4, "a": ["vpc-12345678"] });
+        assert_eq!(generated.without(&document), serde_json::json!({ "version": 4, "a": ["vpc-ID"] }));
     }
 }

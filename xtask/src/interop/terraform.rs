@@ -1,11 +1,10 @@
 //! Terraform as the host of our plugins: each embedded plugin is bundled for both
 //! protocols into a filesystem mirror, from which Terraform takes it as any other.
 //!
-//! What it plans to create is compared with what Wardian plans with the same plugin in
-//! its sandbox; values that are made up are unknown then. The other steps have to
-//! succeed, and to settle.
+//! Wardian does the same with the same plugin in its sandbox. Both begin with nothing;
+//! after the apply, Wardian goes on from what Terraform made, so that from then on
+//! everything has to be the same, the values that were made up too.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,17 +12,19 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
+use super::documents::{compare, plans_by_resource, states_by_resource, without_unknown};
+use super::generated::Generated;
 use super::program::Program;
 use super::report::Report;
 use crate::oracle::{self, first_difference};
 use crate::progress::say;
 use crate::workspace::Workspace;
 
-/// A plugin, and what of it can be imported: an address and the attributes that the
-/// import's name consists of.
+/// A plugin and what of it can be imported.
 struct Plugin {
     name: &'static str,
-    imported: &'static [(&'static str, &'static [&'static str])],
+    /// An address and the import's name, in which `{NAME}` is an attribute of the object.
+    imported: &'static [(&'static str, &'static str)],
     /// Whether protocol 5 can express its schema.
     fits_protocol_5: bool,
 }
@@ -32,30 +33,47 @@ const PLUGINS: &[Plugin] = &[
     Plugin {
         name: "random",
         imported: &[
-            ("random_bytes.it", &["base64"]),
-            ("random_integer.it", &["result", "min", "max"]),
-            ("random_password.it", &["result"]),
-            ("random_string.it", &["result"]),
-            ("random_uuid.it", &["result"]),
+            ("random_bytes.it", "{base64}"),
+            ("random_id.it", "{prefix},{id}"),
+            ("random_integer.it", "{result},{min},{max}"),
+            ("random_password.it", "{result}"),
+            ("random_string.it", "{result}"),
+            ("random_uuid.it", "{result}"),
         ],
         fits_protocol_5: true,
     },
     Plugin { name: "null", imported: &[], fits_protocol_5: true },
     Plugin { name: "local", imported: &[], fits_protocol_5: true },
-    Plugin { name: "time", imported: &[("time_static.it", &["rfc3339"])], fits_protocol_5: true },
+    Plugin {
+        name: "time",
+        imported: &[
+            ("time_offset.it", "{base_rfc3339},0,0,{offset_days},0,0,0"),
+            ("time_rotating.it", "{rfc3339},0,0,{rotation_days},0,0"),
+            ("time_sleep.it", "{create_duration},"),
+            ("time_static.it", "{rfc3339}"),
+        ],
+        fits_protocol_5: true,
+    },
     Plugin {
         name: "tfcoremock",
-        imported: &[("tfcoremock_simple_resource.it", &["id"]), ("tfcoremock_complex_resource.it", &["id"])],
+        imported: &[
+            ("tfcoremock_simple_resource.it", "{id}"),
+            ("tfcoremock_complex_resource.it", "{id}"),
+            ("tfcoremock_made_here.it", "{id}"),
+        ],
         fits_protocol_5: false,
     },
 ];
 
 const STEPS: &[&str] = &["init", "validate", "plan", "apply", "re-plan", "change", "import", "destroy"];
 const CHANGED: &str = "-var=revision=two";
+const QUIET: &[&str] = &["-no-color", "-input=false"];
 
 /// Where one plugin is tried with one protocol.
 struct Trial<'a> {
     plugin: &'a Plugin,
+    title: String,
+    generated: &'a Generated,
     terraform: &'a Program,
     wardian: &'a Program,
     /// Terraform works here.
@@ -78,12 +96,13 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     }
     fs::create_dir_all(&place)?;
     let ours = Program { name: "wardian", file: workspace.host_program("wardian"), environment: Vec::new() };
+    let generated = Generated::new()?;
     let mut report = Report::of(STEPS);
     for plugin in PLUGINS {
         for protocol in ["6", "5"] {
             say(&format!("{} as a plugin of protocol {protocol}", plugin.name));
             let mirror = place.join("mirror");
-            let version = bundle(&ours, plugin, protocol, &place, &mirror)?;
+            bundle(&ours, plugin, protocol, &place, &mirror)?;
             let settings = place.join("settings.tfrc");
             fs::write(
                 &settings,
@@ -95,16 +114,18 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
             let environment = vec![("TF_CLI_CONFIG_FILE".to_owned(), settings.display().to_string())];
             let trial = Trial {
                 plugin,
+                title: format!("{} by {protocol}", plugin.name),
+                generated: &generated,
                 terraform: &Program { name: "terraform", file: terraform.clone(), environment },
                 wardian: &ours,
                 directory: project(workspace, &place, plugin, &format!("{}-{protocol}", plugin.name))?,
                 beside: project(workspace, &place, plugin, &format!("{}-{protocol}-wardian", plugin.name))?,
             };
-            let title = format!("{} {version}, protocol {protocol}", plugin.name);
             if protocol == "5" && !plugin.fits_protocol_5 {
-                trial.refused(&title, &mut report)?;
-            } else {
-                trial.steps(&title, &mut report);
+                trial.refused(&mut report)?;
+            } else if let Err(error) = trial.steps(&mut report) {
+                // What follows a step that failed would fail for the same reason.
+                report.note(&trial.title, Some(format!("{error:#}")));
             }
             // It holds a whole program.
             fs::remove_dir_all(&mirror)?;
@@ -113,39 +134,53 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     Ok(report.print())
 }
 
-/// Writes the plugin into the mirror and returns its version.
-fn bundle(ours: &Program, plugin: &Plugin, protocol: &str, place: &Path, mirror: &Path) -> Result<String> {
+/// Writes the plugin into the mirror.
+fn bundle(ours: &Program, plugin: &Plugin, protocol: &str, place: &Path, mirror: &Path) -> Result<()> {
     let schemas = ours.run(place, &["version", "-json"]).context("the program does not run")?;
     let platform: Value = serde_json::from_str(&schemas)?;
     let platform = platform["platform"].as_str().context("the program names no platform")?.to_owned();
-    let version = "1.0.0".to_owned();
+    let version = "1.0.0";
     let name = plugin.name;
     let directory = mirror.join(format!("registry.terraform.io/hashicorp/{name}/{version}/{platform}"));
     fs::create_dir_all(&directory)?;
     let out = format!("-out={}", directory.join(format!("terraform-provider-{name}_v{version}")).display());
     let protocol = format!("-protocol={protocol}");
     ours.run(place, &["plugin", "bundle", &protocol, &out, &format!("hashicorp/{name}")])?;
-    Ok(version)
+    Ok(())
 }
 
 /// A copy of the plugin's configuration.
 fn project(workspace: &Workspace, place: &Path, plugin: &Plugin, name: &str) -> Result<PathBuf> {
     let directory = place.join(name);
-    fs::create_dir(&directory)?;
-    for entry in fs::read_dir(workspace.root.join("tests/interop").join(plugin.name))? {
-        let entry = entry?;
-        fs::copy(entry.path(), directory.join(entry.file_name()))?;
-    }
+    copy(&workspace.root.join("tests/interop").join(plugin.name), &directory)?;
     Ok(directory)
+}
+
+/// Copies what a program made, and none of what it has for itself alone.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (name, target) = (entry.file_name(), to.join(entry.file_name()));
+        if [".terraform", ".terraform.lock.hcl", "plan.saved"].iter().any(|own| name == *own) {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
 }
 
 impl Trial<'_> {
     /// A plugin that protocol 5 cannot express says so, and is not started.
-    fn refused(&self, title: &str, report: &mut Report) -> Result<()> {
+    fn refused(&self, report: &mut Report) -> Result<()> {
         report.step("init");
         let refusal = "nested attribute, which protocol 5 cannot express";
-        self.terraform.run(&self.directory, &["init", "-no-color", "-input=false"])?;
-        report.note(title, None);
+        self.terraform.run(&self.directory, &with(&["init"]))?;
+        report.note(&self.title, None);
         report.step("validate");
         let ended = self.terraform.try_run(&self.directory, &["validate", "-no-color"])?;
         // What a plugin says before it serves, Terraform has in its log alone.
@@ -157,72 +192,104 @@ impl Trial<'_> {
         let told = alone.said.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
         let is_refused = ended.code != Some(0) && told.contains(refusal);
         let problem = || format!("it is not refused with the reason:\n{}", alone.said);
-        report.note(title, (!is_refused).then(problem));
+        report.note(&self.title, (!is_refused).then(problem));
         Ok(())
     }
 
-    fn steps(&self, title: &str, report: &mut Report) {
-        let (terraform, directory) = (self.terraform, &self.directory);
-        let mut step = |name: &'static str, work: &dyn Fn() -> Result<Option<String>>| -> bool {
-            report.step(name);
-            let problem = work().unwrap_or_else(|error| Some(format!("{error:#}")));
-            let went_well = problem.is_none();
-            report.note(title, problem);
-            went_well
-        };
-        let done = |arguments: &[&str]| terraform.run(directory, arguments).map(|_| None);
-        // What follows a step that failed would fail for the same reason.
-        let _all_went_well = step("init", &|| done(&["init", "-no-color", "-input=false"]))
-            && step("validate", &|| done(&["validate", "-no-color"]))
-            && step("plan", &|| self.same_plan())
-            && step("apply", &|| done(&["apply", "-no-color", "-input=false", "plan.saved"]))
-            && step("re-plan", &|| terraform.changes(directory, &[]))
-            && step("change", &|| {
-                done(&["apply", "-no-color", "-input=false", "-auto-approve", CHANGED])?;
-                terraform.changes(directory, &[CHANGED])
-            })
-            && step("import", &|| self.import().map(|()| None))
-            && step("destroy", &|| {
-                done(&["destroy", "-no-color", "-input=false", "-auto-approve", CHANGED])?;
-                let state = terraform.state(directory)?;
-                let left = state["resources"].as_array().map_or(0, Vec::len);
-                Ok((left > 0).then(|| format!("{left} objects are left in the state")))
-            });
+    fn steps(&self, report: &mut Report) -> Result<()> {
+        let (terraform, wardian) = (self.terraform, self.wardian);
+        report.step("init");
+        terraform.run(&self.directory, &with(&["init"]))?;
+        wardian.run(&self.beside, &with(&["init"]))?;
+        report.note(&self.title, None);
+
+        report.step("validate");
+        let valid = self.both(|program, directory| {
+            let told = program.run(directory, &["validate", "-json"])?;
+            serde_json::from_str(&told).context("what should be JSON is not")
+        })?;
+        report.note(&self.title, first_difference("", &valid[0], &valid[1]));
+
+        report.step("plan");
+        let plans = self.both(|program, directory| program.plan(directory, &[]))?;
+        self.compare(&plans, plans_by_resource, report);
+
+        report.step("apply");
+        let states = self.both(Program::apply)?;
+        let [theirs, ours] = &states;
+        let known = [without_unknown(theirs, &plans[0]), without_unknown(ours, &plans[1])];
+        self.compare(&known, states_by_resource, report);
+
+        self.hand_over()?;
+        report.step("re-plan");
+        self.settled(&[], report)?;
+
+        report.step("change");
+        let plans = self.both(|program, directory| program.plan(directory, &[CHANGED]))?;
+        self.compare(&plans, plans_by_resource, report);
+        terraform.apply(&self.directory)?;
+        self.hand_over()?;
+        self.settled(&[CHANGED], report)?;
+
+        report.step("import");
+        let states = self.both(|program, directory| self.import(program, directory))?;
+        self.compare(&states, states_by_resource, report);
+
+        self.hand_over()?;
+        report.step("destroy");
+        let plans = self.both(|program, directory| program.plan(directory, &[CHANGED, "-destroy"]))?;
+        self.compare(&plans, plans_by_resource, report);
+        let states = self.both(Program::apply)?;
+        self.compare(&states, states_by_resource, report);
+        Ok(())
     }
 
-    /// How what Terraform plans differs from what Wardian plans.
-    fn same_plan(&self) -> Result<Option<String>> {
-        let theirs = self.terraform.plan(&self.directory, &[])?;
-        self.wardian.run(&self.beside, &["init", "-no-color", "-input=false"])?;
-        let ours = self.wardian.plan(&self.beside, &[])?;
-        let parts = ["resource_changes", "output_changes", "planned_values"];
-        Ok(parts.iter().find_map(|part| first_difference(&format!(".{part}"), &theirs[part], &ours[part])))
+    /// The same with both, Terraform first.
+    fn both<T>(&self, work: impl Fn(&Program, &Path) -> Result<T>) -> Result<[T; 2]> {
+        Ok([work(self.terraform, &self.directory)?, work(self.wardian, &self.beside)?])
     }
 
-    fn import(&self) -> Result<()> {
-        let state = self.terraform.state(&self.directory)?;
-        let mut seen = BTreeSet::new();
-        for (address, attributes) in self.plugin.imported {
-            let resources = state["resources"].as_array().into_iter().flatten();
-            let named = |resource: &&Value| {
-                resource["mode"] == "managed"
-                    && format!("{}.{}", resource["type"].as_str().unwrap_or_default(), "it") == *address
-            };
-            let object = resources.clone().find(named).context("an object is not in the state")?;
-            let object = &object["instances"][0]["attributes"];
-            let text = |name: &&str| match &object[*name] {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            let id = attributes.iter().map(text).collect::<Vec<_>>().join(",");
-            self.terraform.run(&self.directory, &["state", "rm", address])?;
-            self.terraform
-                .run(&self.directory, &["import", "-no-color", "-input=false", CHANGED, address, &id])?;
-            seen.insert(*address);
+    fn compare(
+        &self,
+        documents: &[Value; 2],
+        parts: impl Fn(&Value) -> std::collections::BTreeMap<String, Value>,
+        report: &mut Report,
+    ) {
+        compare(documents, parts, &format!("{}: ", self.title), report, self.generated);
+    }
+
+    /// Wardian goes on from what Terraform made.
+    fn hand_over(&self) -> Result<()> {
+        copy(&self.directory, &self.beside)
+    }
+
+    /// Neither has anything left to change.
+    fn settled(&self, options: &[&str], report: &mut Report) -> Result<()> {
+        for changes in self.both(|program, directory| program.changes(directory, options))? {
+            report.note(&self.title, changes);
         }
-        let state = self.terraform.state(&self.directory)?;
-        let there = state["resources"].as_array().map_or(0, Vec::len);
-        anyhow::ensure!(there >= seen.len(), "{there} objects are in the state after the imports");
         Ok(())
     }
+
+    /// Takes what can be imported out of the state, and imports it again.
+    fn import(&self, program: &Program, directory: &Path) -> Result<Value> {
+        let state = states_by_resource(&program.state(directory)?);
+        for (address, form) in self.plugin.imported {
+            let attributes = state.get(*address).and_then(|object| object["attributes"].as_object());
+            let attributes = attributes.with_context(|| format!("{address} is not in the state"))?;
+            let mut name = (*form).to_owned();
+            for (attribute, value) in attributes {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                name = name.replace(&format!("{{{attribute}}}"), &text);
+            }
+            program.run(directory, &["state", "rm", address])?;
+            program.run(directory, &with(&["import", CHANGED, address, &name]))?;
+        }
+        program.state(directory)
+    }
+}
+
+fn with<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    let (command, rest) = arguments.split_at(1.min(arguments.len()));
+    [command, QUIET, rest].concat()
 }

@@ -83,6 +83,10 @@ fn no_file_holds_an_ephemeral_password() {
         project.write(name, format!("{}{}", seen.out, seen.errors));
     }
 
+    // A plan as JSON leaves out what is not kept, as Terraform's does.
+    let plan = project.read("plan.json");
+    assert!(plan.contains(r#""mode":"managed""#) && !plan.contains(r#""mode":"ephemeral""#));
+
     // It was there: the provider knows how long it is.
     assert!(project.read("events.json").contains("24-refused"));
     assert!(project.has("terraform.resource/made.json") && project.has("trace.log"));

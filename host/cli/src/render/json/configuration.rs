@@ -152,7 +152,8 @@ impl<'a> Source<'a, '_> {
         let resources_of =
             |mode: ResourceMode| module.resources.values().filter(move |resource| resource.mode == mode);
         let mut resources = Vec::new();
-        for mode in [ResourceMode::Managed, ResourceMode::Data, ResourceMode::Ephemeral] {
+        // Terraform leaves ephemeral resources out.
+        for mode in [ResourceMode::Managed, ResourceMode::Data] {
             let mut of_mode: Vec<ResourceDocument<'a>> =
                 resources_of(mode).map(|resource| self.resource(&node.path, resource)).collect();
             of_mode.sort_by(|one, other| one.address.cmp(&other.address));

@@ -1,0 +1,129 @@
+//! What the bridge costs beyond the work of the plugins that it talks with.
+//!
+//! `round_trips FAKE SERVED` prints `name<TAB>value<TAB>unit`. `FAKE` is the native
+//! plugin of this crate, whose own work is next to nothing; `SERVED` is a component
+//! that was bundled as a native plugin. A call is the median of many, a start the fastest: what
+//! else the machine does must not count.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, Security};
+use wardian_plugin::{ClientCapabilities, ConfigureRequest, PlanRequest, PrivateBytes, Provider, has_errors};
+use wardian_value::{Type, Value};
+
+type Failed = Box<dyn std::error::Error>;
+
+const CALLS: usize = 1_000;
+const STARTS: usize = 15;
+
+#[tokio::main]
+async fn main() -> Result<(), Failed> {
+    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
+    let (Some(fake), Some(served)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: round_trips FAKE SERVED".into());
+    };
+    let bridge = Bridge::new(Limits::default());
+    print("bridge: plan call", plan_call(&bridge, &fake).await?.as_secs_f64() * 1e6, "µs");
+    // In turns, so that both are measured in the same minute.
+    let (mut bare, mut of_component) = (Vec::new(), Vec::new());
+    for _ in 0..STARTS {
+        bare.push(start(&bridge, &fake).await?);
+        of_component.push(start(&bridge, &served).await?);
+    }
+    let (bare, of_component) = (fastest(&bare), fastest(&of_component));
+    print("start of a native plugin, to its schema", bare.as_secs_f64() * 1e3, "ms");
+    print("start of a served plugin, to its schema", of_component.as_secs_f64() * 1e3, "ms");
+    let more = of_component.saturating_sub(bare);
+    print("what serving adds to a start", more.as_secs_f64() * 1e3, "ms");
+    Ok(())
+}
+
+fn plugin(bridge: &Bridge, executable: &Path) -> NativePlugin {
+    let variable = |name: &str| Some((name.into(), std::env::var_os(name)?));
+    bridge.plugin(NativePackage {
+        name: Arc::from("acme/measured"),
+        executable: executable.to_owned(),
+        environment: ["PATH", "HOME", "WARDIAN_CACHE_DIR"].into_iter().filter_map(variable).collect(),
+        working_directory: std::env::temp_dir(),
+        socket_directory: std::env::temp_dir(),
+        security: Security::MutualTls,
+        content: None,
+    })
+}
+
+/// From the start of a process to its first answer.
+async fn start(bridge: &Bridge, executable: &Path) -> Result<Duration, Failed> {
+    let plugin = plugin(bridge, executable);
+    let provider = plugin.provider();
+    let begun = Instant::now();
+    let schema = provider.schema().await.map_err(|said| format!("{said:?}"))?;
+    let taken = begun.elapsed();
+    if schema.resources.is_empty() {
+        return Err(format!("{} has no resources", executable.display()).into());
+    }
+    provider.close().await;
+    plugin.close().await;
+    Ok(taken)
+}
+
+async fn plan_call(bridge: &Bridge, fake: &Path) -> Result<Duration, Failed> {
+    let plugin = plugin(bridge, fake);
+    let provider = plugin.provider();
+    let configuration = ConfigureRequest {
+        terraform_version: "1.11.4".into(),
+        config: Value::object([("greeting", Value::null(Type::String))]),
+        capabilities: ClientCapabilities::default(),
+    };
+    let said = provider.configure(configuration).await;
+    if has_errors(&said) {
+        return Err(format!("{said:?}").into());
+    }
+    let mut times = Vec::with_capacity(CALLS);
+    for _ in 0..CALLS {
+        let begun = Instant::now();
+        plan_once(&*provider).await?;
+        times.push(begun.elapsed());
+    }
+    provider.close().await;
+    plugin.close().await;
+    Ok(middle(times))
+}
+
+async fn plan_once(provider: &dyn Provider) -> Result<(), Failed> {
+    let thing = Value::object([
+        ("environment", Value::null(Type::list(Type::String))),
+        ("id", Value::null(Type::String)),
+        ("name", Value::string("measured")),
+        ("size", Value::number(3)),
+    ]);
+    let request = PlanRequest {
+        type_name: "fake_thing".into(),
+        prior_state: Value::null(thing.ty().clone()),
+        config: thing.clone(),
+        proposed_new_state: thing,
+        prior_private: PrivateBytes::default(),
+        provider_meta: None,
+        prior_identity: None,
+        capabilities: ClientCapabilities::default(),
+    };
+    let response = provider.plan_resource_change(request).await;
+    match response.planned_state {
+        Some(_) => Ok(()),
+        None => Err(format!("{:?}", response.diagnostics).into()),
+    }
+}
+
+fn middle(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+fn fastest(times: &[Duration]) -> Duration {
+    times.iter().min().copied().unwrap_or_default()
+}
+
+fn print(name: &str, value: f64, unit: &str) {
+    println!("{name}\t{value:.2}\t{unit}");
+}

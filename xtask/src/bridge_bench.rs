@@ -1,0 +1,191 @@
+//! What native plugins cost here, and ours elsewhere: the AWS provider under both
+//! programs, a call through the bridge, and the start of a plugin that is served.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::bench::{Row, call_row, megabytes};
+use crate::comparison::{self, shared, wall, write};
+use crate::interop::mirror;
+use crate::measure;
+use crate::process;
+use crate::progress::{Step, note};
+use crate::watched::{self, Watched};
+use crate::workspace::Workspace;
+
+const RUNS: usize = 5;
+
+/// An example of the native plugin for tests that prints `name<TAB>value<TAB>unit`.
+const ROUND_TRIPS: &str = "examples/round_trips";
+
+/// What a line of [`ROUND_TRIPS`] may cost at most, by its name and in its unit.
+const ROUND_TRIP_TARGETS: &[(&str, f64, &str)] =
+    &[("bridge: plan call", 300.0, "µs"), ("what serving adds to a start", 10.0, "ms")];
+
+/// The name of the provider's processes, as far as the kernel keeps it.
+const PROCESSES: &str = "terraform-provi";
+
+const PROVIDER: &str = r#"terraform {
+  required_providers {
+    aws = {
+      source  = "hashicorp/aws"
+      version = "~> 5.0"
+    }
+  }
+}
+"#;
+
+/// Rows of the AWS provider, where it is, and of the bridge alone.
+pub(crate) fn rows(
+    workspace: &Workspace,
+    directory: &Path,
+    wardian: &Path,
+    terraform: Option<&Path>,
+) -> Result<Vec<Row>> {
+    let mut rows = round_trips(workspace, directory, wardian)?;
+    match mirror() {
+        Ok(mirror) => rows.extend(aws(directory, wardian, terraform, &mirror)?),
+        Err(reason) => note(&format!("no figures with the AWS provider: {reason}")),
+    }
+    Ok(rows)
+}
+
+fn round_trips(workspace: &Workspace, directory: &Path, wardian: &Path) -> Result<Vec<Row>> {
+    let program = workspace.host_program(ROUND_TRIPS);
+    let fake = workspace.host_program("wardian-native-plugin");
+    if let Some(absent) = [&program, &fake].into_iter().find(|file| !file.is_file()) {
+        note(&format!("no figures of the bridge: there is no {}", absent.display()));
+        return Ok(Vec::new());
+    }
+    let step = Step::start("Measuring the bridge");
+    fs::create_dir_all(directory)?;
+    let served = directory.join("terraform-provider-null_v1.0.0");
+    let out = format!("-out={}", served.display());
+    comparison::run(wardian, directory, &["plugin", "bundle", &out, "hashicorp/null"])?;
+    let mut command = Command::new(&program);
+    command.args([&fake, &served]).current_dir(directory);
+    let lines = process::output(process::without_settings(&mut command))?;
+    fs::remove_file(&served)?;
+    let rows = lines.lines().map(|line| call_row(line, ROUND_TRIP_TARGETS)).collect();
+    step.done("measured");
+    rows
+}
+
+/// Both programs with the provider from a mirror.
+struct Bench<'a> {
+    wardian: &'a Path,
+    terraform: Option<&'a Path>,
+    environment: Vec<(&'static str, PathBuf)>,
+}
+
+impl Bench<'_> {
+    fn command(&self, program: &Path, directory: &Path, name: &str) -> Command {
+        let mut command = Command::new(program);
+        command.args([name, "-no-color"]).current_dir(directory);
+        process::without_settings(&mut command).envs(self.environment.iter().cloned());
+        command
+    }
+
+    /// A directory with a configuration, initialised by both.
+    fn prepared(&self, place: &Path, name: &str, regions: &[&str]) -> Result<PathBuf> {
+        let directory = place.join(name);
+        write(&directory.join("main.tf"), &aliases(regions))?;
+        for program in self.terraform.into_iter().chain([self.wardian]) {
+            process::output(&mut self.command(program, &directory, "init"))?;
+        }
+        Ok(directory)
+    }
+
+    fn wall(&self, program: &Path, directory: &Path, command: &str) -> Result<f64> {
+        let once = || measure::once(&mut self.command(program, directory, command));
+        // The first fills the caches.
+        once()?;
+        Ok(wall(&comparison::repeated(RUNS, once)?))
+    }
+
+    fn watched(&self, program: &Path, directory: &Path, command: &str) -> Result<Watched> {
+        watched::run(&mut self.command(program, directory, command), PROCESSES)
+    }
+
+    /// A row of what both take, of which ours may be a part.
+    fn row(&self, what: &str, unit: &str, share: f64, take: impl Fn(&Path) -> Result<f64>) -> Result<Row> {
+        let terraform = self.terraform.map(&take).transpose()?;
+        Ok(shared(what, unit, take(self.wardian)?, terraform, share))
+    }
+}
+
+fn aws(directory: &Path, wardian: &Path, terraform: Option<&Path>, mirror: &Path) -> Result<Vec<Row>> {
+    let step = Step::start("Measuring with the AWS provider");
+    let settings = directory.join("settings.tfrc");
+    let installation = format!(
+        "provider_installation {{\n  filesystem_mirror {{\n    path = {:?}\n  }}\n}}\n",
+        mirror.display().to_string()
+    );
+    write(&settings, &installation)?;
+    let environment = vec![
+        ("TF_CLI_CONFIG_FILE", settings),
+        ("WARDIAN_CACHE_DIR", directory.join("cache")),
+        ("XDG_DATA_HOME", directory.join("data")),
+        ("AWS_EC2_METADATA_DISABLED", "true".into()),
+    ];
+    let bench = Bench { wardian, terraform, environment };
+    let one = bench.prepared(directory, "one", &["eu-central-1"])?;
+    let mut rows = Vec::new();
+    for command in ["validate", "plan"] {
+        rows.push(
+            bench
+                .row(&format!("aws: {command}"), "ms", 0.25, |program| bench.wall(program, &one, command))?,
+        );
+        rows.push(bench.row(&format!("aws: {command}, memory of the core"), "MB", 0.2, |program| {
+            Ok(megabytes(bench.watched(program, &one, command)?.peak_bytes))
+        })?);
+    }
+    let regions: Vec<String> = (1..=10).map(|number| format!("eu-central-{number}")).collect();
+    let regions: Vec<&str> = regions.iter().map(String::as_str).collect();
+    for (what, regions, most) in
+        [("ten aliases", regions.as_slice(), 10.0), ("ten equal aliases", &["eu-central-1"; 10], 1.0)]
+    {
+        let place = bench.prepared(directory, &what.replace(' ', "-"), regions)?;
+        rows.push(Row {
+            what: format!("aws: plan of {what}, processes"),
+            unit: String::new(),
+            ours: f64::from(bench.watched(wardian, &place, "plan")?.children),
+            target: Some(most),
+            terraform: None,
+        });
+    }
+    step.done("measured");
+    Ok(rows)
+}
+
+/// One alias for each region, with one resource of it.
+fn aliases(regions: &[&str]) -> String {
+    let mut text = PROVIDER.to_owned();
+    for (number, region) in regions.iter().enumerate() {
+        let _ = write!(
+            text,
+            r#"
+provider "aws" {{
+  alias                       = "a{number}"
+  region                      = "{region}"
+  access_key                  = "testing"
+  secret_key                  = "testing"
+  skip_credentials_validation = true
+  skip_metadata_api_check     = true
+  skip_region_validation      = true
+  skip_requesting_account_id  = true
+}}
+
+resource "aws_sqs_queue" "q{number}" {{
+  provider = aws.a{number}
+  name     = "queue-{number}"
+}}
+"#
+        );
+    }
+    text
+}
