@@ -4,14 +4,17 @@
 //!
 //! 1. On Linux the kernel kills the process that we started. It counts the thread that
 //!    started it as the parent, though, and threads of a runtime come and go: so all are
-//!    started by one thread that lives as long as the [`Spawner`] does.
+//!    started by threads that live as long as the [`Spawner`] does. There are several,
+//!    since a start is waited for until the new process has become its program, which on
+//!    a machine that is busy takes longer than short programs do.
 //! 2. What that process started itself is killed by a guard: a shell of its own that is
 //!    told of each session, reads until we close our end of the pipe or are gone, and then
 //!    kills those that it was not told to forget.
 
 use std::io::{self, Write as _};
 use std::process::{ChildStdin, Stdio};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
@@ -34,6 +37,9 @@ for group in $groups; do
 done
 "#;
 
+/// The most threads that start processes.
+const MOST_THREADS: usize = 8;
+
 enum Job {
     Start {
         command: Box<Command>,
@@ -55,7 +61,23 @@ enum Guarding {
 /// Starts processes. Whoever has one of its processes keeps it.
 #[derive(Default)]
 pub struct Spawner {
-    jobs: Mutex<Option<mpsc::Sender<Job>>>,
+    threads: Mutex<Option<Threads>>,
+}
+
+/// The threads, as many as were ever needed at a time.
+struct Threads {
+    jobs: mpsc::Sender<Job>,
+    shared: Shared,
+    count: usize,
+}
+
+/// What they have together.
+#[derive(Clone)]
+struct Shared {
+    queue: Arc<Mutex<mpsc::Receiver<Job>>>,
+    guard: Arc<Mutex<Guard>>,
+    /// Starts that were asked for and not answered.
+    starting: Arc<AtomicUsize>,
 }
 
 /// A process and what it started, which end with us. Dropping this kills them.
@@ -119,47 +141,70 @@ impl Spawner {
         answer.await.map_err(|_| gone())?
     }
 
+    /// Where a start is asked for; a thread is free to hear of it, or there are all that
+    /// there may be.
     fn jobs(&self) -> io::Result<mpsc::Sender<Job>> {
-        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*jobs {
-            Some(sender) => Ok(sender.clone()),
-            None => {
-                let (sender, receiver) = mpsc::channel();
-                std::thread::Builder::new().name("spawner".into()).spawn(move || work(&receiver))?;
-                Ok(jobs.insert(sender).clone())
+        let mut threads = lock(&self.threads);
+        let threads = threads.get_or_insert_with(|| {
+            let (jobs, queue) = mpsc::channel();
+            let (queue, guard) = (Arc::new(Mutex::new(queue)), Arc::default());
+            Threads { jobs, shared: Shared { queue, guard, starting: Arc::default() }, count: 0 }
+        });
+        let starting = threads.shared.starting.fetch_add(1, Ordering::Relaxed) + 1;
+        if starting > threads.count && threads.count < MOST_THREADS {
+            let shared = threads.shared.clone();
+            let started = std::thread::Builder::new().name("spawner".into()).spawn(move || shared.work());
+            match started {
+                Ok(_) => threads.count += 1,
+                Err(error) if threads.count == 0 => {
+                    threads.shared.starting.fetch_sub(1, Ordering::Relaxed);
+                    return Err(error);
+                }
+                // Those that there are do it.
+                Err(_) => {}
             }
         }
+        Ok(threads.jobs.clone())
     }
 }
 
 fn gone() -> io::Error {
-    io::Error::other("the thread that starts programs is gone")
+    io::Error::other("the threads that start programs are gone")
 }
 
-fn work(jobs: &mpsc::Receiver<Job>) {
-    let mut guard = Guard::default();
-    while let Ok(job) = jobs.recv() {
-        match job {
-            Job::Start { mut command, guard: guarding, runtime, started, jobs } => {
-                let entered = runtime.enter();
-                let child = command.spawn();
-                drop(entered);
-                // Our ends of its pipes would keep them open.
-                drop(command);
-                let answer = child.map(|child| {
-                    let group = child.id().filter(|_| guarding == Guarding::WithDescendants);
-                    if let Some(group) = group {
-                        guard.tell('+', group);
-                    }
-                    (child, Guarded { group, jobs })
-                });
-                // Who asked may have given up; all of it then ends by being dropped.
-                let _ = started.send(answer);
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    fn next(&self) -> Option<Job> {
+        lock(&self.queue).recv().ok()
+    }
+
+    fn work(&self) {
+        while let Some(job) = self.next() {
+            match job {
+                Job::Start { mut command, guard: guarding, runtime, started, jobs } => {
+                    let entered = runtime.enter();
+                    let child = command.spawn();
+                    drop(entered);
+                    // Our ends of its pipes would keep them open.
+                    drop(command);
+                    let answer = child.map(|child| {
+                        let group = child.id().filter(|_| guarding == Guarding::WithDescendants);
+                        if let Some(group) = group {
+                            lock(&self.guard).tell('+', group);
+                        }
+                        (child, Guarded { group, jobs })
+                    });
+                    self.starting.fetch_sub(1, Ordering::Relaxed);
+                    // Who asked may have given up; all of it then ends by being dropped.
+                    let _ = started.send(answer);
+                }
+                Job::Forget(group) => lock(&self.guard).tell('-', group),
             }
-            Job::Forget(group) => guard.tell('-', group),
         }
     }
-    guard.end();
 }
 
 /// The shell that outlives us by a moment. A system without one has the kernel's part.
@@ -167,7 +212,7 @@ fn work(jobs: &mpsc::Receiver<Job>) {
 enum Guard {
     #[default]
     NotYet,
-    There(std::process::Child, ChildStdin),
+    There(Shell),
     Absent,
 }
 
@@ -176,10 +221,9 @@ impl Guard {
         if matches!(self, Self::NotYet) {
             *self = Self::start().unwrap_or(Self::Absent);
         }
-        if let Self::There(_, pipe) = self
-            && writeln!(pipe, "{sign} {group}").is_err()
+        if let Self::There(shell) = self
+            && !shell.hears(sign, group)
         {
-            std::mem::take(self).end();
             *self = Self::Absent;
         }
     }
@@ -196,15 +240,26 @@ impl Guard {
             .stderr(Stdio::null())
             .spawn()?;
         let pipe = child.stdin.take().ok_or_else(gone)?;
-        Ok(Self::There(child, pipe))
+        Ok(Self::There(Shell { child, pipe: Some(pipe) }))
     }
+}
 
-    fn end(self) {
-        if let Self::There(mut child, pipe) = self {
-            drop(pipe);
-            // It has nothing to wait for.
-            let _ = child.wait();
-        }
+struct Shell {
+    child: std::process::Child,
+    pipe: Option<ChildStdin>,
+}
+
+impl Shell {
+    fn hears(&mut self, sign: char, group: u32) -> bool {
+        self.pipe.as_mut().is_some_and(|pipe| writeln!(pipe, "{sign} {group}").is_ok())
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        drop(self.pipe.take());
+        // It has nothing to wait for.
+        let _ = self.child.wait();
     }
 }
 
