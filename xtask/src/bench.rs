@@ -11,7 +11,7 @@ use crate::guests::{self, Artefact};
 use crate::measure::{self, Measurement};
 use crate::progress::{Step, note, say};
 use crate::workspace::{Purpose, Workspace};
-use crate::{bridge_bench, engine_bench, language_bench, oracle, process};
+use crate::{bridge_bench, engine_bench, language_bench, oracle, process, provisioner_bench};
 
 /// An example of the sandbox crate that prints `name<TAB>value<TAB>unit`.
 const CALLS: &str = "examples/calls";
@@ -104,6 +104,7 @@ pub(crate) fn run(workspace: &Workspace, artefacts: &[Artefact], options: &Optio
     rows.extend(engine_bench::rows(&directory.join("engine"), &wardian, terraform.as_deref())?);
     let place = directory.join("bridge");
     rows.extend(bridge_bench::rows(workspace, &place, &wardian, terraform.as_deref())?);
+    rows.extend(provisioner_bench::rows(&directory.join("provisioners"), &wardian, terraform.as_deref())?);
     rows.extend(call_rows(workspace, artefacts)?);
     rows.extend(size_rows(artefacts));
 

@@ -17,6 +17,7 @@ mod measure;
 mod oracle;
 mod process;
 mod progress;
+mod provisioner_bench;
 mod test;
 mod toolchain;
 mod watched;
