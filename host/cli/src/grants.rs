@@ -26,6 +26,7 @@ use std::sync::Arc;
 use wardian_install::package::{ComponentArtifact, Origin};
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
 use wardian_plugin::address::ProviderAddress;
+use wardian_plugin::provisioner_name;
 use wardian_policy::{Decision, Denial, DenialReason, EnvironmentName, PluginPolicy, Policy, Request};
 
 use crate::environment::Environment;
@@ -101,7 +102,7 @@ pub(crate) fn environment_of(
     policy: &PluginPolicy,
     environment: &Environment,
 ) -> Vec<(OsString, OsString)> {
-    let own = address.type_name();
+    let own = provisioner_name(address).unwrap_or_else(|| address.type_name());
     let mut patterns: Vec<String> = OF_EVERYBODY.iter().map(|pattern| (*pattern).to_owned()).collect();
     patterns.push(format!("{}_*", own.to_uppercase().replace('-', "_")));
     let families = OF_FAMILIES.iter().filter(|(members, _)| members.contains(&own));

@@ -1,7 +1,7 @@
 //! The plugins of a run: found and checked before it begins, loaded when somebody
 //! asks for them, each once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,10 +9,12 @@ use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use wardian_install::package::{NativeArtifact, PluginArtifact};
 use wardian_install::{ProviderAddress, Version};
-use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, Security};
+use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, NativeProvisioner, Security};
 use wardian_monitor::{AuditLog, Monitor};
 use wardian_network::proxy::ProxySettings;
-use wardian_plugin::{FileGate, PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource};
+use wardian_plugin::{
+    FileGate, PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource, provisioner_name,
+};
 use wardian_policy::{NativePlugins, PluginPolicy, Policy};
 use wardian_sandbox::{
     CacheDirectories, Grants, LoadEvent, LoadedPlugin, NetworkOptions, Sandbox, SandboxOptions,
@@ -32,8 +34,9 @@ pub(crate) struct Plugins {
     pub(crate) sandbox: Arc<Sandbox>,
     /// Why the cache is not used, where plugins could reach it.
     exposed_cache: Option<String>,
-    by_address: BTreeMap<ProviderAddress, Plugin>,
+    pub(crate) by_address: BTreeMap<ProviderAddress, Plugin>,
     native: BTreeMap<ProviderAddress, NativePlugin>,
+    pub(crate) native_provisioners: BTreeMap<ProviderAddress, NativeProvisioner>,
     /// What grants of directories are about; absolute.
     pub(crate) working_directory: PathBuf,
     /// The host's, of which a policy may grant some.
@@ -45,6 +48,25 @@ pub(crate) struct Plugins {
     pub(crate) provisioners: LoadedProvisioners,
 }
 
+/// A plugin outside of the process, whose processes have to end.
+#[derive(Clone)]
+pub(crate) enum NativeProcesses {
+    /// Those of providers.
+    Provider(NativePlugin),
+    /// That of a provisioner.
+    Provisioner(NativeProvisioner),
+}
+
+impl NativeProcesses {
+    /// Ends them.
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Provider(plugin) => plugin.close().await,
+            Self::Provisioner(plugin) => plugin.close().await,
+        }
+    }
+}
+
 /// What plugins may touch, and where that is recorded.
 #[derive(Clone)]
 pub(crate) struct Supervision {
@@ -54,8 +76,8 @@ pub(crate) struct Supervision {
     pub(crate) states: FileGate,
 }
 
-struct Plugin {
-    artifact: PluginArtifact,
+pub(crate) struct Plugin {
+    pub(crate) artifact: PluginArtifact,
     /// Decides for a component; a native plugin is outside of every wall.
     monitor: Option<Monitor>,
     /// Of a component only.
@@ -81,6 +103,7 @@ impl Plugins {
             None => Bridge::new(Limits::default()),
         };
         let mut native = BTreeMap::new();
+        let mut native_provisioners = BTreeMap::new();
         let mut by_address = BTreeMap::new();
         for (address, artifact) in artifacts {
             let monitor = match &artifact {
@@ -90,7 +113,11 @@ impl Plugins {
                         return Err(native_denied(&address, &policy));
                     }
                     let package = native_package(program, &policy, &working_directory, environment);
-                    native.insert(address.clone(), bridge.plugin(package));
+                    if provisioner_name(&address).is_some() {
+                        native_provisioners.insert(address.clone(), bridge.provisioner(package));
+                    } else {
+                        native.insert(address.clone(), bridge.plugin(package));
+                    }
                     None
                 }
                 PluginArtifact::Component(component) => {
@@ -105,6 +132,7 @@ impl Plugins {
             exposed_cache,
             by_address,
             native,
+            native_provisioners,
             working_directory,
             environment: environment.all().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             states: states.clone(),
@@ -115,8 +143,9 @@ impl Plugins {
     }
 
     /// The plugins that are programs of their own.
-    pub(crate) fn native(&self) -> impl Iterator<Item = &NativePlugin> {
-        self.native.values()
+    pub(crate) fn native(&self) -> impl Iterator<Item = NativeProcesses> {
+        let providers = self.native.values().cloned().map(NativeProcesses::Provider);
+        providers.chain(self.native_provisioners.values().cloned().map(NativeProcesses::Provisioner))
     }
 
     /// A hash of each plugin, by address: what a saved plan recognises them by.
@@ -130,20 +159,29 @@ impl Plugins {
         self.by_address.iter().filter_map(digest).collect()
     }
 
-    /// Loads every component now, so that its code is compiled and kept for later
-    /// runs; native plugins are not run. `tell` hears of work that takes a while.
+    /// Loads every component now, and the provisioners of these types, so that its code is
+    /// compiled and kept for later runs; native plugins are not run. `tell` hears of work
+    /// that takes a while.
     ///
     /// # Errors
     /// Everything that cannot be loaded, each with the reason.
     pub(crate) async fn load_all(
         &self,
-        tell: impl Fn(&ProviderAddress, LoadEvent) + Send + Sync + 'static,
+        provisioners: &BTreeSet<&str>,
+        tell: impl Fn(LoadEvent) + Send + Sync + 'static,
     ) -> Result<(), PluginDiagnostics> {
         let tell = Arc::new(tell);
         let mut problems = Vec::new();
-        for address in self.by_address.keys().filter(|address| !self.native.contains_key(address)) {
-            let (tell, about) = (Arc::clone(&tell), address.clone());
-            if let Err(problem) = self.loaded(address, move |event| tell(&about, event)).await {
+        let components = self.by_address.iter().filter(|(_, plugin)| plugin.monitor.is_some());
+        for address in components.map(|(address, _)| address).filter(|one| provisioner_name(one).is_none()) {
+            let tell = Arc::clone(&tell);
+            if let Err(problem) = self.loaded(address, move |event| tell(event)).await {
+                problems.extend(problem);
+            }
+        }
+        for component in provisioners.iter().filter_map(|name| self.provisioner_component(name)) {
+            let tell = Arc::clone(&tell);
+            if let Err(problem) = self.load_provisioner(component, move |event| tell(event)).await {
                 problems.extend(problem);
             }
         }

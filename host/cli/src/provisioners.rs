@@ -1,5 +1,5 @@
-//! The provisioners of a run: embedded in the program, loaded when a configuration names
-//! one, each once.
+//! The provisioners of a run: embedded in the program or installed as other plugins are,
+//! loaded when a configuration names one, each once.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -7,15 +7,22 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::Mutex;
-use wardian_install::catalogue::EmbeddedPlugin;
-use wardian_monitor::{Monitor, PluginIdentity};
-use wardian_plugin::{PluginDiagnostic, PluginDiagnostics, Provisioner, ProvisionerSource};
+use wardian_config::Configuration;
+use wardian_engine::provisioner_blocks;
+use wardian_install::package::{ComponentArtifact, OpenedPackage, PluginArtifact};
+use wardian_install::selection::Requirements;
+use wardian_install::{Constraints, ProviderAddress};
+use wardian_plugin::{
+    PluginDiagnostic, PluginDiagnostics, Provisioner, ProvisionerSource, is_in_plugin_directory,
+    provisioner_address, provisioner_label,
+};
 use wardian_process::{Authority, Denied, Ended, Runner, Start};
 use wardian_sandbox::{LoadEvent, ProvisionerGrants};
 use wardian_value::Str;
 
 use crate::catalogue;
 use crate::environment::Environment;
+use crate::grants;
 use crate::plugins::{Plugins, display_name};
 
 /// Provisioners that somebody asked for, and what runs programs for them.
@@ -47,7 +54,9 @@ impl Authority for Nobody {
 #[async_trait]
 impl ProvisionerSource for Plugins {
     fn provisioner_types(&self) -> Vec<Str> {
-        catalogue::provisioner_types()
+        let mut types = catalogue::provisioner_types();
+        types.extend(self.by_address.keys().filter_map(provisioner_label).map(Str::from));
+        types
     }
 
     async fn provisioner(&self, type_name: &str) -> Result<Option<Arc<dyn Provisioner>>, PluginDiagnostics> {
@@ -55,42 +64,83 @@ impl ProvisionerSource for Plugins {
         if let Some(known) = by_type.get(type_name) {
             return Ok(Some(Arc::clone(known)));
         }
-        let Some(embedded) = catalogue::provisioner(type_name) else { return Ok(None) };
-        let provisioner = self.load_provisioner(embedded).await?;
+        let native = plugin_address(type_name).and_then(|address| self.native_provisioners.get(&address));
+        let provisioner = if let Some(native) = native {
+            native.provisioner()
+        } else if let Some(component) = self.provisioner_component(type_name) {
+            let shell = Arc::clone(&self.shell);
+            let tell = move |event| {
+                if let LoadEvent::Compiling { plugin, .. } = event {
+                    shell.note(format_args!("Compiling {plugin} once; later runs find it compiled."));
+                }
+            };
+            self.load_provisioner(component, tell).await?
+        } else {
+            return Ok(None);
+        };
         by_type.insert(type_name.to_owned(), Arc::clone(&provisioner));
         Ok(Some(provisioner))
     }
 }
 
+/// The plugin that a label means where it is not part of this program. What is part of it
+/// is not replaced by a file that somebody has put somewhere.
+fn plugin_address(type_name: &str) -> Option<ProviderAddress> {
+    let is_embedded = catalogue::provisioner_types().iter().any(|known| **known == *type_name);
+    provisioner_address(type_name).ok().filter(|_| !is_embedded)
+}
+
+/// Adds the plugins of a configuration's provisioners to what it requires. One that a name
+/// alone stands for is required where `is_there` says so; where it is not, that is told at
+/// its block.
+pub(crate) fn require(
+    requirements: &mut Requirements,
+    configuration: &Configuration,
+    is_there: impl Fn(&ProviderAddress) -> bool,
+) {
+    for block in provisioner_blocks(configuration) {
+        let Some(address) = plugin_address(&block.type_name) else { continue };
+        if !is_in_plugin_directory(&address) || is_there(&address) {
+            let origin = format!("{}:{}", block.span.file.name(), block.span.start_position().line);
+            requirements.add(address, Constraints::default(), origin);
+        }
+    }
+}
+
 impl Plugins {
-    async fn load_provisioner(
+    /// The component of a provisioner, where it is one.
+    pub(crate) fn provisioner_component(&self, type_name: &str) -> Option<ComponentArtifact> {
+        let artifact = match catalogue::provisioner(type_name) {
+            Some(embedded) => OpenedPackage::embedded(&embedded).artifact,
+            None => self.by_address.get(&plugin_address(type_name)?)?.artifact.clone(),
+        };
+        match artifact {
+            PluginArtifact::Component(component) => Some(component),
+            PluginArtifact::Native(_) => None,
+        }
+    }
+
+    /// Loads a provisioner's component. `tell` hears of work that takes a while.
+    pub(crate) async fn load_provisioner(
         &self,
-        embedded: EmbeddedPlugin,
+        component: ComponentArtifact,
+        tell: impl Fn(LoadEvent) + Send + Sync + 'static,
     ) -> Result<Arc<dyn Provisioner>, PluginDiagnostics> {
-        let EmbeddedPlugin { address, version, bytes, sha256 } = embedded;
-        let name = display_name(&address, Some(&version));
-        let (sandbox, shell) = (Arc::clone(&self.sandbox), Arc::clone(&self.shell));
+        let name = display_name(&component.address, component.version.as_ref());
+        let monitor = grants::monitor_of(&self.supervision.policy, &component, &self.supervision.audit_log);
+        let (sandbox, origin) = (Arc::clone(&self.sandbox), component.origin.clone());
         let load = move || {
-            let tell = |event| {
-                if let LoadEvent::Compiling { plugin, .. } = event {
-                    shell.note(format_args!("Compiling {plugin} once; later runs find it compiled."));
-                }
-            };
-            sandbox.load_provisioner(name, bytes, Some(*sha256.as_bytes()), &tell)
+            let digest = *component.sha256.as_bytes();
+            sandbox.load_provisioner(name, component.bytes(), Some(digest), &tell)
         };
         let loaded = match tokio::task::spawn_blocking(load).await {
             Ok(loaded) => loaded.map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
-        let loaded =
-            loaded.map_err(|problem| vec![PluginDiagnostic::error("Plugin cannot be loaded", problem)])?;
-        let identity = PluginIdentity {
-            address: address.clone(),
-            version: Some(version.to_string()),
-            sha256: Some(sha256.to_string()),
-        };
-        let policy = self.supervision.policy.of_trusted_code(&address);
-        let monitor = Monitor::new(policy, identity, Arc::clone(&self.supervision.audit_log));
+        let loaded = loaded.map_err(|problem| {
+            let detail = format!("{problem}\n\nIts file comes from {origin}.");
+            vec![PluginDiagnostic::error("Plugin cannot be loaded", detail)]
+        })?;
         Ok(loaded.provisioner(ProvisionerGrants {
             monitor,
             runner: Arc::clone(&self.provisioners.runner),

@@ -18,11 +18,11 @@ use wardian_install::installed::{ResolveError, Resolved, resolve};
 use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
 use wardian_install::mirror::Platform;
 use wardian_install::package::PluginArtifact;
+use wardian_install::plugin_directories::PluginDirectories;
 use wardian_install::selection::Requirements;
 use wardian_install::sources::Sources;
 use wardian_install::{Constraints, Version};
 use wardian_lang::{Diagnostic, Diagnostics};
-use wardian_legacy_grpc_bridge::NativePlugin;
 use wardian_monitor::AuditLog;
 use wardian_plugin::ProviderSource;
 use wardian_plugin::address::ProviderAddress;
@@ -37,8 +37,9 @@ use crate::compatibility::{DEFAULT_WORKSPACE, TERRAFORM_VERSION};
 use crate::environment::Environment;
 use crate::failure::{Failure, Outcome, sentence};
 use crate::kept;
-use crate::plugins::{Plugins, Supervision};
+use crate::plugins::{NativeProcesses, Plugins, Supervision};
 use crate::progress::Progress;
+use crate::provisioners;
 use crate::shell::Shell;
 use crate::untrusted::{self, Confinement, Trust};
 use crate::workspaces::Workspace;
@@ -59,7 +60,7 @@ pub(crate) struct Session {
     /// The CLI configuration is read where it is needed, and complained about once.
     warned_of_settings: AtomicBool,
     /// Native plugins that were handed out, whose processes have to end.
-    native: Mutex<Vec<NativePlugin>>,
+    native: Mutex<Vec<NativeProcesses>>,
     policy: OnceLock<Arc<Policy>>,
     /// Where it is recorded what plugins touch.
     pub(crate) audit_log: Arc<AuditLog>,
@@ -219,7 +220,27 @@ impl Session {
                 Failure::error("Plugin directory cannot be read", sentence(&error.to_string()))
             })?;
         sources.digests = Arc::new(kept::file_digests(&self.environment, &self.directory));
-        Ok(sources)
+        Ok(sources.with_plugin_directories(self.plugin_directories()))
+    }
+
+    /// Where provisioners are files, in Terraform's order.
+    fn plugin_directories(&self) -> PluginDirectories {
+        let platform = Platform::current();
+        let program = std::env::current_exe().ok().and_then(|path| path.parent().map(Path::to_owned));
+        let own = self.environment.home().map(|home| home.join(".terraform.d/plugins"));
+        let of_this_machine = program.into_iter();
+        let of_the_person = own.into_iter().flat_map(|own| [own.clone(), own.join(platform.as_str())]);
+        if self.confinement.is_some() {
+            return PluginDirectories::new(of_this_machine.chain(of_the_person).collect());
+        }
+        let beside = PathBuf::from("terraform.d/plugins");
+        let of_the_project = [
+            beside.join(platform.as_str()),
+            beside,
+            self.data_directory().join("plugins").join(platform.as_str()),
+        ];
+        let first = std::iter::once(PathBuf::from(".")).chain(of_this_machine);
+        PluginDirectories::new(first.chain(of_the_project).chain(of_the_person).collect())
     }
 
     /// The installed plugins that a configuration and a state need, checked
@@ -231,7 +252,10 @@ impl Session {
         lock: &LockFile,
         parallelism: usize,
     ) -> Outcome<Arc<Plugins>> {
-        let requirements = requirements(configuration, state);
+        let mut requirements = requirements(configuration, state);
+        provisioners::require(&mut requirements, configuration, |address| {
+            lock.providers.contains_key(address)
+        });
         let resolved = if requirements.providers.keys().all(ProviderAddress::is_built_in) {
             Resolved::default()
         } else {
@@ -246,7 +270,7 @@ impl Session {
         agreements::check(&resolved.artifacts, self)?;
         let plugins = self.plugins_of(resolved.artifacts, parallelism)?;
         let mut native = self.native.lock().unwrap_or_else(PoisonError::into_inner);
-        native.extend(plugins.native().cloned());
+        native.extend(plugins.native());
         Ok(Arc::new(plugins))
     }
 

@@ -6,6 +6,10 @@
 //! | process | `wardian:plugin/process` |
 //! | communicator | `wardian:plugin/communicator` |
 //! | filesystem, environment | nothing: the standard libraries import both, needed or not |
+//!
+//! A provisioner's one export takes what it may use of the second and third from the host
+//! at each call, so that it imports both whether it needs them or not: there they tell
+//! nothing either.
 
 use std::fmt;
 
@@ -56,6 +60,9 @@ impl Inspected {
             let imports: Vec<Box<str>> =
                 self.imports.iter().filter(|import| told_by(import) == Some(capability)).cloned().collect();
             let is_declared = self.declaration.asked.iter().any(|asked| asked.capability() == capability);
+            if self.is_provisioner() && capability != "network" {
+                continue;
+            }
             match (imports.is_empty(), is_declared) {
                 (true, true) => honesty.unused.push(capability),
                 (false, false) => honesty.undeclared.push(Undeclared { capability, imports }),
@@ -63,6 +70,11 @@ impl Inspected {
             }
         }
         honesty
+    }
+
+    /// Whether it offers what makes a component a provisioner.
+    pub fn is_provisioner(&self) -> bool {
+        self.exports.iter().any(|export| export.split('@').next() == Some("wardian:plugin/provisioner"))
     }
 }
 

@@ -57,6 +57,7 @@ pub use plan::{
     ResourceChange, Target,
 };
 pub use providers::{Schemas, TERRAFORM_VERSION};
+pub use provisioners::blocks as provisioner_blocks;
 pub use run::{Applied, Console, ImportOrder, Run, StateSink};
 pub use stop::{Stop, StopSignal, Stopper, stop_channel};
 pub use stored::decode_stored;

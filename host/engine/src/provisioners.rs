@@ -76,7 +76,10 @@ impl Provisioners {
                 format!("There are: {}.", names.join(", "))
             }
         };
-        let detail = format!("There is no provisioner \"{name}\". {advice}");
+        let detail = format!(
+            "There is no provisioner \"{name}\". {advice} Where it is a plugin of your own, put its file into a \
+             directory of plugins, such as ~/.terraform.d/plugins, and run `wardian init`."
+        );
         Diagnostic::error("Missing required provisioner plugin", detail).at(block.span.clone())
     }
 

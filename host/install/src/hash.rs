@@ -119,6 +119,13 @@ impl PackageHash {
         files.0.insert(component_file_name(address, version), digest);
         files.hash()
     }
+
+    /// The `h1:` hash of a program that is a file of its own.
+    pub fn of_program(address: &ProviderAddress, version: &Version, digest: Sha256Digest) -> Self {
+        let mut files = PackageFiles::default();
+        files.0.insert(program_file_name(address, version), digest);
+        files.hash()
+    }
 }
 
 impl fmt::Display for PackageHash {
@@ -133,6 +140,11 @@ impl fmt::Display for PackageHash {
 pub struct HashSyntaxError {
     /// What was written.
     pub text: String,
+}
+
+/// The name under which a program that is a file of its own is hashed and installed.
+pub fn program_file_name(address: &ProviderAddress, version: &Version) -> String {
+    format!("terraform-provider-{}_v{version}", address.type_name())
 }
 
 /// The name under which a component's one file is hashed.

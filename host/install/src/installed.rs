@@ -6,6 +6,7 @@
 //! | unpacked directory | `PLATFORM`, a symbolic link to it; a copy where links cannot be made |
 //! | zip file | `PLATFORM/`, unpacked |
 //! | bare component | `wasm32_wasip2/terraform-provider-TYPE_vVERSION.wasm`, a copy |
+//! | bare program | `PLATFORM/terraform-provider-TYPE_vVERSION`, a copy |
 //!
 //! Components have the platform `wasm32_wasip2`, so that this tree and the one
 //! that Terraform keeps for native packages can be the same.
@@ -34,7 +35,7 @@ use wardian_plugin::version::Version;
 use zip::ZipArchive;
 
 use crate::file_digests::FileDigests;
-use crate::hash::component_file_name;
+use crate::hash::{component_file_name, program_file_name};
 use crate::lock_file::{LockEntry, LockFile};
 use crate::mirror::{Platform, provider_directory};
 use crate::package::{
@@ -81,8 +82,9 @@ pub fn install(chosen: &Chosen, data_directory: &Path, platform: &Platform) -> R
             let file = staged.join(component_file_name(address, &chosen.version));
             fs::create_dir(&staged).and_then(|()| fs::write(file, component.bytes()))
         }
-        (PackageLocation::BareComponent(path), PluginArtifact::Native(_)) => {
-            fs::copy(path, &staged).map(drop)
+        (PackageLocation::BareComponent(path) | PackageLocation::BareProgram(path), _) => {
+            let file = staged.join(program_file_name(address, &chosen.version));
+            fs::create_dir(&staged).and_then(|()| fs::copy(path, file)).map(drop)
         }
     };
     let replaced = placed.and_then(|()| remove(&target)).and_then(|()| fs::rename(&staged, &target));

@@ -9,7 +9,9 @@
 //! ```text
 //! cli_config ──┐
 //! catalogue ───┼─> sources ─┐
-//! mirror ──────┘            ├─> selection ──> installed ──> PluginArtifact
+//! mirror ──────┤            │
+//! plugin_directories ───────┤
+//!                           ├─> selection ──> installed ──> PluginArtifact
 //! lock_file ────────────────┘        └──> lock_file
 //! ```
 //!
@@ -36,6 +38,7 @@ pub mod lock_file;
 pub mod mirror;
 pub mod package;
 pub mod place;
+pub mod plugin_directories;
 pub mod selection;
 pub mod sources;
 mod temporary;

@@ -7,6 +7,9 @@
 //! | `HOST/NS/TYPE/VERSION/ANY.wasm` | a bare component, when it is the only one |
 //! | `HOST/NS/TYPE/terraform-provider-TYPE_VERSION_PLATFORM.zip` | packed, either kind |
 //!
+//! The archive of a provisioner `NAME`, whose `TYPE` is `provisioner-NAME`, may begin with
+//! `terraform-provisioner-NAME` as well.
+//!
 //! Entries of other shapes are passed over, as Terraform does. Of one version a
 //! component is preferred to a native package, and unpacked to packed.
 //!
@@ -19,6 +22,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use wardian_plugin::address::ProviderAddress;
+use wardian_plugin::provisioner_name;
 use wardian_plugin::version::Version;
 
 use crate::package::{COMPONENT_PLATFORM, Expected, PackageLocation, has_component_extension};
@@ -192,7 +196,11 @@ fn is_platform_name(name: &str) -> bool {
 
 /// Version and platform of `terraform-provider-TYPE_VERSION_OS_ARCH.zip`.
 fn archive_name(name: &str, address: &ProviderAddress) -> Option<(Version, String)> {
-    let rest = name.strip_prefix("terraform-provider-")?.strip_prefix(address.type_name())?;
+    let of_provisioner = provisioner_name(address)
+        .and_then(|own| name.strip_prefix("terraform-provisioner-")?.strip_prefix(own));
+    let of_plugin =
+        || name.strip_prefix("terraform-provider-").and_then(|rest| rest.strip_prefix(address.type_name()));
+    let rest = of_provisioner.or_else(of_plugin)?;
     let rest = rest.strip_prefix('_')?.strip_suffix(".zip")?;
     let (version, platform) = rest.split_once('_')?;
     let version = Version::parse(version).ok()?;

@@ -4,7 +4,8 @@
 //!
 //! In a package the plugin is the first file, in name order, called
 //! `terraform-provider-TYPE` followed by nothing, `_…` or `.…`, components
-//! before others; failing that, the only `.wasm` file.
+//! before others; failing that, the only `.wasm` file. A provisioner's file may be
+//! called `terraform-provisioner-NAME` as well.
 //!
 //! Reads the package it is given; writes nothing. What always holds: the bytes
 //! of a [`ComponentArtifact`] are those that its digest and hash were computed
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wardian_plugin::address::ProviderAddress;
+use wardian_plugin::provisioner_name;
 use wardian_plugin::version::Version;
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -24,7 +26,9 @@ use zip::result::ZipError;
 use crate::catalogue::EmbeddedPlugin;
 use crate::file_digests::FileDigests;
 use crate::file_kind::{FileKind, HEADER_LENGTH};
-use crate::hash::{DirectoryHashError, PackageFiles, PackageHash, Sha256Digest, component_file_name};
+use crate::hash::{
+    DirectoryHashError, PackageFiles, PackageHash, Sha256Digest, component_file_name, program_file_name,
+};
 
 /// The platform directory and file name part of components.
 pub const COMPONENT_PLATFORM: &str = "wasm32_wasip2";
@@ -210,13 +214,18 @@ pub enum PackageLocation {
     Archive(PathBuf),
     /// A component without anything around it.
     BareComponent(PathBuf),
+    /// A program without anything around it.
+    BareProgram(PathBuf),
 }
 
 impl PackageLocation {
     /// The directory or file.
     pub fn path(&self) -> &Path {
         match self {
-            Self::Directory(path) | Self::Archive(path) | Self::BareComponent(path) => path,
+            Self::Directory(path)
+            | Self::Archive(path)
+            | Self::BareComponent(path)
+            | Self::BareProgram(path) => path,
         }
     }
 }
@@ -277,10 +286,21 @@ impl OpenedPackage {
                 let digest = contents.digest().unwrap_or(Sha256Digest::of(&[]));
                 (contents, PackageHash::of_component(address, version, digest), None)
             }
+            PackageLocation::BareProgram(path) => {
+                let name = program_file_name(address, version);
+                let contents = read_plugin_file(path, name, Expected::ComponentOrNative)?;
+                let digest = match contents.digest() {
+                    Some(digest) => digest,
+                    None => digests.of(path).map_err(|source| read_error(path, source))?,
+                };
+                (contents, PackageHash::of_program(address, version, digest), None)
+            }
         };
         let place = match location {
             PackageLocation::Directory(path) => path.join(contents.name()),
-            PackageLocation::Archive(path) | PackageLocation::BareComponent(path) => path.clone(),
+            PackageLocation::Archive(path)
+            | PackageLocation::BareComponent(path)
+            | PackageLocation::BareProgram(path) => path.clone(),
         };
         let mut artifact = contents.into_artifact(address.clone(), Some(version.clone()), origin, place);
         if let PluginArtifact::Native(native) = &mut artifact {
@@ -390,8 +410,11 @@ fn plugin_file_name(
 ) -> Result<String, PackageError> {
     names.sort();
     let prefix = format!("terraform-provider-{}", address.type_name());
+    let of_provisioner = provisioner_name(address).map(|own| format!("terraform-provisioner-{own}"));
     let is_named = |name: &&String| {
-        name.strip_prefix(&prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['_', '.']))
+        let prefixes = std::iter::once(&prefix).chain(&of_provisioner);
+        let mut rests = prefixes.filter_map(|prefix| name.strip_prefix(prefix.as_str()));
+        rests.any(|rest| rest.is_empty() || rest.starts_with(['_', '.']))
     };
     let is_component = |name: &&String| has_component_extension(name);
     let named = names.iter().filter(is_named);

@@ -14,6 +14,8 @@
 //! - Network methods are only turned to when no local method has an acceptable
 //!   version: a plugin that is at hand needs no connection. They cannot be used
 //!   yet.
+//! - Provisioners that a name alone stands for are looked for in directories of
+//!   plugins as well, whatever `provider_installation` says; nothing else is.
 //! - Without `provider_installation` the methods are: the catalogue, each
 //!   implied directory that exists, then `direct` for every provider that has
 //!   no directory in those.
@@ -26,10 +28,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use wardian_plugin::address::{AddressError, DEFAULT_HOST, ProviderAddress};
+use wardian_plugin::{DIRECTORY_HOST, DIRECTORY_NAMESPACE};
 
 use crate::catalogue::Catalogue;
 use crate::file_digests::FileDigests;
 use crate::mirror::{FilesystemMirror, MirrorError, Platform};
+use crate::plugin_directories::PluginDirectories;
 
 /// Everything that plugins may come from.
 #[derive(Debug, Clone)]
@@ -72,6 +76,8 @@ pub enum MethodKind {
     Embedded,
     /// In a directory.
     Filesystem(FilesystemMirror),
+    /// As files in directories of plugins.
+    Directories(PluginDirectories),
     /// From a mirror on the network. Not available yet.
     NetworkMirror(String),
     /// From each provider's own registry. Not available yet.
@@ -83,6 +89,7 @@ impl fmt::Display for MethodKind {
         match self {
             Self::Embedded => formatter.write_str("the plugins inside this program"),
             Self::Filesystem(mirror) => write!(formatter, "the mirror {}", mirror.root().display()),
+            Self::Directories(_) => formatter.write_str("the directories of plugins"),
             Self::NetworkMirror(url) => write!(formatter, "the network mirror {url}"),
             Self::Direct => formatter.write_str("the provider's registry"),
         }
@@ -187,6 +194,29 @@ impl<'a> Sources<'a> {
         Ok(Self { catalogue, methods, overrides, platform, digests: Arc::default() })
     }
 
+    /// Adds directories of plugins, for provisioners that a name alone stands for.
+    #[must_use]
+    pub fn with_plugin_directories(mut self, directories: PluginDirectories) -> Self {
+        let scope = Scope {
+            include: Some(vec![AddressPattern {
+                hostname: Some(DIRECTORY_HOST.to_owned()),
+                namespace: Some(DIRECTORY_NAMESPACE.to_owned()),
+                type_name: None,
+            }]),
+            exclude: Vec::new(),
+        };
+        self.methods.push(Method { kind: MethodKind::Directories(directories), scope });
+        self
+    }
+
+    /// Whether a directory of plugins has this one.
+    pub fn is_in_directory(&self, address: &ProviderAddress) -> bool {
+        self.methods.iter().any(|method| match &method.kind {
+            MethodKind::Directories(directories) => !directories.list(address).is_empty(),
+            _ => false,
+        })
+    }
+
     /// The methods that may serve a provider.
     pub fn methods_for<'s>(&'s self, address: &'s ProviderAddress) -> impl Iterator<Item = &'s Method> {
         self.methods.iter().filter(move |method| method.scope.covers(address))
@@ -268,6 +298,7 @@ mod tests {
                 .map(|method| match method.kind {
                     MethodKind::Embedded => "embedded".to_owned(),
                     MethodKind::Filesystem(_) => "filesystem".to_owned(),
+                    MethodKind::Directories(_) => "directories".to_owned(),
                     MethodKind::NetworkMirror(_) => "network".to_owned(),
                     MethodKind::Direct => "direct".to_owned(),
                 })

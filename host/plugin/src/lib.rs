@@ -13,6 +13,7 @@ mod instance_address;
 mod printable;
 mod provider;
 mod provisioner;
+mod provisioner_address;
 mod schema;
 mod schema_table;
 mod source;
@@ -29,6 +30,10 @@ pub use instance_address::{
 pub use printable::{printable, printable_line};
 pub use provider::*;
 pub use provisioner::{ProvisionOutput, ProvisionRequest, Provisioner};
+pub use provisioner_address::{
+    DIRECTORY_HOST, DIRECTORY_NAMESPACE, is_in_plugin_directory, provisioner_address, provisioner_label,
+    provisioner_name,
+};
 pub use schema::*;
 pub use schema_table::{SchemaSource, SchemaTable};
 pub use source::{NoProvisioners, ProviderSource, ProvisionerSource};

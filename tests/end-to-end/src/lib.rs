@@ -11,7 +11,7 @@ mod project;
 mod recorded;
 mod terraform;
 
-pub use program::{Running, binary, test_guest};
+pub use program::{Running, binary, platform, test_guest};
 pub use project::{Project, Seen};
 pub use recorded::{assert_recorded, assert_recorded_with_files};
 pub use terraform::{Terraform, terraform};

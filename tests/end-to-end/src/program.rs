@@ -40,6 +40,20 @@ pub fn test_guest(name: &str) -> Option<PathBuf> {
     None
 }
 
+/// This machine's kind as packages name it: `linux_amd64`.
+pub fn platform() -> String {
+    let os = match std::env::consts::OS {
+        "macos" => "darwin",
+        os => os,
+    };
+    let architecture = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    format!("{os}_{architecture}")
+}
+
 /// A command that goes on while the test does something else.
 #[derive(Debug)]
 pub struct Running {

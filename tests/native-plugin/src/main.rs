@@ -160,8 +160,11 @@ async fn listen(words: &Words) -> Result<(Listener, &'static str, String), Box<d
         let address = listener.local_addr()?.to_string();
         return Ok((Listener::Tcp(listener), "tcp", address));
     }
-    let directory = std::env::var_os("PLUGIN_UNIX_SOCKET_DIR").ok_or("there is no directory for a socket")?;
-    let path = std::path::Path::new(&directory).join("plugin1");
+    // Terraform names none.
+    let path = match std::env::var_os("PLUGIN_UNIX_SOCKET_DIR") {
+        Some(directory) => std::path::Path::new(&directory).join("plugin1"),
+        None => std::env::temp_dir().join(format!("wardian-native-plugin-{}", std::process::id())),
+    };
     let listener = UnixListener::bind(&path)?;
     Ok((Listener::Unix(listener), "unix", path.display().to_string()))
 }

@@ -1,5 +1,6 @@
 //! `wardian init`
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ use crate::failure::{Failure, Outcome, Status, sentence};
 use crate::granting;
 use crate::interrupt;
 use crate::module_manifest;
+use crate::provisioners;
 use crate::session::{Session, requirements};
 use crate::shell::Paint;
 use crate::state_access;
@@ -87,13 +89,15 @@ fn choose(
     state: &State,
     arguments: &InitArguments,
 ) -> Outcome<Selection> {
-    let requirements = requirements(configuration, Some(state));
+    let mut requirements = requirements(configuration, Some(state));
+    let (lock, sources) = (session.lock_file()?, session.sources()?);
+    provisioners::require(&mut requirements, configuration, |address| {
+        sources.is_in_directory(address) || lock.providers.contains_key(address)
+    });
     for address in requirements.providers.keys().filter(|address| built_in::is_known(address)) {
         session.shell.say(format_args!("- {address} is built in to Wardian"));
     }
     let mut diagnostics = built_in::check(&requirements);
-    let lock = session.lock_file()?;
-    let sources = session.sources()?;
     let options = SelectionOptions {
         versions: if arguments.upgrade { VersionPolicy::Upgrade } else { VersionPolicy::KeepLocked },
         // What a stranger's configuration wants beyond what is locked is not installed.
@@ -209,7 +213,9 @@ async fn compile(
         session.shell.diagnostics(&Diagnostic::warning("No cache of compiled plugins", detail).into());
     }
     let shell = session.shell.clone();
-    let told = plugins.load_all(move |_, event| match event {
+    let provisioners: BTreeSet<&str> =
+        wardian_engine::provisioner_blocks(configuration).map(|block| &*block.type_name).collect();
+    let told = plugins.load_all(&provisioners, move |event| match event {
         LoadEvent::Compiling { plugin, bytes } => {
             shell.say(format_args!("- Compiling {plugin} ({} KiB)...", bytes.div_ceil(1024)));
         }

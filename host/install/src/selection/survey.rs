@@ -45,6 +45,14 @@ impl<'a> Survey<'a> {
                         if others.is_empty() { Remark::None } else { Remark::OtherPlatformsOnly(others) };
                     (versions, remark)
                 }
+                MethodKind::Directories(directories) => {
+                    let listing = directories.list(address);
+                    let versions = listing.keys().cloned().collect();
+                    for (version, package) in listing {
+                        survey.offers.push(Offer { version, package: OfferedPackage::Mirror(package) });
+                    }
+                    (versions, Remark::None)
+                }
                 MethodKind::NetworkMirror(_) | MethodKind::Direct => (Vec::new(), Remark::NeedsNetwork),
             };
             survey.looked.push(Looked { place: method.kind.to_string(), versions, remark });

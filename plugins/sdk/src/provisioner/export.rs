@@ -168,9 +168,41 @@ impl<E: Exported> protocol::Guest for Component<E> {
 /// Makes a crate a component that exports a provisioner: `export_provisioner!(provisioner)`,
 /// where `provisioner` is a function without arguments that answers with a
 /// [`crate::provisioner::Provisioner`]. Outside of WebAssembly it makes nothing.
+///
+/// What it needs is said after that, and why, as with [`crate::export_provider!`]: people
+/// are asked for it before the component runs, and what is not granted is denied.
+///
+/// ```
+/// # use wardian_sdk::provisioner::{Provisioner, Work};
+/// # struct Notify;
+/// # impl Provisioner for Notify {
+/// #     type Config = ();
+/// #     fn schema(&self) -> wardian_sdk::Schema { wardian_sdk::Schema::new() }
+/// #     fn provision(&self, (): (), _: &mut Work<'_>) -> wardian_sdk::Result<()> { Ok(()) }
+/// # }
+/// # fn provisioner() -> Notify { Notify }
+/// wardian_sdk::export_provisioner!(
+///     provisioner,
+///     process { program: "logger", reason: "what was made is told to the system's log" },
+/// );
+/// ```
 #[macro_export]
 macro_rules! export_provisioner {
-    ($provisioner:path) => {
+    ($provisioner:path $(, $capability:ident $needed:tt)* $(,)?) => {
+        const _: () = {
+            const NEEDED: &[$crate::declaration::Capability] = $crate::capabilities![$($capability $needed),*];
+
+            // Linked into a section that the host reads without running anything. Elsewhere
+            // it is put together all the same, so that what is wrong with it is told.
+            #[cfg_attr(target_family = "wasm", used)]
+            #[cfg_attr(target_family = "wasm", unsafe(link_section = "wardian:capabilities"))]
+            #[cfg_attr(
+                target_family = "wasm",
+                allow(unsafe_code, reason = "a section of that name is read as what is in it and nothing else")
+            )]
+            static _DECLARATION: [u8; $crate::declaration::length(NEEDED)] = $crate::declaration::encode(NEEDED);
+        };
+
         #[cfg(target_family = "wasm")]
         #[allow(unsafe_code, reason = "exports of a component are functions of a fixed symbol name")]
         const _: () = {

@@ -35,7 +35,7 @@ static TIMED_BACKUP: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\.\d{10}\.b
 
 /// What a provisioner shows, and that it begins.
 static PROVISIONED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^\S+( \(local-exec\): |: Provisioning with ')").unwrap());
+    LazyLock::new(|| Regex::new(r"^\S+( \((?:local-exec|fake)\): |: Provisioning with ')").unwrap());
 
 /// How lines begin that machines look for, and whether the rest of the line is each
 /// program's own.

@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
-use wardian_end_to_end::{Project, Terraform};
+use wardian_end_to_end::{Project, Terraform, binary, platform};
 
 use crate::answer;
 use crate::folder::Folder;
@@ -35,7 +36,7 @@ pub fn all_steps(program: &Program, scenario: &Scenario) -> String {
     for step in &scenario.steps {
         match step {
             Step::Write { path, text } => {
-                project.write(path, text);
+                write(&project, path, text);
                 is_prepared = false;
             }
             Step::Remove { path } => {
@@ -67,6 +68,17 @@ pub fn all_steps(program: &Program, scenario: &Scenario) -> String {
         }
     }
     answer
+}
+
+/// A file with what is known only here put in: the machine's kind, and where the native
+/// plugin is. Scripts can be run.
+fn write(project: &Project, path: &str, text: &str) {
+    let path = path.replace("[PLATFORM]", &platform());
+    let plugin = binary().with_file_name("wardian-native-plugin");
+    project.write(&path, text.replace("[NATIVE_PLUGIN]", &plugin.display().to_string()));
+    if text.starts_with("#!") {
+        fs::set_permissions(project.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
+    }
 }
 
 fn saved_plan(command: &CommandLine) -> Option<&str> {

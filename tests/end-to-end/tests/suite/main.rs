@@ -12,6 +12,8 @@ mod failing_writes;
 mod initialisation;
 mod interrupts;
 mod language_commands;
+#[cfg(unix)]
+mod local_exec_faults;
 mod main_job;
 mod mock_resources;
 #[cfg(unix)]
@@ -25,6 +27,8 @@ mod state_lock;
 #[cfg(unix)]
 mod terminal;
 mod terraform_reads;
+#[cfg(unix)]
+mod third_party_provisioners;
 mod untrusted;
 mod workspaces;
 

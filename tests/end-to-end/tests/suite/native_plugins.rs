@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use wardian_end_to_end::{Project, Seen, assert_seen, binary};
+use wardian_end_to_end::{Project, Seen, assert_seen, binary, platform};
 
 const CONFIGURATION: &str = r#"terraform {
   required_providers {
@@ -47,19 +47,6 @@ fn plugin() -> Option<PathBuf> {
     }
     println!("skipped: there is no {}; `cargo build --workspace --bins` makes it", path.display());
     None
-}
-
-fn platform() -> String {
-    let os = match std::env::consts::OS {
-        "macos" => "darwin",
-        os => os,
-    };
-    let architecture = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    };
-    format!("{os}_{architecture}")
 }
 
 fn file() -> String {
