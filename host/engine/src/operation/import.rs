@@ -14,6 +14,7 @@ use super::refresh::{Refreshed, read};
 use super::subject::{Replan, Subject};
 use crate::events::Event;
 use crate::import::generate;
+use crate::object::sensitive::mark_by_schema;
 use crate::plan::{Action, Importing, ResourceChange};
 
 /// An object that an import found, as the provider gave it.
@@ -214,8 +215,9 @@ pub async fn read_found(
 ) -> Result<Imported, Diagnostics> {
     subject.conforming(&found.value, "Provider produced invalid object", "imported")?;
     let Found { value, private, .. } = found;
-    let object = Arc::new(subject.encode(&value, private, ObjectStatus::Ready, &Replan::default())?);
-    let stored = subject.mark_stored(&object, &value);
+    // What the schema calls sensitive is stored as such, also if reading changes nothing.
+    let stored = mark_by_schema(&subject.schema.block, &value);
+    let object = Arc::new(subject.encode(&stored, private, ObjectStatus::Ready, &Replan::default())?);
     let Refreshed { current, object, diagnostics, .. } = read(subject, &object, stored).await?;
     match object {
         Some(object) => Ok(Imported { current, object, diagnostics }),

@@ -64,6 +64,14 @@ fn an_object_is_found_in_the_plan_and_managed_after_the_apply() {
 }
 
 #[test]
+fn what_the_schema_calls_sensitive_is_stored_as_such() {
+    let plan = Fixture::new().plan(&block("\"one\""));
+    let (_, _, instance) = plan.prior_state.instances().next().unwrap();
+    let paths = &instance.current.as_ref().unwrap().sensitive_paths;
+    assert_eq!(paths.iter().map(ToString::to_string).collect::<Vec<_>>(), [".secret"]);
+}
+
+#[test]
 fn an_imported_object_is_changed_or_replaced_as_the_configuration_says() {
     let mut fixture = Fixture::new();
     let update = block("\"one\"").replace("name =", "size = 3\n  name =");
