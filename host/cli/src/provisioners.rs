@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -28,6 +29,8 @@ use crate::plugins::{Plugins, display_name};
 /// Provisioners that somebody asked for, and what runs programs for them.
 pub(crate) struct LoadedProvisioners {
     runner: Arc<Runner>,
+    home: Option<PathBuf>,
+    ssh_agent: Option<PathBuf>,
     by_type: Mutex<HashMap<String, Arc<dyn Provisioner>>>,
 }
 
@@ -35,7 +38,13 @@ impl LoadedProvisioners {
     /// None yet; programs are looked up as the environment says.
     pub(crate) fn new(environment: &Environment) -> Self {
         let search_path = environment.get("PATH").map(OsString::from).unwrap_or_default();
-        Self { runner: Arc::new(Runner::new(Arc::new(Nobody), search_path)), by_type: Mutex::default() }
+        let path = |name| environment.get(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+        Self {
+            runner: Arc::new(Runner::new(Arc::new(Nobody), search_path)),
+            home: path("HOME"),
+            ssh_agent: path("SSH_AUTH_SOCK"),
+            by_type: Mutex::default(),
+        }
     }
 }
 
@@ -146,6 +155,8 @@ impl Plugins {
             runner: Arc::clone(&self.provisioners.runner),
             directory: self.working_directory.clone(),
             environment: self.environment.clone(),
+            home: self.provisioners.home.clone(),
+            ssh_agent: self.provisioners.ssh_agent.clone(),
         }))
     }
 }

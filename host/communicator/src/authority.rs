@@ -1,6 +1,7 @@
 //! Who decides what is connected to, and who learns of it.
 
 use std::net::IpAddr;
+use std::path::Path;
 use std::time::Duration;
 
 /// Decides, and learns what became of it.
@@ -20,10 +21,18 @@ pub trait Authority: Send + Sync + 'static {
     /// Where it may not.
     fn may_connect_at(&self, host: &str, port: u16, address: IpAddr) -> Result<(), Denied>;
 
+    /// Whether a file of this machine may be read, or what is in a directory, to be copied
+    /// to the other one. The path is absolute and leads there without symbolic links.
+    ///
+    /// # Errors
+    /// Where it may not.
+    fn may_read(&self, path: &Path) -> Result<(), Denied>;
+
     /// An attempt to connect begins, or has succeeded: for whoever shows progress.
     fn progressed(&self, _progress: &Progress<'_>) {}
 
-    /// A connection has ended, or did not come about.
+    /// A connection has ended, or did not come about. Where several share one, each is told
+    /// when its own use of it ends, and of its own bytes.
     fn ended(&self, ended: &Ended);
 }
 
@@ -60,6 +69,6 @@ pub struct Ended {
     pub sent: u64,
     /// Bytes that were received.
     pub received: u64,
-    /// From the first attempt to the end.
+    /// From the first attempt, or the first use of a connection that was there, to the end.
     pub duration: Duration,
 }

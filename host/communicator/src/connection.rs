@@ -1,8 +1,9 @@
 //! The one connection that all provisioners of a resource share.
 
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Mutex;
@@ -51,15 +52,30 @@ impl Surroundings {
 /// The connection with a machine. It is opened at the first use, and again where it was
 /// lost between two uses.
 pub struct Connection {
+    shared: Arc<Shared>,
+    /// Who decides on this use of it.
+    authority: Arc<dyn Authority>,
+    used: Mutex<Option<Arc<Used>>>,
+}
+
+/// What all that use one connection share.
+struct Shared {
     settings: ConnectionSettings,
     surroundings: Surroundings,
     open: Mutex<Option<Arc<Open>>>,
 }
 
-/// An open connection; its end is told when the last one lets go of it.
+/// An open connection.
 struct Open {
     peer: Peer,
+    dialer: Arc<Dialer>,
+}
+
+/// An open connection as one of its users has it. The end of the use is told when the last
+/// one lets go of this.
+struct Used {
     _record: Record,
+    open: Arc<Open>,
 }
 
 /// The machine, by the protocol that it is spoken with.
@@ -100,14 +116,40 @@ impl Drop for Open {
 struct Record {
     authority: Arc<dyn Authority>,
     counts: Arc<Counts>,
+    /// What others had sent and received before.
+    before: [u64; 2],
     ended: Ended,
     began: Instant,
 }
 
+impl Record {
+    fn begin(settings: &ConnectionSettings, authority: &Arc<dyn Authority>, dialer: &Dialer) -> Self {
+        Self {
+            authority: Arc::clone(authority),
+            before: counted(&dialer.counts),
+            counts: Arc::clone(&dialer.counts),
+            ended: Ended {
+                host: settings.host().to_owned(),
+                port: settings.port(),
+                address: dialer.reached(),
+                sent: 0,
+                received: 0,
+                duration: Duration::ZERO,
+            },
+            began: Instant::now(),
+        }
+    }
+}
+
+fn counted(counts: &Counts) -> [u64; 2] {
+    [&counts.sent, &counts.received].map(|count| count.load(Ordering::Relaxed))
+}
+
 impl Drop for Record {
     fn drop(&mut self) {
-        self.ended.sent = self.counts.sent.load(Ordering::Relaxed);
-        self.ended.received = self.counts.received.load(Ordering::Relaxed);
+        let ([sent, received], [sent_before, received_before]) = (counted(&self.counts), self.before);
+        self.ended.sent = sent.saturating_sub(sent_before);
+        self.ended.received = received.saturating_sub(received_before);
         self.ended.duration = self.began.elapsed();
         self.authority.ended(&self.ended);
     }
@@ -120,7 +162,7 @@ impl Drop for Record {
 pub struct RemoteCommand {
     command: Command,
     /// Its connection is there as long as it is.
-    _open: Arc<Open>,
+    _used: Arc<Used>,
 }
 
 enum Command {
@@ -142,26 +184,46 @@ impl RemoteCommand {
     }
 }
 
+/// What is done with a session.
+type Doings<'a, T> = Pin<Box<dyn Future<Output = Result<T, CommunicatorError>> + Send + 'a>>;
+
 impl Connection {
     /// A connection that is not open yet.
     pub fn new(settings: ConnectionSettings, surroundings: Surroundings) -> Self {
-        Self { settings, surroundings, open: Mutex::new(None) }
+        let authority = Arc::clone(&surroundings.authority);
+        let shared = Arc::new(Shared { settings, surroundings, open: Mutex::new(None) });
+        Self { shared, authority, used: Mutex::new(None) }
+    }
+
+    /// The same connection, used by somebody else. They are asked for each machine on the
+    /// way before they use what is open already.
+    #[must_use]
+    pub fn on_behalf_of(&self, authority: Arc<dyn Authority>) -> Self {
+        Self { shared: Arc::clone(&self.shared), authority, used: Mutex::new(None) }
+    }
+
+    /// Opens the connection, if it is not.
+    ///
+    /// # Errors
+    /// Where it may not be opened, or is not within its time.
+    pub async fn connect(&self) -> Result<(), CommunicatorError> {
+        self.used().await.map(|_| ())
     }
 
     /// What kind of machine it is.
     pub fn platform(&self) -> TargetPlatform {
-        self.settings.platform
+        self.shared.settings.platform
     }
 
     /// Where to put a script on the machine: another place each time, unless
     /// `script_path` names one.
     pub fn script_path(&self) -> String {
-        self.settings.new_script_path()
+        self.shared.settings.new_script_path()
     }
 
     /// What the connection is made by.
     pub fn settings(&self) -> &ConnectionSettings {
-        &self.settings
+        &self.shared.settings
     }
 
     /// Starts a command through the machine's shell.
@@ -169,15 +231,17 @@ impl Connection {
     /// # Errors
     /// Where there is no connection, or the machine does not start it.
     pub async fn execute(&self, command: &str) -> Result<RemoteCommand, CommunicatorError> {
-        let streams = Streams::of(self.settings.platform);
-        let starting = self.with(async |peer| {
-            Ok(match peer {
-                Peer::Ssh(session) => Command::Ssh(SshCommand::start(session, command, streams).await?),
-                Peer::WinRm(machine) => Command::WinRm(WinRmCommand::start(machine, command).await?),
+        let streams = Streams::of(self.shared.settings.platform);
+        let starting = self.with(|peer| {
+            Box::pin(async move {
+                Ok(match peer {
+                    Peer::Ssh(session) => Command::Ssh(SshCommand::start(session, command, streams).await?),
+                    Peer::WinRm(machine) => Command::WinRm(WinRmCommand::start(machine, command).await?),
+                })
             })
         });
-        let (open, command) = starting.await?;
-        Ok(RemoteCommand { command, _open: open })
+        let (used, command) = starting.await?;
+        Ok(RemoteCommand { command, _used: used })
     }
 
     /// Writes a file on the machine. A new one has the mode, 0644 where none is said,
@@ -191,10 +255,15 @@ impl Connection {
         content: Vec<u8>,
         mode: Option<u32>,
     ) -> Result<(), CommunicatorError> {
-        let (platform, content) = (self.settings.platform, bytes::Bytes::from(content));
-        let uploading = self.with(async |peer| match peer {
-            Peer::Ssh(session) => transfer::content(session, platform, path, content.clone(), mode).await,
-            Peer::WinRm(machine) => winrm::upload::content(machine, path, content.clone()).await,
+        let (platform, content) = (self.shared.settings.platform, bytes::Bytes::from(content));
+        let uploading = self.with(|peer| {
+            let content = content.clone();
+            Box::pin(async move {
+                match peer {
+                    Peer::Ssh(session) => transfer::content(session, platform, path, content, mode).await,
+                    Peer::WinRm(machine) => winrm::upload::content(machine, path, content).await,
+                }
+            })
         });
         uploading.await.map(|_| ())
     }
@@ -208,18 +277,24 @@ impl Connection {
     /// Where there is no connection, something cannot be read here, or not be written
     /// there. What was written before stays.
     pub async fn upload_path(&self, source: &str, destination: &str) -> Result<(), CommunicatorError> {
-        let plan = Source::open(Path::new(source), source.ends_with('/')).await?;
-        let platform = self.settings.platform;
-        let uploading = self.with(async |peer| match peer {
-            Peer::Ssh(session) => transfer::source(session, platform, &plan, destination).await,
-            Peer::WinRm(machine) => winrm::upload::source(machine, &plan, destination).await,
+        let plan = Source::open(Path::new(source), source.ends_with('/'), &self.authority).await?;
+        let platform = self.shared.settings.platform;
+        let plan = &plan;
+        let uploading = self.with(|peer| {
+            Box::pin(async move {
+                match peer {
+                    Peer::Ssh(session) => transfer::source(session, platform, plan, destination).await,
+                    Peer::WinRm(machine) => winrm::upload::source(machine, plan, destination).await,
+                }
+            })
         });
         uploading.await.map(|_| ())
     }
 
-    /// Says good-bye. The next use opens the connection again.
+    /// Says good-bye, for all that use it. The next use opens the connection again.
     pub async fn close(&self) {
-        let open = self.open.lock().await.take();
+        self.used.lock().await.take();
+        let open = self.shared.open.lock().await.take();
         if let Some(open) = open {
             open.peer.close().await;
         }
@@ -227,62 +302,58 @@ impl Connection {
 
     /// Does something with the session. Where the connection turns out to have been lost
     /// before anything was begun, it is done again with a new one.
-    async fn with<T>(
+    async fn with<'a, T>(
         &self,
-        mut what: impl AsyncFnMut(Peer) -> Result<T, CommunicatorError>,
-    ) -> Result<(Arc<Open>, T), CommunicatorError> {
-        let (open, is_new) = self.opened().await?;
-        match what(open.peer.clone()).await {
-            Ok(done) => Ok((open, done)),
+        mut what: impl FnMut(Peer) -> Doings<'a, T>,
+    ) -> Result<(Arc<Used>, T), CommunicatorError> {
+        let (used, is_new) = self.used().await?;
+        match what(used.open.peer.clone()).await {
+            Ok(done) => Ok((used, done)),
             Err(CommunicatorError::Lost { doing: Doing::Starting, .. }) if !is_new => {
-                self.open.lock().await.take();
-                let (open, _) = self.opened().await?;
-                let done = what(open.peer.clone()).await?;
-                Ok((open, done))
+                self.shared.open.lock().await.take();
+                let (used, _) = self.used().await?;
+                let done = what(used.open.peer.clone()).await?;
+                Ok((used, done))
             }
             Err(error) => Err(error),
         }
     }
 
     /// The open connection, and whether it was opened just now.
-    async fn opened(&self) -> Result<(Arc<Open>, bool), CommunicatorError> {
-        let mut slot = self.open.lock().await;
-        if let Some(open) = &*slot
-            && !open.peer.is_closed()
+    async fn used(&self) -> Result<(Arc<Used>, bool), CommunicatorError> {
+        let mut open = self.shared.open.lock().await;
+        let mut used = self.used.lock().await;
+        let there = open.clone().filter(|open| !open.peer.is_closed());
+        if let (Some(used), Some(there)) = (&*used, &there)
+            && Arc::ptr_eq(&used.open, there)
         {
-            return Ok((Arc::clone(open), false));
+            return Ok((Arc::clone(used), false));
         }
-        *slot = None;
-        let open = Arc::new(self.open_in_time().await?);
-        *slot = Some(Arc::clone(&open));
-        Ok((open, true))
+        *used = None;
+        let (next, is_new) = if let Some(there) = there {
+            there.dialer.hand_over(&self.shared.settings, &self.authority)?;
+            let record = Record::begin(&self.shared.settings, &self.authority, &there.dialer);
+            (Used { _record: record, open: there }, false)
+        } else {
+            *open = None;
+            let next = self.open_in_time().await?;
+            *open = Some(Arc::clone(&next.open));
+            (next, true)
+        };
+        let next = Arc::new(next);
+        *used = Some(Arc::clone(&next));
+        Ok((next, is_new))
     }
 
     /// Tries until the time is over: a machine that was made a moment ago answers when it
     /// has started, and knows its users yet a little later.
-    async fn open_in_time(&self) -> Result<Open, CommunicatorError> {
-        let (began, limit) = (Instant::now(), self.settings.timeout);
-        let (host, port) = (self.settings.host(), self.settings.port());
-        let authority = &self.surroundings.authority;
-        let dialer = Arc::new(Dialer {
-            authority: Arc::clone(authority),
-            resolver: Arc::clone(&self.surroundings.resolver),
-            counts: Arc::default(),
-            reached: SyncMutex::new(None),
-        });
-        let mut record = Record {
-            authority: Arc::clone(authority),
-            counts: Arc::clone(&dialer.counts),
-            ended: Ended {
-                host: host.to_owned(),
-                port,
-                address: None,
-                sent: 0,
-                received: 0,
-                duration: Duration::ZERO,
-            },
-            began,
-        };
+    async fn open_in_time(&self) -> Result<Used, CommunicatorError> {
+        let Shared { settings, surroundings, .. } = &*self.shared;
+        let (limit, host, port) = (settings.timeout, settings.host(), settings.port());
+        let authority = &self.authority;
+        let dialer = Arc::new(Dialer::new(authority, &surroundings.resolver));
+        let mut record = Record::begin(settings, authority, &dialer);
+        let began = record.began;
         let deadline = began.checked_add(limit);
         let (mut failed, mut pause, mut attempt) = (None::<CommunicatorError>, FIRST_PAUSE, 0);
         loop {
@@ -296,9 +367,9 @@ impl Connection {
             };
             match opened {
                 Ok(Ok(peer)) => {
-                    record.ended.address = *dialer.reached.lock().unwrap_or_else(PoisonError::into_inner);
+                    record.ended.address = dialer.reached();
                     authority.progressed(&Progress::Connected);
-                    return Ok(Open { peer, _record: record });
+                    return Ok(Used { _record: record, open: Arc::new(Open { peer, dialer }) });
                 }
                 Ok(Err(error)) if error.is_final() => return Err(error),
                 Ok(Err(error)) => failed = Some(error),
@@ -318,9 +389,9 @@ impl Connection {
     }
 
     async fn open_once(&self, dialer: &Arc<Dialer>) -> Result<Peer, CommunicatorError> {
-        match &self.settings.method {
+        match &self.shared.settings.method {
             Method::Ssh(ssh) => {
-                let Surroundings { agent, keep_alive, .. } = &self.surroundings;
+                let Surroundings { agent, keep_alive, .. } = &self.shared.surroundings;
                 let session = Session::open(ssh, dialer, agent.as_deref(), *keep_alive).await?;
                 Ok(Peer::Ssh(Arc::new(session)))
             }

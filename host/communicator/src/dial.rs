@@ -11,7 +11,7 @@ use wardian_network::Resolver;
 use crate::authority::Authority;
 use crate::error::CommunicatorError;
 use crate::proxy;
-use crate::settings::{Proxy, place};
+use crate::settings::{ConnectionSettings, Method, Proxy, place};
 use crate::stream::{Counted, Counts, Stream};
 
 /// How long one address is waited for.
@@ -19,17 +19,55 @@ const PER_ADDRESS: Duration = Duration::from_secs(15);
 
 /// Connects with machines that may be connected to.
 pub(crate) struct Dialer {
-    pub(crate) authority: Arc<dyn Authority>,
-    pub(crate) resolver: Arc<dyn Resolver>,
+    /// Who uses the connection at present.
+    authority: Mutex<Arc<dyn Authority>>,
+    resolver: Arc<dyn Resolver>,
     pub(crate) counts: Arc<Counts>,
     /// Where the last connection went.
-    pub(crate) reached: Mutex<Option<IpAddr>>,
+    reached: Mutex<Option<IpAddr>>,
 }
 
 impl Dialer {
+    pub(crate) fn new(authority: &Arc<dyn Authority>, resolver: &Arc<dyn Resolver>) -> Self {
+        Self {
+            authority: Mutex::new(Arc::clone(authority)),
+            resolver: Arc::clone(resolver),
+            counts: Arc::default(),
+            reached: Mutex::new(None),
+        }
+    }
+
+    fn authority(&self) -> Arc<dyn Authority> {
+        Arc::clone(&self.authority.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The address that the last connection went to.
+    pub(crate) fn reached(&self) -> Option<IpAddr> {
+        *self.reached.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Somebody else is to use what was connected: asked as if they had connected
+    /// themselves, and from here on in the place of who did.
+    pub(crate) fn hand_over(
+        &self,
+        settings: &ConnectionSettings,
+        authority: &Arc<dyn Authority>,
+    ) -> Result<(), CommunicatorError> {
+        let next = Self::new(authority, &self.resolver);
+        let way = way(settings);
+        for (position, (host, port)) in way.into_iter().enumerate() {
+            next.allow(host, port)?;
+            if let (0, Err(_), Some(address)) = (position, host.parse::<IpAddr>(), self.reached()) {
+                next.allow_at(host, port, address)?;
+            }
+        }
+        *self.authority.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(authority);
+        Ok(())
+    }
+
     /// Asks for a machine that is looked up elsewhere.
     pub(crate) fn allow(&self, host: &str, port: u16) -> Result<(), CommunicatorError> {
-        self.authority.may_connect(host, port)?;
+        self.authority().may_connect(host, port)?;
         if let Ok(address) = host.parse::<IpAddr>() {
             self.allow_at(host, port, address.to_canonical())?;
         }
@@ -37,7 +75,7 @@ impl Dialer {
     }
 
     fn allow_at(&self, host: &str, port: u16, address: IpAddr) -> Result<(), CommunicatorError> {
-        self.authority
+        self.authority()
             .may_connect_at(host, port, address)
             .map_err(|denied| CommunicatorError::AddressDenied { host: host.to_owned(), address, denied })
     }
@@ -66,7 +104,7 @@ impl Dialer {
         host: &str,
         port: u16,
     ) -> Result<Counted<TcpStream>, CommunicatorError> {
-        self.authority.may_connect(host, port)?;
+        self.authority().may_connect(host, port)?;
         let mut failed = CommunicatorError::NoAddress(host.to_owned());
         for address in self.addresses(host, port).await? {
             let connecting = TcpStream::connect(SocketAddr::new(address, port));
@@ -109,4 +147,18 @@ impl Dialer {
             _ => Ok(allowed),
         }
     }
+}
+
+/// The machines on the way, from the one that is connected to.
+fn way(settings: &ConnectionSettings) -> Vec<(&str, u16)> {
+    let proxy_and_bastion = match &settings.method {
+        Method::Ssh(ssh) => {
+            let proxy = ssh.proxy.as_ref().map(|proxy| (&*proxy.host, proxy.port));
+            let bastion = ssh.bastion.as_ref().map(|bastion| (&*bastion.host, bastion.port));
+            [proxy, bastion]
+        }
+        Method::WinRm(_) => [None, None],
+    };
+    let target = (settings.host(), settings.port());
+    proxy_and_bastion.into_iter().flatten().chain([target]).collect()
 }

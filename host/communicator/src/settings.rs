@@ -99,6 +99,13 @@ pub struct Key {
     pub(crate) certificate: Option<Certificate>,
 }
 
+impl Key {
+    /// Whether an authority has signed it.
+    pub fn is_certified(&self) -> bool {
+        self.certificate.is_some()
+    }
+}
+
 impl std::fmt::Debug for Key {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let with = if self.certificate.is_some() { ", with a certificate" } else { "" };
@@ -158,6 +165,13 @@ pub struct WinRmSettings {
     pub transport: WinRmTransport,
     /// In which way the password is proven.
     pub authentication: WinRmAuthentication,
+}
+
+impl WinRmSettings {
+    /// Whether there is a password.
+    pub fn has_password(&self) -> bool {
+        !self.password.reveal().is_empty()
+    }
 }
 
 /// What WinRM's HTTP runs over.

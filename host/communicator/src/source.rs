@@ -1,16 +1,20 @@
 //! What is copied: one file's content, or what lies in a directory, as steps that a thread
 //! reads ahead of the network by a few pieces.
 //!
-//! Links are followed, as copying does. A directory that contains itself by way of a link
+//! Links are followed, as copying does; whether what they lead to may be read is asked for
+//! each file and directory by the path that it really has. A directory that contains itself by way of a link
 //! is an error, as is what is neither file nor directory.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
+use crate::authority::Authority;
 use crate::error::CommunicatorError;
 
 /// What is read at once, and how many of those wait.
@@ -38,9 +42,9 @@ pub(crate) enum Step {
 }
 
 /// What is copied.
-#[derive(Debug)]
 pub(crate) struct Source {
     path: PathBuf,
+    authority: Arc<dyn Authority>,
     pub(crate) kind: SourceKind,
 }
 
@@ -55,31 +59,36 @@ pub(crate) enum SourceKind {
 
 impl Source {
     /// Looks at what there is to copy.
-    pub(crate) async fn open(path: &Path, ends_with_slash: bool) -> Result<Self, CommunicatorError> {
-        let path = path.to_owned();
+    pub(crate) async fn open(
+        path: &Path,
+        ends_with_slash: bool,
+        authority: &Arc<dyn Authority>,
+    ) -> Result<Self, CommunicatorError> {
+        let (path, authority) = (path.to_owned(), Arc::clone(authority));
         let looked = tokio::task::spawn_blocking(move || {
+            real(&path, &*authority)?;
             let kind = match std::fs::metadata(&path).map_err(|error| unreadable(&path, error))? {
                 found if found.is_dir() && ends_with_slash => SourceKind::Contents,
                 found if found.is_dir() => SourceKind::Directory,
                 found if found.is_file() => SourceKind::File,
                 _ => return Err(odd(&path)),
             };
-            Ok(Self { path, kind })
+            Ok(Self { path, authority, kind })
         });
         looked.await.unwrap_or_else(|_| Err(CommunicatorError::Unsupported("reading was given up".into())))
     }
 
     /// What is in it, without its name.
     pub(crate) fn contents(&self) -> Self {
-        Self { path: self.path.clone(), kind: SourceKind::Contents }
+        Self { path: self.path.clone(), authority: Arc::clone(&self.authority), kind: SourceKind::Contents }
     }
 
     /// Begins to read. The steps end where all was read, or with the one that failed.
     pub(crate) fn steps(&self) -> mpsc::Receiver<Step> {
         let (steps, receiver) = mpsc::channel(PIECES_AHEAD);
-        let (path, kind) = (self.path.clone(), self.kind);
+        let (path, authority, kind) = (self.path.clone(), Arc::clone(&self.authority), self.kind);
         tokio::task::spawn_blocking(move || {
-            let mut walk = Walk { steps, above: Vec::new() };
+            let mut walk = Walk { steps, authority, above: Vec::new() };
             let walked = match kind {
                 SourceKind::File => walk.file(&path),
                 SourceKind::Directory => walk.directory(&path, true),
@@ -119,8 +128,16 @@ impl From<CommunicatorError> for Stopped {
     }
 }
 
+/// Where a path really leads, if that may be read.
+fn real(path: &Path, authority: &dyn Authority) -> Result<PathBuf, CommunicatorError> {
+    let real = path.canonicalize().map_err(|error| unreadable(path, error))?;
+    authority.may_read(&real)?;
+    Ok(real)
+}
+
 struct Walk {
     steps: mpsc::Sender<Step>,
+    authority: Arc<dyn Authority>,
     /// The directories that this one is in, as the file system knows them.
     above: Vec<PathBuf>,
 }
@@ -131,7 +148,7 @@ impl Walk {
     }
 
     fn directory(&mut self, path: &Path, by_name: bool) -> Result<(), Stopped> {
-        let real = path.canonicalize().map_err(|error| unreadable(path, error))?;
+        let real = real(path, &*self.authority)?;
         if self.above.contains(&real) || self.above.len() >= DEEPEST {
             let problem = "it contains itself, by way of a symbolic link".to_owned();
             return Err(CommunicatorError::Source { path: path.to_owned(), problem }.into());
@@ -140,11 +157,11 @@ impl Walk {
             // `.` has a name as well.
             self.say(Step::Enter { name: name(if path.file_name().is_some() { path } else { &real })? })?;
         }
-        self.above.push(real);
-        let read = std::fs::read_dir(path).map_err(|error| unreadable(path, error))?;
+        let read = std::fs::read_dir(&real).map_err(|error| unreadable(path, error))?;
         let entries: Result<Vec<_>, _> = read.map(|entry| entry.map(|entry| entry.path())).collect();
         let mut entries = entries.map_err(|error| unreadable(path, error))?;
         entries.sort();
+        self.above.push(real);
         for entry in entries {
             let found = std::fs::metadata(&entry).map_err(|error| unreadable(&entry, error))?;
             if found.is_dir() {
@@ -169,7 +186,14 @@ impl Walk {
             problem: "it changed while it was read".into(),
         };
         let mut file = File::open(path).map_err(unreadable)?;
-        let size = file.metadata().as_ref().map(Metadata::len).map_err(|_| changed())?;
+        // What was opened is what was asked for, whatever the path leads to meanwhile.
+        let real = real(path, &*self.authority)?;
+        let (opened, asked) = (file.metadata(), real.metadata());
+        let (Ok(opened), Ok(asked)) = (opened, asked) else { return Err(changed().into()) };
+        if identity(&opened) != identity(&asked) {
+            return Err(changed().into());
+        }
+        let size = opened.len();
         self.say(Step::File { name: name(path)?, size })?;
         let mut left = size;
         while left > 0 {
@@ -184,6 +208,11 @@ impl Walk {
         }
         Ok(())
     }
+}
+
+/// What tells a file from every other.
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
 }
 
 fn name(path: &Path) -> Result<String, CommunicatorError> {

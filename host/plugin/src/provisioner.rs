@@ -1,6 +1,8 @@
 //! The provisioner's calls.
 
-use std::sync::Arc;
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use wardian_value::Value;
@@ -45,4 +47,49 @@ pub struct ProvisionRequest {
     /// How the object is reached: what its connection blocks say, wholly known; null where
     /// there are none.
     pub connection: Value,
+    /// What the provisioners of this object have in common.
+    pub shared: SharedByObject,
+}
+
+/// What the provisioners of one object leave to those after them: open connections. Only
+/// whoever carries the calls out looks into it; it ends with its last clone.
+#[derive(Clone, Default)]
+pub struct SharedByObject(Arc<Mutex<Vec<Arc<dyn Any + Send + Sync>>>>);
+
+impl SharedByObject {
+    /// What was left of this type that fits, or else what is made now, which is left.
+    pub fn find_or_leave<T: Any + Send + Sync>(
+        &self,
+        fits: impl Fn(&T) -> bool,
+        make: impl FnOnce() -> T,
+    ) -> Arc<T> {
+        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = left.iter().filter_map(|one| Arc::clone(one).downcast::<T>().ok());
+        if let Some(found) = known.find(|one| fits(one)) {
+            return found;
+        }
+        let made = Arc::new(make());
+        left.push(Arc::clone(&made) as Arc<dyn Any + Send + Sync>);
+        made
+    }
+}
+
+impl fmt::Debug for SharedByObject {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SharedByObject")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_leaves_the_next_finds() {
+        let shared = SharedByObject::default();
+        let one = shared.find_or_leave(|_: &u8| true, || 1);
+        let text = shared.find_or_leave(|_: &String| true, || "a".to_owned());
+        assert!(Arc::ptr_eq(&one, &shared.clone().find_or_leave(|found| *found == 1, || 2)));
+        assert_eq!((*shared.find_or_leave(|found: &u8| *found == 3, || 3), &**text), (3, "a"));
+    }
 }

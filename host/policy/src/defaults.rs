@@ -7,8 +7,8 @@ use wardian_lang::SourceFile;
 use crate::policy::{Level, PolicyFile};
 
 /// The resources of the first two are files of the configuration's directory, or stand in
-/// some there. The provisioner runs what the configuration tells it to, as people who write
-/// configurations expect of it.
+/// some there. The provisioners run what the configuration tells them to, and copy what it
+/// names to the machines that it names, as people who write configurations expect of them.
 const TEXT: &str = r#"otherwise = "defer"
 
 plugin "hashicorp/local" {
@@ -38,6 +38,30 @@ plugin "terraform.io/builtin/local-exec" {
     reason = "what it runs finds what a shell would"
   }
 }
+
+plugin "terraform.io/builtin/file" {
+  allow communicator {
+    hosts     = ["**", "0.0.0.0/0", "::/0"]
+    addresses = ["public", "private", "loopback", "link-local"]
+    reason    = "copies to the machine that the configuration names"
+  }
+  allow filesystem {
+    directories = [".", "/"]
+    reason      = "copies what the configuration names"
+  }
+}
+
+plugin "terraform.io/builtin/remote-exec" {
+  allow communicator {
+    hosts     = ["**", "0.0.0.0/0", "::/0"]
+    addresses = ["public", "private", "loopback", "link-local"]
+    reason    = "runs what the configuration says on the machine that it names"
+  }
+  allow filesystem {
+    directories = [".", "/"]
+    reason      = "reads the scripts that the configuration names"
+  }
+}
 "#;
 
 /// The host's own policy.
@@ -51,6 +75,6 @@ mod tests {
 
     #[test]
     fn the_text_is_a_policy() {
-        assert_eq!(of_host(Path::new("/srv")).map(|file| file.rule_count()), Some(4));
+        assert_eq!(of_host(Path::new("/srv")).map(|file| file.rule_count()), Some(8));
     }
 }

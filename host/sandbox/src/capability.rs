@@ -29,7 +29,7 @@
 //! |---|---|---|
 //! | [`ui`] | `wardian:plugin/ui` | always |
 //! | [`process`] | `wardian:plugin/process` | by handles of one call, whose every use is decided |
-//! | [`communicator`] | `wardian:plugin/communicator` | no handle: there is no connection yet |
+//! | [`communicator`] | `wardian:plugin/communicator` | by a handle of one call, which leads to one machine and whose every use is decided |
 //!
 //! Seats kept for what is not granted yet are in [`NOT_YET_GRANTED`]: whoever
 //! adds a capability takes its line from there, writes its module, and adds it
@@ -42,11 +42,11 @@ mod file_mode;
 mod filesystem;
 mod http;
 mod log;
+mod process;
 mod sockets;
+mod ui;
 
 use std::sync::Arc;
-mod process;
-mod ui;
 
 use wasmtime::component::Linker;
 use wasmtime_wasi::WasiCtxBuilder;
@@ -56,6 +56,7 @@ use crate::imports::InterfaceName;
 use crate::output::Output;
 use crate::state::GuestState;
 
+pub(crate) use communicator::Here;
 pub use communicator::{Connection, RemoteCommand};
 pub(crate) use deterministic::Deterministic;
 pub use file_mode::WritableFile;

@@ -1,8 +1,9 @@
 //! A component as a [`Provisioner`].
 //!
 //! Each call has an instance of its own: provisioners are called seldom, and nothing of one
-//! call is left for another. What a call may touch it is handed for its time: a [`Spawner`]
-//! whose every use is decided and recorded on behalf of the call's resource.
+//! call is left for another. What a call may touch it is handed for its time: a [`Spawner`],
+//! and a [`Connection`] with the machine that a connection block names. Every use of either
+//! is decided and recorded on behalf of the call's resource.
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -21,7 +22,7 @@ use wasmtime::{Engine, Store};
 
 use crate::bindings::provisioner::ProvisionerPluginPre;
 use crate::bindings::provisioner::exports::wardian::plugin::provisioner::{Guest, ProvisionResourceRequest};
-use crate::capability::{Programs, Spawner};
+use crate::capability::{Connection, Here, Programs, Spawner};
 use crate::conversion::{diagnostics, encode};
 use crate::failure::Failure;
 use crate::grants::Grants;
@@ -67,6 +68,10 @@ pub struct ProvisionerGrants {
     /// The host's environment. Programs find in it what the policy grants; the provisioner
     /// itself has none.
     pub environment: Vec<(String, String)>,
+    /// What `~` stands for in a path of what is copied.
+    pub home: Option<PathBuf>,
+    /// The socket of the SSH agent that connections may use.
+    pub ssh_agent: Option<PathBuf>,
 }
 
 impl LoadedProvisioner {
@@ -76,15 +81,16 @@ impl LoadedProvisioner {
 
     /// A provisioner with rights of its own.
     pub fn provisioner(&self, grants: ProvisionerGrants) -> Arc<dyn Provisioner> {
-        let ProvisionerGrants { monitor, runner, directory, mut environment } = grants;
+        let ProvisionerGrants { monitor, runner, directory, mut environment, home, ssh_agent } = grants;
         environment.retain(|(name, _)| monitor.grants_variable(name));
         let (stop, stopping) = watch::channel(false);
-        let grants = Grants::denied_by(monitor.clone());
+        let grants = Grants::by_policy(monitor.clone(), &directory, []);
+        let here = Here { directory: directory.clone(), home, agent: ssh_agent };
         let programs = Arc::new(Programs { runner, monitor, directory, environment, stopping });
         let network = Arc::new(ProviderNetwork::new(&self.plugin.network, &grants.monitor));
         let limits = EffectiveLimits::new(&self.plugin.limits, grants.monitor.policy());
         let plugin = Arc::clone(&self.plugin);
-        Arc::new(ComponentProvisioner { plugin, grants, limits, network, programs, stop })
+        Arc::new(ComponentProvisioner { plugin, grants, limits, network, programs, here, stop })
     }
 }
 
@@ -94,6 +100,7 @@ struct ComponentProvisioner {
     limits: EffectiveLimits,
     network: Arc<ProviderNetwork>,
     programs: Arc<Programs>,
+    here: Here,
     stop: watch::Sender<bool>,
 }
 
@@ -176,9 +183,11 @@ impl ComponentProvisioner {
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
         let call = self.context("provision-resource");
         let ty = self.known_schema().await?.implied_type();
-        let connection = without_secrets(&request.connection);
-        let config = encode("the configuration", &request.config, ty);
+        let ProvisionRequest { config, connection: block, shared } = request;
+        let connection = without_secrets(&block);
+        let config = encode("the configuration", &config, ty);
         let connection_info = encode("the connection", &connection, connection.ty());
+        let (here, stopping) = (self.here.clone(), self.stop.subscribe());
         let request = ProvisionResourceRequest {
             config: config.map_err(|failure| failure.into_diagnostics(&call))?,
             connection_info: connection_info.map_err(|failure| failure.into_diagnostics(&call))?,
@@ -188,9 +197,17 @@ impl ComponentProvisioner {
         let limit = &self.limits.remote_call;
         let work = self.call(&call, limit, Some(audience), move |guest, store| {
             Box::pin(async move {
-                let own = store.data_mut().table().push(spawner)?;
-                let handle = Resource::new_borrow(own.rep());
-                guest.call_provision_resource(store, &request, Some(handle), None).await
+                let state = store.data_mut();
+                let own = state.table().push(spawner)?;
+                let spawner = Resource::new_borrow(own.rep());
+                let connection = if block.is_null() {
+                    None
+                } else {
+                    let watch = state.files().watch().clone();
+                    let connection = Connection::for_call(&block, &shared, watch, here, stopping);
+                    Some(Resource::new_borrow(state.table().push(connection)?.rep()))
+                };
+                guest.call_provision_resource(store, &request, Some(spawner), connection).await
             })
         });
         let mut work = pin!(work);

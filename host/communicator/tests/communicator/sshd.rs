@@ -239,6 +239,10 @@ impl Authority for Records {
         self.decide(format!("{host} at {address}"))
     }
 
+    fn may_read(&self, path: &Path) -> Result<(), Denied> {
+        self.decide(format!("read {}", path.display()))
+    }
+
     fn progressed(&self, progress: &Progress<'_>) {
         if let Progress::Connecting { attempt, .. } = progress {
             *self.attempts.lock().unwrap() = *attempt;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use wardian_config::{Provisioner as Block, decode_body};
 use wardian_lang::{Body, Diagnostic, Diagnostics};
-use wardian_plugin::{InstanceKey, ProvisionRequest, ResourceInstanceAddress};
+use wardian_plugin::{InstanceKey, ProvisionRequest, ResourceInstanceAddress, SharedByObject};
 use wardian_state::{Object, ObjectStatus};
 use wardian_value::{Marks, Type, Value};
 
@@ -32,6 +32,7 @@ pub(super) struct Provisioning {
     value: Value,
     /// How many of the provisioners are through.
     done: usize,
+    shared: SharedByObject,
 }
 
 /// Why provisioners are run.
@@ -116,7 +117,7 @@ impl<'a> ApplyWalk<'a> {
         let is_stored = self.store(address, &subject.provider_config, instance);
         self.evaluator.values.set_instance(address, value.clone());
         let occasion = Occasion::Creation { index, object };
-        let provisioning = Provisioning { subject, telling, occasion, value, done: 0 };
+        let provisioning = Provisioning { subject, telling, occasion, value, done: 0, shared: SharedByObject::default() };
         if !is_stored {
             return provisioning.failed();
         }
@@ -150,7 +151,7 @@ impl<'a> ApplyWalk<'a> {
         let telling = begin_destruction(&subject, &change);
         let value = change.before.clone();
         let occasion = Occasion::Destruction(Box::new(Destruction { index, change, object }));
-        self.start_provision(Provisioning { subject, telling, occasion, value, done: 0 })
+        self.start_provision(Provisioning { subject, telling, occasion, value, done: 0, shared: SharedByObject::default() })
     }
 
     /// Runs the next provisioner of an object.
@@ -197,7 +198,11 @@ impl<'a> ApplyWalk<'a> {
             None => Value::null(connection_schema().implied_type().clone()),
         };
         let marks = config.mark_paths().into_iter().fold(Marks::NONE, |all, (_, marks)| all | marks);
-        let request = ProvisionRequest { config: config.unmark_deep(), connection: connection.unmark_deep() };
+        let request = ProvisionRequest {
+            config: config.unmark_deep(),
+            connection: connection.unmark_deep(),
+            shared: provisioning.shared.clone(),
+        };
         let is_known = request.config.is_wholly_known() && request.connection.is_wholly_known();
         if !found.has_errors() && !is_known {
             found.push(

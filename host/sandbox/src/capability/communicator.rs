@@ -1,26 +1,42 @@
 //! `wardian:plugin/communicator`: the machine that is provisioned.
 //!
-//! A seat: the interface is linked, since every provisioner names its types, and no
-//! connection is handed to anybody. There is no value of these types, and so nothing that
-//! a guest could call.
+//! The host connects, by what the connection block says: a guest gets a handle for one call
+//! that leads to that one machine, and sees neither password nor key. All provisioners of an
+//! object use one connection. Before one of them uses it, each machine on the way is put to
+//! *its* monitor ([`authority`]), whoever connected; what is copied is put to it file by
+//! file. When the run is to end, what goes on over a connection is given up.
 
+mod authority;
+mod shown;
+
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use wardian_communicator::{
+    CommunicatorError as Cause, Connection as Shared, ConnectionSettings, FailureKind, SettingsError,
+    Surroundings, TargetPlatform as Platform,
+};
+use wardian_plugin::SharedByObject;
+use wardian_value::Value;
 use wasmtime::component::{HasSelf, Linker, Resource};
 
-use super::{Capability, NewInstance};
+use self::authority::{Attempt, OneUser};
+use super::process::{asked, event_told};
+use super::{Capability, NewInstance, Watch};
 use crate::bindings::provisioner::wardian::plugin::communicator::{
-    self, CommunicatorError, Host, HostConnection, HostRemoteCommand, TargetPlatform,
+    self, CommunicatorError, Host, HostConnection, HostRemoteCommand, TargetPlatform, Telling,
 };
 use crate::bindings::provisioner::wardian::plugin::process::ProcessEvent;
 use crate::imports::InterfaceName;
 use crate::state::GuestState;
 
+/// After how long a silence a machine is asked whether it is still there.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
 pub(super) struct Communicator;
-
-/// A connection, of which there is none.
-pub enum Connection {}
-
-/// A command on another machine, of which there is none.
-pub enum RemoteCommand {}
 
 impl Capability for Communicator {
     fn interfaces(&self) -> &'static [InterfaceName<'static>] {
@@ -38,46 +54,255 @@ impl Capability for Communicator {
     fn enter(&self, _state: &mut GuestState) {}
 }
 
+/// Where this machine's part of a connection is.
+#[derive(Clone, Debug)]
+pub(crate) struct Here {
+    /// Where relative paths begin.
+    pub(crate) directory: PathBuf,
+    /// What `~` stands for.
+    pub(crate) home: Option<PathBuf>,
+    /// The socket of an SSH agent.
+    pub(crate) agent: Option<PathBuf>,
+}
+
+impl Here {
+    fn path(&self, said: &str) -> String {
+        let at_home = match (said.strip_prefix('~'), &self.home) {
+            (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+                home.to_str().map(|home| format!("{home}{rest}"))
+            }
+            _ => None,
+        };
+        let said = at_home.as_deref().unwrap_or(said);
+        // A slash at the end means something, and stays.
+        self.directory.join(said).to_string_lossy().into_owned()
+    }
+}
+
+/// A connection as one call has it.
+#[derive(Clone)]
+pub struct Connection {
+    machine: Arc<Machine>,
+    stopping: watch::Receiver<bool>,
+}
+
+struct Machine {
+    /// What the block says may make no sense: then that is what every use comes to.
+    shared: Result<Shared, SettingsError>,
+    user: Arc<OneUser>,
+    here: Here,
+}
+
+/// What the provisioners of an object have in common of a connection.
+struct Kept {
+    /// The block's value.
+    block: Value,
+    shared: Result<Shared, SettingsError>,
+}
+
+impl Connection {
+    /// For one call, by what the connection block says.
+    pub(crate) fn for_call(
+        block: &Value,
+        object: &SharedByObject,
+        watch: Watch,
+        here: Here,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        let user = Arc::new(OneUser::new(watch));
+        let kept = object.find_or_leave(
+            |kept: &Kept| kept.block == *block,
+            || {
+                let settings = ConnectionSettings::read(|name| block.get(name).and_then(text));
+                let surroundings = Surroundings {
+                    agent: here.agent.clone(),
+                    keep_alive: KEEP_ALIVE,
+                    ..Surroundings::new(user.clone())
+                };
+                let shared = settings.map(|settings| Shared::new(settings, surroundings));
+                Kept { block: block.clone(), shared }
+            },
+        );
+        let shared = match &kept.shared {
+            Ok(shared) => Ok(shared.on_behalf_of(user.clone())),
+            Err(problem) => Err(problem.clone()),
+        };
+        Self { machine: Arc::new(Machine { shared, user, here }), stopping }
+    }
+
+    fn shared(&self) -> Result<&Shared, CommunicatorError> {
+        self.machine.shared.as_ref().map_err(|problem| {
+            CommunicatorError::Failed(format!("the connection block cannot be used: {problem}"))
+        })
+    }
+
+    /// Does something, unless the run is to end before it is done.
+    async fn meanwhile<T>(
+        &self,
+        doing: impl Future<Output = Result<T, Cause>>,
+    ) -> Result<T, CommunicatorError> {
+        let mut stopping = self.stopping.clone();
+        let is_stopping = async {
+            if !asked(&mut stopping).await {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = is_stopping => Err(given_up()),
+            done = doing => done.map_err(|error| told(&error)),
+        }
+    }
+
+    async fn connect(
+        &self,
+        telling: Telling,
+        audience: Option<mpsc::Sender<String>>,
+    ) -> Result<(), CommunicatorError> {
+        let shared = self.shared()?;
+        let Some(audience) = audience.filter(|_| telling == Telling::Shown) else {
+            return self.meanwhile(shared.connect()).await;
+        };
+        let mut attempts = self.machine.user.attempts();
+        let block = shown::attempt(shared.settings(), self.machine.here.agent.is_some());
+        let mut connecting = pin!(self.meanwhile(shared.connect()));
+        let mut is_shown = false;
+        let connected = loop {
+            tokio::select! {
+                biased;
+                Some(Attempt) = attempts.recv() => {
+                    is_shown = true;
+                    // Whoever has gone away hears nothing.
+                    let _ = audience.send(block.clone()).await;
+                }
+                connected = &mut connecting => break connected,
+            }
+        };
+        // A connection that is there already is told of like one that is made.
+        if attempts.try_recv().is_ok() || !is_shown && connected.is_ok() {
+            let _ = audience.send(block).await;
+        }
+        connected?;
+        let _ = audience.send(shown::CONNECTED.to_owned()).await;
+        Ok(())
+    }
+
+    async fn start(&self, command: &str) -> Result<RemoteCommand, CommunicatorError> {
+        let command = self.meanwhile(self.shared()?.execute(command)).await?;
+        Ok(RemoteCommand { command: Some(command), connection: self.clone() })
+    }
+}
+
+/// A command on the other machine.
+pub struct RemoteCommand {
+    /// None once it was given up.
+    command: Option<wardian_communicator::RemoteCommand>,
+    connection: Connection,
+}
+
+impl RemoteCommand {
+    async fn next(&mut self) -> Result<Option<ProcessEvent>, CommunicatorError> {
+        let command = self.command.as_mut().ok_or_else(given_up)?;
+        let next = self.connection.meanwhile(command.next_event()).await;
+        if next.is_err() {
+            // What has a terminal ends with its channel.
+            self.command = None;
+        }
+        Ok(next?.map(event_told))
+    }
+}
+
+fn given_up() -> CommunicatorError {
+    CommunicatorError::Failed("the run is about to end: what went on there is given up, and nothing further is begun".into())
+}
+
+fn told(error: &Cause) -> CommunicatorError {
+    let text = error.to_string();
+    match error.kind() {
+        FailureKind::Denied => CommunicatorError::Denied(text),
+        FailureKind::Disconnected => CommunicatorError::Disconnected(text),
+        FailureKind::Authentication => CommunicatorError::Authentication(text),
+        FailureKind::NotFound => CommunicatorError::NotFound(text),
+        FailureKind::Failed => CommunicatorError::Failed(text),
+    }
+}
+
+/// An argument of the block as text.
+fn text(value: &Value) -> Option<String> {
+    let text = value.as_str().map(str::to_owned);
+    let number = || value.as_number().map(ToString::to_string);
+    text.or_else(number).or_else(|| value.as_bool().map(|is_set| is_set.to_string()))
+}
+
 impl Host for GuestState {}
 
 impl HostConnection for GuestState {
+    async fn connect(
+        &mut self,
+        connection: Resource<Connection>,
+        telling: Telling,
+    ) -> wasmtime::Result<Result<(), CommunicatorError>> {
+        let audience = self.audience();
+        let connection = self.table().get(&connection)?.clone();
+        Ok(connection.connect(telling, audience).await)
+    }
+
     async fn platform(&mut self, connection: Resource<Connection>) -> wasmtime::Result<TargetPlatform> {
-        match *self.table().get(&connection)? {}
+        let connection = self.table().get(&connection)?;
+        Ok(match connection.shared().map(Shared::platform) {
+            Ok(Platform::Windows) => TargetPlatform::Windows,
+            Ok(Platform::Unix) | Err(_) => TargetPlatform::Unix,
+        })
     }
 
     async fn script_path(&mut self, connection: Resource<Connection>) -> wasmtime::Result<String> {
-        match *self.table().get(&connection)? {}
+        let connection = self.table().get(&connection)?;
+        Ok(connection.shared().map(Shared::script_path).unwrap_or_default())
     }
 
     async fn execute(
         &mut self,
         connection: Resource<Connection>,
-        _command: String,
+        command: String,
     ) -> wasmtime::Result<Result<Resource<RemoteCommand>, CommunicatorError>> {
-        match *self.table().get(&connection)? {}
+        let connection = self.table().get(&connection)?.clone();
+        match connection.start(&command).await {
+            Ok(command) => Ok(Ok(self.table().push(command)?)),
+            Err(error) => Ok(Err(error)),
+        }
     }
 
     async fn upload(
         &mut self,
         connection: Resource<Connection>,
-        _path: String,
-        _content: Vec<u8>,
-        _mode: Option<u32>,
+        path: String,
+        content: Vec<u8>,
+        mode: Option<u32>,
     ) -> wasmtime::Result<Result<(), CommunicatorError>> {
-        match *self.table().get(&connection)? {}
+        let connection = self.table().get(&connection)?.clone();
+        Ok(match connection.shared() {
+            Ok(shared) => connection.meanwhile(shared.upload(&path, content, mode)).await,
+            Err(error) => Err(error),
+        })
     }
 
     async fn upload_path(
         &mut self,
         connection: Resource<Connection>,
-        _source: String,
-        _destination: String,
+        source: String,
+        destination: String,
     ) -> wasmtime::Result<Result<(), CommunicatorError>> {
-        match *self.table().get(&connection)? {}
+        let connection = self.table().get(&connection)?.clone();
+        let source = connection.machine.here.path(&source);
+        Ok(match connection.shared() {
+            Ok(shared) => connection.meanwhile(shared.upload_path(&source, &destination)).await,
+            Err(error) => Err(error),
+        })
     }
 
     async fn drop(&mut self, connection: Resource<Connection>) -> wasmtime::Result<()> {
-        match self.table().delete(connection)? {}
+        self.table().delete(connection)?;
+        Ok(())
     }
 }
 
@@ -86,10 +311,38 @@ impl HostRemoteCommand for GuestState {
         &mut self,
         command: Resource<RemoteCommand>,
     ) -> wasmtime::Result<Result<Option<ProcessEvent>, CommunicatorError>> {
-        match *self.table().get(&command)? {}
+        Ok(self.table().get_mut(&command)?.next().await)
     }
 
     async fn drop(&mut self, command: Resource<RemoteCommand>) -> wasmtime::Result<()> {
-        match self.table().delete(command)? {}
+        self.table().delete(command)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_begin_at_the_root_module_or_at_home() {
+        let here = Here { directory: "/srv/module".into(), home: Some("/home/joe".into()), agent: None };
+        for (said, meant) in [
+            ("a/b", "/srv/module/a/b"),
+            ("a/", "/srv/module/a/"),
+            ("/a/", "/a/"),
+            ("~", "/home/joe"),
+            ("~/a/", "/home/joe/a/"),
+            ("~joe/a", "/srv/module/~joe/a"),
+        ] {
+            assert_eq!(here.path(said), meant);
+        }
+    }
+
+    #[test]
+    fn arguments_are_texts_whatever_their_type() {
+        assert_eq!(text(&Value::string("a")).as_deref(), Some("a"));
+        assert_eq!(text(&Value::number(22_i64)).as_deref(), Some("22"));
+        assert_eq!(text(&Value::bool(true)).as_deref(), Some("true"));
     }
 }

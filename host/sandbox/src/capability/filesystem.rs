@@ -44,7 +44,7 @@ pub(crate) use host::Files;
 pub(super) use operations::{Directory, Opened, Opening, create_directories, open, set_mode};
 pub(super) use resolution::{LONGEST_PATH, LastLink};
 pub(crate) use watch::Watch;
-pub(super) use watch::{FileError, OpenFile};
+pub(super) use watch::{Extent, FileError, OpenFile};
 
 use super::{Capability, NewInstance, wasi};
 use crate::imports::InterfaceName;

@@ -162,11 +162,11 @@ impl RunningProcess {
 }
 
 /// Waits until the run is to end; false where nobody can say so any more.
-async fn asked(stopping: &mut watch::Receiver<bool>) -> bool {
+pub(super) async fn asked(stopping: &mut watch::Receiver<bool>) -> bool {
     stopping.wait_for(|stopping| *stopping).await.is_ok()
 }
 
-fn event_told(event: Event) -> ProcessEvent {
+pub(super) fn event_told(event: Event) -> ProcessEvent {
     match event {
         Event::Stdout(bytes) => ProcessEvent::Stdout(bytes),
         Event::Stderr(bytes) => ProcessEvent::Stderr(bytes),

@@ -7,10 +7,13 @@ use std::thread::LocalKey;
 use wardian_value::Type;
 
 use super::bindings::exports::wardian::plugin::provisioner as protocol;
-use super::bindings::wardian::plugin::communicator::Connection;
+use super::bindings::wardian::plugin::communicator::{self as remote, Connection};
 use super::bindings::wardian::plugin::process as wire;
 use super::bindings::wardian::plugin::ui;
-use super::{Command, Ending, Event, NotRun, Program, Provisioner, Surroundings, Work};
+use super::{
+    Command, Ending, Event, NotRun, Platform, Program, Provisioner, Remote, RemoteError, RemoteProgram,
+    Surroundings, Telling, Work,
+};
 use crate::bindings::wardian::plugin::types;
 use crate::check::{Allowed, check};
 use crate::schema::schema_record;
@@ -88,7 +91,13 @@ fn with<E: Exported, T>(answer: impl FnOnce(&Service) -> T) -> T {
 /// The host, as far as it is there for one call.
 struct Host<'a> {
     spawner: Option<&'a wire::Spawner>,
+    machine: Option<Connected<'a>>,
 }
+
+/// The machine that is provisioned.
+struct Connected<'a>(&'a Connection);
+
+struct RunningThere(remote::RemoteCommand);
 
 struct Running(wire::RunningProcess);
 
@@ -117,18 +126,79 @@ impl Surroundings for Host<'_> {
             Err(wire::ProcessError::Failed(text)) => Err(NotRun::Failed(text)),
         }
     }
+
+    fn machine(&mut self) -> Option<&mut dyn Remote> {
+        self.machine.as_mut().map(|machine| machine as &mut dyn Remote)
+    }
+}
+
+impl Remote for Connected<'_> {
+    fn platform(&self) -> Platform {
+        match self.0.platform() {
+            remote::TargetPlatform::Unix => Platform::Unix,
+            remote::TargetPlatform::Windows => Platform::Windows,
+        }
+    }
+
+    fn script_path(&self) -> String {
+        self.0.script_path()
+    }
+
+    fn connect(&mut self, telling: Telling) -> Result<(), RemoteError> {
+        let telling = match telling {
+            Telling::Silent => remote::Telling::Silent,
+            Telling::Shown => remote::Telling::Shown,
+        };
+        self.0.connect(telling).map_err(told)
+    }
+
+    fn execute(&mut self, command: &str) -> Result<Box<dyn RemoteProgram>, RemoteError> {
+        match self.0.execute(command) {
+            Ok(running) => Ok(Box::new(RunningThere(running))),
+            Err(error) => Err(told(error)),
+        }
+    }
+
+    fn upload(&mut self, path: &str, content: &[u8], mode: Option<u32>) -> Result<(), RemoteError> {
+        self.0.upload(path, content, mode).map_err(told)
+    }
+
+    fn upload_path(&mut self, source: &str, destination: &str) -> Result<(), RemoteError> {
+        self.0.upload_path(source, destination).map_err(told)
+    }
+}
+
+fn told(error: remote::CommunicatorError) -> RemoteError {
+    use remote::CommunicatorError as Wire;
+    match error {
+        Wire::Denied(text) => RemoteError::Denied(text),
+        Wire::Disconnected(text) => RemoteError::Disconnected(text),
+        Wire::Authentication(text) => RemoteError::Authentication(text),
+        Wire::NotFound(text) => RemoteError::NotFound(text),
+        Wire::Failed(text) => RemoteError::Failed(text),
+    }
+}
+
+impl RemoteProgram for RunningThere {
+    fn next_event(&mut self) -> Result<Option<Event>, RemoteError> {
+        self.0.next_event().map(|event| event.map(happened)).map_err(told)
+    }
+}
+
+fn happened(event: wire::ProcessEvent) -> Event {
+    match event {
+        wire::ProcessEvent::Stdout(bytes) | wire::ProcessEvent::Stderr(bytes) => Event::Output(bytes),
+        wire::ProcessEvent::Exited(status) => Event::Ended(match status {
+            wire::ExitStatus::Code(code) => Ending::Code(code),
+            wire::ExitStatus::Signal(signal) => Ending::Signal(signal),
+            wire::ExitStatus::TimedOut => Ending::TimedOut,
+        }),
+    }
 }
 
 impl Program for Running {
     fn next_event(&mut self) -> Option<Event> {
-        Some(match self.0.next_event()? {
-            wire::ProcessEvent::Stdout(bytes) | wire::ProcessEvent::Stderr(bytes) => Event::Output(bytes),
-            wire::ProcessEvent::Exited(status) => Event::Ended(match status {
-                wire::ExitStatus::Code(code) => Ending::Code(code),
-                wire::ExitStatus::Signal(signal) => Ending::Signal(signal),
-                wire::ExitStatus::TimedOut => Ending::TimedOut,
-            }),
-        })
+        self.0.next_event().map(happened)
     }
 }
 
@@ -149,11 +219,12 @@ impl<E: Exported> protocol::Guest for Component<E> {
     fn provision_resource(
         request: protocol::ProvisionResourceRequest,
         spawner: Option<&wire::Spawner>,
-        _connection: Option<&Connection>,
+        connection: Option<&Connection>,
     ) -> Vec<types::Diagnostic> {
         with::<E, _>(|service| {
             let config = service.config(&request.config);
-            let done = config.and_then(|config| service.provision(&config, &mut Host { spawner }));
+            let mut host = Host { spawner, machine: connection.map(Connected) };
+            let done = config.and_then(|config| service.provision(&config, &mut host));
             diagnostics_record(done.err().unwrap_or_default())
         })
     }

@@ -2,8 +2,8 @@
 //!
 //! A provisioner is a value with the trait [`Provisioner`]; the macro
 //! [`crate::export_provisioner!`] makes a component of it. What it may do beside computing
-//! it is handed for each call as [`Work`]: showing text, and running programs as far as
-//! policy lets it.
+//! it is handed for each call as [`Work`]: showing text, running programs as far as policy
+//! lets it, and the [`Machine`] that a connection block names.
 //!
 //! ```
 //! use serde::Deserialize;
@@ -53,6 +53,7 @@ pub mod bindings;
 #[doc(hidden)]
 pub mod export;
 mod lines;
+mod machine;
 pub mod testing;
 mod work;
 
@@ -60,6 +61,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{Object, Result, Schema};
 
+pub use machine::{Machine, Platform, Remote, RemoteError, RemoteProgram, Telling};
 pub use work::{Command, Ended, Ending, Event, NotRun, Program, Surroundings, Work};
 
 /// Work on an object that was just created, or is about to go.

@@ -4,7 +4,10 @@
 use std::collections::VecDeque;
 
 use super::export::Service;
-use super::{Command, Ending, Event, NotRun, Program, Provisioner, Surroundings};
+use super::{
+    Command, Ending, Event, NotRun, Platform, Program, Provisioner, Remote, RemoteError, RemoteProgram,
+    Surroundings, Telling,
+};
 use crate::{Diagnostics, Object, Result, Type, codec};
 
 /// A call of a provisioner, and what came of it.
@@ -15,6 +18,49 @@ pub struct Rehearsal {
     /// What was started.
     pub started: Vec<Command>,
     programs: VecDeque<Result<Vec<Event>, NotRun>>,
+    /// The machine that a connection block names, if there is one.
+    pub machine: Option<RehearsedMachine>,
+}
+
+/// A machine that does nothing, and tells what was asked of it.
+pub struct RehearsedMachine {
+    /// What was done there, in order.
+    pub done: Vec<Done>,
+    /// What kind it is.
+    pub platform: Platform,
+    answers: VecDeque<Result<Vec<Event>, RemoteError>>,
+}
+
+/// Something that was done on a rehearsed machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// It was connected with.
+    Connected(Telling),
+    /// A command was run.
+    Ran(String),
+    /// A file was written.
+    Wrote {
+        /// Where.
+        path: String,
+        /// What is in it.
+        content: String,
+        /// With which mode.
+        mode: Option<u32>,
+    },
+    /// A file or a directory was copied.
+    Copied {
+        /// From where.
+        source: String,
+        /// To where.
+        destination: String,
+    },
+}
+
+impl RehearsedMachine {
+    fn answer(&mut self, done: Done) -> Result<Vec<Event>, RemoteError> {
+        self.done.push(done);
+        self.answers.pop_front().unwrap_or_else(|| Ok(vec![Event::Ended(Ending::Code(0))]))
+    }
 }
 
 impl Rehearsal {
@@ -41,6 +87,25 @@ impl Rehearsal {
     #[must_use]
     pub fn without_program(mut self, why: NotRun) -> Self {
         self.programs.push_back(Err(why));
+        self
+    }
+
+    /// With a machine, on which everything succeeds.
+    #[must_use]
+    pub fn with_machine(mut self, platform: Platform) -> Self {
+        self.machine = Some(RehearsedMachine { done: Vec::new(), platform, answers: VecDeque::new() });
+        self
+    }
+
+    /// The next thing that is done on the machine comes to this: a command writes the text
+    /// and ends with the code, everything else succeeds or does not.
+    #[must_use]
+    pub fn there(mut self, answer: Result<(&str, i32), RemoteError>) -> Self {
+        if let Some(machine) = &mut self.machine {
+            machine.answers.push_back(answer.map(|(output, code)| {
+                vec![Event::Output(output.as_bytes().to_vec()), Event::Ended(Ending::Code(code))]
+            }));
+        }
         self
     }
 
@@ -96,5 +161,44 @@ impl Surroundings for Rehearsal {
             Some(Err(why)) => Err(why),
             None => Err(NotRun::NotFound("no program was rehearsed".to_owned())),
         }
+    }
+
+    fn machine(&mut self) -> Option<&mut dyn Remote> {
+        self.machine.as_mut().map(|machine| machine as &mut dyn Remote)
+    }
+}
+
+impl RemoteProgram for Told {
+    fn next_event(&mut self) -> Result<Option<Event>, RemoteError> {
+        Ok(self.0.pop_front())
+    }
+}
+
+impl Remote for RehearsedMachine {
+    fn platform(&self) -> Platform {
+        self.platform
+    }
+
+    fn script_path(&self) -> String {
+        "/tmp/script".to_owned()
+    }
+
+    fn connect(&mut self, telling: Telling) -> Result<(), RemoteError> {
+        self.answer(Done::Connected(telling)).map(|_| ())
+    }
+
+    fn execute(&mut self, command: &str) -> Result<Box<dyn RemoteProgram>, RemoteError> {
+        let events = self.answer(Done::Ran(command.to_owned()))?;
+        Ok(Box::new(Told(events.into())))
+    }
+
+    fn upload(&mut self, path: &str, content: &[u8], mode: Option<u32>) -> Result<(), RemoteError> {
+        let content = String::from_utf8_lossy(content).into_owned();
+        self.answer(Done::Wrote { path: path.to_owned(), content, mode }).map(|_| ())
+    }
+
+    fn upload_path(&mut self, source: &str, destination: &str) -> Result<(), RemoteError> {
+        let (source, destination) = (source.to_owned(), destination.to_owned());
+        self.answer(Done::Copied { source, destination }).map(|_| ())
     }
 }

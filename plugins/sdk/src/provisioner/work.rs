@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::lines::Lines;
+use super::machine::{Machine, Remote, RemoteError};
 
 /// How much of a program's output is kept for an error message, in bytes.
 const KEPT_OUTPUT: usize = 8 << 10;
@@ -22,6 +23,9 @@ pub trait Surroundings {
     /// # Errors
     /// Why it does not run.
     fn start(&mut self, command: &Command) -> Result<Box<dyn Program>, NotRun>;
+
+    /// The machine that the connection block names; none where there is no such block.
+    fn machine(&mut self) -> Option<&mut dyn Remote>;
 }
 
 /// A program that runs. Dropping it kills it.
@@ -117,7 +121,7 @@ pub struct Ended {
 impl Ended {
     /// Whether it ended as a program does that did its work.
     pub fn is_success(&self) -> bool {
-        self.ending == Ending::Code(0)
+        self.ending.is_success()
     }
 }
 
@@ -132,6 +136,14 @@ impl<'a> Work<'a> {
         self.surroundings.show(text);
     }
 
+    /// The machine that the connection block names.
+    ///
+    /// # Errors
+    /// Where there is no such block.
+    pub fn machine(&mut self) -> Result<Machine<'_>, RemoteError> {
+        Machine::new(self.surroundings)
+    }
+
     /// Runs a program to its end, and shows what it writes meanwhile, line by line.
     ///
     /// # Errors
@@ -139,12 +151,12 @@ impl<'a> Work<'a> {
     pub fn run(&mut self, command: &Command) -> Result<Ended, NotRun> {
         let mut program = self.surroundings.start(command)?;
         let mut lines = Lines::default();
-        let mut kept = Vec::new();
+        let mut kept = KeptEnd::default();
         let mut ending = None;
         while let Some(event) = program.next_event() {
             match event {
                 Event::Output(bytes) => {
-                    keep_end(&mut kept, &bytes);
+                    kept.add(&bytes);
                     lines.add(&bytes, &mut |line| self.surroundings.show(line));
                 }
                 Event::Ended(how) => ending = Some(how),
@@ -152,13 +164,23 @@ impl<'a> Work<'a> {
         }
         lines.finish(&mut |line| self.surroundings.show(line));
         let ending = ending.ok_or_else(|| NotRun::Failed("nobody said how the program ended".into()))?;
-        Ok(Ended { ending, output: String::from_utf8_lossy(&kept).into_owned() })
+        Ok(Ended { ending, output: kept.text() })
     }
 }
 
-fn keep_end(kept: &mut Vec<u8>, bytes: &[u8]) {
-    let bytes = bytes.get(bytes.len().saturating_sub(KEPT_OUTPUT)..).unwrap_or_default();
-    kept.extend_from_slice(bytes);
-    let surplus = kept.len().saturating_sub(KEPT_OUTPUT);
-    kept.drain(..surplus);
+/// The end of what a program wrote.
+#[derive(Default)]
+pub(super) struct KeptEnd(Vec<u8>);
+
+impl KeptEnd {
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        let bytes = bytes.get(bytes.len().saturating_sub(KEPT_OUTPUT)..).unwrap_or_default();
+        self.0.extend_from_slice(bytes);
+        let surplus = self.0.len().saturating_sub(KEPT_OUTPUT);
+        self.0.drain(..surplus);
+    }
+
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0).into_owned()
+    }
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
-use wardian_monitor::{Capability, Denied, Monitor, Use};
+use wardian_monitor::{Call, Capability, Denied, Monitor, Use};
 use wardian_policy::{Access, Decision, DenialReason, FileAccess, Request};
 
 use super::granted::GrantedFiles;
@@ -86,6 +86,16 @@ impl Watch {
     pub(crate) fn restart(&self) {
         let most = self.0.limit.as_ref().map_or(u64::MAX, |limit| limit.value);
         self.0.left.store(most, Ordering::Relaxed);
+    }
+
+    /// Decides on what the plugin does.
+    pub(crate) fn monitor(&self) -> &Monitor {
+        &self.0.monitor
+    }
+
+    /// The call as it is now.
+    pub(crate) fn call(&self) -> Call {
+        self.0.call.get()
     }
 
     pub(crate) fn files(&self) -> &GrantedFiles {

@@ -1,0 +1,113 @@
+//! Who is asked before a connection is used, and what is recorded of its use.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::mpsc;
+use wardian_communicator::{Authority, Denied, Ended, Progress};
+use wardian_monitor::{Capability, Use};
+use wardian_policy::{Access, CommunicatorConnection, Request};
+
+use crate::capability::Watch;
+use crate::capability::filesystem::{Extent, FileError};
+
+/// A call that uses a connection: it is decided by its plugin's monitor, and recorded on
+/// behalf of its resource.
+pub(super) struct OneUser {
+    watch: Watch,
+    used: Mutex<Used>,
+}
+
+#[derive(Default)]
+struct Used {
+    machines: Vec<Machine>,
+    attempts: Option<mpsc::UnboundedSender<Attempt>>,
+}
+
+/// A machine on the way.
+struct Machine {
+    host: String,
+    port: u16,
+    begun: Use,
+}
+
+/// An attempt to connect begins.
+pub(super) struct Attempt;
+
+impl OneUser {
+    pub(super) fn new(watch: Watch) -> Self {
+        Self { watch, used: Mutex::default() }
+    }
+
+    /// Hears of attempts from here on.
+    pub(super) fn attempts(&self) -> mpsc::UnboundedReceiver<Attempt> {
+        let (heard, attempts) = mpsc::unbounded_channel();
+        self.used().attempts = Some(heard);
+        attempts
+    }
+
+    fn used(&self) -> MutexGuard<'_, Used> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Used {
+    fn machine(&mut self, host: &str, port: u16) -> Option<&mut Machine> {
+        self.machines.iter_mut().find(|known| known.host == host && known.port == port)
+    }
+}
+
+impl Authority for OneUser {
+    fn may_connect(&self, host: &str, port: u16) -> Result<(), Denied> {
+        let mut used = self.used();
+        // One attempt after the other is one use.
+        if used.machine(host, port).is_some() {
+            return Ok(());
+        }
+        let (monitor, call) = (self.watch.monitor(), self.watch.call());
+        let request = CommunicatorConnection::new(host, port).map_err(|problem| {
+            monitor.refuse(&call, Capability::Communicator, format!("{host} port {port}"), problem)
+        });
+        let begun = request.and_then(|request| monitor.begin(&call, Request::Communicator(request)));
+        let begun = begun.map_err(|denied| Denied(denied.reason))?;
+        used.machines.push(Machine { host: host.to_owned(), port, begun });
+        Ok(())
+    }
+
+    fn may_connect_at(&self, host: &str, port: u16, address: IpAddr) -> Result<(), Denied> {
+        let mut used = self.used();
+        let Some(machine) = used.machine(host, port) else {
+            return Err(Denied("nobody has asked for this machine by its name".to_owned()));
+        };
+        let checked = self.watch.monitor().check_at(&self.watch.call(), machine.begun.request(), address);
+        checked.map_err(|denied| Denied(denied.reason))?;
+        machine.begun.connected_to(address);
+        Ok(())
+    }
+
+    fn may_read(&self, path: &Path) -> Result<(), Denied> {
+        match self.watch.begin(path, Access::Read, Extent::Path) {
+            Ok(_recorded) => Ok(()),
+            Err(FileError::Denied(denied)) => Err(Denied(denied.reason)),
+            Err(FileError::System(error)) => Err(Denied(error.to_string())),
+            Err(FileError::TooMuch(problem)) => Err(Denied(problem.to_string())),
+        }
+    }
+
+    fn progressed(&self, progress: &Progress<'_>) {
+        if let (Progress::Connecting { .. }, Some(attempts)) = (progress, &self.used().attempts) {
+            // Who does not listen any more need not hear of it.
+            let _ = attempts.send(Attempt);
+        }
+    }
+
+    fn ended(&self, ended: &Ended) {
+        let mut used = self.used();
+        if let Some(machine) = used.machine(&ended.host, ended.port) {
+            machine.begun.sent(ended.sent);
+            machine.begun.received(ended.received);
+        }
+        used.machines.clear();
+    }
+}
