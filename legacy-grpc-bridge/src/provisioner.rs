@@ -135,7 +135,8 @@ impl Shared {
         let call = self.context(calls::PROVISION_RESOURCE);
         let failed = |failure: Failure| failure.into_diagnostics(&call);
         let ty = self.known_schema().await?.implied_type();
-        let ProvisionRequest { config, connection } = request;
+        // A native provisioner connects by itself.
+        let ProvisionRequest { config, connection, shared: _ } = request;
         let request = provision_resource::Request {
             config: encode("the configuration", &config, ty).map_err(failed)?,
             connection: encode("the connection", &connection, connection.ty()).map_err(failed)?,

@@ -36,8 +36,8 @@ Usage: cargo xtask <command>
 Commands:
   demo      build Wardian, then plan, apply, change and destroy tests/demo with it
   test      build Wardian, then run every test of the workspace
-  interop   build Wardian, then work with a real peer: `interop aws` or
-            `interop terraform`
+  interop   build Wardian, then work with a real peer: `interop aws`,
+            `interop ssh` or `interop terraform`
   bench     build Wardian, then measure it, beside `terraform` where that is on PATH
   build     build the plugins, then the `wardian` binary that embeds them
   guests    build the plugins alone

@@ -56,6 +56,7 @@ variables! {
     PLUGIN_VERSIONS = "PLUGIN_PROTOCOL_VERSIONS": "the versions of the protocol that the host speaks";
     PLUGIN_CERTIFICATE = "PLUGIN_CLIENT_CERT": "the host's certificate";
     PLUGIN_SOCKETS = "PLUGIN_UNIX_SOCKET_DIR": "where the host wants the socket of a plugin";
+    SSH_AGENT = "SSH_AUTH_SOCK": "the SSH agent that connections with machines to be provisioned may use";
     TEMPORARY = "TMPDIR": "where the sockets of native plugins are, instead of /tmp";
     CACHE_DIRECTORY = "WARDIAN_CACHE_DIR": "where compiled plugins are kept";
     CACHE_HOME = "XDG_CACHE_HOME": "the parent of that, instead of ~/.cache";
@@ -218,6 +219,11 @@ impl Environment {
     /// How wide to write where no terminal says.
     pub(crate) fn columns(&self) -> Option<usize> {
         self.text(COLUMNS)?.parse().ok().filter(|columns| *columns > 20)
+    }
+
+    /// The socket of the SSH agent, if there is one.
+    pub(crate) fn ssh_agent(&self) -> Option<PathBuf> {
+        self.path(SSH_AGENT)
     }
 
     /// The home directory.

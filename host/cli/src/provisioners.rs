@@ -38,11 +38,10 @@ impl LoadedProvisioners {
     /// None yet; programs are looked up as the environment says.
     pub(crate) fn new(environment: &Environment) -> Self {
         let search_path = environment.get("PATH").map(OsString::from).unwrap_or_default();
-        let path = |name| environment.get(name).filter(|path| !path.is_empty()).map(PathBuf::from);
         Self {
             runner: Arc::new(Runner::new(Arc::new(Nobody), search_path)),
-            home: path("HOME"),
-            ssh_agent: path("SSH_AUTH_SOCK"),
+            home: environment.home(),
+            ssh_agent: environment.ssh_agent(),
             by_type: Mutex::default(),
         }
     }

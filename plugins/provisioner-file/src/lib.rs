@@ -56,7 +56,9 @@ impl Provisioner for File {
         let mut machine = work.machine().map_err(not_done)?;
         let copied = match (&config.source, &config.content) {
             (Some(source), _) if source.is_empty() => {
-                return Err(failed("the argument source is empty; it names a file or a directory of this machine"));
+                return Err(failed(
+                    "the argument source is empty; it names a file or a directory of this machine",
+                ));
             }
             (Some(source), _) => machine.upload_path(source, destination),
             (None, Some(content)) => {
@@ -133,7 +135,10 @@ mod tests {
     fn what_fails_is_told() {
         let config = r#"{ "destination": "/x", "source": "a" }"#;
         let text = failed(Rehearsal::new(), config);
-        assert!(text.starts_with("file provisioner error: The copy failed: ") && text.contains("no connection block"));
+        assert!(
+            text.starts_with("file provisioner error: The copy failed: ")
+                && text.contains("no connection block")
+        );
         let machine = || Rehearsal::new().with_machine(Platform::Unix);
         let denied = machine().there(Err(RemoteError::Denied("no rule allows it".into())));
         assert!(failed(denied, config).ends_with("Policy does not allow this copy: no rule allows it."));

@@ -49,7 +49,9 @@ impl Provisioner for RemoteExec {
         let told = match set.as_slice() {
             [_] => return Ok(()),
             [] => "There is nothing to run. Set one of inline, script and scripts.".to_owned(),
-            several => format!("Of inline, script and scripts one is set, and here {} are.", several.join(" and ")),
+            several => {
+                format!("Of inline, script and scripts one is set, and here {} are.", several.join(" and "))
+            }
         };
         Err(Diagnostics::error("Invalid remote-exec provisioner configuration", told))
     }

@@ -26,7 +26,9 @@ pub(crate) fn collect(
         (Some(lines), _, _) => return text(lines).map(Scripts::Inline),
         (None, Some(script), _) => vec![("script", Some(script))],
         (None, None, Some(scripts)) => scripts.into_iter().map(|path| ("scripts", path)).collect(),
-        (None, None, None) => return Err("there is nothing to run: inline, script and scripts are null".into()),
+        (None, None, None) => {
+            return Err("there is nothing to run: inline, script and scripts are null".into());
+        }
     };
     let files = paths.into_iter().map(|(argument, path)| {
         let path = said(argument, path)?;

@@ -40,7 +40,8 @@ fn one_argument_is_set() {
 
 #[test]
 fn lines_are_one_script_that_is_removed() {
-    let mut rehearsal = machine().there(Ok(("", 0))).there(Ok(("", 0))).there(Ok(("", 0))).there(Ok(("a\nb", 0)));
+    let mut rehearsal =
+        machine().there(Ok(("", 0))).there(Ok(("", 0))).there(Ok(("", 0))).there(Ok(("a\nb", 0)));
     rehearsal.provision(RemoteExec, r#"{ "inline": ["echo a", "echo b"] }"#).unwrap();
     assert_eq!(rehearsal.shown, ["a", "b"]);
     let expected = [
@@ -102,7 +103,8 @@ fn what_fails_there_is_told() {
 
 #[test]
 fn scripts_are_read_in_order() {
-    let read = |path: &std::path::Path| -> io::Result<Vec<u8>> { Ok(path.to_string_lossy().into_owned().into()) };
+    let read =
+        |path: &std::path::Path| -> io::Result<Vec<u8>> { Ok(path.to_string_lossy().into_owned().into()) };
     let config = Config { scripts: Some(vec![Some("/a".into()), Some("/b".into())]), ..Config::default() };
     let expected = Scripts::Files(vec![("/a".into(), b"/a".to_vec()), ("/b".into(), b"/b".to_vec())]);
     assert_eq!(collect(config, &read), Ok(expected));

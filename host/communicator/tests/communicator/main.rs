@@ -7,6 +7,7 @@ mod host_keys;
 mod logins;
 mod losses;
 mod settings;
+mod sharing;
 mod sshd;
 mod uploads;
 mod ways;

@@ -117,7 +117,8 @@ impl<'a> ApplyWalk<'a> {
         let is_stored = self.store(address, &subject.provider_config, instance);
         self.evaluator.values.set_instance(address, value.clone());
         let occasion = Occasion::Creation { index, object };
-        let provisioning = Provisioning { subject, telling, occasion, value, done: 0, shared: SharedByObject::default() };
+        let provisioning =
+            Provisioning { subject, telling, occasion, value, done: 0, shared: SharedByObject::default() };
         if !is_stored {
             return provisioning.failed();
         }
@@ -151,7 +152,14 @@ impl<'a> ApplyWalk<'a> {
         let telling = begin_destruction(&subject, &change);
         let value = change.before.clone();
         let occasion = Occasion::Destruction(Box::new(Destruction { index, change, object }));
-        self.start_provision(Provisioning { subject, telling, occasion, value, done: 0, shared: SharedByObject::default() })
+        self.start_provision(Provisioning {
+            subject,
+            telling,
+            occasion,
+            value,
+            done: 0,
+            shared: SharedByObject::default(),
+        })
     }
 
     /// Runs the next provisioner of an object.

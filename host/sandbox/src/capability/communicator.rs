@@ -213,7 +213,9 @@ impl RemoteCommand {
 }
 
 fn given_up() -> CommunicatorError {
-    CommunicatorError::Failed("the run is about to end: what went on there is given up, and nothing further is begun".into())
+    CommunicatorError::Failed(
+        "the run is about to end: what went on there is given up, and nothing further is begun".into(),
+    )
 }
 
 fn told(error: &Cause) -> CommunicatorError {

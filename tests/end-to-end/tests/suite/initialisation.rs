@@ -64,15 +64,6 @@ fn the_data_directory_can_be_elsewhere() {
 }
 
 #[test]
-fn what_no_plan_takes_is_refused_after_the_plugins_are_there() {
-    let provisioner = "resource \"null_resource\" \"b\" {\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n";
-    let project = Project::new(&[("main.tf", NULL), ("provisioner.tf", provisioner)]);
-    assert_seen!("init_unsupported", project.run("init").ended_with(1));
-    assert!(project.has(".terraform.lock.hcl"));
-    project.run("console").success();
-}
-
-#[test]
 fn the_built_in_provider_is_neither_installed_nor_locked() {
     let project = Project::new(&[("main.tf", "resource \"terraform_data\" \"a\" {}\n")]);
     assert_seen!("init_built_in", project.run("init").success());

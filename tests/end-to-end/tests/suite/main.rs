@@ -22,6 +22,12 @@ mod plan_files;
 mod policies;
 mod provisioners;
 mod recorded;
+#[cfg(unix)]
+mod remote_faults;
+#[cfg(unix)]
+mod remote_provisioners;
+#[cfg(unix)]
+mod sshd;
 mod state_files;
 mod state_lock;
 #[cfg(unix)]

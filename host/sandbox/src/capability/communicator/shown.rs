@@ -77,8 +77,9 @@ mod tests {
     use super::*;
 
     fn shown(values: &[(&str, &str)]) -> String {
-        let value =
-            |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let value = |name: &str| {
+            values.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
         attempt(&ConnectionSettings::read(value).unwrap(), true)
     }
 
@@ -121,8 +122,13 @@ Using configured proxy host...
 
     #[test]
     fn winrm() {
-        let text =
-            shown(&[("type", "winrm"), ("host", "w"), ("https", "true"), ("insecure", "1"), ("password", "hush")]);
+        let text = shown(&[
+            ("type", "winrm"),
+            ("host", "w"),
+            ("https", "true"),
+            ("insecure", "1"),
+            ("password", "hush"),
+        ]);
         let expected = "\
 Connecting to remote host via WinRM...
   Host: w

@@ -1,0 +1,148 @@
+//! OpenSSH's own server on loopback: how long 100 MB take by the provisioner `file`, and how
+//! long by `scp`.
+//!
+//! Each is measured several times in turn, and the fastest counts: the machine's other work
+//! makes both slower and neither faster. Of Wardian the time of the same run with one byte
+//! is taken off, so that what remains is the copy.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::measure;
+use crate::process;
+use crate::progress::say;
+use crate::workspace::Workspace;
+
+const SSHD: &str = "/usr/sbin/sshd";
+const BYTES: u64 = 100_000_000;
+const TIMES: usize = 5;
+/// How many times as long as `scp` it may take.
+const MOST: f64 = 2.0;
+
+/// A server, as long as this is there.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
+    if !Path::new(SSHD).exists() {
+        say(&format!("skipped: there is no {SSHD} (Debian's openssh-server)"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let place = workspace.own_target().join("interop/ssh");
+    if place.exists() {
+        fs::remove_dir_all(&place)?;
+    }
+    fs::create_dir_all(place.join("there"))?;
+    let (_server, port) = start(&place)?;
+    // What repeats would be compressed by whoever compresses.
+    fs::write(place.join("large"), (0..BYTES).map(scattered).collect::<Vec<u8>>())?;
+    fs::write(place.join("small"), "x")?;
+    let wardian = workspace.host_program("wardian");
+    let copy = |source: &str| -> Result<Duration> {
+        let directory = place.join("project");
+        if directory.exists() {
+            fs::remove_dir_all(&directory)?;
+        }
+        fs::create_dir(&directory)?;
+        fs::write(directory.join("main.tf"), configuration(port, source))?;
+        let mut command = Command::new(&wardian);
+        process::without_settings(command.args(["apply", "-auto-approve"]).current_dir(&directory));
+        Ok(measure::once(&mut command)?.wall)
+    };
+    let scp = || -> Result<Duration> {
+        let mut command = Command::new("scp");
+        command.args(["-q", "-i", "id", "-P", &port.to_string(), "-o", "StrictHostKeyChecking=no"]);
+        command.args(["-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", "large"]);
+        command.arg(format!("127.0.0.1:{}", place.join("there/scp").display())).current_dir(&place);
+        Ok(measure::once(&mut command)?.wall)
+    };
+    copy("small")?;
+    let [mut by_scp, mut with_large, mut with_small] = [Duration::MAX; 3];
+    for _ in 0..TIMES {
+        by_scp = by_scp.min(scp()?);
+        with_large = with_large.min(copy("large")?);
+        with_small = with_small.min(copy("small")?);
+    }
+    let by_us = with_large.saturating_sub(with_small);
+    let ratio = by_us.as_secs_f64() / by_scp.as_secs_f64();
+    say(&format!(
+        "\n100 MB by scp                  {:>7.0} ms\n100 MB by provisioner \"file\"   {:>7.0} ms  (the run \
+         {:.0} ms, with one byte {:.0} ms)\ntimes scp                      {ratio:>7.2}     (at most {MOST})",
+        milliseconds(by_scp),
+        milliseconds(by_us),
+        milliseconds(with_large),
+        milliseconds(with_small),
+    ));
+    Ok(if ratio <= MOST { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn scattered(at: u64) -> u8 {
+    let [.., last] = at.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
+    last
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+fn configuration(port: u16, source: &str) -> String {
+    format!(
+        r#"resource "terraform_data" "it" {{
+  connection {{
+    host        = "127.0.0.1"
+    port        = {port}
+    private_key = file("../id")
+    agent       = false
+    timeout     = "20s"
+  }}
+  provisioner "file" {{
+    source      = "../{source}"
+    destination = abspath("../there/ours")
+  }}
+}}
+"#
+    )
+}
+
+/// A server with keys of its own.
+fn start(place: &Path) -> Result<(Server, u16)> {
+    for name in ["host", "id"] {
+        let mut command = Command::new("ssh-keygen");
+        command.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(place.join(name));
+        measure::once(&mut command)?;
+    }
+    fs::copy(place.join("id.pub"), place.join("authorized"))?;
+    // Where it keeps those that are not logged in yet.
+    fs::create_dir_all("/run/sshd").context("only root's sshd can log anybody in")?;
+    let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+    let configuration = format!(
+        "Port {port}\nListenAddress 127.0.0.1\nHostKey {0}/host\nPidFile none\nAuthorizedKeysFile {0}/authorized\n\
+         StrictModes no\nPermitRootLogin yes\nUsePAM no\nSubsystem sftp internal-sftp\n",
+        place.display()
+    );
+    fs::write(place.join("config"), configuration)?;
+    let mut command = Command::new(SSHD);
+    command.args(["-D", "-f"]).arg(place.join("config")).arg("-E").arg(place.join("log"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let server = Server(command.spawn()?);
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(20) {
+        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            return Ok((server, port));
+        }
+        sleep(Duration::from_millis(10));
+    }
+    bail!("sshd does not start:\n{}", fs::read_to_string(place.join("log")).unwrap_or_default())
+}
