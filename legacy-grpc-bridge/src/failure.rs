@@ -16,9 +16,9 @@ pub(crate) enum Failure {
     /// The process is gone.
     Ended(Ended),
     /// The connection is gone and the process is not.
-    Lost(String),
+    Lost(String, Aftermath),
     /// No answer came in time.
-    TimedOut(Duration),
+    TimedOut(Duration, Aftermath),
     /// The plugin answered that it cannot answer.
     Refused { code: Code, message: String },
     /// The answer was too large.
@@ -31,6 +31,15 @@ pub(crate) enum Failure {
     NotStarted(Arc<LaunchError>),
     /// The provider was closed before.
     Closed,
+}
+
+/// What became of a process that did not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aftermath {
+    /// We ended it.
+    Ended,
+    /// It is not ours to end.
+    LeftAlone,
 }
 
 /// A process that is gone.
@@ -64,14 +73,20 @@ impl Failure {
                 }
                 None => ("Plugin crashed", ended.describe(call)),
             },
-            Self::Lost(reason) => (
-                "Plugin did not respond",
-                format!("{call}: {reason}. Its process was still there and was ended."),
-            ),
-            Self::TimedOut(limit) => (
-                "Plugin timed out",
-                format!("{call}: no answer came within {}. Its process was ended.", seconds(limit)),
-            ),
+            Self::Lost(reason, aftermath) => {
+                let then = match aftermath {
+                    Aftermath::Ended => "Its process was still there and was ended.",
+                    Aftermath::LeftAlone => "Somebody else started its process; look there for the reason.",
+                };
+                ("Plugin did not respond", format!("{call}: {reason}. {then}"))
+            }
+            Self::TimedOut(limit, aftermath) => {
+                let then = match aftermath {
+                    Aftermath::Ended => "Its process was ended.",
+                    Aftermath::LeftAlone => "Somebody else started its process, which was left alone.",
+                };
+                ("Plugin timed out", format!("{call}: no answer came within {}. {then}", seconds(limit)))
+            }
             Self::Refused { code: Code::Unimplemented, message } => (
                 "Unsupported plugin call",
                 format!(

@@ -20,14 +20,15 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::process::{ChildStdout, Command};
 use tokio::time::{Instant, timeout_at};
 
-use crate::executable;
 use crate::failure::seconds;
 use crate::handshake::{Handshake, HandshakeError, PluginAddress};
-use crate::process::{Process, Running};
+use crate::process::{Owner, Process, Running};
+use crate::reattach::Reattachment;
 use crate::said::LastWords;
 use crate::tls::{self, Identity, IdentityError};
 use crate::transport::{Bidirectional, Transport};
-use wardian_process::Spawner;
+use crate::{confine, executable};
+use wardian_process::{Confinement, ConfinementError, Prepared, Spawner};
 
 /// What every plugin of the protocol expects to find in its environment; it says
 /// that it was not started by a person.
@@ -86,6 +87,8 @@ pub struct NativePackage {
     pub socket_directory: PathBuf,
     /// How the connection is secured.
     pub security: Security,
+    /// What the kernel holds its process to, beside what every program needs.
+    pub confinement: Option<Confinement>,
     /// The hash of its package, where its file was held against that and its schema
     /// depends on nothing else: then the schema may be kept between runs.
     pub content: Option<Arc<str>>,
@@ -115,6 +118,14 @@ pub enum LaunchError {
         source: io::Error,
         /// What the file is.
         found: String,
+    },
+    /// It is to be confined, and cannot be.
+    #[error("{} is not run, since it cannot be confined: {problem}", executable.display())]
+    Unconfined {
+        /// The file.
+        executable: PathBuf,
+        /// Why.
+        problem: ConfinementError,
     },
     /// The process ended without a handshake.
     #[error("{} ended ({how}) before it answered{}", executable.display(), saying(said.as_deref(), found))]
@@ -178,6 +189,16 @@ pub enum LaunchError {
         /// What it wrote to its standard error.
         said: Option<String>,
     },
+    /// Somebody else started it, and it is not there.
+    #[error(
+        "nobody answers at {address}, where TF_REATTACH_PROVIDERS says that it is: {reason}. Is it still running?"
+    )]
+    Reattach {
+        /// Where it should be.
+        address: String,
+        /// Why.
+        reason: String,
+    },
     /// It was closed, and nothing more is started.
     #[error("it was closed before")]
     Closed,
@@ -217,12 +238,40 @@ pub(crate) async fn launch(
             if let Some(stdout) = stdout {
                 tokio::spawn(drain(stdout));
             }
-            Ok(Process::new(Arc::clone(&package.name), handshake.version, transport, running))
+            let (name, owner) = (Arc::clone(&package.name), Owner::Us(running));
+            Ok(Process::new(name, handshake.version, transport, owner))
         }
         Err(error) => {
             running.kill_and_wait().await;
             Err(error.told(package, &running, limit))
         }
+    }
+}
+
+/// Connects to a plugin that somebody else started.
+pub(crate) async fn attach(
+    name: &Arc<str>,
+    reattachment: &Reattachment,
+    limit: Duration,
+) -> Result<Process, LaunchError> {
+    let failed =
+        |reason: String| Err(LaunchError::Reattach { address: reattachment.address.to_string(), reason });
+    let connecting = async {
+        let stream = reach(&reattachment.address).await.map_err(|error| error.to_string())?;
+        Transport::begin(stream).await.map_err(|error| error.to_string())
+    };
+    match tokio::time::timeout(limit, connecting).await {
+        Ok(Ok(transport)) => {
+            tracing::debug!(
+                target: "wardian::plugin",
+                plugin = &**name,
+                address = %reattachment.address,
+                "a native plugin that is there already was connected to"
+            );
+            Ok(Process::new(Arc::clone(name), reattachment.version, transport, Owner::SomebodyElse))
+        }
+        Ok(Err(reason)) => failed(reason),
+        Err(_) => failed(format!("no connection within {}", seconds(limit))),
     }
 }
 
@@ -269,7 +318,12 @@ async fn spawn(
     let mut attempt = 0;
     loop {
         attempt += 1;
-        match spawner.spawn(command(package, sockets, identity, offer)).await {
+        let command = command(package, sockets, identity, offer);
+        let started = match rules(package, sockets)? {
+            Some(rules) => spawner.spawn_confined(command, rules).await,
+            None => spawner.spawn(command).await,
+        };
+        match started {
             Ok(child) => return Ok(child),
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && attempt < BUSY_ATTEMPTS => {
                 tokio::time::sleep(BUSY_PAUSE).await;
@@ -286,6 +340,16 @@ async fn spawn(
     }
 }
 
+/// What the kernel is told of the process, if it is to be confined.
+fn rules(package: &NativePackage, sockets: &TempDir) -> Result<Option<Prepared>, LaunchError> {
+    let Some(granted) = &package.confinement else { return Ok(None) };
+    let rules = confine::with_necessities(granted, &package.executable, sockets.path());
+    let prepared = rules.prepare();
+    prepared
+        .map(Some)
+        .map_err(|problem| LaunchError::Unconfined { executable: package.executable.clone(), problem })
+}
+
 fn command(package: &NativePackage, sockets: &TempDir, identity: Option<&Identity>, offer: Offer) -> Command {
     let mut command = Command::new(&package.executable);
     command
@@ -300,6 +364,9 @@ fn command(package: &NativePackage, sockets: &TempDir, identity: Option<&Identit
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    if package.confinement.is_some() {
+        command.env("TMPDIR", sockets.path());
+    }
     if let Some(identity) = identity {
         command.env("PLUGIN_CLIENT_CERT", &identity.pem);
     }

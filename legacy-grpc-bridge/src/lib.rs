@@ -2,9 +2,9 @@
 //! the traits of `wardian-plugin`.
 //!
 //! A [`Bridge`] makes a [`NativePlugin`] of a file; that makes providers. Of another
-//! file it makes a [`NativeProvisioner`]. Behind them are processes, started when a call first needs one. The protocol is
-//! described in `proto/`; what the two versions have in common is there once, and
-//! so is one implementation here enough for both.
+//! file it makes a [`NativeProvisioner`]. Behind them are processes, started when a call
+//! first needs one. The protocol is described in `proto/`; what the two versions have in
+//! common is there once, and so is one implementation here enough for both.
 //!
 //! This crate knows no configuration, no state, no engine and no terminal, reads no
 //! environment variable, and takes every path from its caller. A native plugin is
@@ -19,11 +19,13 @@
 //!   doing;
 //! - no process outlives the bridge, and none stays a zombie; on Linux none
 //!   outlives us, even if we are killed;
+//! - a process that is to be confined never runs otherwise;
 //! - whoever listens at the address that a plugin named must hold the certificate
 //!   that the process showed.
 
 mod calls;
 mod codec;
+mod confine;
 mod context;
 mod conversion;
 mod executable;
@@ -47,6 +49,7 @@ pub mod protocol {
 }
 mod provider;
 mod provisioner;
+mod reattach;
 mod said;
 mod schema;
 mod schema_cache;
@@ -59,8 +62,10 @@ pub use handshake::{HandshakeError, ProtocolVersion};
 pub use launch::{LaunchError, NativePackage, Security};
 pub use plugin::{Bridge, NativePlugin};
 pub use provisioner::NativeProvisioner;
+pub use reattach::{ReattachError, Reattachment, parse_reattachments};
 pub use schema_cache::SchemaCache;
 pub use tls::IdentityError;
+pub use wardian_process::{Confinement, ConfinementError, TcpPorts};
 
 /// How long plugins may take.
 #[derive(Clone, Debug)]

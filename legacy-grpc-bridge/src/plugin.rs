@@ -18,11 +18,12 @@ use crate::calls::{self, Call};
 use crate::context::CallContext;
 use crate::conversion::diagnostics;
 use crate::failure::Failure;
-use crate::launch::{LaunchError, NativePackage, Offer, launch};
+use crate::launch::{LaunchError, NativePackage, Offer, attach, launch};
 use crate::process::{LARGEST_MESSAGE, Process};
 use crate::protocol::{tfplugin as m, tfplugin5 as five, tfplugin6 as six};
 use crate::provider::NativeProvider;
 use crate::provisioner::NativeProvisioner;
+use crate::reattach::Reattachment;
 use crate::schema::{self, Answered, DecodedSchema};
 use crate::schema_cache::SchemaCache;
 use crate::tenancy::Tenancies;
@@ -53,10 +54,23 @@ impl Bridge {
 
     /// A plugin; nothing of it is run before a call needs it.
     pub fn plugin(&self, package: NativePackage) -> NativePlugin {
+        self.shared(Origin::File(package), self.limits.clone())
+    }
+
+    /// A plugin that somebody else started, by the name that messages call it. It is not
+    /// ended by us.
+    pub fn reattached(&self, name: Arc<str>, reattachment: Reattachment) -> NativePlugin {
+        // Somebody may be looking at it step by step.
+        let longest = self.limits.local_call.max(self.limits.remote_call);
+        let limits = Limits { local_call: longest, remote_call: longest, ..self.limits.clone() };
+        self.shared(Origin::Elsewhere { name, reattachment }, limits)
+    }
+
+    fn shared(&self, origin: Origin, limits: Limits) -> NativePlugin {
         let shared = Shared {
-            package,
+            origin,
             spawner: Arc::clone(&self.spawner),
-            limits: self.limits.clone(),
+            limits,
             schemas: self.schemas.clone(),
             schema: OnceCell::new(),
             validated: std::sync::Mutex::default(),
@@ -100,9 +114,26 @@ enum Unconfigured {
     Closed,
 }
 
+/// How a process comes to be.
+enum Origin {
+    /// We start it.
+    File(NativePackage),
+    /// Somebody else did.
+    Elsewhere { name: Arc<str>, reattachment: Reattachment },
+}
+
+impl Origin {
+    fn name(&self) -> &Arc<str> {
+        match self {
+            Self::File(package) => &package.name,
+            Self::Elsewhere { name, .. } => name,
+        }
+    }
+}
+
 /// What all providers of a plugin share.
 pub(crate) struct Shared {
-    package: NativePackage,
+    origin: Origin,
     spawner: Arc<Spawner>,
     limits: Limits,
     schemas: Option<Arc<SchemaCache>>,
@@ -131,7 +162,7 @@ impl Shared {
     }
 
     pub(crate) fn context(&self, call: &'static str, type_name: Option<&wardian_value::Str>) -> CallContext {
-        CallContext::new(&self.package.name, call, type_name)
+        CallContext::new(self.origin.name(), call, type_name)
     }
 
     /// The process for what needs no configuration.
@@ -165,7 +196,11 @@ impl Shared {
     }
 
     async fn launch(&self) -> Result<Process, Failure> {
-        let process = launch(&self.package, &self.spawner, self.limits.start, Offer::All).await;
+        let limit = self.limits.start;
+        let process = match &self.origin {
+            Origin::File(package) => launch(package, &self.spawner, limit, Offer::All).await,
+            Origin::Elsewhere { name, reattachment } => attach(name, reattachment, limit).await,
+        };
         let process = process.map_err(not_started)?;
         // Some plugins have to be asked for their schema before anything else.
         let asked =
@@ -190,7 +225,8 @@ impl Shared {
 
     /// The cache, and the plugin's name in it.
     fn kept(&self) -> Option<(Arc<SchemaCache>, Arc<str>)> {
-        Some((Arc::clone(self.schemas.as_ref()?), Arc::clone(self.package.content.as_ref()?)))
+        let Origin::File(package) = &self.origin else { return None };
+        Some((Arc::clone(self.schemas.as_ref()?), Arc::clone(package.content.as_ref()?)))
     }
 
     async fn kept_schema(&self) -> Option<Arc<DecodedSchema>> {

@@ -22,7 +22,7 @@ use wardian_plugin::printable;
 
 use crate::ProtocolVersion;
 use crate::codec::{Messages, Undecodable};
-use crate::failure::{Ended, Failure, seconds};
+use crate::failure::{Aftermath, Ended, Failure, seconds};
 use crate::method::Method;
 use crate::protocol::plugin::{grpccontroller, grpcstdio};
 use crate::said::{self, LastWords};
@@ -136,33 +136,56 @@ impl Drop for Running {
     }
 }
 
+/// Who ends a process.
+pub(crate) enum Owner {
+    /// We do, who started it.
+    Us(Running),
+    /// Whoever started it.
+    SomebodyElse,
+}
+
+impl Owner {
+    fn running(&self) -> Option<&Running> {
+        match self {
+            Self::Us(running) => Some(running),
+            Self::SomebodyElse => None,
+        }
+    }
+
+    /// Ends a process of ours, whose other calls are told why.
+    fn end(&self, why: impl FnOnce() -> String) -> Aftermath {
+        let Some(running) = self.running() else { return Aftermath::LeftAlone };
+        let _ = running.by_us.set(why());
+        running.kill();
+        Aftermath::Ended
+    }
+}
+
 /// A plugin that is there to be called.
 pub(crate) struct Process {
     name: Arc<str>,
     version: ProtocolVersion,
     transport: Transport,
-    running: Running,
+    owner: Owner,
     /// Held for reading by calls, for writing by whoever ends the process.
     in_use: RwLock<()>,
     closing: AtomicBool,
 }
 
 impl Process {
-    pub(crate) fn new(
-        name: Arc<str>,
-        version: ProtocolVersion,
-        transport: Transport,
-        running: Running,
-    ) -> Self {
+    pub(crate) fn new(name: Arc<str>, version: ProtocolVersion, transport: Transport, owner: Owner) -> Self {
         let process = Self {
             name,
             version,
             transport,
-            running,
+            owner,
             in_use: RwLock::new(()),
             closing: AtomicBool::new(false),
         };
-        process.listen_to_output();
+        // What somebody else started shows its output to them.
+        if process.owner.running().is_some() {
+            process.listen_to_output();
+        }
         process
     }
 
@@ -174,7 +197,7 @@ impl Process {
     pub(crate) fn is_alive(&self) -> bool {
         !self.closing.load(Ordering::Acquire)
             && !self.transport.is_closed()
-            && self.running.end.borrow().is_none()
+            && self.owner.running().is_none_or(|running| running.end.borrow().is_none())
     }
 
     /// What it writes to its standard output while it serves comes as a stream.
@@ -263,9 +286,8 @@ impl Process {
 
     fn timed_out(&self, call: &str, limit: Duration) -> Failure {
         // What others wait for in the same process will not come either.
-        let _ = self.running.by_us.set(format!("{call} was not answered within {}", seconds(limit)));
-        self.running.kill();
-        Failure::TimedOut(limit)
+        let aftermath = self.owner.end(|| format!("{call} was not answered within {}", seconds(limit)));
+        Failure::TimedOut(limit, aftermath)
     }
 
     /// What a status stands for, which the plugin gave or which stands for what
@@ -279,23 +301,24 @@ impl Process {
         if let Some(problem @ Broken::NotGrpc { .. }) = broken {
             return Failure::BadAnswer(format!("{problem}."));
         }
+        let is_over = broken.is_some_and(Broken::is_of_all);
         let broken = broken.map(ToString::to_string);
         if broken.is_some() || status.code() == Code::Unavailable {
             // It may have answered so because it is about to end.
             let patience = if broken.is_some() { GRACE } else { LAST_WORDS_PATIENCE };
-            if let Some(how) = self.running.wait_for_end(patience).await {
+            if let Some(running) = self.owner.running()
+                && let Some(how) = running.wait_for_end(patience).await
+            {
                 return Failure::Ended(Ended {
                     how: how.to_string(),
-                    last_words: self.running.last_words(),
-                    by_us: self.running.by_us.get().cloned(),
+                    last_words: running.last_words(),
+                    by_us: running.by_us.get().cloned(),
                 });
             }
         }
         if let Some(broken) = broken {
-            if self.transport.is_closed() {
-                let _ = self.running.by_us.set("its connection was lost".into());
-                self.running.kill();
-                return Failure::Lost(broken);
+            if is_over || self.transport.is_closed() {
+                return Failure::Lost(broken, self.owner.end(|| "its connection was lost".into()));
             }
             return Failure::BadAnswer(format!("{}.", printable(&broken)));
         }
@@ -309,12 +332,14 @@ impl Process {
 
     /// Ends the process: when its calls are done, and in order if it can.
     pub(crate) async fn shut_down(&self) {
-        if self.closing.swap(true, Ordering::AcqRel) {
-            self.running.wait_for_end(GRACE).await;
+        let closing = self.closing.swap(true, Ordering::AcqRel);
+        let Some(running) = self.owner.running() else { return };
+        if closing {
+            running.wait_for_end(GRACE).await;
             return;
         }
         let _alone = timeout(GRACE, self.in_use.write()).await;
-        if self.running.end.borrow().is_none() {
+        if running.end.borrow().is_none() {
             let mut grpc = self.grpc(LARGEST_MESSAGE);
             let asking = async {
                 grpc.ready().await.map_err(|broken| Status::from_error(Box::new(broken)))?;
@@ -324,7 +349,7 @@ impl Process {
             };
             // It ends while it answers, so that an error means nothing.
             let _ = timeout(GRACE, asking).await;
-            if self.running.wait_for_end(GRACE).await.is_none() {
+            if running.wait_for_end(GRACE).await.is_none() {
                 tracing::warn!(
                     target: "wardian::plugin",
                     plugin = &*self.name,
@@ -332,7 +357,7 @@ impl Process {
                 );
             }
         }
-        self.running.kill_and_wait().await;
+        running.kill_and_wait().await;
     }
 }
 

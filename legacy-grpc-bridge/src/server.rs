@@ -14,6 +14,7 @@
 
 mod connection;
 mod conversion;
+mod multiplex;
 mod schema;
 mod service;
 mod tls;
@@ -36,6 +37,8 @@ use crate::server::service::Service;
 use crate::server::tls::Acceptor;
 use crate::tls::{Identity, IdentityError};
 use crate::transport::Bidirectional;
+
+pub use multiplex::{MultiplexError, Multiplexed};
 
 /// How long a plugin stays that nobody is connected to.
 const LONELINESS: Duration = Duration::from_secs(10);

@@ -42,6 +42,13 @@ pub(crate) enum Broken {
     },
 }
 
+impl Broken {
+    /// Whether the connection is over, and not one stream of it alone.
+    pub(crate) fn is_of_all(&self) -> bool {
+        matches!(self, Self::Connection(error) if error.is_io() || error.is_go_away())
+    }
+}
+
 fn told(error: &h2::Error) -> String {
     let ended = error.get_io().is_some_and(|error| error.kind() == std::io::ErrorKind::UnexpectedEof);
     if ended { "it closed the connection".to_owned() } else { format!("the connection broke: {error}") }

@@ -50,6 +50,7 @@ variables! {
     TERMINAL = "TERM": "`dumb`: no colour";
     COLUMNS = "COLUMNS": "the width that text is wrapped to where no terminal says";
     NATIVE_ENVIRONMENT = "WARDIAN_NATIVE_ENVIRONMENT": "further variables that native plugins are given: names with commas between; `FOO_*` for all that begin so";
+    REATTACH = "TF_REATTACH_PROVIDERS": "providers that run already, as one under a debugger prints it: JSON with their addresses";
     DISABLE_PLUGIN_TLS = "TF_DISABLE_PLUGIN_TLS": "not empty: connections to native plugins are not secured";
     STRICT = "WARDIAN_STRICT_PLUGINS": "not empty: native plugins are hashed and asked for their schemas in every run, whatever was kept of earlier ones";
     PLUGIN_COOKIE = "TF_PLUGIN_MAGIC_COOKIE": "what a host says to a plugin that it starts, for `wardian serve`";
@@ -154,6 +155,11 @@ impl Environment {
         listed.filter(|pattern| !pattern.is_empty()).map(str::to_owned).collect()
     }
 
+    /// Which providers run already.
+    pub(crate) fn reattached(&self) -> &str {
+        self.text(REATTACH).unwrap_or_default()
+    }
+
     /// Whether connections to native plugins are secured.
     pub(crate) fn secures_plugins(&self) -> bool {
         self.text(DISABLE_PLUGIN_TLS).is_none()
@@ -185,7 +191,7 @@ impl Environment {
     pub(crate) fn of_plugin(mut self) -> Self {
         let meant_for_the_host = |name: &str| {
             name.starts_with(ARGUMENTS)
-                || [LOG_PATH, DATA_DIRECTORY, CLI_CONFIG_FILE, WORKSPACE].contains(&name)
+                || [LOG_PATH, DATA_DIRECTORY, CLI_CONFIG_FILE, WORKSPACE, REATTACH].contains(&name)
         };
         self.variables.retain(|name, _| !meant_for_the_host(name));
         self

@@ -31,6 +31,7 @@ mod interrupt;
 mod kept;
 mod logging;
 mod module_manifest;
+mod native_confinement;
 mod operation;
 mod plugins;
 mod progress;

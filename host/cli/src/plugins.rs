@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use wardian_install::package::{NativeArtifact, PluginArtifact};
 use wardian_install::{ProviderAddress, Version};
-use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, NativeProvisioner, Security};
+use wardian_legacy_grpc_bridge::{
+    Bridge, Confinement, Limits, NativePackage, NativePlugin, NativeProvisioner, Reattachment, Security,
+};
 use wardian_monitor::{AuditLog, Monitor};
 use wardian_network::proxy::ProxySettings;
 use wardian_plugin::{
@@ -25,6 +27,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::grants;
 use crate::kept;
+use crate::native_confinement;
 use crate::provisioners::LoadedProvisioners;
 use crate::secrets::HostSecrets;
 use crate::shell::Shell;
@@ -85,12 +88,13 @@ pub(crate) struct Plugin {
 }
 
 impl Plugins {
-    /// These plugins, to be run with `parallelism` calls at a time.
+    /// These plugins, and those that run already, to be run with `parallelism` calls at a time.
     ///
     /// # Errors
     /// Where WebAssembly cannot be run here at all.
     pub(crate) fn new(
         artifacts: BTreeMap<ProviderAddress, PluginArtifact>,
+        running: BTreeMap<ProviderAddress, Reattachment>,
         working_directory: PathBuf,
         parallelism: usize,
         supervision: &Supervision,
@@ -112,7 +116,9 @@ impl Plugins {
                     if policy.native() == NativePlugins::Deny {
                         return Err(native_denied(&address, &policy));
                     }
-                    let package = native_package(program, &policy, &working_directory, environment);
+                    let confinement = native_confinement::of_program(&address, &policy, shell)?;
+                    let package =
+                        native_package(program, &policy, confinement, &working_directory, environment);
                     if provisioner_name(&address).is_some() {
                         native_provisioners.insert(address.clone(), bridge.provisioner(package));
                     } else {
@@ -125,6 +131,15 @@ impl Plugins {
                 }
             };
             by_address.insert(address, Plugin { artifact, monitor, loaded: OnceCell::new() });
+        }
+        for (address, running) in running {
+            let policy = policy.of_trusted_code(&address);
+            if policy.native() == NativePlugins::Deny {
+                return Err(native_denied(&address, &policy));
+            }
+            native_confinement::of_running(&address, &running, &policy, shell)?;
+            let name = format!("{} ({running})", address.for_display());
+            native.insert(address, bridge.reattached(name.into(), running));
         }
         let (sandbox, exposed_cache) = sandbox(environment, parallelism, &working_directory)?;
         Ok(Self {
@@ -285,6 +300,7 @@ pub(crate) fn lies_within(path: &Path, directory: &Path) -> bool {
 fn native_package(
     native: &NativeArtifact,
     policy: &PluginPolicy,
+    confinement: Option<Confinement>,
     working_directory: &Path,
     environment: &Environment,
 ) -> NativePackage {
@@ -296,6 +312,7 @@ fn native_package(
         working_directory: working_directory.to_owned(),
         socket_directory: environment.temporary_directory(),
         security: if environment.secures_plugins() { Security::MutualTls } else { Security::Plain },
+        confinement,
         content: kept::content(native),
     }
 }

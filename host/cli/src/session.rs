@@ -23,6 +23,7 @@ use wardian_install::selection::Requirements;
 use wardian_install::sources::Sources;
 use wardian_install::{Constraints, Version};
 use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_legacy_grpc_bridge::{Reattachment, parse_reattachments};
 use wardian_monitor::AuditLog;
 use wardian_plugin::ProviderSource;
 use wardian_plugin::address::ProviderAddress;
@@ -59,6 +60,8 @@ pub(crate) struct Session {
     pub(crate) catalogue: Catalogue,
     /// The CLI configuration is read where it is needed, and complained about once.
     warned_of_settings: AtomicBool,
+    /// Providers that run already, in a process that somebody else started.
+    pub(crate) reattached: BTreeMap<ProviderAddress, Reattachment>,
     /// Native plugins that were handed out, whose processes have to end.
     native: Mutex<Vec<NativeProcesses>>,
     policy: OnceLock<Arc<Policy>>,
@@ -87,6 +90,10 @@ impl Session {
         })?;
         let catalogue = catalogue::embedded();
         let audit_log = Arc::new(audit_log);
+        let reattached = parse_reattachments(environment.reattached()).map_err(|error| {
+            let detail = format!("The variable TF_REATTACH_PROVIDERS cannot be followed: {error}.");
+            Failure::error("Invalid providers to reattach to", detail)
+        })?;
         let mut session = Self {
             shell,
             environment,
@@ -95,6 +102,7 @@ impl Session {
             workspace,
             catalogue,
             warned_of_settings: AtomicBool::new(false),
+            reattached,
             native: Mutex::default(),
             policy: OnceLock::new(),
             audit_log,
@@ -219,6 +227,7 @@ impl Session {
             .map_err(|error| {
                 Failure::error("Plugin directory cannot be read", sentence(&error.to_string()))
             })?;
+        sources.running = self.reattached.keys().cloned().collect();
         sources.digests = Arc::new(kept::file_digests(&self.environment, &self.directory));
         Ok(sources.with_plugin_directories(self.plugin_directories()))
     }
@@ -268,16 +277,20 @@ impl Session {
             })?
         };
         agreements::check(&resolved.artifacts, self)?;
-        let plugins = self.plugins_of(resolved.artifacts, parallelism)?;
+        let running =
+            self.reattached.iter().filter(|(address, _)| requirements.providers.contains_key(*address));
+        let running = running.map(|(address, running)| (address.clone(), running.clone())).collect();
+        let plugins = self.plugins_of(resolved.artifacts, running, parallelism)?;
         let mut native = self.native.lock().unwrap_or_else(PoisonError::into_inner);
         native.extend(plugins.native());
         Ok(Arc::new(plugins))
     }
 
-    /// Plugins that no configuration asks for.
+    /// Plugins that are there, whoever asks for them.
     pub(crate) fn plugins_of(
         &self,
         artifacts: BTreeMap<ProviderAddress, PluginArtifact>,
+        running: BTreeMap<ProviderAddress, Reattachment>,
         parallelism: usize,
     ) -> Outcome<Plugins> {
         let supervision = Supervision {
@@ -286,7 +299,7 @@ impl Session {
             states: self.confinement.as_ref().map(Confinement::of_states).unwrap_or_default(),
         };
         let directory = self.directory.clone();
-        Plugins::new(artifacts, directory, parallelism, &supervision, &self.environment, &self.shell)
+        Plugins::new(artifacts, running, directory, parallelism, &supervision, &self.environment, &self.shell)
     }
 
     /// What plugins may touch.
@@ -320,7 +333,13 @@ impl Session {
             .overrides
             .iter()
             .filter(|(address, _)| requirements.providers.contains_key(address))
-            .map(|(address, path)| format!(" - {} in {}", address.for_display(), path.display()))
+            .map(|(address, path)| {
+                let place = format!(" - {} in {}", address.for_display(), path.display());
+                match self.catalogue.versions_of(address).max() {
+                    Some(embedded) => format!("{place}, instead of v{embedded} that is part of this program"),
+                    None => place,
+                }
+            })
             .collect();
         if !used.is_empty() {
             let detail = format!(

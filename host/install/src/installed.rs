@@ -108,7 +108,7 @@ pub struct InstallError {
 /// The plugins that a configuration needs, ready to be loaded.
 #[derive(Debug, Clone, Default)]
 pub struct Resolved {
-    /// One for each required provider that is not built in.
+    /// One for each required provider that is not built in and does not run already.
     pub artifacts: BTreeMap<ProviderAddress, PluginArtifact>,
     /// Embedded plugins whose hash the lock file lacks, as after
     /// `init -lockfile=readonly` with a lock file by Terraform.
@@ -128,7 +128,9 @@ pub fn resolve(
 ) -> Result<Resolved, Vec<ResolveError>> {
     let mut resolved = Resolved::default();
     let mut errors = Vec::new();
-    for address in requirements.providers.keys().filter(|address| !address.is_built_in()) {
+    let is_installed =
+        |address: &&ProviderAddress| !address.is_built_in() && !sources.running.contains(*address);
+    for address in requirements.providers.keys().filter(is_installed) {
         match resolve_one(address, requirements, lock, sources, data_directory) {
             Ok(Found { artifact, recorded }) => {
                 if !recorded {

@@ -237,6 +237,11 @@ pub fn select(
     let mut new_lock = LockFile::default();
     let mut errors = Vec::new();
     for address in requirements.providers.keys().filter(|address| !address.is_built_in()) {
+        if sources.running.contains(address) {
+            let kept = lock.providers.get(address).map(|entry| (address.clone(), entry.clone()));
+            new_lock.providers.extend(kept);
+            continue;
+        }
         let overridden = sources.overrides.get(address);
         if let Some(path) = overridden {
             selector.notices.push(Notice::OverrideInEffect { address: address.clone(), path: path.clone() });

@@ -45,6 +45,9 @@ pub struct Sources<'a> {
     pub methods: Vec<Method>,
     /// Providers whose plugin is taken from a place under development.
     pub overrides: BTreeMap<ProviderAddress, PathBuf>,
+    /// Providers that run already, in a process that somebody else started: nothing is
+    /// chosen, installed or locked for them, and what the lock file says of them stays.
+    pub running: BTreeSet<ProviderAddress>,
     /// Whose native packages are usable.
     pub platform: Platform,
     /// What files of packages hash to.
@@ -191,7 +194,14 @@ impl<'a> Sources<'a> {
         if !methods.iter().any(|method| method.kind == MethodKind::Embedded) {
             methods.insert(0, Method { kind: MethodKind::Embedded, scope: Scope::default() });
         }
-        Ok(Self { catalogue, methods, overrides, platform, digests: Arc::default() })
+        Ok(Self {
+            catalogue,
+            methods,
+            overrides,
+            running: BTreeSet::new(),
+            platform,
+            digests: Arc::default(),
+        })
     }
 
     /// Adds directories of plugins, for provisioners that a name alone stands for.

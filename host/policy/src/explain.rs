@@ -16,7 +16,7 @@ use wardian_plugin::address::ProviderAddress;
 use crate::credential::{CredentialBinding, CredentialSource};
 use crate::place::Place;
 use crate::policy::{FileView, Level, Otherwise, PluginPolicy};
-use crate::request::{Access, Extent, FileAccess, Request};
+use crate::request::{Access, Extent, FileAccess, Request, Scheme};
 use crate::rule::{Effect, Rule};
 use crate::settings::{NativePlugins, Set, Settings};
 
@@ -156,6 +156,13 @@ impl PluginPolicy {
         let access: BTreeSet<Access> =
             access.into_iter().filter(|access| !self.is_untrusted() || is_allowed(access)).collect();
         (!access.is_empty()).then_some((path, access))
+    }
+
+    /// The ports that are granted in effect, scheme by scheme; [`None`] is any.
+    pub(crate) fn granted_ports(&self) -> Vec<(Scheme, Option<Vec<(u16, u16)>>)> {
+        let effective = self.effective();
+        let granted = effective.grants.keys().filter_map(Granted::ports);
+        granted.map(|(scheme, ports)| (scheme, ports.map(<[_]>::to_vec))).collect()
     }
 
     fn rules(&self) -> impl Iterator<Item = &Rule> {

@@ -24,6 +24,7 @@
 
 mod address;
 mod asked;
+mod confinement;
 mod credential;
 mod decision;
 mod defaults;
@@ -48,6 +49,7 @@ mod untrusted;
 
 pub use address::{AddressKind, canonical};
 pub use asked::{Asked, AskedProblem, Words};
+pub use confinement::NativeConfinement;
 pub use credential::{CredentialBinding, CredentialSource};
 pub use decision::{Decision, Denial, DenialReason, Grant};
 pub use explain::{Explained, ExplainedCredential, ExplainedFile, Explanation};

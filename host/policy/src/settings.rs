@@ -25,18 +25,26 @@ pub enum NativePlugins {
     Allow,
     /// It runs, and a warning says so.
     Warn,
+    /// It runs, and the kernel holds it to what rules grant; with a warning where the kernel
+    /// cannot.
+    ConfineOrWarn,
+    /// It runs only where the kernel can hold it to what rules grant.
+    Confine,
     /// It does not run.
     Deny,
 }
 
 impl NativePlugins {
-    pub(crate) const ALL: [Self; 3] = [Self::Allow, Self::Warn, Self::Deny];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Allow, Self::Warn, Self::ConfineOrWarn, Self::Confine, Self::Deny];
 
     /// The word in a policy.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Allow => "allow",
             Self::Warn => "warn",
+            Self::ConfineOrWarn => "confine-or-warn",
+            Self::Confine => "confine",
             Self::Deny => "deny",
         }
     }

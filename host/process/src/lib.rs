@@ -19,6 +19,8 @@
 //! - no program outlives us, however we end ([`Spawner`] says how), and none remains as a
 //!   zombie. What has left its session by itself is out of reach, as it is for everybody.
 //!
+//! A program can be held to some directories and ports by the kernel ([`Confinement`]).
+//!
 //! This crate knows no plugin and no policy, reads no environment, and writes no log.
 
 #[cfg(not(unix))]
@@ -26,6 +28,7 @@ compile_error!("programs are run on Unix systems only: there is no port to this 
 
 mod authority;
 mod command;
+mod confinement;
 mod lookup;
 mod output;
 mod run;
@@ -34,6 +37,7 @@ mod spawner;
 
 pub use authority::{Authority, Denied, Ended, Start};
 pub use command::{Command, Leftovers, Streams};
+pub use confinement::{Confinement, ConfinementError, Prepared, TcpPorts};
 pub use run::{Event, ExitStatus, Running};
 pub use runner::{ProcessError, Runner};
 pub use spawner::{Guarded, Spawner};

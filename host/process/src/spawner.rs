@@ -16,6 +16,7 @@ use std::process::{ChildStdin, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
+use crate::confinement::Prepared;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
@@ -115,6 +116,15 @@ impl Spawner {
     /// Where the system does not start it.
     pub async fn spawn(&self, command: Command) -> io::Result<Child> {
         self.start(command, Guarding::Itself).await.map(|(child, _)| child)
+    }
+
+    /// As [`Spawner::spawn`], and the kernel holds the process to some rules.
+    ///
+    /// # Errors
+    /// Where the system does not start it, or does not take the rules.
+    pub async fn spawn_confined(&self, mut command: Command, rules: Prepared) -> io::Result<Child> {
+        rules.hold(&mut command);
+        self.spawn(command).await
     }
 
     /// Starts a process in a session of its own that ends with us, as does all that it

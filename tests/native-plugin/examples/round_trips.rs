@@ -49,6 +49,7 @@ fn plugin(bridge: &Bridge, executable: &Path) -> NativePlugin {
         working_directory: std::env::temp_dir(),
         socket_directory: std::env::temp_dir(),
         security: Security::MutualTls,
+        confinement: None,
         content: None,
     })
 }

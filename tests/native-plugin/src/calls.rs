@@ -237,17 +237,32 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values) -
 /// How texts begin that are counted and not repeated.
 const COUNT: &str = "count:";
 
-/// The text itself; as many bytes as it asks for, `bytes:1000`; or how many follow
-/// `count:`.
+/// The text itself; as many bytes as it asks for, `bytes:1000`; how many follow `count:`;
+/// or what becomes of `read:FILE`, `write:FILE` and `connect:ADDRESS`.
 fn echoed(input: &Value) -> Value {
     let View::String(text) = input.view() else { return input.clone() };
     if let Some(counted) = text.strip_prefix(COUNT) {
         return Value::string(counted.len().to_string());
     }
+    if let Some(outcome) = attempted(text) {
+        return Value::string(outcome);
+    }
     match text.strip_prefix("bytes:").and_then(|count| count.parse().ok()) {
         Some(count) => Value::string("x".repeat(count)),
         None => input.clone(),
     }
+}
+
+/// What a provider may do on the machine.
+fn attempted(text: &str) -> Option<String> {
+    let (what, on) = text.split_once(':')?;
+    let outcome = match what {
+        "read" => std::fs::read_to_string(on),
+        "write" => std::fs::write(on, "new").map(|()| "written".to_owned()),
+        "connect" => std::net::TcpStream::connect(on).map(|_| "connected".to_owned()),
+        _ => return None,
+    };
+    Some(outcome.unwrap_or_else(|error| error.to_string()))
 }
 
 /// The name forces a replacement; what is not known before is unknown.
@@ -475,6 +490,61 @@ pub(crate) fn more_schemas(rpc: &str) -> Option<Vec<u8>> {
         "GetSchema" => Some(large!(five).encode_to_vec()),
         "GetProviderSchema" => Some(large!(six).encode_to_vec()),
         _ => None,
+    }
+}
+
+/// A resource type with a nested attribute, as an answer of its own.
+pub(crate) fn nested_schema() -> Vec<u8> {
+    let inner = six::schema::Attribute {
+        name: "inner".into(),
+        r#type: Bytes::from_static(b"\"string\""),
+        optional: true,
+        ..Default::default()
+    };
+    let object = six::schema::Object {
+        attributes: vec![inner],
+        nesting: six::schema::object::NestingMode::Single.into(),
+        ..Default::default()
+    };
+    let outer = six::schema::Attribute {
+        name: "outer".into(),
+        nested_type: Some(object),
+        optional: true,
+        ..Default::default()
+    };
+    let block = six::schema::Block { attributes: vec![outer], ..Default::default() };
+    let schema = six::Schema { version: 0, block: Some(block) };
+    let answer = six::get_provider_schema::Response {
+        resource_schemas: HashMap::from([("fake_nest".into(), schema)]),
+        ..Default::default()
+    };
+    answer.encode_to_vec()
+}
+
+/// An answer with schemas, in which all that begins with `fake_` begins with `other_`.
+pub(crate) fn renamed(rpc: &str, message: &[u8]) -> Vec<u8> {
+    fn keys<T>(map: HashMap<String, T>) -> HashMap<String, T> {
+        map.into_iter()
+            .map(|(name, value)| (format!("other_{}", name.trim_start_matches("fake_")), value))
+            .collect()
+    }
+    match rpc {
+        "GetProviderSchema" => {
+            let mut schema = six::get_provider_schema::Response::decode(message).unwrap_or_default();
+            schema.resource_schemas = keys(schema.resource_schemas);
+            schema.data_source_schemas = keys(schema.data_source_schemas);
+            schema.ephemeral_resource_schemas = keys(schema.ephemeral_resource_schemas);
+            schema.list_resource_schemas = keys(schema.list_resource_schemas);
+            schema.action_schemas = keys(schema.action_schemas);
+            schema.functions = keys(schema.functions);
+            schema.encode_to_vec()
+        }
+        "GetResourceIdentitySchemas" => {
+            let mut answer = m::get_resource_identity_schemas::Response::decode(message).unwrap_or_default();
+            answer.identity_schemas = keys(answer.identity_schemas);
+            answer.encode_to_vec()
+        }
+        _ => message.to_vec(),
     }
 }
 

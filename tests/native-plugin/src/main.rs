@@ -24,6 +24,10 @@
 //! | `status@RPC` | answers an error of gRPC |
 //! | `serves` | starts another `fake` without this word, and serves what the bridge makes of it |
 //! | `serves-5` | the same, and only in protocol 5 |
+//! | `serves-both` | serves two of them as one, of which one is `renamed` |
+//! | `serves-twice` | serves two of them as one, which have the same names |
+//! | `renamed` | has `other_thing` where it would have `fake_thing`, and so on (protocol 6) |
+//! | `nested` | has a nested attribute (protocol 6) |
 //! | `large-schema` | has 64 MB of schemas |
 //! | `old` | lacks all calls that are newer than the first of its protocol |
 
@@ -33,13 +37,14 @@ mod serve;
 mod tls;
 
 use std::error::Error;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
-use wardian_legacy_grpc_bridge::server::{self, Host};
-use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, ProtocolVersion, Security};
+use wardian_legacy_grpc_bridge::server::{self, Host, Multiplexed};
+use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, ProtocolVersion, Security};
 
 /// What a test asked for.
 pub(crate) struct Words(Vec<String>);
@@ -78,8 +83,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if std::env::var("TF_PLUGIN_MAGIC_COOKIE").is_err() {
         return Err("this is a plugin, and not meant to be run by a person".into());
     }
-    if words.has("serves") || words.has("serves-5") {
-        return pass_on(&words).await;
+    if words.0.iter().any(|word| word.starts_with("serves")) {
+        // Its text is what its host shows.
+        return pass_on(&words).await.map_err(|error| error.to_string().into());
     }
     if words.has("noisy") {
         serve::flood()?;
@@ -104,7 +110,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         std::future::pending::<()>().await;
         return Ok(());
     }
-    let words = std::sync::Arc::new(words);
+    let words = Arc::new(words);
     loop {
         let stream: Box<dyn Stream> = match &listener {
             Listener::Unix(listener) => Box::new(listener.accept().await?.0),
@@ -120,7 +126,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 }
             },
         };
-        tokio::spawn(serve::connection(stream, std::sync::Arc::clone(&words)));
+        tokio::spawn(serve::connection(stream, Arc::clone(&words)));
     }
 }
 
@@ -130,15 +136,16 @@ async fn pass_on(words: &Words) -> Result<(), Box<dyn Error>> {
     let rest: Vec<&str> =
         words.0.iter().map(String::as_str).filter(|word| !word.starts_with("serves")).collect();
     let bridge = Bridge::new(Limits::default());
-    let behind = bridge.plugin(NativePackage {
-        name: "acme/behind".into(),
-        executable: std::env::current_exe()?,
-        environment: vec![("NATIVE_PLUGIN".into(), rest.join(",").into())],
-        working_directory: std::env::temp_dir(),
-        socket_directory: std::env::temp_dir(),
-        security: Security::MutualTls,
-        content: None,
-    });
+    let first = behind(&bridge, "acme/fake", &rest.join(","))?;
+    let mut all = vec![first];
+    let mut provider = all[0].provider();
+    if words.has("serves-both") || words.has("serves-twice") {
+        let more = if words.has("serves-both") { "renamed" } else { "" };
+        all.push(behind(&bridge, "acme/other", &[&rest[..], &[more]].concat().join(","))?);
+        let names = ["acme/fake", "acme/other"].map(Into::into);
+        let parts = names.into_iter().zip(all.iter().map(NativePlugin::provider)).collect();
+        provider = Arc::new(Multiplexed::new(parts).await?);
+    }
     let variable = |name| std::env::var(name).ok();
     let host = Host {
         cookie: variable("TF_PLUGIN_MAGIC_COOKIE"),
@@ -149,9 +156,25 @@ async fn pass_on(words: &Words) -> Result<(), Box<dyn Error>> {
             .into(),
     };
     let versions: &[ProtocolVersion] = if words.has("serves-5") { &[Five] } else { &[Six, Five] };
-    server::serve(behind.provider(), versions, &host, &mut std::io::stdout()).await?;
-    behind.close().await;
+    server::serve(provider, versions, &host, &mut std::io::stdout()).await?;
+    for plugin in all {
+        plugin.close().await;
+    }
     Ok(())
+}
+
+/// Another one of us, told other words.
+fn behind(bridge: &Bridge, name: &str, words: &str) -> std::io::Result<NativePlugin> {
+    Ok(bridge.plugin(NativePackage {
+        name: name.into(),
+        executable: std::env::current_exe()?,
+        environment: vec![("NATIVE_PLUGIN".into(), words.into())],
+        working_directory: std::env::temp_dir(),
+        socket_directory: std::env::temp_dir(),
+        security: Security::MutualTls,
+        confinement: None,
+        content: None,
+    }))
 }
 
 async fn listen(words: &Words) -> Result<(Listener, &'static str, String), Box<dyn Error>> {

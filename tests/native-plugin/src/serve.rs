@@ -96,6 +96,12 @@ async fn call(
                         messages = vec![messages.concat()];
                     }
                     let mut stream = respond.send_response(head.body(())?, false)?;
+                    if words.has("renamed") {
+                        messages = messages.iter().map(|message| calls::renamed(rpc, message)).collect();
+                    }
+                    if words.has("nested") && rpc == "GetProviderSchema" {
+                        messages = vec![[messages.concat(), calls::nested_schema()].concat()];
+                    }
                     for message in messages {
                         stream.send_data(frame(&message), false)?;
                     }

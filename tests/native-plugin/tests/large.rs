@@ -23,6 +23,7 @@ fn provider(words: &str) -> (Bridge, Arc<dyn Provider>) {
         working_directory: std::env::temp_dir(),
         socket_directory: std::env::temp_dir(),
         security: Security::MutualTls,
+        confinement: None,
         content: None,
     };
     let provider = bridge.plugin(package).provider();

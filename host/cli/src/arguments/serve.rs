@@ -1,4 +1,4 @@
-//! Commands that make native plugins of components.
+//! Commands that make native plugins of components, and of other native plugins.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub(crate) enum Protocol {
 /// Which plugin, and how it is served.
 #[derive(Args, Debug)]
 pub(crate) struct ServedArguments {
-    /// A component's file, or the address of a plugin of this program such as
+    /// A component's file, that of a native plugin for `serve`, or the address of a plugin of this program such as
     /// hashicorp/random.
     #[arg(value_name = "PLUGIN")]
     pub(crate) plugin: String,
@@ -39,6 +39,9 @@ pub(crate) struct ServedArguments {
 pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) served: ServedArguments,
+    /// Further plugins, to be served with the first as one provider.
+    #[arg(value_name = "FURTHER")]
+    pub(crate) further: Vec<String>,
     #[command(flatten)]
     pub(crate) view: ColorArguments,
 }

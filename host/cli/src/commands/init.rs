@@ -27,6 +27,7 @@ use crate::failure::{Failure, Outcome, Status, sentence};
 use crate::granting;
 use crate::interrupt;
 use crate::module_manifest;
+use crate::native_confinement;
 use crate::provisioners;
 use crate::session::{Session, requirements};
 use crate::shell::Paint;
@@ -65,7 +66,8 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
             .map_err(|error| Failure::error("Plugin cannot be installed", sentence(&error.to_string())))?;
         shell.say(format_args!("- {}", described(address, chosen)));
     }
-    warn_of_native(session, &selection);
+    warn_of_native(session, &selection)?;
+    warn_of_shadows(session, &selection);
     tell_notices(session, &selection.notices);
     save_lock(session, &selection)?;
     granting::record(session, &agreements)?;
@@ -97,6 +99,12 @@ fn choose(
     for address in requirements.providers.keys().filter(|address| built_in::is_known(address)) {
         session.shell.say(format_args!("- {address} is built in to Wardian"));
     }
+    for (address, running) in
+        session.reattached.iter().filter(|(address, _)| requirements.providers.contains_key(*address))
+    {
+        let address = address.for_display();
+        session.shell.say(format_args!("- {address} runs already ({running}), and is not installed"));
+    }
     let mut diagnostics = built_in::check(&requirements);
     let options = SelectionOptions {
         versions: if arguments.upgrade { VersionPolicy::Upgrade } else { VersionPolicy::KeepLocked },
@@ -118,15 +126,19 @@ fn choose(
     }
 }
 
-fn warn_of_native(session: &Session, selection: &Selection) {
+fn warn_of_native(session: &Session, selection: &Selection) -> Outcome<()> {
+    let policy = session.policy()?;
+    let is_confined = |address: &ProviderAddress| native_confinement::is_wanted(policy.of(address).native());
     let native: Vec<String> = selection
         .chosen
         .iter()
-        .filter(|(_, chosen)| matches!(chosen.artifact, PluginArtifact::Native(_)))
+        .filter(|(address, chosen)| {
+            matches!(chosen.artifact, PluginArtifact::Native(_)) && !is_confined(address)
+        })
         .map(|(address, chosen)| format!(" - {} v{}", address.for_display(), chosen.version))
         .collect();
     if native.is_empty() {
-        return;
+        return Ok(());
     }
     let detail = format!(
         "These plugins are programs of their own and run outside of the sandbox: they can read, change and send away \
@@ -134,6 +146,32 @@ fn warn_of_native(session: &Session, selection: &Selection) {
         native.join("\n")
     );
     session.shell.diagnostics(&Diagnostic::warning("Native plugins are not confined", detail).into());
+    Ok(())
+}
+
+/// A program that takes the place of a plugin of ours: by the rules of installation it
+/// may, since it was chosen, but few mean it.
+fn warn_of_shadows(session: &Session, selection: &Selection) {
+    let shadowing = selection.chosen.iter().filter_map(|(address, chosen)| {
+        let PluginArtifact::Native(native) = &chosen.artifact else { return None };
+        let embedded = session.catalogue.versions_of(address).max()?;
+        let (address, version, file) = (address.for_display(), &chosen.version, native.file.display());
+        Some(format!(
+            " - {address} v{version} in {file}, instead of v{embedded} that is part of this program"
+        ))
+    });
+    let shadowing: Vec<String> = shadowing.collect();
+    if shadowing.is_empty() {
+        return;
+    }
+    let detail = format!(
+        "These programs take the place of plugins that are part of Wardian, which run in its sandbox:\n{}\nTo use \
+         those, remove the files, or let the version constraints and the lock file have the version of the plugin that \
+         is part of this program.",
+        shadowing.join("\n")
+    );
+    let warning = Diagnostic::warning("Native plugin overrides an embedded plugin", detail);
+    session.shell.diagnostics(&warning.into());
 }
 
 /// `hashicorp/random v3.7.2, the newest that meets ~> 3.7 (embedded component)`

@@ -1,13 +1,16 @@
-//! `wardian serve` and `wardian plugin bundle`: components as native plugins.
+//! `wardian serve` and `wardian plugin bundle`: components as native plugins, and native
+//! plugins in the other protocol, or several as one.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use wardian_install::ProviderAddress;
 use wardian_install::package::{ComponentArtifact, OpenedPackage, Origin, PluginArtifact, open_override};
 use wardian_legacy_grpc_bridge::ProtocolVersion;
-use wardian_legacy_grpc_bridge::server::{ServeError, serve};
-use wardian_plugin::ProviderSource as _;
+use wardian_legacy_grpc_bridge::server::{Multiplexed, ServeError, serve};
+use wardian_plugin::{Provider, ProviderSource as _};
 
 use crate::arguments::{BundleArguments, Protocol, ServeArguments, ServedArguments};
 use crate::bundle::Bundle;
@@ -21,29 +24,60 @@ pub(crate) const PREFIX: &str = "terraform-provider-";
 
 /// What is served.
 struct Served {
-    component: ComponentArtifact,
+    artifact: PluginArtifact,
     protocol: Option<Protocol>,
 }
 
-/// Serves a plugin to the host that started this process.
+impl Served {
+    fn component(component: ComponentArtifact, protocol: Option<Protocol>) -> Self {
+        Self { artifact: PluginArtifact::Component(component), protocol }
+    }
+}
+
+/// Serves plugins to the host that started this process.
 pub(crate) async fn run(session: &Session, arguments: &ServeArguments) -> Outcome {
-    let served = find(session, &arguments.served)?;
-    let address = served.component.address.clone();
-    let artifact = PluginArtifact::Component(served.component);
-    let plugins = session.plugins_of([(address.clone(), artifact)].into(), PARALLELISM)?;
-    let provider = plugins.provider(&address).await.map_err(|said| {
-        let said: Vec<String> = said.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect();
-        Failure::error("Plugin cannot be served", said.join("\n"))
-    })?;
+    let first = find(session, &arguments.served)?;
+    let protocol = first.protocol;
+    let mut names = vec![(first.artifact.address().clone(), arguments.served.plugin.as_str())];
+    let mut artifacts = BTreeMap::from([(first.artifact.address().clone(), first.artifact)]);
+    for plugin in &arguments.further {
+        let one = ServedArguments { plugin: plugin.clone(), protocol, address: None };
+        let artifact = find(session, &one)?.artifact;
+        let address = artifact.address().clone();
+        names.push((address.clone(), plugin));
+        if artifacts.insert(address.clone(), artifact).is_some() {
+            let detail = format!("Two of the plugins are {}.", address.for_display());
+            return Err(Failure::error("Plugins cannot be served as one", detail));
+        }
+    }
+    let plugins = session.plugins_of(artifacts, BTreeMap::new(), PARALLELISM)?;
+    let mut parts: Vec<(Arc<str>, Arc<dyn Provider>)> = Vec::new();
+    for (address, name) in names {
+        let provider = plugins.provider(&address).await.map_err(|said| {
+            let said: Vec<String> = said.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect();
+            Failure::error("Plugin cannot be served", said.join("\n"))
+        })?;
+        parts.push((name.into(), provider));
+    }
+    let provider: Arc<dyn Provider> = match <[_; 1]>::try_from(parts) {
+        Ok([(_, provider)]) => provider,
+        Err(parts) => Arc::new(Multiplexed::new(parts).await.map_err(|error| {
+            Failure::error("Plugins cannot be served as one", sentence(&error.to_string()))
+        })?),
+    };
     // An interrupt on the terminal reaches the host as well, which tells its plugins.
     tokio::spawn(async { while tokio::signal::ctrl_c().await.is_ok() {} });
-    let versions: &[ProtocolVersion] = match served.protocol {
+    let versions: &[ProtocolVersion] = match protocol {
         None => &[ProtocolVersion::Six, ProtocolVersion::Five],
         Some(Protocol::Five) => &[ProtocolVersion::Five],
         Some(Protocol::Six) => &[ProtocolVersion::Six],
     };
     let host = session.environment.host();
-    serve(provider, versions, &host, &mut std::io::stdout()).await.map_err(|error| failure(&error))?;
+    let served = serve(provider, versions, &host, &mut std::io::stdout()).await;
+    for plugin in plugins.native() {
+        plugin.close().await;
+    }
+    served.map_err(|error| failure(&error))?;
     Ok(Status::Success)
 }
 
@@ -58,10 +92,14 @@ fn failure(error: &ServeError) -> Failure {
 /// Writes a plugin and this program as one file.
 pub(crate) fn bundle(session: &Session, arguments: &BundleArguments) -> Outcome {
     let served = find(session, &arguments.served)?;
+    let PluginArtifact::Component(component) = served.artifact else {
+        let detail = format!("{}: it is no component.", arguments.served.plugin);
+        return Err(Failure::error("Plugin cannot be read", detail));
+    };
     let bundle = Bundle {
-        address: served.component.address.clone(),
+        address: component.address.clone(),
         protocol: served.protocol,
-        component: served.component.bytes().to_vec(),
+        component: component.bytes().to_vec(),
     };
     let path = &arguments.out;
     let failed = |error: std::io::Error| {
@@ -90,7 +128,7 @@ fn make_executable(_file: &File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The component that is meant: a bundle's, one of this program's, or a file's.
+/// The plugin that is meant: a bundle's, one of this program's, or a file's.
 fn find(session: &Session, arguments: &ServedArguments) -> Outcome<Served> {
     let path = PathBuf::from(&arguments.plugin);
     let unreadable =
@@ -98,14 +136,14 @@ fn find(session: &Session, arguments: &ServedArguments) -> Outcome<Served> {
     if !path.is_file() {
         let component = embedded(session, &arguments.plugin)
             .ok_or_else(|| unreadable("there is no such file, and no such plugin in this program.".into()))?;
-        return Ok(Served { component, protocol: arguments.protocol });
+        return Ok(Served::component(component, arguments.protocol));
     }
     if let Some(bundle) = Bundle::read(&path).map_err(|error| unreadable(format!("{error}.")))? {
         let address = arguments.address.clone().unwrap_or(bundle.address);
         let origin = Origin::DevelopmentOverride(path.clone());
         let component = ComponentArtifact::of_bytes(address, origin, bundle.component)
             .ok_or_else(|| unreadable("what it bundles is no component.".into()))?;
-        return Ok(Served { component, protocol: arguments.protocol.or(bundle.protocol) });
+        return Ok(Served::component(component, arguments.protocol.or(bundle.protocol)));
     }
     let address = match (&arguments.address, type_name(&path)) {
         (Some(address), _) => address.clone(),
@@ -119,12 +157,11 @@ fn find(session: &Session, arguments: &ServedArguments) -> Outcome<Served> {
     {
         let component = embedded(session, &address.to_string())
             .ok_or_else(|| unreadable(format!("there is no plugin {} in it.", address.for_display())))?;
-        return Ok(Served { component, protocol: arguments.protocol });
+        return Ok(Served::component(component, arguments.protocol));
     }
-    match open_override(&address, &path).map_err(|error| unreadable(sentence(&error.to_string())))? {
-        PluginArtifact::Component(component) => Ok(Served { component, protocol: arguments.protocol }),
-        PluginArtifact::Native(_) => Err(unreadable("it is no component.".into())),
-    }
+    let artifact =
+        open_override(&address, &path).map_err(|error| unreadable(sentence(&error.to_string())))?;
+    Ok(Served { artifact, protocol: arguments.protocol })
 }
 
 /// The newest plugin of this program with an address.

@@ -101,6 +101,12 @@ fn native(explanation: &Explanation, page: &mut Page) {
     let told = match native {
         NativePlugins::Allow => "runs",
         NativePlugins::Warn => "runs, with a warning",
+        NativePlugins::ConfineOrWarn => {
+            "runs, held by the kernel to the directories and TCP ports above; where that cannot be, with a warning"
+        }
+        NativePlugins::Confine => {
+            "runs where the kernel can hold it to the directories and TCP ports above, and nowhere else"
+        }
         NativePlugins::Deny => "does not run",
     };
     let by = match place {

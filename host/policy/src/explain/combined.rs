@@ -152,6 +152,10 @@ impl At {
         })
     }
 
+    pub(crate) fn ports(&self) -> Option<&[(u16, u16)]> {
+        self.ports.as_deref()
+    }
+
     fn and(&self, other: &Self) -> Option<Self> {
         let hosts = all_of(&self.hosts, &other.hosts)?;
         let ports = match (&self.ports, &other.ports) {

@@ -21,6 +21,8 @@ mod native_plugins;
 mod plan_files;
 mod policies;
 mod provisioners;
+#[cfg(unix)]
+mod reattached_plugins;
 mod recorded;
 #[cfg(unix)]
 mod remote_faults;

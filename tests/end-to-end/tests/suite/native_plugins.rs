@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use wardian_end_to_end::{Project, Seen, assert_seen, binary, platform};
 
-const CONFIGURATION: &str = r#"terraform {
+pub(crate) const CONFIGURATION: &str = r#"terraform {
   required_providers {
     fake = {
       source = "example.com/acme/fake"
@@ -40,7 +40,7 @@ output "loud" {
 "#;
 
 /// The plugin that does what it is told; beside the program under test.
-fn plugin() -> Option<PathBuf> {
+pub(crate) fn plugin() -> Option<PathBuf> {
     let path = binary().with_file_name("wardian-native-plugin");
     if path.is_file() {
         return Some(path);
@@ -182,4 +182,149 @@ fn what_cannot_be_run_is_told_when_it_is_needed() {
     project.run("init").success();
     let refused = project.run("validate").ended_with(1);
     assert!(refused.errors.contains("it is not executable"), "{}", refused.text());
+}
+
+#[test]
+fn a_native_plugin_in_the_place_of_an_embedded_one_is_told() {
+    let Some(plugin) = plugin() else { return };
+    let project = Project::new(&[(
+        "main.tf",
+        "terraform {\n  required_providers {\n    null = {\n      source = \"hashicorp/null\"\n    }\n  }\n}\n",
+    )]);
+    let file = format!(
+        "terraform.d/plugins/registry.terraform.io/hashicorp/null/99.0.0/{}/terraform-provider-null_v99.0.0",
+        platform()
+    );
+    write_plugin(&project, &file, &plugin);
+    assert_seen!("native_overrides_embedded", anywhere(project.run("init").success()));
+
+    // Of equal versions the one that is part of the program wins.
+    let locked = project.run("version").success();
+    assert!(locked.out.contains("hashicorp/null v99.0.0"), "{}", locked.text());
+    project.write(
+        "main.tf",
+        project.read("main.tf").replace("hashicorp/null\"", "hashicorp/null\"\n      version = \"< 99.0.0\""),
+    );
+    let embedded = project.run("init -upgrade").success();
+    assert!(
+        !embedded.errors.contains("overrides") && embedded.out.contains("embedded"),
+        "{}",
+        embedded.text()
+    );
+
+    write_plugin(&project, "development/terraform-provider-null", &plugin);
+    let directory = project.path("development");
+    let settings = format!(
+        "provider_installation {{\n  dev_overrides {{\n    \"hashicorp/null\" = \"{}\"\n  }}\n  direct {{}}\n}}\n",
+        directory.display()
+    );
+    project.write("home/.terraformrc", settings);
+    let overridden = project.run("validate").success();
+    let told = "hashicorp/null in [FOLDER]/development, instead of v";
+    let text = overridden.text().split_whitespace().collect::<Vec<_>>().join(" ").replace("\u{2502} ", "");
+    assert!(text.contains(told) && text.contains("that is part of this program"), "{text}");
+}
+
+/// The processes whose environment holds a word.
+#[cfg(target_os = "linux")]
+fn processes_with(word: &str) -> Vec<i32> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter_map(|entry| {
+            let id = entry.file_name().to_str()?.parse().ok()?;
+            let environment = std::fs::read(entry.path().join("environ")).ok()?;
+            String::from_utf8_lossy(&environment).contains(word).then_some(id)
+        })
+        .collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_native_plugin_outlives_a_program_that_is_killed() {
+    let Some(project) = project() else { return };
+    let mark = format!("hang@ApplyResourceChange,killed-{}", std::process::id());
+    project.write("words", &mark);
+    let mut running = project.start("apply -auto-approve");
+    running.wait_for("fake_thing.a: Creating...");
+    let until = |what: &str, is_so: &dyn Fn() -> bool| {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while !is_so() {
+            assert!(std::time::Instant::now() < deadline, "it never came about that {what}");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    };
+    until("the plugin runs", &|| !processes_with(&mark).is_empty());
+    running.kill();
+    until("the plugin is gone", &|| processes_with(&mark).is_empty());
+
+    project.write("words", "");
+    project.run("apply -auto-approve").success();
+    assert!(project.run("plan").success().out.contains("No changes."));
+}
+
+const POLICY: &str = r#"plugin "*" {
+  native = "confine"
+
+  allow filesystem {
+    directories = ["."]
+  }
+}
+"#;
+
+/// Whether the kernel can confine; says so where it cannot.
+#[cfg(target_os = "linux")]
+fn kernel_confines(project: &Project) -> bool {
+    let validated = project.run("validate");
+    if validated.errors.contains("the kernel cannot hold it to that") {
+        println!("skipped: the kernel has no Landlock, or not enough of it");
+        return false;
+    }
+    true
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn policy_has_the_kernel_confine_a_native_plugin() {
+    let Some(plugin) = plugin() else { return };
+    // The program itself: a script that runs it would be held to the script's rights.
+    let project = Project::new(&[("main.tf", CONFIGURATION)]);
+    project.write(&file(), std::fs::read(plugin).unwrap());
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(project.path(&file()), executable).unwrap();
+    project.run("init").success();
+    project.write("wardian.policy.hcl", POLICY);
+    if !kernel_confines(&project) {
+        return;
+    }
+    let reading =
+        |what: &str| CONFIGURATION.replace("input = fake_thing.a.id", &format!("input = \"{what}\""));
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret"), "secret").unwrap();
+    let secret = outside.path().join("secret").display().to_string();
+    project.write("note", "a note");
+    let inside = project.path("note").canonicalize().unwrap().display().to_string();
+    let output = |what: &str| {
+        project.write("main.tf", reading(what));
+        project.run("apply -auto-approve").success();
+        project.state()["outputs"]["id"]["value"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(output(&format!("read:{inside}")), "a note");
+    assert!(output(&format!("read:{secret}")).contains("Permission denied"));
+    assert!(output(&format!("write:{inside}")).contains("Permission denied"));
+    assert!(output("connect:127.0.0.1:1").contains("Permission denied"));
+    assert!(!project.run("init").success().errors.contains("not confined"));
+    let explained = project.run("policy explain example.com/acme/fake").success();
+    assert!(explained.out.contains("As native code it runs where the kernel can"), "{}", explained.text());
+
+    // What the kernel knows no exception from is not granted.
+    project.write(
+        "wardian.policy.hcl",
+        POLICY.replace("[\".\"]", "[\".\"]\n    access = [\"read\", \"write\"]"),
+    );
+    let refused = project.run("plan").ended_with(1);
+    assert!(refused.errors.contains("Error: Native plugin cannot be confined"), "{}", refused.text());
+    assert!(refused.errors.contains("none of them may write it"), "{}", refused.text());
+    project.write("wardian.policy.hcl", POLICY.replace("\"confine\"", "\"deny\""));
+    let denied = project.run("plan").ended_with(1);
+    assert!(denied.errors.contains("Native plugin denied by policy"), "{}", denied.text());
 }

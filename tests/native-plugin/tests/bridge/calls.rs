@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wardian_legacy_grpc_bridge::Security;
+use wardian_legacy_grpc_bridge::{NativePlugin, Security};
 use wardian_plugin::{
     ActionRequest, ApplyRequest, ClientCapabilities, ConfigKind, Continue, ImportRequest, ImportTarget,
     ListRequest, MoveRequest, OpenEphemeralRequest, PlanRequest, PrivateBytes, Provider, RawState,
@@ -185,7 +185,12 @@ async fn lists_and_actions(provider: &dyn Provider) {
 async fn everything(words: &str, security: Security) {
     let executable = std::path::Path::new(env!("CARGO_BIN_EXE_wardian-native-plugin"));
     let (_bridge, plugin) = plugin(executable, words, security);
-    let provider = configured(&plugin).await;
+    everything_of(&plugin).await;
+}
+
+/// Makes every call on a plugin, and closes it.
+pub(crate) async fn everything_of(plugin: &NativePlugin) {
+    let provider = configured(plugin).await;
     let schema = provider.schema().await.unwrap();
     assert!(schema.capabilities.move_resource_state && !schema.capabilities.plan_destroy);
     assert!(schema.identities.contains_key("fake_thing"));

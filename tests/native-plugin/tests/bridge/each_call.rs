@@ -256,3 +256,30 @@ pub(crate) fn apply() -> ApplyRequest {
         planned_identity: None,
     }
 }
+
+/// The page lists each call that the protocol's description has, by both of its names.
+#[test]
+fn the_page_lists_every_call() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
+    let read = |path: &str| std::fs::read_to_string(format!("{root}{path}")).unwrap();
+    let page = read("docs/native-plugins.md");
+    let described = |protocol: &str| -> Vec<String> {
+        let text = read(&format!("legacy-grpc-bridge/proto/tfplugin{protocol}.proto"));
+        let service = text.split_once("service Provider {").unwrap().1.split_once('}').unwrap().0;
+        let calls = service.lines().filter_map(|line| line.trim().strip_prefix("rpc ")?.split_once('('));
+        calls.map(|(name, _)| name.to_owned()).collect()
+    };
+    let (five, six) = (described("5"), described("6"));
+    assert_eq!((five.len(), six.len()), (CALLS.len(), CALLS.len()));
+    for call in CALLS {
+        assert!(six.iter().any(|name| name == call.name), "{}", call.name);
+        assert!(five.iter().any(|name| name == call.name_in_five), "{}", call.name_in_five);
+        let in_five = if call.name == call.name_in_five {
+            "the same".to_owned()
+        } else {
+            format!("`{}`", call.name_in_five)
+        };
+        let row = format!("| `{}` | {in_five} |", call.name);
+        assert!(page.contains(&row), "{row}");
+    }
+}

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
 mod calls;
+#[cfg(target_os = "linux")]
+mod confined;
 mod each_call;
 mod ends;
 mod fault_table;
@@ -11,6 +13,8 @@ mod faults;
 mod launch;
 mod provisioner;
 mod real;
+mod reattached;
+mod served;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -53,6 +57,7 @@ fn package_of(executable: &Path, words: &str, security: Security) -> NativePacka
         working_directory: std::env::temp_dir(),
         socket_directory: std::env::temp_dir(),
         security,
+        confinement: None,
         content: None,
     }
 }

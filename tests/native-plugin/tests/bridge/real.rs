@@ -63,6 +63,7 @@ async fn aws_gives_its_schema_validates_and_plans() {
         working_directory: home.path().to_owned(),
         socket_directory: std::env::temp_dir(),
         security: Security::MutualTls,
+        confinement: None,
         content: None,
     });
     let provider = plugin.provider();

@@ -1,0 +1,469 @@
+//! Several providers that are served as one.
+//!
+//! Each resource type, data source, ephemeral resource, list, action and function belongs
+//! to one of them, which its calls go to. What two have is an error before anything is
+//! served. All are configured with the one configuration that the host knows: its
+//! type must be the same for them, or empty for those that need none.
+//!
+//! What one of them can do beyond the first protocol, the whole says it can, and answers
+//! itself for those that cannot: a host asks by provider, not by resource type.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use wardian_plugin::{
+    ActionRequest, ApplyRequest, ApplyResponse, ConfigKind, ConfigureRequest, Continue, FunctionError,
+    GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest, MoveRequest, MoveResponse,
+    OpenEphemeralRequest, OpenEphemeralResponse, PlanActionResponse, PlanRequest, PlanResponse,
+    PluginDiagnostic, PluginDiagnostics, PrivateBytes, Provider, ProviderSchema, ReadDataSourceRequest,
+    ReadDataSourceResponse, ReadResourceRequest, ReadResourceResponse, RenewEphemeralResponse, Schema,
+    SchemaTable, ServerCapabilities, UpgradeStateRequest, UpgradeStateResponse, ValidateConfigRequest,
+    ValidateListRequest,
+};
+use wardian_value::{Str, Value};
+
+/// Why providers cannot be served as one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MultiplexError {
+    /// One of them does not tell its schema.
+    #[error("the schema of {name} cannot be had: {}", .said.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect::<Vec<_>>().join("; "))]
+    Schema {
+        /// Which.
+        name: Arc<str>,
+        /// What it says.
+        said: PluginDiagnostics,
+    },
+    /// Two have the same thing.
+    #[error("{one} and {other} both have the {kind} {thing}")]
+    Conflict {
+        /// What it is: `resource`, `function`, ...
+        kind: &'static str,
+        /// Its name.
+        thing: Str,
+        /// Who has it.
+        one: Arc<str>,
+        /// Who has it, too.
+        other: Arc<str>,
+    },
+    /// Two are configured in different ways.
+    #[error("{one} and {other} are configured in different ways, and what is served has one configuration")]
+    Configuration {
+        /// Who is configured.
+        one: Arc<str>,
+        /// Who is configured otherwise.
+        other: Arc<str>,
+    },
+    /// Two are told different things of a module.
+    #[error("{one} and {other} take different things in provider_meta")]
+    Meta {
+        /// One of them.
+        one: Arc<str>,
+        /// The other.
+        other: Arc<str>,
+    },
+}
+
+/// One of the providers.
+struct Part {
+    name: Arc<str>,
+    provider: Arc<dyn Provider>,
+    schema: Arc<ProviderSchema>,
+}
+
+impl Part {
+    fn is_configured(&self) -> bool {
+        !is_empty(&self.schema.provider)
+    }
+}
+
+fn is_empty(schema: &Schema) -> bool {
+    schema.block.attributes.is_empty() && schema.block.block_types.is_empty()
+}
+
+/// Names of one kind, and whose they are.
+type Owners = BTreeMap<Str, usize>;
+
+/// Several providers as one.
+pub struct Multiplexed {
+    parts: Vec<Part>,
+    schema: Arc<ProviderSchema>,
+    resources: Owners,
+    data_sources: Owners,
+    ephemeral_resources: Owners,
+    list_resources: Owners,
+    actions: Owners,
+    functions: Owners,
+}
+
+impl Multiplexed {
+    /// These providers as one, each with the name that errors call it.
+    ///
+    /// # Errors
+    /// Where they do not fit together.
+    pub async fn new(providers: Vec<(Arc<str>, Arc<dyn Provider>)>) -> Result<Self, MultiplexError> {
+        let mut parts = Vec::with_capacity(providers.len());
+        for (name, provider) in providers {
+            match provider.schema().await {
+                Ok(schema) => parts.push(Part { name, provider, schema }),
+                Err(said) => return Err(MultiplexError::Schema { name, said }),
+            }
+        }
+        let table = |kind, of: fn(&ProviderSchema) -> &SchemaTable| {
+            owners(&parts, kind, |schema| of(schema).keys().cloned().collect())
+        };
+        let resources = table("resource", |schema| &schema.resources)?;
+        let data_sources = table("data source", |schema| &schema.data_sources)?;
+        let ephemeral_resources = table("ephemeral resource", |schema| &schema.ephemeral_resources)?;
+        let list_resources = table("list", |schema| &schema.list_resources)?;
+        let actions = table("action", |schema| &schema.actions)?;
+        let functions = owners(&parts, "function", |schema| schema.functions.keys().cloned().collect())?;
+        let schema = Arc::new(ProviderSchema {
+            capabilities: capabilities(&parts),
+            provider: configuration(&parts)?,
+            provider_meta: meta(&parts)?,
+            resources: tables(&parts, |schema| &schema.resources),
+            data_sources: tables(&parts, |schema| &schema.data_sources),
+            ephemeral_resources: tables(&parts, |schema| &schema.ephemeral_resources),
+            list_resources: tables(&parts, |schema| &schema.list_resources),
+            actions: tables(&parts, |schema| &schema.actions),
+            functions: parts.iter().flat_map(|part| part.schema.functions.clone()).collect(),
+            identities: parts.iter().flat_map(|part| part.schema.identities.clone()).collect(),
+        });
+        Ok(Self {
+            parts,
+            schema,
+            resources,
+            data_sources,
+            ephemeral_resources,
+            list_resources,
+            actions,
+            functions,
+        })
+    }
+
+    fn part(&self, owners: &Owners, kind: &str, name: &Str) -> Result<&Part, PluginDiagnostics> {
+        owners.get(name).and_then(|index| self.parts.get(*index)).ok_or_else(|| {
+            let detail = format!("None of the plugins that are served here has the {kind} {name}.");
+            vec![PluginDiagnostic::error("Unknown name", detail)]
+        })
+    }
+
+    fn resource(&self, name: &Str) -> Result<&Part, PluginDiagnostics> {
+        self.part(&self.resources, "resource", name)
+    }
+
+    fn ephemeral_resource(&self, name: &Str) -> Result<&Part, PluginDiagnostics> {
+        self.part(&self.ephemeral_resources, "ephemeral resource", name)
+    }
+
+    /// What a part is given of the one configuration.
+    fn configuration(part: &Part, config: &Value) -> Value {
+        if part.is_configured() { config.clone() } else { Value::empty_object() }
+    }
+}
+
+fn owners(
+    parts: &[Part],
+    kind: &'static str,
+    names: impl Fn(&ProviderSchema) -> Vec<Str>,
+) -> Result<Owners, MultiplexError> {
+    let mut owners = Owners::new();
+    for (index, part) in parts.iter().enumerate() {
+        for thing in names(&part.schema) {
+            let before = owners.insert(thing.clone(), index).and_then(|index| parts.get(index));
+            if let Some(one) = before {
+                let (one, other) = (Arc::clone(&one.name), Arc::clone(&part.name));
+                return Err(MultiplexError::Conflict { kind, thing, one, other });
+            }
+        }
+    }
+    Ok(owners)
+}
+
+/// All tables as one; each schema is read when somebody asks for it.
+fn tables(parts: &[Part], of: fn(&ProviderSchema) -> &SchemaTable) -> SchemaTable {
+    let names = parts.iter().flat_map(|part| of(&part.schema).keys().cloned());
+    let schemas = parts.iter().map(|part| Arc::clone(&part.schema)).collect();
+    SchemaTable::of(names, Arc::new(Tables { schemas, of }))
+}
+
+struct Tables {
+    schemas: Vec<Arc<ProviderSchema>>,
+    of: fn(&ProviderSchema) -> &SchemaTable,
+}
+
+impl wardian_plugin::SchemaSource for Tables {
+    fn schema(&self, name: &str) -> Option<Arc<Schema>> {
+        self.schemas.iter().find_map(|schema| (self.of)(schema).get(name).map(Arc::clone))
+    }
+}
+
+fn capabilities(parts: &[Part]) -> ServerCapabilities {
+    let any = |has: fn(&ServerCapabilities) -> bool| parts.iter().any(|part| has(&part.schema.capabilities));
+    ServerCapabilities {
+        plan_destroy: any(|one| one.plan_destroy),
+        // All were asked before anything is served.
+        get_provider_schema_optional: true,
+        move_resource_state: any(|one| one.move_resource_state),
+        generate_resource_config: any(|one| one.generate_resource_config),
+    }
+}
+
+fn configuration(parts: &[Part]) -> Result<Schema, MultiplexError> {
+    let mut configured = parts.iter().filter(|part| part.is_configured());
+    let Some(first) = configured.next() else {
+        return Ok(parts.first().map_or_else(Schema::default, |part| part.schema.provider.clone()));
+    };
+    let is_other = |part: &&Part| part.schema.provider.implied_type() != first.schema.provider.implied_type();
+    match configured.find(is_other) {
+        None => Ok(first.schema.provider.clone()),
+        Some(other) => {
+            let (one, other) = (Arc::clone(&first.name), Arc::clone(&other.name));
+            Err(MultiplexError::Configuration { one, other })
+        }
+    }
+}
+
+fn meta(parts: &[Part]) -> Result<Option<Schema>, MultiplexError> {
+    let mut with = parts.iter().filter(|part| part.schema.provider_meta.is_some());
+    let Some(first) = with.next() else { return Ok(None) };
+    let ty = |part: &Part| part.schema.provider_meta.as_ref().map(|meta| meta.implied_type().clone());
+    match with.find(|part| ty(part) != ty(first)) {
+        None => Ok(first.schema.provider_meta.clone()),
+        Some(other) => {
+            let (one, other) = (Arc::clone(&first.name), Arc::clone(&other.name));
+            Err(MultiplexError::Meta { one, other })
+        }
+    }
+}
+
+/// What is told to who knows nothing of it is left out.
+fn meta_for(part: &Part, meta: Option<Value>) -> Option<Value> {
+    meta.filter(|_| part.schema.provider_meta.is_some())
+}
+
+/// A call that a plugin does not have.
+fn lacking(part: &Part, what: &str) -> PluginDiagnostics {
+    let detail = format!("{} cannot {what}.", part.name);
+    vec![PluginDiagnostic::error("Unsupported plugin call", detail)]
+}
+
+#[async_trait]
+impl Provider for Multiplexed {
+    async fn schema(&self) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
+        Ok(Arc::clone(&self.schema))
+    }
+
+    async fn validate_provider_config(&self, config: Value) -> PluginDiagnostics {
+        let mut said = PluginDiagnostics::new();
+        for part in &self.parts {
+            let config = Self::configuration(part, &config);
+            let more = part.provider.validate_provider_config(config).await;
+            // Equal configurations are often complained about in equal words.
+            said.extend(more.into_iter().filter(|one| !said.contains(one)).collect::<Vec<_>>());
+        }
+        said
+    }
+
+    async fn configure(&self, request: ConfigureRequest) -> PluginDiagnostics {
+        let mut said = PluginDiagnostics::new();
+        for part in &self.parts {
+            let request = ConfigureRequest {
+                terraform_version: request.terraform_version.clone(),
+                config: Self::configuration(part, &request.config),
+                capabilities: request.capabilities,
+            };
+            let more = part.provider.configure(request).await;
+            said.extend(more.into_iter().filter(|one| !said.contains(one)).collect::<Vec<_>>());
+        }
+        said
+    }
+
+    async fn validate_config(&self, kind: ConfigKind, request: ValidateConfigRequest) -> PluginDiagnostics {
+        let (owners, of) = match kind {
+            ConfigKind::Resource => (&self.resources, "resource"),
+            ConfigKind::DataSource => (&self.data_sources, "data source"),
+            ConfigKind::EphemeralResource => (&self.ephemeral_resources, "ephemeral resource"),
+            ConfigKind::Action => (&self.actions, "action"),
+        };
+        match self.part(owners, of, &request.type_name) {
+            Ok(part) => part.provider.validate_config(kind, request).await,
+            Err(said) => said,
+        }
+    }
+
+    async fn upgrade_resource_state(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
+        match self.resource(&request.type_name) {
+            Ok(part) => part.provider.upgrade_resource_state(request).await,
+            Err(said) => said.into(),
+        }
+    }
+
+    async fn upgrade_resource_identity(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
+        match self.resource(&request.type_name) {
+            Ok(part) => part.provider.upgrade_resource_identity(request).await,
+            Err(said) => said.into(),
+        }
+    }
+
+    async fn read_resource(&self, mut request: ReadResourceRequest) -> ReadResourceResponse {
+        match self.resource(&request.type_name) {
+            Ok(part) => {
+                request.provider_meta = meta_for(part, request.provider_meta);
+                part.provider.read_resource(request).await
+            }
+            Err(said) => said.into(),
+        }
+    }
+
+    async fn plan_resource_change(&self, mut request: PlanRequest) -> PlanResponse {
+        let part = match self.resource(&request.type_name) {
+            Ok(part) => part,
+            Err(said) => return said.into(),
+        };
+        if request.proposed_new_state.is_null() && !part.schema.capabilities.plan_destroy {
+            // It would not have been asked by itself.
+            let mut answer = PlanResponse::from(PluginDiagnostics::new());
+            answer.planned_state = Some(request.proposed_new_state);
+            answer.planned_private = request.prior_private;
+            answer.planned_identity = request.prior_identity;
+            return answer;
+        }
+        request.provider_meta = meta_for(part, request.provider_meta);
+        part.provider.plan_resource_change(request).await
+    }
+
+    async fn apply_resource_change(&self, mut request: ApplyRequest) -> ApplyResponse {
+        match self.resource(&request.type_name) {
+            Ok(part) => {
+                request.provider_meta = meta_for(part, request.provider_meta);
+                part.provider.apply_resource_change(request).await
+            }
+            Err(said) => said.into(),
+        }
+    }
+
+    async fn import_resource_state(&self, request: ImportRequest) -> ImportResponse {
+        match self.resource(&request.type_name) {
+            Ok(part) => part.provider.import_resource_state(request).await,
+            Err(said) => said.into(),
+        }
+    }
+
+    async fn move_resource_state(&self, request: MoveRequest) -> MoveResponse {
+        match self.resource(&request.target_type_name) {
+            Ok(part) if part.schema.capabilities.move_resource_state => {
+                part.provider.move_resource_state(request).await
+            }
+            Ok(part) => lacking(part, "take over objects of other resource types").into(),
+            Err(said) => said.into(),
+        }
+    }
+
+    async fn generate_resource_config(&self, type_name: Str, state: Value) -> GenerateConfigResponse {
+        match self.resource(&type_name) {
+            Ok(part) if part.schema.capabilities.generate_resource_config => {
+                part.provider.generate_resource_config(type_name, state).await
+            }
+            Ok(part) => lacking(part, "make a configuration of a state").into(),
+            Err(said) => said.into(),
+        }
+    }
+
+    async fn read_data_source(&self, mut request: ReadDataSourceRequest) -> ReadDataSourceResponse {
+        match self.part(&self.data_sources, "data source", &request.type_name) {
+            Ok(part) => {
+                request.provider_meta = meta_for(part, request.provider_meta);
+                part.provider.read_data_source(request).await
+            }
+            Err(said) => said.into(),
+        }
+    }
+
+    async fn open_ephemeral_resource(&self, request: OpenEphemeralRequest) -> OpenEphemeralResponse {
+        match self.ephemeral_resource(&request.type_name) {
+            Ok(part) => part.provider.open_ephemeral_resource(request).await,
+            Err(said) => said.into(),
+        }
+    }
+
+    async fn renew_ephemeral_resource(
+        &self,
+        type_name: Str,
+        private: PrivateBytes,
+    ) -> RenewEphemeralResponse {
+        match self.ephemeral_resource(&type_name) {
+            Ok(part) => part.provider.renew_ephemeral_resource(type_name, private).await,
+            Err(said) => said.into(),
+        }
+    }
+
+    async fn close_ephemeral_resource(&self, type_name: Str, private: PrivateBytes) -> PluginDiagnostics {
+        match self.ephemeral_resource(&type_name) {
+            Ok(part) => part.provider.close_ephemeral_resource(type_name, private).await,
+            Err(said) => said,
+        }
+    }
+
+    async fn call_function(&self, name: Str, arguments: Vec<Value>) -> Result<Value, FunctionError> {
+        match self.part(&self.functions, "function", &name) {
+            Ok(part) => part.provider.call_function(name, arguments).await,
+            Err(said) => {
+                let text = said.into_iter().map(|one| one.detail).collect();
+                Err(FunctionError { text, argument: None })
+            }
+        }
+    }
+
+    async fn validate_list_resource_config(&self, request: ValidateListRequest) -> PluginDiagnostics {
+        match self.part(&self.list_resources, "list", &request.type_name) {
+            Ok(part) => part.provider.validate_list_resource_config(request).await,
+            Err(said) => said,
+        }
+    }
+
+    async fn list_resource(
+        &self,
+        request: ListRequest,
+        found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
+    ) -> PluginDiagnostics {
+        match self.part(&self.list_resources, "list", &request.type_name) {
+            Ok(part) => part.provider.list_resource(request, found).await,
+            Err(said) => said,
+        }
+    }
+
+    async fn plan_action(&self, request: ActionRequest) -> PlanActionResponse {
+        match self.part(&self.actions, "action", &request.action_type) {
+            Ok(part) => part.provider.plan_action(request).await,
+            Err(said) => said.into(),
+        }
+    }
+
+    async fn invoke_action(
+        &self,
+        request: ActionRequest,
+        progress: &mut (dyn FnMut(String) + Send),
+    ) -> PluginDiagnostics {
+        match self.part(&self.actions, "action", &request.action_type) {
+            Ok(part) => part.provider.invoke_action(request, progress).await,
+            Err(said) => said,
+        }
+    }
+
+    async fn stop(&self) -> Result<(), String> {
+        let mut problems = Vec::new();
+        for part in &self.parts {
+            problems.extend(part.provider.stop().await.err());
+        }
+        if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
+    }
+
+    async fn close(&self) {
+        for part in &self.parts {
+            part.provider.close().await;
+        }
+    }
+}

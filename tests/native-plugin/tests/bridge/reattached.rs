@@ -1,0 +1,112 @@
+//! Plugins that somebody else started.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePlugin, parse_reattachments};
+use wardian_value::{Type, Value};
+
+use crate::each_call::said_of;
+use crate::{calls, configure, configured, no_zombie_stays};
+
+/// The fake, as a person starts it in a debugger.
+struct Debugged {
+    process: Child,
+    sockets: tempfile::TempDir,
+}
+
+impl Debugged {
+    fn start(words: &str) -> Self {
+        let sockets = tempfile::tempdir().unwrap();
+        let mut process = Command::new(Path::new(env!("CARGO_BIN_EXE_wardian-native-plugin")))
+            .env("NATIVE_PLUGIN", words)
+            .env("TF_PLUGIN_MAGIC_COOKIE", "a debugger's own")
+            .env("PLUGIN_UNIX_SOCKET_DIR", sockets.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.starts_with("1|"), "{line}");
+        Self { process, sockets }
+    }
+
+    fn plugin(&self, bridge: &Bridge, version: u8) -> NativePlugin {
+        let text = format!(
+            r#"{{"example.com/acme/fake": {{"Protocol": "grpc", "ProtocolVersion": {version}, "Pid": {},
+                "Test": true, "Addr": {{"Network": "unix", "String": "{}/plugin1"}}}}}}"#,
+            self.process.id(),
+            self.sockets.path().display()
+        );
+        let found = parse_reattachments(&text).unwrap().into_values().next().unwrap();
+        bridge.reattached("acme/fake".into(), found)
+    }
+
+    fn is_there(&mut self) -> bool {
+        self.process.try_wait().unwrap().is_none()
+    }
+}
+
+impl Drop for Debugged {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn bridge() -> Bridge {
+    Bridge::new(Limits::default())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_that_runs_already_serves_every_call_and_is_left_running() {
+    for (words, version) in [("", 6), ("5", 5)] {
+        let mut debugged = Debugged::start(words);
+        for _ in 0..2 {
+            let bridge = bridge();
+            calls::everything_of(&debugged.plugin(&bridge, version)).await;
+        }
+        let bridge = bridge();
+        let plugin = debugged.plugin(&bridge, version);
+        let (one, other) = (plugin.provider(), plugin.provider());
+        for (provider, greeting) in [(&one, "one"), (&other, "other")] {
+            let config = Value::object([("greeting", Value::string(greeting))]);
+            assert_eq!(configure(&**provider, config).await, []);
+        }
+        one.close().await;
+        assert!(other.call_function("shout".into(), vec![Value::string("a")]).await.is_ok());
+        other.close().await;
+        plugin.close().await;
+        assert!(debugged.is_there());
+    }
+    no_zombie_stays().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_is_gone_is_told_by_where_it_should_be() {
+    let mut debugged = Debugged::start("");
+    let bridge = bridge();
+    let plugin = debugged.plugin(&bridge, 6);
+    debugged.process.kill().unwrap();
+    debugged.process.wait().unwrap();
+    let said = said_of(&*plugin.provider(), "GetProviderSchema").await;
+    let expected =
+        "Plugin could not be started: acme/fake in GetProviderSchema of fake_thing.a: nobody answers at ";
+    assert!(said.starts_with(expected) && said.ends_with("Is it still running?"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_hangs_up_is_not_ended() {
+    let mut debugged = Debugged::start("drop@PlanResourceChange");
+    let bridge = bridge();
+    let plugin = debugged.plugin(&bridge, 6);
+    let said = said_of(&*configured(&plugin).await, "PlanResourceChange").await;
+    assert!(said.starts_with("Plugin did not respond: "), "{said}");
+    assert!(said.ends_with("Somebody else started its process; look there for the reason."), "{said}");
+    let again = debugged.plugin(&bridge, 6);
+    let config = Value::object([("greeting", Value::null(Type::String))]);
+    assert_eq!(configure(&*again.provider(), config).await, []);
+    assert!(debugged.is_there());
+}

@@ -1,0 +1,73 @@
+//! Plugins of one protocol served in the other, and several served as one.
+
+use wardian_plugin::{ApplyRequest, Provider};
+use wardian_value::{Path, Value};
+
+use crate::each_call::{apply, plan, said_of};
+use crate::{configured, fake, no_zombie_stays, processes_with};
+
+/// Makes a thing of a type.
+async fn create(provider: &dyn Provider, type_name: &str) -> Option<Value> {
+    let mut planning = plan();
+    planning.type_name = type_name.into();
+    let planned = provider.plan_resource_change(planning).await;
+    assert_eq!(planned.diagnostics, [], "{type_name}");
+    let request = ApplyRequest {
+        type_name: type_name.into(),
+        planned_state: planned.planned_state.unwrap(),
+        planned_private: planned.planned_private,
+        ..apply()
+    };
+    let made = provider.apply_resource_change(request).await;
+    assert_eq!(made.diagnostics, [], "{type_name}");
+    Path::root().attribute("id").apply(&made.new_state.unwrap()).cloned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_plugins_are_one_to_their_host() {
+    for words in ["serves-both", "serves-both,serves-5"] {
+        let mark = format!("{words},both-{}", std::process::id());
+        let (_bridge, plugin) = fake(&mark);
+        let provider = configured(&plugin).await;
+        let schema = provider.schema().await.unwrap();
+        let names: Vec<&str> = schema.resources.keys().map(|name| &**name).collect();
+        assert_eq!(names, ["fake_thing", "other_thing"]);
+        assert!(schema.capabilities.move_resource_state && !schema.capabilities.plan_destroy);
+        assert_eq!(schema.identities.len(), 2);
+        for name in names {
+            assert_eq!(create(&*provider, name).await, Some(Value::string("id-of-a")));
+        }
+        for function in ["shout", "other_shout"] {
+            let loud = provider.call_function(function.into(), vec![Value::string("hm")]).await;
+            assert_eq!(loud, Ok(Value::string("HM")), "{function}");
+        }
+        assert_eq!(said_of(&*provider, "ReadDataSource").await, "");
+        assert_eq!(said_of(&*provider, "ImportResourceState").await, "");
+        assert_eq!(provider.stop().await, Ok(()));
+        provider.close().await;
+        plugin.close().await;
+        crate::until("all are gone", || processes_with(&mark).is_empty()).await;
+    }
+    no_zombie_stays().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_two_plugins_both_have_is_refused_at_the_start() {
+    let (_bridge, plugin) = fake("serves-twice");
+    let said = said_of(&*plugin.provider(), "GetProviderSchema").await;
+    assert!(said.contains("ended (exit status: 1) before it answered"), "{said}");
+    assert!(said.contains("acme/fake and acme/other both have the resource fake_thing"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nested_attributes_are_refused_in_protocol_5_at_the_start() {
+    let (_bridge, plugin) = fake("serves-5,nested");
+    let said = said_of(&*plugin.provider(), "GetProviderSchema").await;
+    assert!(said.contains("ended (exit status: 1) before it answered"), "{said}");
+    let expected =
+        "is a nested attribute, which protocol 5 cannot express; serve this plugin with protocol 6";
+    assert!(said.contains("fake_nest") && said.contains(expected), "{said}");
+    let (_bridge, plugin) = fake("serves,nested");
+    assert_eq!(said_of(&*plugin.provider(), "GetProviderSchema").await, "");
+    plugin.close().await;
+}
