@@ -2,6 +2,8 @@
 //! seen: the tables of `docs/provisioners.md` are held against runs. `WARDIAN_RECORD=1`
 //! writes what is seen into the page.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
