@@ -43,17 +43,17 @@ impl Grants {
     /// they are in the root module. One that is not there is no error: the plugin finds
     /// nothing in it, and makes it where it may write.
     ///
-    /// The C library of a guest looks an absolute name that no directory's name begins
-    /// with up below `.`, so that `/tmp/x` means `./tmp/x`: nothing leaves the
-    /// directory, but it is not what the person wrote. A plugin that takes names from
-    /// people refuses absolute ones that are not below `PWD`.
+    /// The C library of a guest does not tell `/tmp/x` from `tmp/x` unless the guest has
+    /// made the directory its own in which it works: `initial-cwd` and `PWD` say which
+    /// that is. What a path of a guest that has not is taken for, says
+    /// `capability/filesystem/beginning.rs`.
     pub fn by_policy(
         monitor: Monitor,
         root_module: &Path,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Self {
         let files = GrantedFiles::by_policy(monitor.policy(), root_module);
-        let works_there = files.directories().iter().any(|directory| directory.guest == ".");
+        let works_there = files.working_directory().is_some();
         let working_directory = root_module.to_str().filter(|_| works_there).map(str::to_owned);
         let plugin = monitor.policy().plugin().for_display().to_string().into();
         let call = Call::outside_of_calls(&plugin);

@@ -22,7 +22,11 @@ pub trait Exported: 'static {
 pub struct Component<E>(PhantomData<E>);
 
 fn with<E: Exported, T>(answer: impl FnOnce(&Service) -> T) -> T {
-    E::service().with(|service| answer(service.get_or_init(E::make)))
+    let make = || {
+        crate::granted::enter_working_directory();
+        E::make()
+    };
+    E::service().with(|service| answer(service.get_or_init(make)))
 }
 
 /// The objects of a list, as the host takes them.

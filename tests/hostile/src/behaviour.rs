@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::bindings::exports::wardian::plugin::provider as wit;
 use crate::bindings::wardian::plugin::log;
 use crate::bindings::wardian::plugin::types::PathStep;
-use crate::plugin::{Events, input, object};
+use crate::plugin::{Events, error, input, object};
 
 /// All resource types.
 pub(crate) const NAMES: &[&str] = &[
@@ -26,6 +26,9 @@ pub(crate) const NAMES: &[&str] = &[
     "hostile_deep",
     "hostile_length",
     "hostile_huge",
+    "hostile_gigabyte",
+    "hostile_text",
+    "hostile_no_text",
     "hostile_identity",
     "hostile_path",
 ];
@@ -86,6 +89,13 @@ fn flood() {
     }
 }
 
+/// What says that it is text.
+#[allow(unsafe_code, reason = "there is no other way to do what must not be done")]
+fn no_text() -> String {
+    // SAFETY: nothing here reads it; the host is to find out what it is.
+    unsafe { String::from_utf8_unchecked(black_box(vec![0xff, 0xfe])) }
+}
+
 pub(crate) fn plan(request: wit::PlanResourceChangeRequest) -> wit::PlanResourceChangeResponse {
     behave(&request.type_name, &input(&request.config));
     let mut response = wit::PlanResourceChangeResponse {
@@ -106,6 +116,12 @@ pub(crate) fn plan(request: wit::PlanResourceChangeRequest) -> wit::PlanResource
         // A map that says it has four thousand million entries.
         "hostile_length" => response.planned_state = vec![0xdf, 0xff, 0xff, 0xff, 0xff],
         "hostile_huge" => response.planned_private = vec![0; 100 << 20],
+        "hostile_gigabyte" => response.planned_private = vec![1; 1 << 30],
+        // An object of which one attribute is text that is none.
+        "hostile_text" => {
+            response.planned_state = b"\x82\xa5input\xa2\xff\xfe\xa6result\xc0".to_vec();
+        }
+        "hostile_no_text" => response.diagnostics.push(error(&no_text())),
         "hostile_path" => {
             response.requires_replace =
                 vec![vec![PathStep::AttributeName("input".into()), PathStep::ElementKeyInt(-1)]];

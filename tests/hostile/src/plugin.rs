@@ -84,13 +84,19 @@ impl wit::Guest for Hostile {
     }
 
     fn validate_provider_config(config: Vec<u8>) -> Vec<Diagnostic> {
-        if input(&config) == "invalid" { vec![error("not valid")] } else { Vec::new() }
+        match &*input(&config) {
+            "invalid" => vec![error("not valid")],
+            "panic" => panic!("a configuration that it panics at"),
+            _ => Vec::new(),
+        }
     }
 
     fn configure_provider(request: wit::ConfigureProviderRequest) -> Vec<Diagnostic> {
         let input = input(&request.config);
-        if input == "refuse" {
-            return vec![error("refused")];
+        match &*input {
+            "refuse" => return vec![error("refused")],
+            "panic" => panic!("a configuration that it panics at"),
+            _ => {}
         }
         *CONFIGURED.lock().unwrap() = Some(input);
         Vec::new()
@@ -108,6 +114,7 @@ impl wit::Guest for Hostile {
     fn upgrade_resource_state(
         request: wit::UpgradeResourceStateRequest,
     ) -> wit::UpgradeResourceStateResponse {
+        behaviour::behave(&request.type_name, "");
         wit::UpgradeResourceStateResponse { upgraded_state: raw(request.raw_state), diagnostics: Vec::new() }
     }
 
@@ -140,6 +147,7 @@ impl wit::Guest for Hostile {
     }
 
     fn import_resource_state(request: wit::ImportResourceStateRequest) -> wit::ImportResourceStateResponse {
+        behaviour::behave(&request.type_name, "");
         let found = |type_name: &str, state| wit::ImportedResource {
             type_name: type_name.to_owned(),
             state,

@@ -31,7 +31,7 @@ pub(crate) fn probe(input: &str) -> String {
         },
         "environment" => format!("{:?} {:?}", std::env::vars().collect::<Vec<_>>(), std::env::args()),
         "enter" => said(
-            std::env::set_current_dir(std::env::var("PWD").unwrap_or_default())
+            std::env::set_current_dir(wasip2::cli::environment::initial_cwd().unwrap_or_default())
                 .and_then(|()| std::env::current_dir())
                 .map(|path| path.display().to_string()),
         ),

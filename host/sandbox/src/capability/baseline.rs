@@ -64,7 +64,7 @@ impl Capability for Baseline {
         random::random::add_to_linker::<State, WasiRandom>(linker, State::random)?;
         random::insecure::add_to_linker::<State, WasiRandom>(linker, State::random)?;
         random::insecure_seed::add_to_linker::<State, WasiRandom>(linker, State::random)?;
-        cli::environment::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+        cli::environment::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
         cli::exit::add_to_linker::<State, WasiCli>(linker, State::cli)?;
         cli::stdin::add_to_linker::<State, WasiCli>(linker, State::cli)?;
         cli::stdout::add_to_linker::<State, WasiCli>(linker, State::cli)?;
@@ -93,5 +93,23 @@ impl Capability for Baseline {
         if let Some(deterministic) = state.deterministic() {
             deterministic.begin(&state.call());
         }
+    }
+}
+
+impl cli::environment::Host for GuestState {
+    fn get_environment(&mut self) -> wasmtime::Result<Vec<(String, String)>> {
+        self.cli().get_environment()
+    }
+
+    fn get_arguments(&mut self) -> wasmtime::Result<Vec<String>> {
+        self.cli().get_arguments()
+    }
+
+    fn initial_cwd(&mut self) -> wasmtime::Result<Option<String>> {
+        let directory = self.cli().initial_cwd()?;
+        if directory.is_some() {
+            self.files_mut().knows_where_it_works();
+        }
+        Ok(directory)
     }
 }

@@ -14,11 +14,12 @@ use std::fs::File;
 use std::io::{ErrorKind, Write as _};
 use std::sync::Arc;
 
+use wardian_policy::Access;
 use wasmtime::component::{HasSelf, Linker, Resource};
 
 use super::filesystem::{
-    Directory, FileError, LONGEST_PATH, LastLink, OpenFile, Opened, Opening, Watch, create_directories, open,
-    set_mode,
+    Beginning, Directory, FileError, LONGEST_PATH, LastLink, OpenFile, Opened, Opening, Start, Watch,
+    create_directories, open, set_mode,
 };
 use super::{Capability, NewInstance};
 use crate::bindings::wardian::plugin::file_mode::{self, Host, HostWritableFile, ModeError};
@@ -47,9 +48,9 @@ impl Capability for FileMode {
     fn enter(&self, _state: &mut GuestState) {}
 }
 
-/// A path beneath a directory that is granted.
+/// A path, and where it starts.
 struct Place {
-    directory: Directory,
+    start: Start,
     path: String,
 }
 
@@ -67,11 +68,13 @@ fn place(watch: &Watch, path: &str, mode: u32) -> Result<Place, ModeError> {
     let found = directories
         .filter_map(|granted| beneath(&granted.guest, path).map(|rest| (granted, rest)))
         .min_by_key(|(_, rest)| rest.len());
-    let Some((granted, rest)) = found else {
-        return Err(ModeError::Denied("no directory that is granted to the plugin contains it".into()));
-    };
-    let path = if rest.is_empty() { "." } else { rest };
-    Ok(Place { directory: Directory::Granted(Arc::clone(&granted.root)), path: path.to_owned() })
+    let or_itself = |rest: &str| if rest.is_empty() { ".".to_owned() } else { rest.to_owned() };
+    if let Some((granted, rest)) = found {
+        let start = Start::Directory(Directory::Granted(Arc::clone(&granted.root)));
+        return Ok(Place { start, path: or_itself(rest) });
+    }
+    let beginning = if path.starts_with('/') { Beginning::Top } else { Beginning::WorkingDirectory };
+    Ok(Place { start: Start::Beginning(beginning), path: or_itself(without_no_steps(path)) })
 }
 
 /// What of the path is left beneath the directory. Guests separate names by `/`,
@@ -105,7 +108,12 @@ struct Writing {
     open: Arc<OpenFile>,
 }
 
-fn create_file(watch: &Watch, place: &Place, mode: u32) -> Result<WritableFile, FileError> {
+fn create_file(
+    watch: &Watch,
+    directory: &Directory,
+    path: &str,
+    mode: u32,
+) -> Result<WritableFile, FileError> {
     let how = Opening {
         last: LastLink::Follow,
         read: false,
@@ -116,7 +124,7 @@ fn create_file(watch: &Watch, place: &Place, mode: u32) -> Result<WritableFile, 
         directory: false,
         mode,
     };
-    match open(watch, &place.directory, &place.path, how)? {
+    match open(watch, directory, path, how)? {
         Opened::File(file, open) => Ok(WritableFile(Arc::new(Writing { file, open }))),
         Opened::Directory(_) => Err(std::io::Error::from(ErrorKind::IsADirectory).into()),
     }
@@ -137,21 +145,25 @@ impl Host for GuestState {
         path: String,
         mode: u32,
     ) -> wasmtime::Result<Result<Resource<WritableFile>, ModeError>> {
-        match self.at(&path, mode, move |watch, place| create_file(watch, place, mode)).await? {
+        match self
+            .with_mode(&path, mode, move |watch, directory, path| create_file(watch, directory, path, mode))
+            .await?
+        {
             Ok(file) => Ok(Ok(self.table().push(file)?)),
             Err(error) => Ok(Err(error)),
         }
     }
 
     async fn create_directory(&mut self, path: String, mode: u32) -> wasmtime::Result<Result<(), ModeError>> {
-        self.at(&path, mode, move |watch, place| {
-            create_directories(watch, &place.directory, &place.path, mode)
+        self.with_mode(&path, mode, move |watch, directory, path| {
+            create_directories(watch, directory, path, mode)
         })
         .await
     }
 
     async fn set_mode(&mut self, path: String, mode: u32) -> wasmtime::Result<Result<(), ModeError>> {
-        self.at(&path, mode, move |watch, place| set_mode(watch, &place.directory, &place.path, mode)).await
+        self.with_mode(&path, mode, move |watch, directory, path| set_mode(watch, directory, path, mode))
+            .await
     }
 }
 
@@ -173,15 +185,17 @@ impl HostWritableFile for GuestState {
 
 impl GuestState {
     /// Does something at a path.
-    async fn at<T: Send + 'static>(
+    async fn with_mode<T: Send + 'static>(
         &mut self,
         path: &str,
         mode: u32,
-        act: impl FnOnce(&Watch, &Place) -> Result<T, FileError> + Send + 'static,
+        act: impl FnOnce(&Watch, &Directory, &str) -> Result<T, FileError> + Send + 'static,
     ) -> wasmtime::Result<Result<T, ModeError>> {
         let watch = self.files().watch().clone();
         match place(&watch, path, mode) {
-            Ok(place) => blocking(move || act(&watch, &place)).await,
+            Ok(Place { start, path }) => {
+                blocking(move || act(&watch, &start.directory(&watch, &path, Access::Write)?, &path)).await
+            }
             Err(error) => Ok(Err(error)),
         }
     }

@@ -1,15 +1,17 @@
 //! Directories, each with what may be done there.
 //!
 //! Every component of Rust's standard library imports `wasi:filesystem`, so the
-//! interface is always linked. The capability is the list of directories that an
-//! instance finds open when it starts: without a grant there is none, and no path leads
-//! anywhere. What is done below them is decided each time, by the path that is really
+//! interface is always linked, and every instance finds directories open when it starts:
+//! those that are granted, and `.` and `/`, at which all other paths begin. What begins
+//! at one that is not granted is denied and recorded, whatever is there: what is and what
+//! is not there gives the same answer. What is done below those that are granted is decided each time, by the path that is really
 //! meant, links gone along ([`resolution`]); what a policy denies within a directory that
 //! it grants is not reached by a link, a hard link or another name for a directory.
 //!
 //! | module | what it is about |
 //! |---|---|
 //! | [`granted`] | the directories, and the names that policies have for what is in them |
+//! | [`beginning`] | paths that begin with no directory's name |
 //! | [`resolution`] | from a path to a name in an opened directory |
 //! | [`watch`] | decisions and records |
 //! | [`operations`] | what is done, and why the decision still holds then |
@@ -29,6 +31,7 @@
 //! It is for systems in which a file is found beneath an opened directory: Unix.
 
 mod about;
+mod beginning;
 mod granted;
 mod host;
 mod operations;
@@ -39,6 +42,7 @@ mod watch;
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
+pub(super) use beginning::{Beginning, Start};
 pub(crate) use granted::GrantedFiles;
 pub(crate) use host::Files;
 pub(super) use operations::{Directory, Opened, Opening, create_directories, open, set_mode};

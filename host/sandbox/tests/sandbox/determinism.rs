@@ -56,7 +56,9 @@ async fn variables_are_those_that_a_policy_names() {
         assert_eq!(probe(&*provider, "environment").await, "[(\"GRANTED\", \"yes\")] Args { inner: [] }");
     }
     let text = fs::read_to_string(&path).unwrap();
-    let records: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let records = text.lines().map(|line| serde_json::from_str::<Record>(line).unwrap());
+    // The provider looks for a file too, when it is asked for its schema.
+    let records: Vec<Record> = records.filter(|record| record.capability != Capability::Filesystem).collect();
     assert_eq!(records.len(), 1, "once for a configuration: {text}");
     assert_eq!((records[0].capability, &*records[0].target), (Capability::Environment, "GRANTED"));
 }

@@ -186,8 +186,7 @@ async fn without_a_grant_every_path_is_denied() {
     for verb in VERBS {
         for name in ["file", ".", "", "/tmp/file", "../file"] {
             let answer = probe(&*provider, &format!("{verb}:600|{name}")).await;
-            let because = "denied: no directory that is granted to the plugin contains it";
-            assert_eq!(answer, because, "{verb} {name}");
+            assert!(answer.starts_with("denied: "), "{verb} {name}: {answer}");
         }
     }
 }

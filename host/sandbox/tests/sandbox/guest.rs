@@ -22,6 +22,13 @@ pub(crate) fn bytes(name: &str) -> Vec<u8> {
         .unwrap_or_else(|error| panic!("{}: {error}; run `cargo xtask guests`", path.display()))
 }
 
+/// The bytes of a component that is embedded in the program.
+pub(crate) fn embedded(name: &str) -> Vec<u8> {
+    let path = directory().join(format!("../{name}.wasm"));
+    std::fs::read(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}; run `cargo xtask guests`", path.display()))
+}
+
 fn directory() -> PathBuf {
     match std::env::var_os("WARDIAN_TEST_GUESTS") {
         Some(path) => path.into(),

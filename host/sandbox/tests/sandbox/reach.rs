@@ -4,8 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::guest::{allow, granted, load, probe, provider, short};
+use wardian_monitor::AuditLog;
 use wardian_plugin::Provider;
+
+use crate::guest::{allow, deny, granted, granted_and_recorded, load, probe, provider, short};
 
 #[tokio::test]
 async fn nothing_is_there_by_default() {
@@ -48,6 +50,11 @@ impl Place {
     fn provider(&self, access: &str) -> Arc<dyn Provider> {
         load(short()).provider(granted(&self.granted(), &allow(access, &["."])))
     }
+
+    fn recorded(&self, rules: &str) -> (Arc<dyn Provider>, Arc<AuditLog>) {
+        let log = Arc::new(AuditLog::nowhere());
+        (load(short()).provider(granted_and_recorded(&self.granted(), rules, &log)), log)
+    }
 }
 
 #[tokio::test]
@@ -68,24 +75,107 @@ async fn a_working_directory_is_reached_by_relative_and_absolute_names() {
     assert_eq!(probe(&*provider, "list:.").await, "absolute file relative");
 }
 
-/// What a guest's C library makes of an absolute name that no grant begins with.
-/// It is no way out; whoever takes names from people has to refuse it all the same.
+/// A guest's C library hands `/etc/passwd` over as `etc/passwd`. What is in its own
+/// directory is its own; otherwise it is told nothing, and the attempt is recorded.
 #[tokio::test]
 async fn an_absolute_name_outside_of_the_grants_stays_inside() {
     let place = Place::new();
-    let provider = place.provider("read write");
-    assert!(probe(&*provider, "read:/etc/passwd").await.starts_with("refused: "));
+    let (provider, log) = place.recorded(&allow("read write", &["."]));
+    assert!(probe(&*provider, "read:/etc/passwd").await.starts_with("refused: No such file"));
+    assert!(probe(&*provider, "read:/etc/no-such-file").await.starts_with("refused: No such file"));
+    assert!(probe(&*provider, "read:/no-such-directory/file").await.starts_with("refused: No such file"));
+    assert_eq!(denied(&log), ["read /etc/no-such-file", "read /etc/passwd"]);
     fs::create_dir_all(place.granted().join("etc")).unwrap();
     fs::write(place.granted().join("etc/passwd"), "not the real one").unwrap();
     assert_eq!(probe(&*provider, "read:/etc/passwd").await, "not the real one");
 }
 
+/// What the log says was denied, by access and path.
+fn denied(log: &AuditLog) -> Vec<String> {
+    let told = |denied: wardian_monitor::DeniedUse| {
+        format!("{} {}", denied.record.access.unwrap_or_default(), denied.record.target)
+    };
+    let mut all: Vec<_> = log.denials().into_iter().map(told).collect();
+    all.sort();
+    all
+}
+
 #[tokio::test]
 async fn a_guest_can_enter_its_working_directory() {
     let place = Place::new();
-    let provider = place.provider("read");
+    let (provider, log) = place.recorded(&allow("read", &["."]));
     assert_eq!(probe(&*provider, "enter").await, place.granted().to_str().unwrap());
     assert_eq!(probe(&*provider, "read:file").await, "content");
+    assert_eq!(denied(&log), [""; 0]);
+    // From here on it hands over whole paths.
+    fs::create_dir_all(place.granted().join("etc")).unwrap();
+    fs::write(place.granted().join("etc/passwd"), "not the real one").unwrap();
+    assert_eq!(probe(&*provider, "read:etc/passwd").await, "not the real one");
+    for absolute in ["/etc/passwd", "/etc/no-such-file", "/no-such-directory/file", "/vmlinuz"] {
+        for verb in ["read", "look", "write", "make-directory", "list", "read-link", "remove"] {
+            let answer = probe(&*provider, &format!("{verb}:{absolute}")).await;
+            assert!(answer.starts_with("refused: Operation not permitted"), "{verb} {absolute}: {answer}");
+        }
+    }
+    assert!(denied(&log).contains(&"read /etc/passwd".to_owned()), "{:?}", denied(&log));
+}
+
+/// Nothing tells what is there from what is not, nor a file from a directory.
+#[tokio::test]
+async fn what_is_denied_answers_alike() {
+    let place = Place::new();
+    let root = place.root().to_str().unwrap().to_owned();
+    for directory in ["denied/inner", "open"] {
+        fs::create_dir_all(place.granted().join(directory)).unwrap();
+    }
+    fs::write(place.granted().join("denied/file"), "").unwrap();
+    std::os::unix::fs::symlink("../open", place.granted().join("denied/link")).unwrap();
+    let rules = allow("read write", &["."]) + &deny("read write", &["denied"]);
+    let fenced = place.recorded(&rules).0;
+    let alone = place.recorded(&allow("read write", &["open"])).0;
+    for verb in ["read", "look", "write", "truncate", "list", "read-link", "remove", "make-directory"] {
+        for (provider, names) in [
+            (&fenced, ["file", "inner", "link", "absent", "absent/file", "inner/..", "absent/.."]),
+            (
+                &fenced,
+                ["file/x", "inner/x", "link/x", "link", "inner/../../open", "absent/../../open", "link/.."],
+            ),
+        ] {
+            for name in names {
+                let answer = probe(&**provider, &format!("{verb}:denied/{name}")).await;
+                assert_eq!(answer, "refused: Operation not permitted (os error 63)", "{verb} {name}");
+            }
+        }
+        for name in
+            ["file", "absent", "denied", "denied/file", "absent/file", "file/x", ".", "..", "../secret"]
+        {
+            let answer = probe(&*alone, &format!("{verb}:{name}")).await;
+            assert_eq!(answer, "refused: Operation not permitted (os error 63)", "{verb} {name}");
+        }
+        for name in ["secret", "absent", "granted", "granted/file", "granted/absent"] {
+            let answer = probe(&*alone, &format!("{verb}:{root}/{name}")).await;
+            assert_eq!(answer, "refused: Operation not permitted (os error 63)", "{verb} {name}");
+        }
+    }
+}
+
+/// To grant a directory above the root module's costs nothing of what is in it.
+#[tokio::test]
+async fn a_grant_of_everything_has_the_working_directory_in_it() {
+    let place = Place::new();
+    let provider = place.recorded(&allow("read write", &["/"])).0;
+    assert_eq!(probe(&*provider, "read:file").await, "content");
+    assert_eq!(probe(&*provider, "write:new").await, "written");
+    assert_eq!(fs::read_to_string(place.granted().join("new")).unwrap(), "written by the guest");
+    assert_eq!(probe(&*provider, &format!("read:{}", place.secret())).await, "secret");
+    assert_eq!(probe(&*provider, "create:600|mode").await, "done");
+    assert!(place.granted().join("mode").exists());
+    let above = place.root().to_str().unwrap().to_owned();
+    let provider = place.recorded(&allow("read", &[&above])).0;
+    assert_eq!(probe(&*provider, "read:file").await, "content");
+    assert_eq!(probe(&*provider, "enter").await, place.granted().to_str().unwrap());
+    assert_eq!(probe(&*provider, "read:../secret").await, "secret");
+    assert!(probe(&*provider, "write:file").await.starts_with("refused: "));
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::net::{TcpListener, UdpSocket};
 use tokio_rustls::TlsAcceptor;
 use wardian_lang::SourceFile;
-use wardian_monitor::{AuditLog, Monitor, PluginIdentity, Record};
+use wardian_monitor::{AuditLog, Capability, Monitor, PluginIdentity, Record};
 use wardian_network::{Resolver, TlsRoots};
 use wardian_plugin::Provider;
 use wardian_plugin::address::ProviderAddress;
@@ -279,10 +279,12 @@ impl Reaching {
         Self { provider: plugin.provider(grants), log }
     }
 
-    /// What is written in the log.
+    /// What is written in the log of the network. The provider looks for a file too, when
+    /// it is asked for its schema.
     pub(crate) fn records(&self) -> Vec<Record> {
         let text = std::fs::read_to_string(self.log.path()).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        let records = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        records.filter(|record: &Record| record.capability != Capability::Filesystem).collect()
     }
 
     /// Each record as its decision and its target.

@@ -85,7 +85,11 @@ impl Service {
 pub struct Component<E>(PhantomData<E>);
 
 fn with<E: Exported, T>(answer: impl FnOnce(&Service) -> T) -> T {
-    E::service().with(|service| answer(service.get_or_init(E::make)))
+    let make = || {
+        crate::granted::enter_working_directory();
+        E::make()
+    };
+    E::service().with(|service| answer(service.get_or_init(make)))
 }
 
 /// The host, as far as it is there for one call.

@@ -15,13 +15,18 @@ use super::resolution::{Base, descend};
 #[derive(Debug, Default)]
 pub(crate) struct GrantedFiles {
     directories: Vec<Granted>,
+    /// Where relative paths begin that no name of a directory begins.
+    working_directory: Option<Arc<Root>>,
+    /// Where absolute ones do.
+    top: Option<Arc<Root>>,
+    root_module: PathBuf,
     names: Names,
 }
 
 /// A directory under one of the names that the guest has for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Granted {
-    /// An absolute path, `.` for where relative paths lead, or a relative path.
+    /// An absolute or a relative path.
     pub(crate) guest: String,
     pub(crate) root: Arc<Root>,
 }
@@ -46,29 +51,58 @@ impl GrantedFiles {
             .into_iter()
             .map(|(path, access)| (path, access.contains(&Access::Write)))
             .collect();
-        let mut directories = Vec::new();
-        for host in granted.keys() {
-            let Some(absolute) = host.to_str() else { continue };
+        let root = |path: &Path| {
             // What is granted is granted with all that is below it.
-            let is_writable = host.ancestors().any(|outer| granted.get(outer) == Some(&true));
-            let root = Arc::new(Root { path: host.clone(), is_writable, opened: OnceLock::new() });
+            let is_writable = path.ancestors().any(|outer| granted.get(outer) == Some(&true));
+            let root = Arc::new(Root { path: path.to_owned(), is_writable, opened: OnceLock::new() });
             // Whether it is there yet shows when it is used.
             let _ = root.base();
+            root
+        };
+        let mut files = Self { root_module: root_module.to_owned(), ..Self::default() };
+        for host in granted.keys() {
+            let Some(absolute) = host.to_str() else { continue };
+            let root = root(host);
             let mut name = |guest: &str| {
-                directories.push(Granted { guest: guest.to_owned(), root: Arc::clone(&root) });
+                files.directories.push(Granted { guest: guest.to_owned(), root: Arc::clone(&root) });
             };
-            name(absolute);
+            if host.parent().is_some() {
+                name(absolute);
+            }
             if host == root_module {
-                name(".");
+                files.working_directory = Some(Arc::clone(&root));
             } else if let Some(relative) = host.strip_prefix(root_module).ok().and_then(Path::to_str) {
                 name(relative);
             }
+            if host.parent().is_none() {
+                files.top = Some(root);
+            }
         }
-        Self { directories, names: Names::of(policy) }
+        if files.working_directory.is_none() && granted.keys().any(|outer| root_module.starts_with(outer)) {
+            files.working_directory = Some(root(root_module));
+        }
+        files.names = Names::of(policy);
+        files
     }
 
+    /// The directories that have a name of their own.
     pub(crate) fn directories(&self) -> &[Granted] {
         &self.directories
+    }
+
+    /// The root module's directory, if it is granted.
+    pub(crate) fn working_directory(&self) -> Option<&Arc<Root>> {
+        self.working_directory.as_ref()
+    }
+
+    /// The directory of everything, if it is granted.
+    pub(crate) fn top(&self) -> Option<&Arc<Root>> {
+        self.top.as_ref()
+    }
+
+    /// Where the root module is, granted or not; empty where there is none.
+    pub(crate) fn root_module(&self) -> &Path {
+        &self.root_module
     }
 
     pub(crate) fn names(&self) -> &Names {

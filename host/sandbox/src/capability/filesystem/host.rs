@@ -24,8 +24,9 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 use wasmtime_wasi_io::streams::{DynInputStream, DynOutputStream};
 
 use super::about::{described, identity, moment};
+use super::beginning::{Beginning, Start};
 use super::operations::{self, Directory, Opened, Opening, Pair};
-use super::resolution::LastLink;
+use super::resolution::{Base, LastLink};
 use super::streams::{CountedInput, CountedOutput};
 use super::watch::{Extent, FileError, OpenFile, Watch};
 use crate::state::GuestState;
@@ -38,17 +39,25 @@ const NEW_DIRECTORY: u32 = 0o777;
 pub(crate) struct Files {
     watch: Watch,
     open: HashMap<u32, Held>,
+    /// It has asked in which directory it works, and was told.
+    knows_where_it_works: bool,
 }
 
 #[derive(Clone)]
 enum Held {
+    Beginning(Beginning),
     Directory(Directory),
     File(Arc<OpenFile>),
 }
 
 impl Files {
     pub(crate) fn new(watch: Watch) -> Self {
-        Self { watch, open: HashMap::new() }
+        Self { watch, open: HashMap::new(), knows_where_it_works: false }
+    }
+
+    /// The guest was told in which directory it works.
+    pub(crate) fn knows_where_it_works(&mut self) {
+        self.knows_where_it_works = true;
     }
 
     pub(crate) fn watch(&self) -> &Watch {
@@ -59,9 +68,10 @@ impl Files {
         self.open.get(&handle.rep()).ok_or_else(|| ErrorCode::BadDescriptor.into())
     }
 
-    fn directory(&self, handle: &Resource<Descriptor>) -> FsResult<Directory> {
+    fn start(&self, handle: &Resource<Descriptor>) -> FsResult<Start> {
         match self.held(handle)? {
-            Held::Directory(directory) => Ok(directory.clone()),
+            Held::Directory(directory) => Ok(Start::Directory(directory.clone())),
+            Held::Beginning(beginning) => Ok(Start::Beginning(beginning.of(self.knows_where_it_works))),
             Held::File(_) => Err(ErrorCode::NotDirectory.into()),
         }
     }
@@ -69,7 +79,7 @@ impl Files {
     fn file(&self, handle: &Resource<Descriptor>) -> FsResult<Arc<OpenFile>> {
         match self.held(handle)? {
             Held::File(file) => Ok(Arc::clone(file)),
-            Held::Directory(_) => Err(ErrorCode::BadDescriptor.into()),
+            Held::Directory(_) | Held::Beginning(_) => Err(ErrorCode::BadDescriptor.into()),
         }
     }
 }
@@ -85,14 +95,16 @@ impl From<FileError> for FsError {
 }
 
 impl GuestState {
-    /// Does something in a directory, where it may block.
-    async fn in_directory<T: Send + 'static>(
+    /// Does something at a path, where it may block.
+    async fn at<T: Send + 'static>(
         &mut self,
         handle: &Resource<Descriptor>,
-        act: impl FnOnce(&Watch, &Directory) -> Result<T, FileError> + Send + 'static,
+        path: String,
+        access: Access,
+        act: impl FnOnce(&Watch, &Directory, &str) -> Result<T, FileError> + Send + 'static,
     ) -> FsResult<T> {
-        let directory = self.files().directory(handle)?;
-        self.blocking(move |watch| act(watch, &directory)).await
+        let start = self.files().start(handle)?;
+        self.blocking(move |watch| act(watch, &start.directory(watch, &path, access)?, &path)).await
     }
 
     async fn in_two_directories(
@@ -101,8 +113,13 @@ impl GuestState {
         (to, new): (&Resource<Descriptor>, String),
         act: fn(&Watch, &Pair<'_>) -> Result<(), FileError>,
     ) -> FsResult<()> {
-        let (from, to) = (self.files().directory(from)?, self.files().directory(to)?);
-        self.blocking(move |watch| act(watch, &Pair { from: (&from, &old), to: (&to, &new) })).await
+        let (from, to) = (self.files().start(from)?, self.files().start(to)?);
+        self.blocking(move |watch| {
+            let from = from.directory(watch, &old, Access::Write)?;
+            let to = to.directory(watch, &new, Access::Write)?;
+            act(watch, &Pair { from: (&from, &old), to: (&to, &new) })
+        })
+        .await
     }
 
     async fn blocking<T: Send + 'static>(
@@ -119,14 +136,20 @@ impl GuestState {
     async fn check_handle(&mut self, handle: &Resource<Descriptor>) -> FsResult<()> {
         match self.files().held(handle)?.clone() {
             Held::File(file) => Ok(file.check()?),
-            Held::Directory(directory @ Directory::Granted(_)) => {
-                let (base, is_writable) =
-                    self.blocking(move |_| Ok((directory.base()?, directory.is_writable()))).await?;
+            Held::Beginning(_) | Held::Directory(Directory::Granted(_)) => {
+                let (base, is_writable) = self.itself(handle, Access::Read).await?;
                 *self.table().get_mut(handle)? = Descriptor::Dir(dir(base.handle, is_writable)?);
                 Ok(())
             }
             Held::Directory(Directory::Opened { .. }) => Ok(()),
         }
+    }
+
+    /// The directory that a handle is of, and whether something may be made in it.
+    async fn itself(&mut self, handle: &Resource<Descriptor>, access: Access) -> FsResult<(Base, bool)> {
+        let itself =
+            |_: &Watch, directory: &Directory, _: &str| Ok((directory.base()?, directory.is_writable()));
+        self.at(handle, ".".to_owned(), access, itself).await
     }
 
     fn hold(&mut self, descriptor: Descriptor, held: Held) -> wasmtime::Result<Resource<Descriptor>> {
@@ -150,16 +173,19 @@ fn dir(handle: Arc<File>, is_writable: bool) -> FsResult<Dir> {
 impl preopens::Host for GuestState {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
         let watch = self.files().watch.clone();
+        // What a handle really leads to is found out when it is used: what is not there
+        // yet has one all the same, and so has what is granted to nobody.
+        let nowhere = Arc::new(File::open("/")?);
+        let nowhere = || dir(Arc::clone(&nowhere), false).map_err(|error| wasmtime::format_err!("{error}"));
         let mut handles = Vec::new();
         for granted in watch.files().directories() {
-            // What is not there yet has a handle all the same: the plugin may make it.
-            let (handle, is_writable) = match granted.root.base() {
-                Ok(base) => (base.handle, granted.root.is_writable()),
-                Err(_) => (Arc::new(File::open("/")?), false),
-            };
-            let dir = dir(handle, is_writable).map_err(|error| wasmtime::format_err!("{error}"))?;
             let held = Held::Directory(Directory::Granted(Arc::clone(&granted.root)));
-            handles.push((self.hold(Descriptor::Dir(dir), held)?, granted.guest.clone()));
+            handles.push((self.hold(Descriptor::Dir(nowhere()?), held)?, granted.guest.clone()));
+        }
+        // To C libraries both names are none, and the last one of a name counts.
+        for beginning in [Beginning::WorkingDirectory, Beginning::TopOrWorkingDirectory] {
+            let handle = self.hold(Descriptor::Dir(nowhere()?), Held::Beginning(beginning))?;
+            handles.push((handle, beginning.name().to_owned()));
         }
         Ok(handles)
     }
@@ -207,9 +233,12 @@ impl HostDescriptor for GuestState {
             directory: open.contains(OpenFlags::DIRECTORY),
             mode: NEW_FILE,
         };
-        let directory = self.files().directory(&handle)?;
-        let is_writable = directory.is_writable();
-        let opened = self.blocking(move |watch| operations::open(watch, &directory, &path, how)).await?;
+        let access = if how.writes() { Access::Write } else { Access::Read };
+        let (opened, is_writable) = self
+            .at(&handle, path, access, move |watch, directory, path| {
+                Ok((operations::open(watch, directory, path, how)?, directory.is_writable()))
+            })
+            .await?;
         let (descriptor, held) = match opened {
             Opened::Directory(base) => {
                 let dir = dir(Arc::clone(&base.handle), is_writable)?;
@@ -227,27 +256,22 @@ impl HostDescriptor for GuestState {
     }
 
     async fn create_directory_at(&mut self, handle: Resource<Descriptor>, path: String) -> FsResult<()> {
-        self.in_directory(&handle, move |watch, directory| {
-            operations::create_directory(watch, directory, &path, NEW_DIRECTORY)
+        self.at(&handle, path, Access::Write, |watch, directory, path| {
+            operations::create_directory(watch, directory, path, NEW_DIRECTORY)
         })
         .await
     }
 
     async fn remove_directory_at(&mut self, handle: Resource<Descriptor>, path: String) -> FsResult<()> {
-        self.in_directory(&handle, move |watch, directory| {
-            operations::remove_directory(watch, directory, &path)
-        })
-        .await
+        self.at(&handle, path, Access::Write, operations::remove_directory).await
     }
 
     async fn unlink_file_at(&mut self, handle: Resource<Descriptor>, path: String) -> FsResult<()> {
-        self.in_directory(&handle, move |watch, directory| operations::remove_file(watch, directory, &path))
-            .await
+        self.at(&handle, path, Access::Write, operations::remove_file).await
     }
 
     async fn readlink_at(&mut self, handle: Resource<Descriptor>, path: String) -> FsResult<String> {
-        self.in_directory(&handle, move |watch, directory| operations::read_link(watch, directory, &path))
-            .await
+        self.at(&handle, path, Access::Read, operations::read_link).await
     }
 
     async fn symlink_at(
@@ -256,8 +280,8 @@ impl HostDescriptor for GuestState {
         target: String,
         path: String,
     ) -> FsResult<()> {
-        self.in_directory(&handle, move |watch, directory| {
-            operations::create_link(watch, directory, &target, &path)
+        self.at(&handle, path, Access::Write, move |watch, directory, path| {
+            operations::create_link(watch, directory, &target, path)
         })
         .await
     }
@@ -316,8 +340,8 @@ impl HostDescriptor for GuestState {
         modified: NewTimestamp,
     ) -> FsResult<()> {
         let times = Timestamps { last_access: moment(accessed)?, last_modification: moment(modified)? };
-        self.in_directory(&handle, move |watch, directory| {
-            operations::set_times(watch, directory, &path, last_link(flags), &times)
+        self.at(&handle, path, Access::Write, move |watch, directory, path| {
+            operations::set_times(watch, directory, path, last_link(flags), &times)
         })
         .await
     }
@@ -327,7 +351,7 @@ impl HostDescriptor for GuestState {
         handle: Resource<Descriptor>,
     ) -> FsResult<Resource<DirectoryEntryStream>> {
         let listing = self
-            .in_directory(&handle, |watch, directory| {
+            .at(&handle, ".".to_owned(), Access::Read, |watch, directory, _| {
                 watch.begin(&directory.base()?.path, Access::Read, Extent::Path)
             })
             .await?;
@@ -347,7 +371,9 @@ impl HostDescriptor for GuestState {
         // A handle for reading is enough for the system.
         let path = match self.files().held(&handle)? {
             Held::File(file) => file.path().to_owned(),
-            Held::Directory(directory) => directory.base()?.path.to_path_buf(),
+            Held::Directory(_) | Held::Beginning(_) => {
+                self.itself(&handle, Access::Write).await?.0.path.to_path_buf()
+            }
         };
         let changing = self.files().watch.begin(&path, Access::Write, Extent::Path)?;
         let done = self.filesystem().set_times(handle, accessed, modified).await;
@@ -393,7 +419,7 @@ impl HostDescriptor for GuestState {
         handle: Resource<Descriptor>,
         offset: Filesize,
     ) -> FsResult<Resource<DynInputStream>> {
-        if let Held::Directory(_) = self.files().held(&handle)? {
+        if let Held::Directory(_) | Held::Beginning(_) = self.files().held(&handle)? {
             return Err(ErrorCode::IsDirectory.into());
         }
         let file = self.files().file(&handle)?;
@@ -448,7 +474,7 @@ impl HostDescriptor for GuestState {
 
     async fn get_type(&mut self, handle: Resource<Descriptor>) -> FsResult<DescriptorType> {
         match self.files().held(&handle)? {
-            Held::Directory(_) => Ok(DescriptorType::Directory),
+            Held::Directory(_) | Held::Beginning(_) => Ok(DescriptorType::Directory),
             Held::File(_) => Ok(DescriptorType::RegularFile),
         }
     }
@@ -502,8 +528,8 @@ impl GuestState {
         flags: PathFlags,
         path: String,
     ) -> FsResult<Stat> {
-        self.in_directory(handle, move |watch, directory| {
-            operations::look_at(watch, directory, &path, last_link(flags))
+        self.at(handle, path, Access::Read, move |watch, directory, path| {
+            operations::look_at(watch, directory, path, last_link(flags))
         })
         .await
     }

@@ -101,14 +101,26 @@ pub(crate) struct Opening {
     pub(crate) mode: u32,
 }
 
+impl Opening {
+    /// Whether what is opened may be changed by it.
+    pub(crate) fn writes(self) -> bool {
+        self.write || self.create || self.truncate
+    }
+}
+
 /// What was opened.
 pub(crate) enum Opened {
     File(File, Arc<OpenFile>),
     Directory(Base),
 }
 
+/// What the answer tells of besides must be something that may be looked at: whether there
+/// is such a directory or link in a directory that is denied is not said either.
 fn find(watch: &Watch, base: &Base, path: &str, last: LastLink, access: Access) -> Result<Place, FileError> {
-    resolve(base, path, last).map_err(|error| match error {
+    let mut passed = Vec::new();
+    let found = resolve(base, path, last, &mut passed);
+    passed.iter().try_for_each(|passed| watch.look(passed))?;
+    found.map_err(|error| match error {
         ResolutionError::System(error) => FileError::System(error),
         ResolutionError::Outside(beyond) => watch.refuse_outside(&base.path.join(beyond), access),
     })
@@ -121,7 +133,7 @@ pub(crate) fn open(
     path: &str,
     how: Opening,
 ) -> Result<Opened, FileError> {
-    let writes = how.write || how.create || how.truncate;
+    let writes = how.writes();
     let reads = how.read || !writes;
     let place = match (how.create, writes) {
         (true, _) => directory.find_new(watch, path, how.last)?,

@@ -110,11 +110,17 @@ fn step(directory: &File, name: &OsStr, flags: OFlags) -> Result<File, Errno> {
     openat(directory, name, flags, Mode::empty()).map(File::from)
 }
 
-/// Finds where a path leads.
+/// Finds where a path leads. `passed` gets what the answer tells of besides: links that
+/// were gone along, directories that were left again, and where the way ended.
 ///
 /// # Errors
 /// Where it leads out, or what is on the way is no directory.
-pub(crate) fn resolve(base: &Base, path: &str, last: LastLink) -> Result<Place, ResolutionError> {
+pub(crate) fn resolve(
+    base: &Base,
+    path: &str,
+    last: LastLink,
+    passed: &mut Vec<PathBuf>,
+) -> Result<Place, ResolutionError> {
     if path.is_empty() {
         return Err(Errno::NOENT.into());
     }
@@ -127,7 +133,8 @@ pub(crate) fn resolve(base: &Base, path: &str, last: LastLink) -> Result<Place, 
     if path.starts_with('/') {
         return Err(ResolutionError::Outside(PathBuf::from(path)));
     }
-    let mut way = Way { base, handle: Arc::clone(&base.handle), names: Vec::new(), steps: 0, links: 0 };
+    let mut way =
+        Way { base, handle: Arc::clone(&base.handle), names: Vec::new(), passed, steps: 0, links: 0 };
     let mut pending = Vec::new();
     let mut is_directory = ahead(&mut pending, OsStr::new(path));
     while let Some(name) = pending.pop() {
@@ -139,8 +146,11 @@ pub(crate) fn resolve(base: &Base, path: &str, last: LastLink) -> Result<Place, 
         if is_last && last == LastLink::Keep && !is_directory {
             return Ok(way.place(Some(name), false));
         }
-        let link = if is_last { way.link(&name)? } else { way.down(&name)? };
-        match link {
+        let link = if is_last { way.link(&name) } else { way.down(&name) };
+        if !matches!(link, Ok(None)) {
+            way.passed.push(way.path().join(&name));
+        }
+        match link? {
             Some(target) => {
                 let ends_open = ahead(&mut pending, &target);
                 is_directory |= is_last && ends_open;
@@ -168,6 +178,7 @@ struct Way<'a> {
     handle: Arc<File>,
     /// Beneath the base.
     names: Vec<OsString>,
+    passed: &'a mut Vec<PathBuf>,
     steps: usize,
     links: usize,
 }
@@ -225,11 +236,13 @@ impl Way<'_> {
     /// Goes to the directory above. What is open is not asked for it: it may have been
     /// moved meanwhile.
     fn up(&mut self, pending: &[OsString]) -> Result<(), ResolutionError> {
-        if self.names.pop().is_none() {
+        if self.names.is_empty() {
             let mut beyond = self.path().join("..");
             beyond.extend(pending.iter().rev());
             return Err(ResolutionError::Outside(beyond));
         }
+        self.passed.push(self.path());
+        self.names.pop();
         let names = std::mem::take(&mut self.names);
         self.handle = Arc::clone(&self.base.handle);
         for name in names {
@@ -284,7 +297,7 @@ mod tests {
         fn find(&self, path: &str, last: LastLink) -> String {
             let handle = Arc::new(File::open(self.root.path()).unwrap());
             let base = Base { handle, path: Arc::from(self.root.path()) };
-            match resolve(&base, path, last) {
+            match resolve(&base, path, last, &mut Vec::new()) {
                 Ok(place) => {
                     let inner = place.path().strip_prefix(self.root.path()).unwrap().display().to_string();
                     inner + if place.is_directory { "/" } else { "" }

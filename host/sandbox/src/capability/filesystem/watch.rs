@@ -184,13 +184,22 @@ impl Watch {
     /// A path leads out of the directory that it begins at. Whether what is there is
     /// granted makes no difference: it has a name of its own then.
     pub(crate) fn refuse_outside(&self, path: &Path, access: Access) -> FileError {
+        self.refuse(path, access, "the path leads out of the directory that it begins at")
+    }
+
+    /// A path begins with the name of no directory that is granted. What a policy grants
+    /// has a name here too.
+    pub(crate) fn refuse_unnamed(&self, path: &Path, access: Access) -> FileError {
+        self.refuse(path, access, "the path does not begin with the name of a directory that is granted")
+    }
+
+    fn refuse(&self, path: &Path, access: Access, reason: &'static str) -> FileError {
         if let Ok(request) = request(path, access, Extent::Path)
             && !self.0.monitor.policy().decide(&request).is_allowed()
             && let Err(denied) = self.0.monitor.begin(&self.0.call.get(), request)
         {
             return denied.into();
         }
-        let reason = "the path leads out of the directory that it begins at";
         let target = path.to_string_lossy().into_owned();
         self.0.monitor.refuse(&self.0.call.get(), Capability::Filesystem, target, reason).into()
     }

@@ -1,0 +1,185 @@
+//! What a call does to the host: it fails, or is cut short, and costs its instance at most.
+
+use std::time::Duration;
+
+use wardian_monitor::AuditLog;
+use wardian_plugin::{
+    ApplyRequest, ClientCapabilities, ConfigKind, ImportRequest, ImportTarget, PlanRequest,
+    PluginDiagnostics, PrivateBytes, Provider, RawState, ReadResourceRequest, UpgradeStateRequest,
+    ValidateConfigRequest,
+};
+use wardian_sandbox::{Grants, Limits};
+use wardian_value::Value;
+
+use super::{Attempt, answer, is_well, limits};
+use crate::guest::{allow, configure, granted, load, object, object_type, provider, short};
+use crate::server::{Reaching, echo_server, http_server};
+
+/// What a plan of a type tries: the call must fail, or be cut short.
+const PLANS: &[&str] = &[
+    "hostile_trap",
+    "hostile_panic",
+    "hostile_exit",
+    "hostile_loop",
+    "hostile_sleep",
+    "hostile_recursion",
+    "hostile_frames",
+    "hostile_memory",
+    "hostile_handles",
+    "hostile_garbage",
+    "hostile_wrong_type",
+    "hostile_deep",
+    "hostile_length",
+    "hostile_text",
+    "hostile_no_text",
+    "hostile_gigabyte",
+];
+
+pub(super) async fn attempts() -> Vec<Attempt> {
+    let mut attempts = Vec::new();
+    let provider = load(limits()).provider(Grants::nothing());
+    for type_name in PLANS {
+        attempts.push(plan(&*provider, type_name).await);
+    }
+    let roomy = Limits { computation: Duration::from_secs(10), ..short() };
+    attempts.push(plan(&*crate::guest::provider(roomy), "hostile_huge").await);
+    attempts.extend(panics().await);
+    attempts.extend(handles().await);
+    attempts.push(flood().await);
+    attempts
+}
+
+async fn plan(provider: &dyn Provider, type_name: &str) -> Attempt {
+    let request = PlanRequest {
+        type_name: type_name.into(),
+        prior_state: Value::null(object_type()),
+        proposed_new_state: object("x"),
+        config: object("x"),
+        prior_private: PrivateBytes::default(),
+        provider_meta: None,
+        prior_identity: None,
+        capabilities: ClientCapabilities::default(),
+    };
+    let response = provider.plan_resource_change(request).await;
+    let got = told(&response.diagnostics);
+    let failed = response.planned_state.is_none() && got.starts_with("Plugin");
+    Attempt::new("limits", type_name, got, failed && is_well(provider).await)
+}
+
+fn told(diagnostics: &PluginDiagnostics) -> String {
+    let error = diagnostics.iter().find(|diagnostic| diagnostic.is_error());
+    error.map_or("no error".to_owned(), |error| error.summary.clone())
+}
+
+/// A panic in every kind of call.
+async fn panics() -> Vec<Attempt> {
+    let provider = &*provider(limits());
+    let type_name = || "hostile_panic".into();
+    let capabilities = ClientCapabilities::default;
+    let config =
+        ValidateConfigRequest { type_name: type_name(), config: object("x"), capabilities: capabilities() };
+    let upgrade =
+        UpgradeStateRequest { type_name: type_name(), version: 0, raw: RawState::Json("{}".into()) };
+    let read = ReadResourceRequest {
+        type_name: type_name(),
+        current_state: object("x"),
+        private: PrivateBytes::default(),
+        provider_meta: None,
+        current_identity: None,
+        capabilities: capabilities(),
+    };
+    let apply = ApplyRequest {
+        type_name: type_name(),
+        prior_state: Value::null(object_type()),
+        planned_state: object("x"),
+        config: object("x"),
+        planned_private: PrivateBytes::default(),
+        provider_meta: None,
+        planned_identity: None,
+    };
+    let import = ImportRequest {
+        type_name: type_name(),
+        target: ImportTarget::Id("x".to_owned()),
+        capabilities: capabilities(),
+    };
+    let mut all = vec![
+        ("validate-provider-config", told(&provider.validate_provider_config(object("panic")).await)),
+        ("configure-provider", told(&configure(provider, "panic").await)),
+        ("validate-resource-config", told(&provider.validate_config(ConfigKind::Resource, config).await)),
+        ("upgrade-resource-state", told(&provider.upgrade_resource_state(upgrade).await.diagnostics)),
+        ("read-resource", told(&provider.read_resource(read).await.diagnostics)),
+        ("apply-resource-change", told(&provider.apply_resource_change(apply).await.diagnostics)),
+        ("import-resource-state", told(&provider.import_resource_state(import).await.diagnostics)),
+        ("read-data-source", answer(provider, "tell:panic|x").await),
+    ];
+    let function = provider.call_function("panic".into(), vec![object("x")]).await;
+    all.push(("call-function", function.map_or_else(|error| format!("{error:?}"), |_| "a value".into())));
+    let mut attempts = Vec::new();
+    for (call, got) in all {
+        let held = got.contains("Plugin crashed") || got.contains("panic");
+        attempts.push(Attempt::new(
+            "limits",
+            format!("panic in {call}"),
+            got,
+            held && is_well(provider).await,
+        ));
+    }
+    attempts
+}
+
+/// More handles than anybody needs, of each kind that the host hands out.
+async fn handles() -> Vec<Attempt> {
+    let mut attempts = Vec::new();
+    let place = tempfile::tempdir().unwrap();
+    std::fs::write(place.path().join("file"), "").unwrap();
+    for probe in ["open-many:file", "create-many:file"] {
+        let provider = load(short()).provider(granted(place.path(), &allow("read write", &["."])));
+        let got = answer(&*provider, probe).await;
+        let held = got.contains("then") || got.contains("Plugin crashed");
+        attempts.push(Attempt::new("limits", probe, got, held && is_well(&*provider).await));
+    }
+    let (port, heard) = http_server().await;
+    let rules = format!(
+        "allow network {{\n hosts = [\"127.0.0.1\"]\n schemes = [\"http\", \"tcp\"]\n ports = [\"*\"]\n \
+         addresses = [\"loopback\"]\n}}"
+    );
+    let reaching = Reaching::new(&rules);
+    let got = answer(&*reaching.provider, &format!("many:10000|http://127.0.0.1:{port}/")).await;
+    let held = got.contains("Plugin crashed") && heard.connections() <= 32;
+    attempts.push(Attempt::new("limits", "10,000 requests", got, held && is_well(&*reaching.provider).await));
+    let (port, heard) = echo_server().await;
+    let got = answer(&*reaching.provider, &format!("connect-many:10000|127.0.0.1:{port}")).await;
+    let held = (got.contains("then") || got.contains("Plugin crashed")) && heard.connections() <= 501;
+    attempts.push(Attempt::new(
+        "limits",
+        "10,000 connections",
+        got,
+        held && is_well(&*reaching.provider).await,
+    ));
+    let (port, _) = http_server().await;
+    let got = answer(&*reaching.provider, &format!("http:GET|http://127.0.0.1:{port}/endless")).await;
+    let held = got.to_lowercase().contains("body size");
+    attempts.push(Attempt::new(
+        "limits",
+        "an answer without an end",
+        got,
+        held && is_well(&*reaching.provider).await,
+    ));
+    attempts
+}
+
+/// A flood of lines is dropped, and the call goes on.
+async fn flood() -> Attempt {
+    let limits = Limits {
+        computation: Duration::from_mins(1),
+        local_call: Duration::from_mins(2),
+        remote_call: Duration::from_mins(2),
+        ..short()
+    };
+    let place = tempfile::tempdir().unwrap();
+    let log = std::sync::Arc::new(AuditLog::nowhere());
+    let provider = load(limits).provider(crate::guest::granted_and_recorded(place.path(), "", &log));
+    let response = crate::guest::plan(&*provider, "hostile_flood").await;
+    let held = response.diagnostics.is_empty() && is_well(&*provider).await;
+    Attempt::new("limits", "300,000 lines of output", told(&response.diagnostics), held)
+}
