@@ -163,6 +163,14 @@ pub(crate) fn in_effect(session: &Session, configuration: Option<&Configuration>
     }
 }
 
+/// Where `init` has recorded that states are, whatever the configuration says.
+///
+/// # Errors
+/// Where what it recorded cannot be read.
+pub(crate) fn as_recorded(session: &Session) -> Outcome<LocalBackend> {
+    Ok(Record::read(session)?.map(|recorded| recorded.config).unwrap_or_default())
+}
+
 /// The backend of a saved plan, whose directory nobody needs to have initialised.
 ///
 /// # Errors

@@ -82,14 +82,13 @@ impl Session {
         environment: Environment,
         started_in: PathBuf,
         workspace: Workspace,
-        audit_log: AuditLog,
+        audit_log: Arc<AuditLog>,
         trust: Trust,
     ) -> Outcome<Self> {
         let directory = std::env::current_dir().map_err(|error| {
             Failure::error("No working directory", format!("The working directory cannot be found: {error}."))
         })?;
         let catalogue = catalogue::embedded();
-        let audit_log = Arc::new(audit_log);
         let reattached = parse_reattachments(environment.reattached()).map_err(|error| {
             let detail = format!("The variable TF_REATTACH_PROVIDERS cannot be followed: {error}.");
             Failure::error("Invalid providers to reattach to", detail)
@@ -110,7 +109,6 @@ impl Session {
         };
         if trust == Trust::Stranger {
             let confinement = Confinement::new(&session.directory, &session.states()?, &session.audit_log)?;
-            confinement.check_files_read_unasked()?;
             session.confinement = Some(confinement);
         }
         Ok(session)
@@ -138,7 +136,7 @@ impl Session {
 
     /// Where states of this directory are.
     fn states(&self) -> Outcome<Vec<PathBuf>> {
-        let backend = backend::in_effect(self, None)?;
+        let backend = backend::as_recorded(self)?;
         let directory = backend.workspace_directory();
         Ok(vec![backend.state_path(DEFAULT_WORKSPACE), directory])
     }

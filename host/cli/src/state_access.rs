@@ -16,7 +16,7 @@ use wardian_state::{
 };
 
 use crate::arguments::{LockArguments, StateOutArguments};
-use crate::backend;
+use crate::backend::{self, LocalBackend};
 use crate::compatibility::TERRAFORM_VERSION;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt;
@@ -101,6 +101,14 @@ pub(crate) fn state_path(
     if let Some(named) = named {
         return Ok(named.to_owned());
     }
+    path_of_workspace(session, &backend)
+}
+
+/// Where a backend keeps the state of the workspace.
+///
+/// # Errors
+/// Where that is no place for a stranger's configuration to name.
+fn path_of_workspace(session: &Session, backend: &LocalBackend) -> Outcome<PathBuf> {
     let path = backend.state_path(&session.workspace.name);
     if let Some(confinement) = &session.confinement {
         confinement.check_state_path(&path)?;
@@ -149,7 +157,10 @@ pub(crate) async fn open(
     if lock.state.is_some() {
         warn_of_state_option(session);
     }
-    let read = lock.state.clone().unwrap_or_else(|| backend.state_path(&session.workspace.name));
+    let read = match &lock.state {
+        Some(named) => named.clone(),
+        None => path_of_workspace(session, &backend)?,
+    };
     let (path, read_from) = match &out.state_out {
         Some(written) if *written != read => (written.clone(), Some(read)),
         _ => (read, None),

@@ -9,6 +9,7 @@
 //! Links are followed before a path is decided on. Nothing of the stranger runs beside
 //! this that could exchange a file in between.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -45,18 +46,38 @@ plugin "terraform.io/builtin/configuration" {
 "#;
 
 /// What is beside a configuration and is no part of it.
-const HIDDEN: [&str; 7] = [
+const HIDDEN: [&str; 8] = [
     "terraform.tfstate",
     "terraform.tfstate.backup",
-    "terraform.tfstate.journal",
+    ".terraform.tfstate.journal",
+    ".terraform.tfstate.lock.info",
     "terraform.tfstate.d",
     "errored.tfstate",
     ".terraform",
     ".git",
 ];
 
+/// Links on one way.
+const MOST_LINKS: usize = 40;
+
 /// Files that commands read without being told to, and complain about with the line.
 const READ_UNASKED: [&str; 3] = [POLICY_FILE_NAME, ".terraform.lock.hcl", ".wardian.lock.hcl"];
+
+/// What commands read and write of their own: none of it may be a link to elsewhere, or in
+/// a directory that is one. `.git` is not among it.
+const OWN: [&str; 11] = [
+    "terraform.tfstate",
+    "terraform.tfstate.backup",
+    ".terraform.tfstate.journal",
+    ".terraform.tfstate.lock.info",
+    "terraform.tfstate.d",
+    "errored.tfstate",
+    ".terraform/environment",
+    ".terraform/terraform.tfstate",
+    ".terraform/modules/modules.json",
+    ".terraform/providers",
+    ".terraform/plugins",
+];
 
 /// Keeps the host's reading within a directory. Clones are the same.
 #[derive(Clone)]
@@ -95,7 +116,8 @@ impl Confinement {
         })
     }
 
-    /// That no file that is read unasked is a link to somewhere else.
+    /// That no file that is read or written unasked is a link to somewhere else. This is to
+    /// be known before the first of them is read: messages quote what they complain of.
     ///
     /// # Errors
     /// Where one is.
@@ -111,21 +133,42 @@ impl Confinement {
                 problems.error("File not permitted", format!("{name} leads elsewhere: {reason}."));
             }
         }
+        for name in OWN {
+            if let Err(reason) = self.check_own(&self.directory.join(name)) {
+                problems.error("File not permitted", format!("{name} leads elsewhere: {reason}."));
+            }
+        }
         problems.into_result(())
     }
 
-    /// That a place for the state that the configuration names is in its directory.
+    /// That what the host keeps in a place is in the configuration's directory.
+    fn check_own(&self, path: &Path) -> Result<(), String> {
+        match led_to(path) {
+            Ok(led) if led.starts_with(&self.directory) => Ok(()),
+            Ok(led) => Err(self.refuse(&led, &"it is outside of the configuration's directory")),
+            Err(reason) => Err(self.refuse(path, &reason)),
+        }
+    }
+
+    fn refuse(&self, path: &Path, reason: &dyn std::fmt::Display) -> String {
+        let call = Call::new(&Arc::from("the configuration"), "read-file", None);
+        let target = path.to_string_lossy().into_owned();
+        self.configuration.refuse(&call, Capability::Filesystem, target, reason).reason
+    }
+
+    /// That a place for the state that the configuration names, and what is beside it, are
+    /// in its directory.
     ///
     /// # Errors
-    /// Where it is not.
+    /// Where one is not.
     pub(crate) fn check_state_path(&self, path: &Path) -> Outcome<()> {
-        let led = led_to(&self.directory.join(path));
-        if led.as_ref().is_ok_and(|led| led.starts_with(&self.directory)) {
-            return Ok(());
-        }
+        let state = self.directory.join(path);
+        let all_within =
+            [state.clone()].into_iter().chain(beside(&state)).try_for_each(|path| self.check_own(&path));
+        let Err(reason) = all_within else { return Ok(()) };
         let detail = format!(
             "The configuration keeps its state in {}, outside of its directory, where -untrusted lets it read \
-             nothing. If that is the right place, name it with -state.",
+             nothing: {reason}. If that is the right place, name it with -state.",
             path.display()
         );
         Err(Failure::error("State file not permitted", detail))
@@ -170,44 +213,67 @@ fn not_permitted(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, reason)
 }
 
+/// That nothing which commands read or write of their own leads out of a stranger's
+/// directory, in which the process is.
+///
+/// # Errors
+/// Where something does.
+pub(crate) fn check_before_anything_is_read(trust: Trust, audit_log: &Arc<AuditLog>) -> Outcome<()> {
+    if trust == Trust::Stranger {
+        Confinement::new(Path::new("."), &[], audit_log)?.check_files_read_unasked()?;
+    }
+    Ok(())
+}
+
 /// Paths that plugins of a stranger's configuration do not read either.
 pub(crate) fn hidden(directory: &Path, states: &[PathBuf]) -> Vec<PathBuf> {
     let own = HIDDEN.iter().map(|name| directory.join(name));
     let others = states.iter().flat_map(|state| {
         let state = directory.join(state);
-        let beside = |suffix| {
-            let mut path = state.clone().into_os_string();
-            path.push(suffix);
-            PathBuf::from(path)
-        };
-        [beside(".backup"), beside(".journal"), state]
+        beside(&state).into_iter().chain([state])
     });
     own.chain(others).collect()
 }
 
-/// Where a path leads, links followed. Of one that is not there, the part that is.
+/// What is kept beside a state.
+fn beside(state: &Path) -> Vec<PathBuf> {
+    let Some(name) = state.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+        return Vec::new();
+    };
+    [format!("{name}.backup"), format!(".{name}.journal"), format!(".{name}.lock.info")]
+        .map(|name| state.with_file_name(name))
+        .to_vec()
+}
+
+/// Where an absolute path leads, links followed, whether anything is there or not: what is
+/// answered must not tell that of a place that nothing may be read of.
 fn led_to(path: &Path) -> io::Result<PathBuf> {
-    let mut missing = Vec::new();
-    let mut existing = path;
-    loop {
-        match existing.canonicalize() {
-            Ok(mut led) => {
-                led.extend(missing.iter().rev());
-                return Ok(led);
+    let reversed = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect();
+    let mut pending: Vec<OsString> = reversed(path);
+    let mut led = PathBuf::new();
+    let mut links = 0;
+    while let Some(name) = pending.pop() {
+        match Path::new(&name).components().next() {
+            Some(Component::ParentDir) => {
+                led.pop();
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // Behind what is not there, `..` leads nowhere that is known.
-                match (existing.components().next_back(), existing.parent()) {
-                    (Some(Component::Normal(name)), Some(parent)) => {
-                        missing.push(name);
-                        existing = parent;
+            Some(Component::Normal(_)) => {
+                led.push(&name);
+                if std::fs::symlink_metadata(&led).is_ok_and(|about| about.is_symlink()) {
+                    links += 1;
+                    if links > MOST_LINKS {
+                        return Err(io::Error::other("it leads from link to link without an end"));
                     }
-                    _ => return Err(error),
+                    let target = std::fs::read_link(&led)?;
+                    led.pop();
+                    pending.extend::<Vec<OsString>>(reversed(&target));
                 }
             }
-            Err(error) => return Err(error),
+            Some(Component::Prefix(_) | Component::RootDir) => led.push(&name),
+            Some(Component::CurDir) | None => {}
         }
     }
+    Ok(led)
 }
 
 #[cfg(test)]
@@ -269,6 +335,8 @@ mod tests {
             "terraform.tfstate.d/other/terraform.tfstate",
             "states/own.tfstate",
             "states/own.tfstate.backup",
+            "states/.own.tfstate.journal",
+            ".terraform.tfstate.journal",
             ".git/config",
             ".terraform/terraform.tfstate",
         ];
@@ -279,6 +347,35 @@ mod tests {
         assert!(place.confinement.of_states().check(&directory.join("other.tfstate")).is_err());
         let recorded: u64 = place.log.denials().iter().map(|denied| denied.count).sum();
         assert_eq!(recorded, 2 * denied.len() as u64 + 1, "each is in the log");
+    }
+
+    /// A link is no way to ask what is there elsewhere.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_there_and_what_is_not_give_one_answer() {
+        let place = place();
+        let directory = place.root.path().join("project");
+        let gate = place.confinement.of_functions();
+        let links = [
+            ("there", "../secret"),
+            ("absent", "../absent"),
+            ("file-as-directory", "../secret/x"),
+            ("nowhere", "/no/such/directory/x"),
+            ("chain", "absent"),
+            ("loop", "loop"),
+        ];
+        for (link, target) in links {
+            std::os::unix::fs::symlink(target, directory.join(link)).unwrap();
+        }
+        for (name, _) in links {
+            assert!(gate.check(&directory.join(name)).is_err(), "{name}");
+            assert!(gate.check(&directory.join(name).join("below")).is_err(), "{name}/below");
+        }
+        let told = |name: &str| gate.check(&directory.join(name)).unwrap_err().replace("absent", "secret");
+        assert_eq!(told("there"), told("absent"));
+        assert_eq!(told("../secret/x"), told("../absent/x"));
+        std::os::unix::fs::symlink("module/new", directory.join("inside")).unwrap();
+        assert_eq!(gate.check(&directory.join("inside")), Ok(()));
     }
 
     #[cfg(unix)]
@@ -292,5 +389,37 @@ mod tests {
             std::os::unix::fs::symlink("/proc/self/environ", directory.join(name)).unwrap();
             assert!(place.confinement.check_files_read_unasked().is_err(), "{name}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_the_host_keeps_is_no_link_to_elsewhere_either() {
+        for (link, target) in [
+            (".terraform", "../elsewhere"),
+            (".terraform/environment", "../../secret"),
+            (".terraform/terraform.tfstate", "../../absent"),
+            (".terraform/modules", "/"),
+            ("terraform.tfstate.backup", "../absent"),
+            (".terraform.tfstate.journal", "../secret"),
+        ] {
+            let place = place();
+            let directory = place.root.path().join("project");
+            fs::create_dir(place.root.path().join("elsewhere")).unwrap();
+            if link != ".terraform" {
+                fs::create_dir(directory.join(".terraform")).unwrap();
+            }
+            assert!(place.confinement.check_files_read_unasked().is_ok(), "{link}");
+            std::os::unix::fs::symlink(target, directory.join(link)).unwrap();
+            assert!(place.confinement.check_files_read_unasked().is_err(), "{link}");
+            assert_eq!(place.log.denials().len(), 1, "{link}");
+        }
+        let place = place();
+        let directory = place.root.path().join("project");
+        assert!(place.confinement.check_state_path(Path::new("states/x.tfstate")).is_ok());
+        for outside in ["../x.tfstate", "/srv/x.tfstate"] {
+            assert!(place.confinement.check_state_path(Path::new(outside)).is_err(), "{outside}");
+        }
+        std::os::unix::fs::symlink("../secret", directory.join(".x.tfstate.journal")).unwrap();
+        assert!(place.confinement.check_state_path(Path::new("x.tfstate")).is_err());
     }
 }

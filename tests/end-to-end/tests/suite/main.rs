@@ -28,6 +28,7 @@ mod recorded;
 mod remote_faults;
 #[cfg(unix)]
 mod remote_provisioners;
+mod security_model;
 #[cfg(unix)]
 mod sshd;
 mod state_files;

@@ -343,7 +343,7 @@ fn nothing_outside_of_the_project_is_reached() {
     let far = format!("../../../../../..{directory}");
     for (directory, said) in [
         (directory.as_str(), "lies outside of the directories that the provider may use"),
-        (far.as_str(), "no policy file grants it"),
+        (far.as_str(), "lies outside of the directories that the provider may use"),
     ] {
         project.write("main.tf", resource(directory, "new"));
         assert_says(&project.run("apply -auto-approve").ended_with(1), said);

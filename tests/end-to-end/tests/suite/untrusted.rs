@@ -138,3 +138,71 @@ fn a_file_that_is_read_unasked_may_not_lead_elsewhere() {
     let seen = project.run("plan -untrusted").ended_with(1);
     assert!(seen.errors.contains("a.auto.tfvars leads elsewhere"), "{}", seen.text());
 }
+
+/// What a run of its own reads first: the workspace, the backend, the journal.
+#[cfg(unix)]
+#[test]
+fn nothing_that_is_kept_beside_a_configuration_may_lead_elsewhere() {
+    for (link, target) in [
+        (".terraform/environment", "../../secret"),
+        (".terraform/terraform.tfstate", "../../secret"),
+        (".terraform", "../elsewhere"),
+        ("terraform.tfstate", "../secret"),
+        ("terraform.tfstate.backup", "../absent"),
+        (".terraform.tfstate.journal", "../secret"),
+    ] {
+        let files =
+            [("pr/main.tf", "output \"x\" {\n  value = 1\n}\n"), ("secret", KEY), ("elsewhere/x", "")];
+        let project = Project::new(&files);
+        if link != ".terraform" {
+            project.write("pr/.terraform/x", "");
+        }
+        std::os::unix::fs::symlink(target, project.path("pr").join(link)).unwrap();
+        for command in ["plan", "init", "validate"] {
+            let line = format!("-chdir=pr {command} -untrusted -audit-log=../audit.log");
+            let seen = project.run(&line).ended_with(1);
+            assert!(seen.errors.contains("leads elsewhere"), "{link} {command}: {}", seen.text());
+            assert!(!seen.text().contains(KEY), "{link} {command}: {}", seen.text());
+        }
+        assert!(!project.path("absent").exists());
+        let log = project.read("audit.log");
+        assert!(log.lines().filter(|line| line.contains("\"denied\"")).count() >= 3, "{log}");
+    }
+}
+
+/// The place that a backend names, and one that a stranger's directory says `init` has
+/// seen.
+#[test]
+fn the_state_of_others_is_not_the_states_of_a_stranger() {
+    let state = format!(
+        r#"{{"version":4,"terraform_version":"1.11.4","serial":1,"lineage":"l","outputs":{{"x":{{"value":"{KEY}","type":"string"}}}},"resources":[]}}"#
+    );
+    let elsewhere = "terraform {\n  backend \"local\" {\n    path = \"../other.tfstate\"\n  }\n}\noutput \"x\" {\n  value = 1\n}\n";
+    let own = elsewhere.replace("../other", "own");
+    let project =
+        Project::new(&[("pr/main.tf", elsewhere), ("own/main.tf", &own), ("other.tfstate", &state)]);
+    project.run("-chdir=pr init").success();
+    assert!(project.run("-chdir=pr plan").success().text().contains(KEY), "it is the user's own to read");
+    let seen = project.run("-chdir=pr plan -untrusted").ended_with(1);
+    assert!(seen.errors.contains("State file not permitted"), "{}", seen.text());
+    assert!(!seen.text().contains(KEY), "{}", seen.text());
+    project.run("-chdir=own init").success();
+    project.run("-chdir=own plan -untrusted").success();
+}
+
+/// Whether there is something at a place that is not the configuration's is not told.
+#[cfg(unix)]
+#[test]
+fn a_link_is_no_way_to_ask_what_is_there() {
+    let project = Project::new(&[
+        ("secret", KEY),
+        ("pr/main.tf", "output \"x\" {\n  value = fileexists(\"probe\")\n}\n"),
+    ]);
+    for target in ["../secret", "../absent", "../secret/x", "/no/such/directory/x"] {
+        let probe = project.path("pr/probe");
+        std::os::unix::fs::symlink(target, &probe).unwrap();
+        let seen = project.run("-chdir=pr plan -untrusted").ended_with(1);
+        assert!(seen.errors.contains("-untrusted forbids it"), "{target}: {}", seen.text());
+        std::fs::remove_file(probe).unwrap();
+    }
+}
