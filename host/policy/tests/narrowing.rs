@@ -6,9 +6,9 @@ mod support;
 use std::net::IpAddr;
 
 use proptest::prelude::*;
-use support::questions::{ADDRESSES, REQUESTS, allows, file, questions};
+use support::questions::{ADDRESSES, REQUESTS, allows, any_request, file, questions, settings};
 use support::{parse, plugin, policy, request};
-use wardian_policy::{Level, Request};
+use wardian_policy::{Level, NativePlugins, Request};
 
 proptest! {
     #[test]
@@ -37,6 +37,64 @@ proptest! {
                 }
             }
         }
+    }
+
+    /// The same of whatever is asked, also under the walls for a stranger's configuration.
+    #[test]
+    fn whatever_is_asked_a_narrower_level_never_grants_more(
+        files in prop::collection::vec(file(), 2..4),
+        asked in prop::collection::vec(any_request(), 1..12),
+    ) {
+        let levels = [Level::Organisation, Level::User, Level::RootModule];
+        let files: Vec<(Level, &str)> = levels.into_iter().zip(files.iter().map(String::as_str)).collect();
+        let (higher, all) = (policy(&files[..files.len() - 1]), policy(&files));
+        let mut distrusted = all.clone();
+        distrusted.distrust([std::path::PathBuf::from(support::ROOT).join("a/b")]);
+        let defers = files[..files.len() - 1].iter().all(|(_, text)| text.contains("defer"));
+        for request in asked {
+            let addresses = std::iter::once(None).chain(ADDRESSES.iter().map(|text| text.parse().ok()));
+            let is_network = matches!(request, Request::Network(_) | Request::Communicator(_));
+            for address in addresses.filter(|address| address.is_none() || is_network) {
+                if !defers && !allows(&higher, &request, address) {
+                    prop_assert!(!allows(&all, &request, address), "{request} {address:?}\n{files:#?}");
+                }
+                if !allows(&all, &request, address) {
+                    prop_assert!(!allows(&distrusted, &request, address), "{request} {address:?}\n{files:#?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_narrower_level_never_sets_more(files in prop::collection::vec(settings(), 2..4)) {
+        let levels = [Level::Organisation, Level::User, Level::RootModule];
+        let files: Vec<(Level, &str)> = levels.into_iter().zip(files.iter().map(String::as_str)).collect();
+        let view = |count: usize| policy(&files[..count]).of(&plugin("acme/dns"));
+        let (higher, all) = (view(files.len() - 1), view(files.len()));
+        let is_kept = |before: Option<u128>, after: Option<u128>| {
+            before.is_none_or(|before| after.is_some_and(|after| after <= before))
+        };
+        let limits = |view: &wardian_policy::PluginPolicy| {
+            let limits = &view.settings().limits;
+            [
+                limits.memory.as_ref().map(|set| u128::from(set.value)),
+                limits.cpu_time.as_ref().map(|set| set.value.as_nanos()),
+                limits.wall_time.as_ref().map(|set| set.value.as_nanos()),
+                limits.concurrent_requests.as_ref().map(|set| u128::from(set.value)),
+                limits.response_size.as_ref().map(|set| u128::from(set.value)),
+                limits.bytes_written.as_ref().map(|set| u128::from(set.value)),
+            ]
+        };
+        for (before, after) in limits(&higher).into_iter().zip(limits(&all)) {
+            prop_assert!(is_kept(before, after), "{before:?} {after:?}\n{files:#?}");
+        }
+        let is_set = |view: &wardian_policy::PluginPolicy| {
+            view.settings().deterministic.as_ref().is_some_and(|set| set.value)
+        };
+        prop_assert!(!is_set(&higher) || is_set(&all), "{files:#?}");
+        // What nobody has said anything of is warned of, and may be allowed.
+        let is_open = higher.settings().native.is_none() && higher.native() != NativePlugins::Deny;
+        prop_assert!(is_open || all.native() >= higher.native(), "{files:#?}");
     }
 
     #[test]

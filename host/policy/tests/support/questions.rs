@@ -93,6 +93,71 @@ pub fn file() -> impl Strategy<Value = String> {
         .prop_map(|(otherwise, blocks)| format!("otherwise = \"{otherwise}\"\n{}", blocks.concat()))
 }
 
+/// A file of settings alone, for plugins that are named in one way or another.
+pub fn settings() -> impl Strategy<Value = String> {
+    let set = |name: &'static str, values: &'static [&'static str]| {
+        prop::option::of(prop::sample::select(values))
+            .prop_map(move |value| value.map_or(String::new(), |value| format!("{name} = {value}\n")))
+    };
+    let limits = (
+        set("memory", &["\"1 MiB\"", "\"1 GiB\""]),
+        set("cpu_time", &["\"1s\"", "\"1m\""]),
+        set("wall_time", &["\"1s\"", "\"1m\""]),
+        set("concurrent_requests", &["1", "100"]),
+        set("response_size", &["\"1 KiB\"", "\"1 GiB\""]),
+        set("bytes_written", &["\"1 KiB\"", "\"1 GiB\""]),
+    )
+        .prop_map(|(one, two, three, four, five, six)| {
+            format!("limits {{\n{one}{two}{three}{four}{five}{six}}}\n")
+        });
+    let native = set("native", &["\"allow\"", "\"warn\"", "\"deny\""]);
+    let block = (
+        prop::sample::select(&["*", "acme/*", "acme/dns", "other/dns"][..]),
+        native,
+        set("deterministic", &["true", "false"]),
+        limits,
+    )
+        .prop_map(|(address, native, deterministic, limits)| {
+            format!("plugin \"{address}\" {{\n{native}{deterministic}{limits}}}\n")
+        });
+    (prop::sample::select(&["deny", "defer"][..]), prop::collection::vec(block, 0..4))
+        .prop_map(|(otherwise, blocks)| format!("otherwise = \"{otherwise}\"\n{}", blocks.concat()))
+}
+
+/// Anything that can be asked for, made of the words that rules are made of and of others.
+pub fn any_request() -> impl Strategy<Value = Request> {
+    let word = || prop::sample::select(&["a", "b", "A", "AB", "-b", "git", "*", "x y", "opt"][..]);
+    let name =
+        prop::collection::vec(prop::sample::select(&["a", "b", "example", "other", "xn--a"][..]), 1..4)
+            .prop_map(|labels| labels.join("."));
+    let host = prop_oneof![
+        3 => name,
+        1 => prop::sample::select(&["127.0.0.1", "10.1.2.3", "0x7f.1", "2130706433", "[::ffff:10.1.2.3]"][..])
+            .prop_map(str::to_owned),
+    ];
+    let port = prop::sample::select(&[1_u16, 22, 80, 443, 1_000, 1_001, 65_535][..]);
+    let path = prop::collection::vec(prop::sample::select(&["a", "b", ".", "ab"][..]), 1..4)
+        .prop_map(|names| names.join("/"));
+    let path = prop_oneof![3 => path.clone(), 1 => path.prop_map(|path| format!("/opt/{path}"))];
+    let text = prop_oneof![
+        (prop::sample::select(&["GET", "POST", "DELETE"][..]), prop::bool::ANY, host.clone(), port.clone())
+            .prop_map(|(method, secure, host, port)| {
+                format!("{method} http{}://{host}:{port}", if secure { "s" } else { "" })
+            }),
+        (prop::sample::select(&["read", "write"][..]), path)
+            .prop_map(|(access, path)| format!("{access} {path}")),
+        word().prop_map(|name| format!("env {name}")),
+        prop::collection::vec(word(), 1..4).prop_map(|words| format!("run {}", words.join(" "))),
+        (host.clone(), port)
+            .prop_map(|(host, port)| format!("connect {} {port}", host.trim_matches(['[', ']']))),
+        host.prop_map(|host| format!("lookup {}", host.trim_matches(['[', ']']))),
+    ];
+    (text, prop::bool::ANY).prop_map(|(text, below)| match request(&text) {
+        Request::File(file) if below => Request::File(file.with_all_below()),
+        request => request,
+    })
+}
+
 pub const REQUESTS: [&str; 24] = [
     "GET https://a.example",
     "POST https://a.example",
