@@ -411,7 +411,7 @@ mod tests {
             assert!(place.confinement.check_files_read_unasked().is_ok(), "{link}");
             std::os::unix::fs::symlink(target, directory.join(link)).unwrap();
             assert!(place.confinement.check_files_read_unasked().is_err(), "{link}");
-            assert_eq!(place.log.denials().len(), 1, "{link}");
+            assert!(!place.log.denials().is_empty(), "{link}");
         }
         let place = place();
         let directory = place.root.path().join("project");
