@@ -10,6 +10,7 @@ use crate::arguments::Command;
 use crate::environment::Environment;
 use crate::failure::{Failure, Outcome, sentence};
 use crate::session::Session;
+use crate::untrusted::{self, Trust};
 
 /// Denied uses that are told one by one; the log has all.
 const MOST_TOLD: usize = 20;
@@ -20,6 +21,9 @@ const MOST_TOLD: usize = 20;
 /// Where it cannot be written: nothing runs without the record that was asked for.
 pub(crate) fn open(command: &Command, environment: &Environment, started_in: &Path) -> Outcome<AuditLog> {
     let Some(path) = place(command, environment, started_in) else { return Ok(AuditLog::nowhere()) };
+    if command.trust() == Trust::Stranger {
+        untrusted::check_written(&path)?;
+    }
     AuditLog::to_file(&path).map_err(|error| {
         let detail =
             format!("{} Nothing runs without the record that was asked for.", sentence(&error.to_string()));

@@ -225,6 +225,30 @@ pub(crate) fn check_before_anything_is_read(trust: Trust, audit_log: &Arc<AuditL
     Ok(())
 }
 
+/// That a file which the user asks for is not written through a link that a stranger has put
+/// in its place in the configuration's directory, in which the process is.
+///
+/// # Errors
+/// Where it would be.
+pub(crate) fn check_written(path: &Path) -> Outcome<()> {
+    let led = || {
+        let directory = std::env::current_dir()?;
+        let path = std::path::absolute(path)?;
+        let leads_out = path.starts_with(&directory) && !led_to(&path)?.starts_with(led_to(&directory)?);
+        Ok(leads_out)
+    };
+    let problem = match led() {
+        Ok(false) => return Ok(()),
+        Ok(true) => "a link of the configuration's leads out of its directory from there".to_owned(),
+        Err(error) => io::Error::to_string(&error),
+    };
+    let detail = format!(
+        "{} is not written: {problem}. Under -untrusted, name a place that is not the stranger's.",
+        path.display()
+    );
+    Err(Failure::error("File not permitted", detail))
+}
+
 /// Paths that plugins of a stranger's configuration do not read either.
 pub(crate) fn hidden(directory: &Path, states: &[PathBuf]) -> Vec<PathBuf> {
     let own = HIDDEN.iter().map(|name| directory.join(name));

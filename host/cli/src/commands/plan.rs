@@ -13,11 +13,16 @@ use crate::report;
 use crate::saved_plan;
 use crate::session::Session;
 use crate::state_access::LockedFor;
+use crate::untrusted;
 
 /// Shows what an apply would do.
 pub(crate) async fn run(session: &Session, arguments: &PlanArguments) -> Outcome {
     let scope = &arguments.planning.scope;
     let mut options = plan_options(mode(&arguments.planning), scope, arguments.operation);
+    if session.confinement.is_some() {
+        let written = arguments.out.iter().chain(&arguments.generate_config_out);
+        written.into_iter().try_for_each(|path| untrusted::check_written(path))?;
+    }
     if let Some(path) = &arguments.generate_config_out {
         generated_configuration::check_absent(path)?;
         options.missing_configuration = MissingConfiguration::Generated;

@@ -6,12 +6,16 @@ use std::path::Path;
 
 use wardian_declaration::{InspectError, inspect};
 use wardian_install::Constraints;
+use wardian_install::file_digests::FileDigests;
 use wardian_install::hash::{PackageFiles, PackageHash, Sha256Digest};
 use wardian_install::installed::{ResolveError, resolve};
-use wardian_install::package::{ComponentArtifact, LARGEST_COMPONENT, OpenedPackage, PluginArtifact};
+use wardian_install::package::{
+    ComponentArtifact, Expected, LARGEST_COMPONENT, OpenedPackage, Origin, PackageLocation, PluginArtifact,
+};
 use wardian_install::selection::Requirements;
 use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_plugin::address::ProviderAddress;
+use wardian_plugin::version::Version;
 
 use crate::agreements::named;
 use crate::arguments::PluginInspectArguments;
@@ -65,10 +69,11 @@ fn hint(error: &InspectError) -> &'static str {
 
 fn subject(session: &Session, text: &str) -> Outcome<Subject> {
     let path = Path::new(text);
-    let is_path = path.extension().is_some_and(|extension| extension == "wasm")
-        || text.starts_with(['.', '/'])
-        || path.exists();
-    if is_path {
+    let has_extension = |wanted| path.extension().is_some_and(|extension| extension == wanted);
+    if has_extension("zip") {
+        return of_archive(path);
+    }
+    if has_extension("wasm") || text.starts_with(['.', '/']) || path.exists() {
         return of_file(path);
     }
     let address = text.parse::<ProviderAddress>().map_err(|error| {
@@ -94,6 +99,54 @@ fn of_file(path: &Path) -> Outcome<Subject> {
     let mut files = PackageFiles::default();
     let package = (is_package_name && files.add(&name, sha256).is_ok()).then(|| files.hash());
     Ok(Subject { name: path.display().to_string(), origin: None, sha256, package, bytes })
+}
+
+/// The plugin in a package, whose name says what the plugin is called.
+fn of_archive(path: &Path) -> Outcome<Subject> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let parts = name.strip_suffix(".zip").and_then(|name| name.strip_prefix("terraform-provider-"));
+    let parts = parts.and_then(|name| {
+        let (type_name, rest) = name.split_once('_')?;
+        let version = rest.split('_').next()?;
+        let address = ProviderAddress::implied_by_local_name(type_name).ok()?;
+        Some((address, version.parse::<Version>().ok()?))
+    });
+    let Some((address, version)) = parts else {
+        return Err(Failure::error(
+            "No name of a package",
+            format!(
+                "Packages are called terraform-provider-NAME_VERSION_PLATFORM.zip, which says what in them is the \
+                 plugin; {name} is not. Unpack it, and name the .wasm file in it."
+            ),
+        ));
+    };
+    let location = PackageLocation::Archive(path.to_owned());
+    let origin = Origin::Mirror(location.clone());
+    let digests = FileDigests::default();
+    let package =
+        OpenedPackage::open(&address, &version, &location, origin, Expected::ComponentOrNative, &digests)
+            .map_err(|error| Failure::error("Package cannot be read", sentence(&error.to_string())))?;
+    match package.artifact {
+        PluginArtifact::Component(component) => Ok(Subject {
+            name: path.display().to_string(),
+            origin: None,
+            sha256: component.sha256,
+            package: Some(package.content_hash),
+            bytes: component.bytes().to_vec(),
+        }),
+        PluginArtifact::Native(_) => Err(is_native(&path.display(), path)),
+    }
+}
+
+fn is_native(plugin: &dyn std::fmt::Display, file: &Path) -> Failure {
+    Failure::error(
+        "Native plugin",
+        format!(
+            "{plugin} is a program of its own ({}). It runs outside of the sandbox and may do what you may; what it \
+             would ask for cannot be told.",
+            file.display()
+        ),
+    )
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
@@ -131,15 +184,7 @@ fn installed(session: &Session, address: &ProviderAddress) -> Outcome<ComponentA
     };
     match artifact {
         Some(PluginArtifact::Component(component)) => Ok(component),
-        Some(PluginArtifact::Native(native)) => Err(Failure::error(
-            "Native plugin",
-            format!(
-                "{} is a program of its own ({}). It runs outside of the sandbox and may do what you may; what it would \
-                 ask for cannot be told.",
-                address.for_display(),
-                native.file.display()
-            ),
-        )),
+        Some(PluginArtifact::Native(native)) => Err(is_native(&address.for_display(), &native.file)),
         None => Err(Failure::error(
             "Plugin not installed",
             format!(

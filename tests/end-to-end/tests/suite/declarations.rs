@@ -1,5 +1,6 @@
 //! What plugins say that they need: shown, asked about, agreed to, and lied about.
 
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use wardian_end_to_end::{Project, Seen, assert_seen, assert_seen_text, test_guest};
@@ -98,6 +99,47 @@ fn a_plugin_is_inspected_without_being_run() {
     assert_seen!("plugin_inspect_junk", project.run("plugin inspect junk.wasm").ended_with(1));
     let missing = project.run("plugin inspect acme/missing").ended_with(1);
     assert!(missing.errors.contains("neither in the lock file nor embedded"), "{}", missing.text());
+}
+
+/// A package with one file in it.
+fn package(name: &str, content: &[u8]) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    archive.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+    archive.write_all(content).unwrap();
+    archive.finish().unwrap().into_inner()
+}
+
+#[test]
+fn a_package_is_inspected_as_what_is_in_it() {
+    let project = Project::new(&[]);
+    let component = [HEADER.to_vec(), declaring(line(&[NETWORK]).as_bytes())].concat();
+    project.write("x.wasm", &component);
+    let name = "terraform-provider-x_1.2.3_wasm32_wasip2.zip";
+    project.write(name, package("terraform-provider-x_v1.2.3.wasm", &component));
+    let alone = project.run("plugin inspect ./x.wasm").success();
+    let packed = project.run(&format!("plugin inspect {name}")).success();
+    assert!(packed.out.contains("api.example.com"), "{}", packed.text());
+    let line_of = |text: &str, word: &str| text.lines().find(|line| line.contains(word)).map(str::to_owned);
+    assert!(line_of(&alone.out, "sha256").or(line_of(&alone.out, "SHA-256")).is_some(), "{}", alone.text());
+    for word in ["sha256", "SHA-256"] {
+        assert_eq!(line_of(&alone.out, word), line_of(&packed.out, word));
+    }
+    project.write(
+        "terraform-provider-y_1.0.0_linux_amd64.zip",
+        package("terraform-provider-y_v1.0.0", b"\x7fELF\x02\x01"),
+    );
+    let native = project.run("plugin inspect terraform-provider-y_1.0.0_linux_amd64.zip").ended_with(1);
+    assert!(native.errors.contains("is a program of its own"), "{}", native.text());
+    project.write("x.zip", "junk");
+    assert!(project.run("plugin inspect x.zip").ended_with(1).errors.contains("No name of a package"));
+    project.write("terraform-provider-z_1.0.0_any.zip", "junk");
+    assert!(
+        project
+            .run("plugin inspect terraform-provider-z_1.0.0_any.zip")
+            .ended_with(1)
+            .errors
+            .contains("Package cannot be read")
+    );
 }
 
 /// What the SDK's macro says comes through compiling and linking.

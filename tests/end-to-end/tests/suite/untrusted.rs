@@ -206,3 +206,18 @@ fn a_link_is_no_way_to_ask_what_is_there() {
         std::fs::remove_file(probe).unwrap();
     }
 }
+
+/// What the user has written is not written where a stranger's link leads.
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_through_a_link_of_a_stranger() {
+    let project = Project::new(&[("pr/main.tf", "output \"x\" {\n  value = 1\n}\n"), ("profile", KEY)]);
+    std::os::unix::fs::symlink("../profile", project.path("pr/written")).unwrap();
+    for option in ["audit-log", "out"] {
+        let seen = project.run(&format!("-chdir=pr plan -untrusted -{option}=written")).ended_with(1);
+        assert!(seen.errors.contains("is not written"), "{}", seen.text());
+        assert_eq!(project.read("profile"), KEY);
+    }
+    project.run("-chdir=pr plan -untrusted -audit-log=log -out=../plan").success();
+    assert!(project.has("pr/log") || project.has("log"));
+}

@@ -6,6 +6,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use wardian_sandbox::{CacheDirectories, Grants, LoadEvent, Sandbox, SandboxOptions};
+use wasmparser::{
+    ComponentAlias, ComponentExport, ComponentExternalKind, ComponentImport, ComponentOuterAliasKind,
+    ComponentTypeRef, Parser, Payload,
+};
 
 use super::{Attempt, is_well, limits};
 use crate::guest::{bytes, embedded, load, sandbox, short};
@@ -31,63 +35,45 @@ fn with(section: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// An import of an interface that nobody offers.
+/// An import of an interface with nothing in it.
 fn extra_import(name: &str) -> Vec<u8> {
-    // A component in the component, which imports a function, instantiated by nobody,
-    // would import nothing. The import is the outer one's: a function without parameters.
-    let mut import = vec![1, 0, u8::try_from(name.len()).unwrap()];
+    let (types, _) = counted(&bytes("hostile"));
+    // The type of an instance without exports, and the import of one.
+    let mut end = vec![7, 3, 1, 0x42, 0];
+    let mut import = vec![1, 0];
+    import.extend(leb(u32::try_from(name.len()).unwrap()));
     import.extend(name.as_bytes());
-    let whole = bytes("hostile");
-    let types = types_of(&whole);
-    // A type of an instance with nothing in it, and the import of one.
-    let mut section = vec![7, 3, 1, 0x42, 0];
     import.push(5);
     import.extend(leb(types));
-    section.push(10);
-    section.extend(leb(u32::try_from(import.len()).unwrap()));
-    section.extend(import);
-    with(&section)
+    end.push(10);
+    end.extend(leb(u32::try_from(import.len()).unwrap()));
+    end.extend(import);
+    with(&end)
 }
 
 /// How many types and core modules a component has defined at its end.
 fn counted(bytes: &[u8]) -> (u32, u32) {
-    use wasmparser::{ComponentTypeRef, Parser, Payload};
     let (mut types, mut modules, mut depth) = (0, 0, 0_u32);
     for payload in Parser::new(0).parse_all(bytes) {
         match payload.unwrap() {
-            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } if depth > 0 => depth += 1,
             Payload::ModuleSection { .. } => {
-                modules += 1;
+                modules += u32::from(depth == 0);
                 depth += 1;
             }
             Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentTypeSection(section) if depth == 0 => types += section.count(),
             Payload::ComponentImportSection(section) if depth == 0 => {
-                let imports = section.into_iter().map(Result::unwrap);
-                types +=
-                    u32::try_from(imports.filter(|one| matches!(one.ty, ComponentTypeRef::Type(_))).count())
-                        .unwrap();
-            }
-            Payload::ComponentAliasSection(section) if depth == 0 => {
-                for alias in section {
-                    use wasmparser::{ComponentAlias, ComponentExternalKind, ComponentOuterAliasKind};
-                    match alias.unwrap() {
-                        ComponentAlias::InstanceExport { kind: ComponentExternalKind::Type, .. }
-                        | ComponentAlias::Outer { kind: ComponentOuterAliasKind::Type, .. } => types += 1,
-                        ComponentAlias::InstanceExport { kind: ComponentExternalKind::Module, .. } => {
-                            modules += 1
-                        }
-                        _ => {}
-                    }
-                }
+                let is_type = |one: &ComponentImport<'_>| matches!(one.ty, ComponentTypeRef::Type(_));
+                types += count(section.into_iter().map(Result::unwrap).filter(is_type));
             }
             Payload::ComponentExportSection(section) if depth == 0 => {
-                let exports = section.into_iter().map(Result::unwrap);
-                types += u32::try_from(
-                    exports.filter(|one| one.kind == wasmparser::ComponentExternalKind::Type).count(),
-                )
-                .unwrap();
+                let is_type = |one: &ComponentExport<'_>| one.kind == ComponentExternalKind::Type;
+                types += count(section.into_iter().map(Result::unwrap).filter(is_type));
+            }
+            Payload::ComponentAliasSection(section) if depth == 0 => {
+                let aliases: Vec<ComponentAlias<'_>> = section.into_iter().map(Result::unwrap).collect();
+                types += count(aliases.iter().filter(|alias| is_alias_of_type(alias)));
             }
             _ => {}
         }
@@ -95,8 +81,16 @@ fn counted(bytes: &[u8]) -> (u32, u32) {
     (types, modules)
 }
 
-fn types_of(bytes: &[u8]) -> u32 {
-    counted(bytes).0
+fn is_alias_of_type(alias: &ComponentAlias<'_>) -> bool {
+    matches!(
+        alias,
+        ComponentAlias::InstanceExport { kind: ComponentExternalKind::Type, .. }
+            | ComponentAlias::Outer { kind: ComponentOuterAliasKind::Type, .. }
+    )
+}
+
+fn count<T>(all: impl Iterator<Item = T>) -> u32 {
+    u32::try_from(all.count()).unwrap()
 }
 
 /// A number as WebAssembly writes it.

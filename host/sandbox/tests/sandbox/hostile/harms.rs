@@ -35,6 +35,14 @@ const PLANS: &[&str] = &[
     "hostile_gigabyte",
 ];
 
+/// All of this machine's network.
+const LOOPBACK: &str = r#"allow network {
+  hosts     = ["127.0.0.1"]
+  schemes   = ["http", "tcp"]
+  ports     = ["*"]
+  addresses = ["loopback"]
+}"#;
+
 pub(super) async fn attempts() -> Vec<Attempt> {
     let mut attempts = Vec::new();
     let provider = load(limits()).provider(Grants::nothing());
@@ -139,11 +147,7 @@ async fn handles() -> Vec<Attempt> {
         attempts.push(Attempt::new("limits", probe, got, held && is_well(&*provider).await));
     }
     let (port, heard) = http_server().await;
-    let rules = format!(
-        "allow network {{\n hosts = [\"127.0.0.1\"]\n schemes = [\"http\", \"tcp\"]\n ports = [\"*\"]\n \
-         addresses = [\"loopback\"]\n}}"
-    );
-    let reaching = Reaching::new(&rules);
+    let reaching = Reaching::new(LOOPBACK);
     let got = answer(&*reaching.provider, &format!("many:10000|http://127.0.0.1:{port}/")).await;
     let held = got.contains("Plugin crashed") && heard.connections() <= 32;
     attempts.push(Attempt::new("limits", "10,000 requests", got, held && is_well(&*reaching.provider).await));

@@ -95,7 +95,7 @@ pub(super) async fn attempts() -> Vec<Attempt> {
             ]
             .map(http)
             .into_iter()
-            .chain([format!("connect:api.example:{port}"), format!("look-up:key-of-mine.evil.example")])
+            .chain([format!("connect:api.example:{port}"), "look-up:key-of-mine.evil.example".to_owned()])
             .collect(),
             is_decided: true,
         },
