@@ -233,7 +233,7 @@ pub(crate) fn check_before_anything_is_read(trust: Trust, audit_log: &Arc<AuditL
 pub(crate) fn check_written(path: &Path) -> Outcome<()> {
     let led = || {
         let directory = std::env::current_dir()?;
-        let path = std::path::absolute(path)?;
+        let path = without_steps_up(&std::path::absolute(path)?);
         let leads_out = path.starts_with(&directory) && !led_to(&path)?.starts_with(led_to(&directory)?);
         Ok(leads_out)
     };
@@ -247,6 +247,19 @@ pub(crate) fn check_written(path: &Path) -> Outcome<()> {
         path.display()
     );
     Err(Failure::error("File not permitted", detail))
+}
+
+/// By its words alone, as the user has written it.
+fn without_steps_up(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        if part == Component::ParentDir {
+            plain.pop();
+        } else {
+            plain.push(part);
+        }
+    }
+    plain
 }
 
 /// Paths that plugins of a stranger's configuration do not read either.
