@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wardian_lang::SourceFile;
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
 use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::{ProvisionRequest, Provisioner};
+use wardian_plugin::{ProvisionRequest, Provisioner, SharedByObject};
 use wardian_policy::{Level, Policy, PolicyFile};
 use wardian_process::{Authority, Denied, Ended, Runner, Start};
 use wardian_sandbox::ProvisionerGrants;
@@ -76,6 +76,8 @@ fn provisioner(directory: &Path, log: &Arc<AuditLog>) -> Arc<dyn Provisioner> {
         runner: Arc::new(Runner::new(Arc::new(Nobody), "/usr/bin:/bin".into())),
         directory: directory.to_owned(),
         environment: vec![("SECRET".to_owned(), "s3cret".to_owned())],
+        home: None,
+        ssh_agent: None,
     };
     let loaded = sandbox(short()).load_provisioner("local-exec", &embedded("local-exec"), None, &|_| {});
     loaded.unwrap().provisioner(grants)
@@ -105,6 +107,7 @@ async fn provision(
     let request = ProvisionRequest {
         config: configuration(before, command),
         connection: Value::null(Type::object([] as [(&str, Type); 0])),
+        shared: SharedByObject::default(),
     };
     let mut shown = String::new();
     let diagnostics = provisioner.provision(request, &mut |text: &str| shown.push_str(text)).await;
