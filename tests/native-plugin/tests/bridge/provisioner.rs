@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wardian_legacy_grpc_bridge::{Bridge, Limits, NativeProvisioner, Security};
-use wardian_plugin::{PluginDiagnostics, ProvisionRequest, Provisioner};
+use wardian_plugin::{PluginDiagnostics, ProvisionRequest, Provisioner, SharedByObject};
 use wardian_value::{Type, Value};
 
 use crate::{only, package_of, until};
@@ -28,7 +28,7 @@ fn config(message: &str) -> Value {
 
 async fn work(provisioner: &dyn Provisioner, message: &str) -> (String, PluginDiagnostics) {
     let connection = Value::null(Type::object([("host", Type::String)]));
-    let request = ProvisionRequest { config: config(message), connection };
+    let request = ProvisionRequest { config: config(message), connection, shared: SharedByObject::default() };
     let mut shown = String::new();
     let found = provisioner.provision(request, &mut |text| shown.extend([text, "|"])).await;
     (shown, found)
@@ -63,7 +63,8 @@ async fn work_ends_when_it_is_asked_to() {
     let (begun, mut is_begun) = tokio::sync::watch::channel(false);
     let work = tokio::spawn(async move {
         let connection = Value::null(Type::object([("host", Type::String)]));
-        let request = ProvisionRequest { config: config("wait"), connection };
+        let request =
+            ProvisionRequest { config: config("wait"), connection, shared: SharedByObject::default() };
         working.provision(request, &mut |_| _ = begun.send_replace(true)).await
     });
     is_begun.wait_for(|is_begun| *is_begun).await.unwrap();
