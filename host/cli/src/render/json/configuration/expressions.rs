@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
-use wardian_config::arguments_and_blocks;
+use wardian_config::{arguments_and_blocks, references};
 use wardian_lang::{Body, Diagnostics, Expression, Reference, Subject};
 use wardian_plugin::{Block, BlockNesting};
 use wardian_value::{PathStep, Value};
@@ -101,7 +101,12 @@ impl Expressions {
             body.attributes.iter().filter(|argument| schema.attributes.contains_key(&*argument.name));
         let mut all = Self::of_arguments(arguments.map(|argument| (&*argument.name, &argument.expression)));
         for block in &body.blocks {
-            let Some(nested) = schema.block_types.get(&*block.kind) else { continue };
+            let Some(nested) = schema.block_types.get(&*block.kind) else {
+                if schema.attributes.contains_key(&*block.kind) {
+                    all.add_written_as_block(&block.kind, &block.body);
+                }
+                continue;
+            };
             let inner = Self::of_body(&block.body, &nested.block);
             let name = block.kind.to_string();
             match nested.nesting {
@@ -125,5 +130,20 @@ impl Expressions {
             }
         }
         all
+    }
+
+    /// An argument that is written as blocks of its name: what all of them refer to.
+    fn add_written_as_block(&mut self, name: &str, body: &Body) {
+        let mut found = Vec::new();
+        for reference in references(body, None) {
+            push_parts(&reference, &mut found);
+        }
+        if found.is_empty() {
+            return;
+        }
+        let nothing = || Part::Argument(ExpressionDocument { constant: None, references: Vec::new() });
+        if let Part::Argument(argument) = self.0.entry(name.to_owned()).or_insert_with(nothing) {
+            argument.references.append(&mut found);
+        }
     }
 }
