@@ -24,10 +24,11 @@ use crate::failure::seconds;
 use crate::handshake::{Handshake, HandshakeError, PluginAddress};
 use crate::process::{Owner, Process, Running};
 use crate::reattach::Reattachment;
-use crate::said::LastWords;
+use crate::said::{LastWords, Speaker};
 use crate::tls::{self, Identity, IdentityError};
 use crate::transport::{Bidirectional, Transport};
 use crate::{confine, executable};
+use wardian_plugin::RecentSecrets;
 use wardian_process::{Confinement, ConfinementError, Prepared, Spawner};
 
 /// What every plugin of the protocol expects to find in its environment; it says
@@ -229,17 +230,16 @@ pub(crate) async fn launch(
     };
     let mut child = spawn(package, spawner, &sockets, identity.as_ref(), offer).await?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let speaker = Speaker { plugin: Arc::clone(&package.name), secrets: RecentSecrets::default() };
     let words = LastWords::default();
-    let running =
-        Running::watch(child, stderr, Arc::clone(&package.name), words, Arc::clone(spawner), sockets);
+    let running = Running::watch(child, stderr, speaker.clone(), words, Arc::clone(spawner), sockets);
     let mut stdout = stdout.map(BufReader::new);
     match connect(package, &running, identity.as_ref(), &mut stdout, deadline, limit).await {
         Ok((handshake, transport)) => {
             if let Some(stdout) = stdout {
                 tokio::spawn(drain(stdout));
             }
-            let (name, owner) = (Arc::clone(&package.name), Owner::Us(running));
-            Ok(Process::new(name, handshake.version, transport, owner))
+            Ok(Process::new(speaker, handshake.version, transport, Owner::Us(running)))
         }
         Err(error) => {
             running.kill_and_wait().await;
@@ -268,7 +268,8 @@ pub(crate) async fn attach(
                 address = %reattachment.address,
                 "a native plugin that is there already was connected to"
             );
-            Ok(Process::new(Arc::clone(name), reattachment.version, transport, Owner::SomebodyElse))
+            let speaker = Speaker { plugin: Arc::clone(name), secrets: RecentSecrets::default() };
+            Ok(Process::new(speaker, reattachment.version, transport, Owner::SomebodyElse))
         }
         Ok(Err(reason)) => failed(reason),
         Err(_) => failed(format!("no connection within {}", seconds(limit))),

@@ -18,14 +18,14 @@ use tokio::sync::{Notify, RwLock, watch};
 use tokio::time::timeout;
 use tonic::client::Grpc;
 use tonic::{Code, Status, Streaming};
-use wardian_plugin::printable;
+use wardian_plugin::{current_secrets, printable};
 
 use crate::ProtocolVersion;
 use crate::codec::{Messages, Undecodable};
 use crate::failure::{Aftermath, Ended, Failure, seconds};
 use crate::method::Method;
 use crate::protocol::plugin::{grpccontroller, grpcstdio};
-use crate::said::{self, LastWords};
+use crate::said::{self, LastWords, Speaker};
 use crate::transport::{Broken, Transport};
 use wardian_process::Spawner;
 
@@ -58,7 +58,7 @@ impl Running {
     pub(crate) fn watch(
         mut child: Child,
         stderr: Option<ChildStderr>,
-        name: Arc<str>,
+        speaker: Speaker,
         words: LastWords,
         spawner: Arc<Spawner>,
         sockets: TempDir,
@@ -66,7 +66,7 @@ impl Running {
         let kill = Arc::new(Notify::new());
         let (ended, end) = watch::channel(None);
         let (told, heard) = (Arc::clone(&kill), words.clone());
-        let listening = stderr.map(|stderr| tokio::spawn(said::listen(name, stderr, heard)));
+        let listening = stderr.map(|stderr| tokio::spawn(said::listen(speaker, stderr, heard)));
         tokio::spawn(async move {
             let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
             let status = tokio::select! {
@@ -163,7 +163,7 @@ impl Owner {
 
 /// A plugin that is there to be called.
 pub(crate) struct Process {
-    name: Arc<str>,
+    speaker: Speaker,
     version: ProtocolVersion,
     transport: Transport,
     owner: Owner,
@@ -173,9 +173,14 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub(crate) fn new(name: Arc<str>, version: ProtocolVersion, transport: Transport, owner: Owner) -> Self {
+    pub(crate) fn new(
+        speaker: Speaker,
+        version: ProtocolVersion,
+        transport: Transport,
+        owner: Owner,
+    ) -> Self {
         let process = Self {
-            name,
+            speaker,
             version,
             transport,
             owner,
@@ -203,12 +208,12 @@ impl Process {
     /// What it writes to its standard output while it serves comes as a stream.
     /// Not every plugin has it.
     fn listen_to_output(&self) {
-        let (mut grpc, name) = (self.grpc(LARGEST_MESSAGE), Arc::clone(&self.name));
+        let (mut grpc, speaker) = (self.grpc(LARGEST_MESSAGE), self.speaker.clone());
         tokio::spawn(async move {
             let Ok(answer) = open_stream(&mut grpc, grpcstdio::STREAM_STDIO, ()).await else { return };
             let mut stream = answer;
             while let Ok(Some(output)) = stream.message().await {
-                said::unexpected_output(&name, &output.data);
+                said::unexpected_output(&speaker, &output.data);
             }
         });
     }
@@ -232,6 +237,7 @@ impl Process {
         A: Message + Default + 'static,
     {
         let _in_use = self.begin().await?;
+        let _telling = self.speaker.secrets.begin(current_secrets());
         let mut grpc = self.grpc(largest_answer);
         let answer = timeout(limit, async {
             grpc.ready().await.map_err(|broken| Status::from_error(Box::new(broken)))?;
@@ -259,6 +265,7 @@ impl Process {
         A: Message + Default + 'static,
     {
         let _in_use = self.begin().await?;
+        let _telling = self.speaker.secrets.begin(current_secrets());
         let mut grpc = self.grpc(LARGEST_MESSAGE);
         let answers = timeout(limit, async {
             let mut stream = open_stream(&mut grpc, method, request).await?;
@@ -274,6 +281,11 @@ impl Process {
             Ok(Err(status)) => Err(self.failed(status, LARGEST_MESSAGE).await),
             Err(_) => Err(self.timed_out(method.name(), limit)),
         }
+    }
+
+    /// What the current work must not repeat, the process must not for as long as it is there.
+    pub(crate) fn keep_secrets(&self) {
+        self.speaker.secrets.keep(current_secrets());
     }
 
     async fn begin(&self) -> Result<tokio::sync::RwLockReadGuard<'_, ()>, Failure> {
@@ -352,7 +364,7 @@ impl Process {
             if running.wait_for_end(GRACE).await.is_none() {
                 tracing::warn!(
                     target: "wardian::plugin",
-                    plugin = &*self.name,
+                    plugin = &*self.speaker.plugin,
                     "the plugin did not end when it was asked to, and was killed"
                 );
             }

@@ -156,12 +156,14 @@ impl NativeProvider {
             if let Own::Configured(tenancy) = &*self.lock() {
                 self.plugin.tenancies().forget(tenancy);
             }
+            process.keep_secrets();
             let answer = written(&call, self.plugin.ask(&process, &calls::CONFIGURE, request).await)?;
             return Ok(diagnostics(answer.diagnostics));
         }
         let tenancy = self.plugin.tenancies().of(request.encode_to_vec());
         let configuring = tenancy.0.get_or_try_init(|| async {
             let process = self.plugin.to_configure().await?;
+            process.keep_secrets();
             match self.plugin.ask(&process, &calls::CONFIGURE, request).await {
                 Ok(answer) => Ok(Configured { process, said: diagnostics(answer.diagnostics) }),
                 Err(failure) => {

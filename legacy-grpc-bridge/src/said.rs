@@ -4,7 +4,8 @@
 //! the target `wardian::plugin`, like the lines of components, with the call and
 //! the resource type that the plugin itself puts on it: calls go on beside each
 //! other in one process, so nobody else can tell. Other lines carry their level in
-//! brackets in front, or are of level debug; from a Go panic on all are errors.
+//! brackets in front, or are of level debug; from a Go panic on all are errors. What the
+//! process was told in confidence of late is masked in all of it.
 //!
 //! The stream is always read to its end, in bounded memory, whoever listens.
 
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncReadExt};
-use wardian_plugin::{printable, printable_line};
+use wardian_plugin::{RecentSecrets, printable, printable_line};
 
 /// The longest line that is kept together.
 const LONGEST_LINE: usize = 64 << 10;
@@ -96,8 +97,8 @@ fn is_panic(line: &str) -> bool {
 }
 
 /// Reads a process's standard error to its end.
-pub(crate) async fn listen(plugin: Arc<str>, mut stream: impl AsyncRead + Unpin, words: LastWords) {
-    let mut listener = Listener { plugin, words, line: Vec::new(), panicked: false };
+pub(crate) async fn listen(speaker: Speaker, mut stream: impl AsyncRead + Unpin, words: LastWords) {
+    let mut listener = Listener { speaker, words, line: Vec::new(), panicked: false };
     let mut buffer = vec![0; 8 << 10];
     loop {
         match stream.read(&mut buffer).await {
@@ -108,8 +109,17 @@ pub(crate) async fn listen(plugin: Arc<str>, mut stream: impl AsyncRead + Unpin,
     listener.finish_line();
 }
 
+/// Who speaks.
+#[derive(Clone)]
+pub(crate) struct Speaker {
+    /// The plugin's name.
+    pub(crate) plugin: Arc<str>,
+    /// What it must not repeat.
+    pub(crate) secrets: RecentSecrets,
+}
+
 struct Listener {
-    plugin: Arc<str>,
+    speaker: Speaker,
     words: LastWords,
     line: Vec<u8>,
     panicked: bool,
@@ -119,10 +129,22 @@ impl Listener {
     fn hear(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(piece);
-            if piece.ends_with(b"\n") || self.line.len() >= LONGEST_LINE {
+            if piece.ends_with(b"\n") {
                 self.finish_line();
+            } else if self.line.len() >= LONGEST_LINE {
+                self.begin_line_anew();
             }
         }
+    }
+
+    /// Hears what there is of a line that is too long, but what may be the beginning of a
+    /// secret.
+    fn begin_line_anew(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        let text = String::from_utf8_lossy(&line);
+        let (settled, rest) = text.split_at(self.speaker.secrets.masked_up_to(&text));
+        self.line.extend_from_slice(rest.as_bytes());
+        self.line_said(settled);
     }
 
     fn finish_line(&mut self) {
@@ -146,9 +168,9 @@ impl Listener {
             Some(fields) => self.structured(fields),
             None => {
                 self.panicked |= is_panic(text);
-                self.words.hear(text);
+                self.words.hear(&self.speaker.secrets.mask(text));
                 let level = if self.panicked { Level::Error } else { level_in_brackets(text) };
-                emit(level, &self.plugin, "", "", "", text);
+                self.speaker.emit(level, "", "", "", text);
             }
         }
     }
@@ -178,14 +200,14 @@ impl Listener {
             message.push('=');
             message.push_str(&value.to_string());
         }
-        emit(level, &self.plugin, &call, &resource, &module, &message);
+        self.speaker.emit(level, &call, &resource, &module, &message);
     }
 }
 
 /// What a plugin wrote to its standard output while it served.
-pub(crate) fn unexpected_output(plugin: &str, data: &[u8]) {
+pub(crate) fn unexpected_output(speaker: &Speaker, data: &[u8]) {
     for line in data.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        emit(Level::Warn, plugin, "", "", "standard output", &String::from_utf8_lossy(line));
+        speaker.emit(Level::Warn, "", "", "standard output", &String::from_utf8_lossy(line));
     }
 }
 
@@ -203,22 +225,26 @@ fn anybody_listens() -> bool {
     tracing::enabled!(target: "wardian::plugin", tracing::Level::ERROR)
 }
 
-fn emit(level: Level, plugin: &str, call: &str, resource: &str, module: &str, message: &str) {
-    macro_rules! event {
-        ($level:expr) => {
-            if tracing::enabled!(target: "wardian::plugin", $level) {
-                let (call, resource) = (printable_line(call), printable_line(resource));
-                let (module, message) = (printable_line(module), printable_line(message));
-                tracing::event!(target: "wardian::plugin", $level, plugin, call, resource, module, "{message}");
-            }
-        };
-    }
-    match level {
-        Level::Trace => event!(tracing::Level::TRACE),
-        Level::Debug => event!(tracing::Level::DEBUG),
-        Level::Info => event!(tracing::Level::INFO),
-        Level::Warn => event!(tracing::Level::WARN),
-        Level::Error => event!(tracing::Level::ERROR),
+impl Speaker {
+    fn emit(&self, level: Level, call: &str, resource: &str, module: &str, message: &str) {
+        let plugin = &*self.plugin;
+        let shown = |text: &str| printable_line(&self.secrets.mask(text));
+        macro_rules! event {
+            ($level:expr) => {
+                if tracing::enabled!(target: "wardian::plugin", $level) {
+                    let (call, resource) = (shown(call), shown(resource));
+                    let (module, message) = (shown(module), shown(message));
+                    tracing::event!(target: "wardian::plugin", $level, plugin, call, resource, module, "{message}");
+                }
+            };
+        }
+        match level {
+            Level::Trace => event!(tracing::Level::TRACE),
+            Level::Debug => event!(tracing::Level::DEBUG),
+            Level::Info => event!(tracing::Level::INFO),
+            Level::Warn => event!(tracing::Level::WARN),
+            Level::Error => event!(tracing::Level::ERROR),
+        }
     }
 }
 
@@ -228,7 +254,8 @@ mod tests {
 
     async fn words_after(said: &[u8]) -> Option<String> {
         let words = LastWords::default();
-        listen("acme/x".into(), said, words.clone()).await;
+        let speaker = Speaker { plugin: "acme/x".into(), secrets: RecentSecrets::default() };
+        listen(speaker, said, words.clone()).await;
         words.text()
     }
 
@@ -256,6 +283,27 @@ mod tests {
         said.extend_from_slice(b"\nthe reason");
         let words = words_after(&said).await.unwrap();
         assert!(words.ends_with("the reason") && words.len() <= LAST_WORDS + 1);
+    }
+
+    #[tokio::test]
+    async fn a_secret_is_masked_also_where_a_line_is_cut() {
+        let secrets = RecentSecrets::default();
+        let told = wardian_plugin::Secrets::default();
+        told.add_text("correct horse");
+        let call = secrets.begin(told);
+        let words = LastWords::default();
+        let speaker = Speaker { plugin: "acme/x".into(), secrets };
+        let mut said = vec![b'x'; LONGEST_LINE - 7];
+        said.extend_from_slice(b"correct horse\nat last: correct horse\n");
+        let (mut writer, reader) = tokio::io::duplex(8 << 10);
+        let listening = tokio::spawn(listen(speaker, reader, words.clone()));
+        tokio::io::AsyncWriteExt::write_all(&mut writer, &said).await.unwrap();
+        drop(writer);
+        listening.await.unwrap();
+        drop(call);
+        let words = words.text().unwrap();
+        assert!(words.ends_with("(sensitive value)\nat last: (sensitive value)"), "{words}");
+        assert!(!words.contains("corr") && !words.contains("horse"), "{words}");
     }
 
     #[test]

@@ -436,15 +436,16 @@ impl ApplyWalk<'_> {
 
     fn start_configure(&mut self, address: ProviderConfigAddress) -> Start<Outcome> {
         let config = match self.evaluator.provider_config(&address) {
-            Ok(config) => config.unmark_deep(),
+            Ok(config) => config,
             Err(found) => {
                 self.applied.diagnostics.extend(found);
                 return Start::Failed;
             }
         };
         let source = Arc::clone(&self.run.providers);
+        let secrets = self.evaluator.schemas.secrets().clone();
         Start::running(address.to_string(), async move {
-            let result = configure(&*source, &address, config).await;
+            let result = configure(&*source, &address, config, &secrets).await;
             Outcome::Configured { address, result }
         })
     }

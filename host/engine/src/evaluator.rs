@@ -202,6 +202,7 @@ impl Evaluator {
         diagnostics: &mut Diagnostics,
     ) {
         let value = value.with_marks(declared_marks(variable));
+        self.schemas.secrets().add_marked(&value);
         self.values.module_mut(instance).variables.insert(variable.name.clone(), value);
         if variable.validations.is_empty() {
             return;
@@ -230,6 +231,7 @@ impl Evaluator {
                 .expression
                 .evaluate(&self.scope(&instance, RepetitionData::None))
                 .map_err(|found| found.in_block("locals"))?;
+            self.schemas.secrets().add_marked(&value);
             self.values.module_mut(&instance).locals.insert(name.clone(), value);
         }
         Ok(())
@@ -341,7 +343,7 @@ impl Evaluator {
         };
         let (value, found) =
             decode_body(&meta.body, &schema.block, &self.scope(module, RepetitionData::None));
-        found.in_block(&format!("provider_meta \"{name}\"")).into_result(Some(value.unmark_deep()))
+        found.in_block(&format!("provider_meta \"{name}\"")).into_result(Some(value))
     }
 
     /// While validating, the instances of what repeats are not told apart.

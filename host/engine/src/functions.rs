@@ -11,7 +11,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use wardian_config::Module;
 use wardian_lang::{Diagnostic, ProviderCall};
 use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::{Function, FunctionError, Parameter, Provider};
+use wardian_plugin::{Function, FunctionError, Parameter, Provider, Secrets, with_secrets};
 use wardian_value::{Str, Type, Value, convert};
 
 use crate::function_results::{Consistency, FunctionResults};
@@ -128,7 +128,11 @@ fn ask(
         let text = "functions of providers cannot be called here".to_owned();
         return Err(FunctionError { text, argument: None });
     };
-    let answer = provider.call_function(Str::new(call.function()), arguments);
+    let secrets = Secrets::default();
+    if call.is_sensitive() {
+        arguments.iter().for_each(|argument| secrets.add_all(argument));
+    }
+    let answer = with_secrets(secrets, provider.call_function(Str::new(call.function()), arguments));
     tokio::task::block_in_place(|| runtime.block_on(answer))
 }
 

@@ -11,8 +11,9 @@ use wardian_lang::{Diagnostic, Diagnostics};
 
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{
-    ClientCapabilities, ConfigureRequest, PluginDiagnostic, PluginDiagnostics, Provider,
-    ProviderConfigAddress, ProviderSchema, ProviderSource, ResourceMode, Schema, Severity,
+    ClientCapabilities, ConfigureRequest, MaskedProvider, PluginDiagnostic, PluginDiagnostics, Provider,
+    ProviderConfigAddress, ProviderSchema, ProviderSource, ResourceMode, Schema, Secrets, Severity,
+    hand_over,
 };
 use wardian_value::{Str, Value};
 
@@ -28,6 +29,7 @@ pub const TERRAFORM_VERSION: &str = "1.11.4";
 pub struct Schemas {
     providers: Arc<BTreeMap<ProviderAddress, Known>>,
     provisioners: Arc<Provisioners>,
+    secrets: Secrets,
 }
 
 #[derive(Clone)]
@@ -41,9 +43,11 @@ impl Schemas {
     pub async fn load(
         source: &dyn ProviderSource,
         addresses: impl IntoIterator<Item = ProviderAddress>,
+        secrets: Secrets,
     ) -> Result<Self, Diagnostics> {
+        let common = &secrets;
         let loads = addresses.into_iter().map(|address| async move {
-            let loaded = match source.provider(&address).await {
+            let loaded = match provider(source, &address, common).await {
                 Ok(provider) => provider.schema().await.map(|schema| (schema, provider)),
                 Err(diagnostics) => Err(diagnostics),
             };
@@ -59,7 +63,11 @@ impl Schemas {
                 Err(found) => diagnostics.extend(found.iter().map(plain)),
             }
         }
-        diagnostics.into_result(Self { providers: Arc::new(providers), provisioners: Arc::default() })
+        diagnostics.into_result(Self {
+            providers: Arc::new(providers),
+            provisioners: Arc::default(),
+            secrets,
+        })
     }
 
     /// With the provisioners of the run.
@@ -67,6 +75,11 @@ impl Schemas {
     pub fn with_provisioners(mut self, provisioners: Provisioners) -> Self {
         self.provisioners = Arc::new(provisioners);
         self
+    }
+
+    /// What no plugin must say, whatever it was told.
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// The provisioners that the configuration names.
@@ -118,6 +131,15 @@ impl Schemas {
     pub async fn close(&self) {
         join_all(self.providers.values().map(|known| known.unconfigured.close())).await;
     }
+}
+
+/// A provider of which nothing secret is heard.
+async fn provider(
+    source: &dyn ProviderSource,
+    address: &ProviderAddress,
+    common: &Secrets,
+) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
+    Ok(Arc::new(MaskedProvider::new(source.provider(address).await?, common.clone())))
 }
 
 /// Providers by configuration, as they are configured in the course of a run.
@@ -201,14 +223,16 @@ pub fn unknown_type(
     .in_block(resource.context())
 }
 
-/// Makes a provider and configures it.
+/// Makes a provider and configures it. The configuration may bear marks.
 pub async fn configure(
     source: &dyn ProviderSource,
     address: &ProviderConfigAddress,
     config: Value,
+    common: &Secrets,
 ) -> Result<(Arc<dyn Provider>, Diagnostics), Diagnostics> {
     let name = address.to_string();
-    let provider = source.provider(&address.provider).await.map_err(|found| about(&found, &name))?;
+    let provider = provider(source, &address.provider, common).await.map_err(|found| about(&found, &name))?;
+    let config = hand_over(&config);
     let mut diagnostics = about(&provider.validate_provider_config(config.clone()).await, &name);
     if !diagnostics.has_errors() {
         let request = ConfigureRequest {

@@ -8,6 +8,7 @@ use wardian_lang::{Diagnostic, Diagnostics, Expression};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{
     ModuleInstance, ProviderConfigAddress, ProviderSource, ProvisionerSource, ResourceInstanceAddress,
+    Secrets,
 };
 use wardian_state::{Instance, OutputValue, State};
 use wardian_value::{Str, Value};
@@ -96,8 +97,9 @@ impl Run {
         if let Some(state) = state {
             addresses.extend(state.resources().map(|(_, resource)| resource.provider.provider.clone()));
         }
-        let provisioners = Provisioners::load(&*self.provisioners, &self.configuration).await?;
-        Ok(Schemas::load(&*self.providers, addresses).await?.with_provisioners(provisioners))
+        let secrets = Secrets::default();
+        let provisioners = Provisioners::load(&*self.provisioners, &self.configuration, &secrets).await?;
+        Ok(Schemas::load(&*self.providers, addresses, secrets).await?.with_provisioners(provisioners))
     }
 
     /// Whether the configuration is valid, whatever variables and state.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use wardian_config::Module;
 use wardian_lang::Diagnostics;
-use wardian_plugin::ModulePath;
+use wardian_plugin::{ModulePath, Secrets, hand_over, with_secrets};
 use wardian_value::Str;
 
 use crate::clock;
@@ -56,7 +56,8 @@ pub async fn validate(run: &Run, schemas: &Schemas, told: Told) -> Diagnostics {
             Node::Provider(address) => match evaluator.provider_config(address) {
                 Ok(config) if nodes::provider_block(&configuration, address).is_some() => {
                     if let Some(provider) = evaluator.schemas.unconfigured(&address.provider) {
-                        let found = provider.validate_provider_config(config.unmark_deep()).await;
+                        let asking = async { provider.validate_provider_config(hand_over(&config)).await };
+                        let found = with_secrets(Secrets::default(), asking).await;
                         let found = about(&found, &address.to_string());
                         diagnostics.extend(in_provider(&configuration, address, found));
                     }
@@ -70,7 +71,8 @@ pub async fn validate(run: &Run, schemas: &Schemas, told: Told) -> Diagnostics {
                 if let Some(resource) =
                     configuration.module(&address.module).and_then(|m| m.module.resources.get(&key))
                 {
-                    diagnostics.extend(resource::validate(&evaluator, &module, resource).await);
+                    let validating = resource::validate(&evaluator, &module, resource);
+                    diagnostics.extend(with_secrets(Secrets::default(), validating).await);
                 }
             }
             Node::ModuleDone(path) => {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use wardian_plugin::Secrets;
 use wardian_value::Str;
 
 /// One call of one plugin.
@@ -16,6 +17,8 @@ pub struct Call {
     pub type_name: Option<Str>,
     /// On whose behalf it is made: a resource's address.
     pub subject: Option<Arc<str>>,
+    /// What must not be repeated of it, in log lines and records.
+    pub secrets: Secrets,
 }
 
 impl Call {
@@ -26,12 +29,19 @@ impl Call {
             function,
             type_name: type_name.cloned(),
             subject: wardian_plugin::current_subject(),
+            secrets: wardian_plugin::current_secrets(),
         }
     }
 
     /// What an instance does when no call is in flight.
     pub fn outside_of_calls(plugin: &Arc<str>) -> Self {
-        Self { plugin: Arc::clone(plugin), function: "start", type_name: None, subject: None }
+        Self {
+            plugin: Arc::clone(plugin),
+            function: "start",
+            type_name: None,
+            subject: None,
+            secrets: Secrets::default(),
+        }
     }
 
     /// The most that is known about the resource concerned; maybe empty.

@@ -1,5 +1,6 @@
 //! Deciding, with a record of each decision.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -118,7 +119,7 @@ impl Monitor {
         let described = Described { target, access: None, arguments: None };
         let mut record = self.record(call, capability, described, Outcome::Denied);
         let reason = reason.to_string();
-        record.reason = Some(reason.clone());
+        record.reason = Some(call.secrets.mask(&reason).into_owned());
         self.inner.log.deny(&record, || None);
         Denied { reason, rule_to_add: None }
     }
@@ -155,15 +156,22 @@ impl Monitor {
         let mut record = self.record(call, Capability::of(request), Described::of(request), Outcome::Denied);
         record.address = address.map(|address| address.to_string());
         record.rule = denial.rule().map(ToString::to_string);
-        record.reason = Some(reason.clone());
+        record.reason = Some(call.secrets.mask(&reason).into_owned());
         let lacks_grant = denial.is_lack_of_grant();
         let rule_to_add = lacks_grant.then(|| self.inner.policy.rule_for(request, address)).flatten();
-        self.inner.log.deny(&record, || rule_to_add.clone());
+        // A rule with something else in a secret's place would not be the one.
+        let can_be_shown =
+            |rule: &String| matches!(call.secrets.mask(rule), Cow::Borrowed(same) if same == rule);
+        self.inner.log.deny(&record, || rule_to_add.clone().filter(can_be_shown));
         Denied { reason, rule_to_add }
     }
 
-    fn record(&self, call: &Call, capability: Capability, what: Described, decision: Outcome) -> Record {
+    fn record(&self, call: &Call, capability: Capability, mut what: Described, decision: Outcome) -> Record {
         let identity = &self.inner.identity;
+        call.secrets.mask_in_place(&mut what.target);
+        for argument in what.arguments.iter_mut().flatten() {
+            call.secrets.mask_in_place(argument);
+        }
         Record {
             time: text_of(Timestamp::now()),
             plugin: identity.address.for_display().to_string(),

@@ -4,18 +4,21 @@
 //! The sandbox and the bridge to native plugins implement [`Provider`] and
 //! [`Provisioner`]; the engine calls them and never learns which is behind. This
 //! crate knows no transport, no configuration language and no engine. It also
-//! holds what all of them name plugins by: addresses and versions.
+//! holds what all of them name plugins by: addresses and versions; and it keeps what was
+//! told to a plugin in confidence out of what is shown and recorded of it ([`Secrets`]).
 
 pub mod address;
 mod diagnostic;
 mod file_gate;
 mod instance_address;
+mod masked;
 mod printable;
 mod provider;
 mod provisioner;
 mod provisioner_address;
 mod schema;
 mod schema_table;
+mod secrets;
 mod source;
 mod subject;
 pub mod version;
@@ -27,6 +30,7 @@ pub use instance_address::{
     ModulePath, ModuleStep, ProviderConfigAddress, Quoted, ResourceAddress, ResourceInstanceAddress,
     ResourceMode,
 };
+pub use masked::{MaskedProvider, MaskedProvisioner};
 pub use printable::{printable, printable_line};
 pub use provider::*;
 pub use provisioner::{ProvisionOutput, ProvisionRequest, Provisioner, SharedByObject};
@@ -36,5 +40,6 @@ pub use provisioner_address::{
 };
 pub use schema::*;
 pub use schema_table::{SchemaSource, SchemaTable};
+pub use secrets::{LONGEST_SECRET, MASK, RecentSecrets, Secrets, Telling, hand_over};
 pub use source::{NoProvisioners, ProviderSource, ProvisionerSource};
-pub use subject::{current_subject, on_behalf_of};
+pub use subject::{current_secrets, current_subject, on_behalf_of, with_secrets};

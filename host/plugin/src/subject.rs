@@ -1,27 +1,43 @@
-//! For whom a call is made.
+//! For whom a call is made, and what must not be repeated of it.
 //!
 //! Requests name resource types, as the protocol does; people know resource
 //! instances by their addresses. A caller that runs a call inside
 //! [`on_behalf_of`] lets whoever carries it out name the address in diagnostics,
-//! log lines and audit records. It follows the future across threads, and ends
-//! with it; a task spawned inside does not inherit it.
+//! log lines and audit records, and mask in them what is [secret](Secrets). Both follow
+//! the future across threads, and end with it; a task spawned inside does not inherit them.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 
+use crate::secrets::Secrets;
+
 thread_local! {
-    static CURRENT: RefCell<Option<Arc<str>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<Arc<Work>>> = const { RefCell::new(None) };
+}
+
+struct Work {
+    subject: Option<Arc<str>>,
+    secrets: Secrets,
 }
 
 /// Runs `future` on behalf of `subject`: the address of a resource instance, a
-/// provider configuration, or what else people know the work by.
+/// provider configuration, or what else people know the work by. It has secrets of its own.
 pub async fn on_behalf_of<F: Future>(subject: impl Into<Arc<str>>, future: F) -> F::Output {
-    let subject = subject.into();
+    inside(Work { subject: Some(subject.into()), secrets: Secrets::default() }, future).await
+}
+
+/// Runs `future` with these secrets, on behalf of whom the current work is done.
+pub async fn with_secrets<F: Future>(secrets: Secrets, future: F) -> F::Output {
+    inside(Work { subject: current_subject(), secrets }, future).await
+}
+
+async fn inside<F: Future>(work: Work, future: F) -> F::Output {
+    let work = Arc::new(work);
     let mut future = pin!(future);
     poll_fn(|context| {
-        let _entered = Entered(CURRENT.replace(Some(Arc::clone(&subject))));
+        let _entered = Entered(CURRENT.replace(Some(Arc::clone(&work))));
         future.as_mut().poll(context)
     })
     .await
@@ -29,11 +45,17 @@ pub async fn on_behalf_of<F: Future>(subject: impl Into<Arc<str>>, future: F) ->
 
 /// On whose behalf the current work is done.
 pub fn current_subject() -> Option<Arc<str>> {
-    CURRENT.with_borrow(Clone::clone)
+    CURRENT.with_borrow(|current| current.as_ref()?.subject.clone())
+}
+
+/// What must not be repeated of the current work. Where none goes on nothing that is added
+/// counts.
+pub fn current_secrets() -> Secrets {
+    CURRENT.with_borrow(|current| current.as_ref().map(|work| work.secrets.clone())).unwrap_or_default()
 }
 
 /// Puts back, also on a panic, what was before.
-struct Entered(Option<Arc<str>>);
+struct Entered(Option<Arc<Work>>);
 
 impl Drop for Entered {
     fn drop(&mut self) {
@@ -70,6 +92,29 @@ mod tests {
         assert_eq!(inside.as_deref(), Some("a.inner"));
         assert_eq!(after.as_deref(), Some("a.one"));
         assert_eq!(other.as_mut().poll(&mut context), Poll::Ready(Some("a.two".into())));
+    }
+
+    #[test]
+    fn secrets_belong_to_the_work_that_they_were_told_in() {
+        let mut outer = pin!(on_behalf_of("a.one", async {
+            current_secrets().add_text("of the outer");
+            let inner = Secrets::beside([current_secrets()]);
+            with_secrets(inner, async {
+                current_secrets().add_text("of the inner");
+                yield_once().await;
+                let said = current_secrets().mask("of the outer, of the inner").into_owned();
+                (current_subject(), said)
+            })
+            .await
+        }));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(outer.as_mut().poll(&mut context).is_pending());
+        assert_eq!(current_secrets().mask("of the outer"), "of the outer");
+        let Poll::Ready((subject, said)) = outer.as_mut().poll(&mut context) else {
+            panic!("the future is done after its second poll");
+        };
+        assert_eq!(subject.as_deref(), Some("a.one"));
+        assert_eq!(said, "(sensitive value), (sensitive value)");
     }
 
     async fn yield_once() {

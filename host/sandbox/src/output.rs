@@ -4,8 +4,8 @@
 //! call that it belongs to. The end of standard error is kept besides: it is
 //! where a guest that gives up says why. Text is bounded per call and shown
 //! without control characters, so that a guest can neither fill a log nor steer
-//! a terminal; and a line is one line, so that it cannot look like somebody
-//! else's.
+//! a terminal; a line is one line, so that it cannot look like somebody
+//! else's; and what the call was told in confidence is masked.
 
 use std::fmt::Write as _;
 use std::pin::Pin;
@@ -19,12 +19,12 @@ use wasmtime_wasi_io::poll::Pollable;
 use wasmtime_wasi_io::streams::{DynOutputStream, OutputStream, StreamResult};
 
 pub(crate) use wardian_plugin::printable;
-use wardian_plugin::printable_line;
+use wardian_plugin::{LONGEST_SECRET, printable_line};
 
 use wardian_monitor::Call;
 
 /// The longest line that is kept together.
-const LONGEST_LINE: usize = 8 << 10;
+const LONGEST_LINE: usize = LONGEST_SECRET + (8 << 10);
 /// How much of standard error is kept for the message about a trap.
 const LAST_WORDS: usize = 8 << 10;
 /// The most bytes of one write.
@@ -90,7 +90,8 @@ impl Output {
     pub(crate) fn last_words(&self) -> Option<String> {
         let mut spoken = self.lock();
         spoken.finish_lines();
-        let words = printable(String::from_utf8_lossy(&spoken.last_words).trim());
+        let said = String::from_utf8_lossy(&spoken.last_words);
+        let words = printable(spoken.call.secrets.mask_end(said.trim(), LAST_WORDS).trim());
         (!words.is_empty()).then_some(words)
     }
 
@@ -104,7 +105,7 @@ impl Output {
         let mut text = message;
         for (name, value) in fields {
             // Writing into a string cannot fail.
-            let _ = write!(text, " {name}={value:?}");
+            let _ = write!(text, " {name}={:?}", spoken.call.secrets.mask(value));
         }
         spoken.say(severity, module, &text);
     }
@@ -137,9 +138,10 @@ impl Spoken {
 
     fn hear(&mut self, stream: Stream, bytes: &[u8]) {
         // The end of a panic message must be there whatever was said before.
+        // Of a secret that is cut at their beginning enough is kept to find it.
         if stream == Stream::Error {
             self.last_words.extend_from_slice(bytes);
-            let surplus = self.last_words.len().saturating_sub(LAST_WORDS);
+            let surplus = self.last_words.len().saturating_sub(LONGEST_SECRET + LAST_WORDS);
             self.last_words.drain(..surplus);
         }
         if !self.afford(bytes.len()) {
@@ -148,8 +150,10 @@ impl Spoken {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let line = self.line(stream);
             line.extend_from_slice(piece);
-            if piece.ends_with(b"\n") || line.len() > LONGEST_LINE {
+            if piece.ends_with(b"\n") {
                 self.finish_line(stream);
+            } else if line.len() > LONGEST_LINE {
+                self.begin_line_anew(stream);
             }
         }
     }
@@ -166,9 +170,25 @@ impl Spoken {
         self.finish_line(Stream::Error);
     }
 
+    /// Says what there is of a line that is too long, but what may be the beginning of a
+    /// secret.
+    fn begin_line_anew(&mut self, stream: Stream) {
+        let line = std::mem::take(self.line(stream));
+        if !is_heard(Severity::Debug) {
+            return;
+        }
+        let text = String::from_utf8_lossy(&line);
+        let (settled, rest) = text.split_at(self.call.secrets.masked_up_to(&text));
+        self.line(stream).extend_from_slice(rest.as_bytes());
+        self.say_line(stream, settled);
+    }
+
     fn finish_line(&mut self, stream: Stream) {
         let line = std::mem::take(self.line(stream));
-        let text = String::from_utf8_lossy(&line);
+        self.say_line(stream, &String::from_utf8_lossy(&line));
+    }
+
+    fn say_line(&self, stream: Stream, text: &str) {
         let text = text.trim_end();
         if !text.is_empty() {
             let module = match stream {
@@ -180,7 +200,11 @@ impl Spoken {
     }
 
     fn say(&self, severity: Severity, module: &str, message: &str) {
-        let (module, message) = (printable_line(module), printable_line(message));
+        if !is_heard(severity) {
+            return;
+        }
+        let shown = |text: &str| printable_line(&self.call.secrets.mask(text));
+        let (module, message) = (shown(module), shown(message));
         macro_rules! event {
             ($level:expr) => {
                 tracing::event!(

@@ -12,6 +12,7 @@ use wardian_legacy_grpc_bridge::protocol::{plugin, tfplugin as m, tfplugin5 as f
 use wardian_value::{Type, Value, View, json, msgpack};
 
 use crate::provisioner;
+use crate::repeating::Repeats;
 
 /// What is answered.
 pub(crate) enum Reply {
@@ -89,7 +90,7 @@ impl Values {
 }
 
 /// The answer to a call.
-pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values) -> Reply {
+pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values, repeats: Repeats) -> Reply {
     // What the request does not hold is empty.
     macro_rules! read {
         ($module:ident) => {
@@ -132,7 +133,11 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values) -
             let config = value(read!(validate_resource_config).config.as_ref(), &thing());
             let refused = text(&config, "name").as_deref() == Some("wrong");
             one(&m::validate_resource_config::Response {
-                diagnostics: if refused { vec![complaint("name")] } else { Vec::new() },
+                diagnostics: if refused {
+                    vec![complaint("name")]
+                } else {
+                    repeats.warnings(text(&config, "name"))
+                },
             })
         }
         (
@@ -199,7 +204,11 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values) -
                 input
             };
             let state = Value::object([("input", input), ("output", output)]);
-            one(&m::read_data_source::Response { state: values.sent(&state, &echo()), ..Default::default() })
+            one(&m::read_data_source::Response {
+                state: values.sent(&state, &echo()),
+                diagnostics: repeats.warnings(text(&config, "input")),
+                ..Default::default()
+            })
         }
         (_, "OpenEphemeralResource") => one(&m::open_ephemeral_resource::Response {
             result: values.sent(&Value::object([("token", Value::string("t0ken"))]), &token()),

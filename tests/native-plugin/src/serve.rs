@@ -10,6 +10,7 @@ use http::{HeaderMap, HeaderValue, Request, Response};
 use tokio::sync::Notify;
 
 use crate::calls::{self, Reply, Values};
+use crate::repeating::Repeats;
 use crate::{Stream, Words};
 
 pub(crate) async fn connection(stream: Box<dyn Stream>, words: Arc<Words>) {
@@ -55,6 +56,8 @@ async fn call(
     if words.has("old") && calls::is_newer(rpc) {
         fault = Some("unimplemented");
     }
+    let repeats = if words.has("repeats") { Repeats::WhatItIsTold } else { Repeats::Nothing };
+    repeats.say(rpc, &message);
     match fault {
         Some("die") => {
             eprintln!("panic: the fake was told to\n\ngoroutine 1 [running]:\nmain.main()");
@@ -88,7 +91,7 @@ async fn call(
                 flood()?;
             }
             let values = if fault == Some("type") { Values::OfAnotherType } else { Values::AsTheSchemaSays };
-            match calls::answer(service, rpc, message, values) {
+            match calls::answer(service, rpc, message, values, repeats) {
                 Reply::Messages(mut messages) => {
                     if words.has("large-schema") {
                         messages.extend(calls::more_schemas(rpc));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use wardian_config::{Provisioner as Block, decode_body};
 use wardian_lang::{Body, Diagnostic, Diagnostics};
-use wardian_plugin::{InstanceKey, ProvisionRequest, ResourceInstanceAddress, SharedByObject};
+use wardian_plugin::{InstanceKey, ResourceInstanceAddress, SharedByObject};
 use wardian_state::{Object, ObjectStatus};
 use wardian_value::{Marks, Type, Value};
 
@@ -93,6 +93,7 @@ impl<'a> ApplyWalk<'a> {
         Blocks {
             provisioners: all.iter().filter(|block| block.on_destroy == on_destroy).collect(),
             connection,
+            shared: provisioning.shared.clone(),
             context: context.unwrap_or_else(|| "removed".to_owned()),
         }
     }
@@ -206,12 +207,7 @@ impl<'a> ApplyWalk<'a> {
             None => Value::null(connection_schema().implied_type().clone()),
         };
         let marks = config.mark_paths().into_iter().fold(Marks::NONE, |all, (_, marks)| all | marks);
-        let request = ProvisionRequest {
-            config: config.unmark_deep(),
-            connection: connection.unmark_deep(),
-            shared: provisioning.shared.clone(),
-        };
-        let is_known = request.config.is_wholly_known() && request.connection.is_wholly_known();
+        let is_known = config.is_wholly_known() && connection.is_wholly_known();
         if !found.has_errors() && !is_known {
             found.push(
                 Diagnostic::error(
@@ -228,7 +224,8 @@ impl<'a> ApplyWalk<'a> {
         let step = (!found.has_errors()).then(|| Step {
             type_name: block.type_name.clone(),
             provisioner: Arc::clone(&known.provisioner),
-            request,
+            config,
+            connection,
             marks,
         });
         (step, found)

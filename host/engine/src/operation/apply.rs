@@ -5,6 +5,7 @@ use std::sync::Arc;
 use wardian_lang::Diagnostics;
 use wardian_plugin::{
     ApplyRequest, ApplyResponse, ClientCapabilities, ConfigKind, PrivateBytes, ValidateConfigRequest,
+    hand_over,
 };
 use wardian_state::{Object, ObjectStatus};
 use wardian_value::{PathMarks, Value, View};
@@ -65,7 +66,7 @@ pub async fn destroy(
     object: &Arc<Object>,
     telling: Option<Telling>,
 ) -> ApplyOutcome {
-    let prior = change.before.unmark_deep();
+    let prior = hand_over(&change.before);
     let work = async {
         let request = ApplyRequest {
             type_name: subject.address.type_name().clone(),
@@ -73,7 +74,7 @@ pub async fn destroy(
             planned_state: subject.null(),
             config: subject.null(),
             planned_private: Arc::clone(&change.planned_private),
-            provider_meta: subject.provider_meta.clone(),
+            provider_meta: subject.provider_meta.as_ref().map(hand_over),
             planned_identity: None,
         };
         let response = subject.provider.apply_resource_change(request).await;
@@ -179,7 +180,7 @@ pub enum Afterwards {
 pub async fn apply(subject: &Subject, input: &ApplyInput) -> ApplyOutcome {
     let action = if input.stored.is_some() { Action::Update } else { Action::Create };
     let prior = match &input.stored {
-        Some(_) => input.change.before.unmark_deep(),
+        Some(_) => hand_over(&input.change.before),
         None => subject.null(),
     };
     let unchanged = |diagnostics: Diagnostics| ApplyOutcome {
@@ -201,9 +202,9 @@ pub async fn apply(subject: &Subject, input: &ApplyInput) -> ApplyOutcome {
             type_name: subject.address.type_name().clone(),
             prior_state: prior.clone(),
             planned_state: planned.clone(),
-            config: input.config.unmark_deep(),
+            config: hand_over(&input.config),
             planned_private: private,
-            provider_meta: subject.provider_meta.clone(),
+            provider_meta: subject.provider_meta.as_ref().map(hand_over),
             planned_identity: None,
         };
         let response = subject.provider.apply_resource_change(request).await;
@@ -234,7 +235,7 @@ async fn final_plan(
     prior: &Value,
     diagnostics: &mut Diagnostics,
 ) -> Option<(Value, PrivateBytes)> {
-    let config = input.config.unmark_deep();
+    let config = hand_over(&input.config);
     if !config.is_wholly_known() {
         diagnostics.push(subject.error(
             "Configuration contains unknown value",
@@ -246,7 +247,7 @@ async fn final_plan(
         ));
         return None;
     }
-    let approved = input.change.after.unmark_deep();
+    let approved = hand_over(&input.change.after);
     let private = if input.stored.is_some() { stored_private(input) } else { PrivateBytes::default() };
     let request = ValidateConfigRequest {
         type_name: subject.address.type_name().clone(),

@@ -1,7 +1,9 @@
 //! Reading a data source.
 
 use wardian_lang::Diagnostics;
-use wardian_plugin::{ClientCapabilities, ConfigKind, ReadDataSourceRequest, ValidateConfigRequest};
+use wardian_plugin::{
+    ClientCapabilities, ConfigKind, ReadDataSourceRequest, ValidateConfigRequest, hand_over,
+};
 use wardian_value::{Marks, Path, Value};
 
 use super::subject::{Ended, Subject, object_id};
@@ -12,7 +14,7 @@ use crate::plan::Action;
 pub async fn validate(subject: &Subject, config: &Value) -> Diagnostics {
     let request = ValidateConfigRequest {
         type_name: subject.address.type_name().clone(),
-        config: config.unmark_deep(),
+        config: hand_over(config),
         capabilities: ClientCapabilities::default(),
     };
     subject.about(&subject.provider.validate_config(ConfigKind::DataSource, request).await)
@@ -28,8 +30,8 @@ pub async fn read(subject: &Subject, config: &Value) -> Result<(Value, Diagnosti
         }
         let request = ReadDataSourceRequest {
             type_name: subject.address.type_name().clone(),
-            config: config.unmark_deep(),
-            provider_meta: subject.provider_meta.clone(),
+            config: hand_over(config),
+            provider_meta: subject.provider_meta.as_ref().map(hand_over),
             capabilities: ClientCapabilities::default(),
         };
         let response = subject.provider.read_data_source(request).await;

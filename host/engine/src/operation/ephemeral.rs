@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use wardian_lang::Diagnostics;
 use wardian_plugin::{
-    ClientCapabilities, ConfigKind, OpenEphemeralRequest, OpenEphemeralResponse, PrivateBytes,
-    ValidateConfigRequest, on_behalf_of,
+    ClientCapabilities, ConfigKind, OpenEphemeralRequest, OpenEphemeralResponse, PrivateBytes, Secrets,
+    ValidateConfigRequest, current_secrets, hand_over, on_behalf_of, with_secrets,
 };
 use wardian_value::{Marks, Value};
 
@@ -40,6 +40,8 @@ pub struct Opened {
 pub struct Lease {
     subject: Subject,
     private: PrivateBytes,
+    /// What was told when it was opened.
+    secrets: Secrets,
     renewals: Option<Renewals>,
 }
 
@@ -67,7 +69,7 @@ pub async fn open(subject: &Subject, config: &Value, expired: &Expired) -> Resul
     let work = async {
         let request = OpenEphemeralRequest {
             type_name: subject.address.type_name().clone(),
-            config: config.unmark_deep(),
+            config: hand_over(config),
             capabilities: ClientCapabilities::default(),
         };
         let response = subject.provider.open_ephemeral_resource(request).await;
@@ -90,17 +92,18 @@ pub async fn open(subject: &Subject, config: &Value, expired: &Expired) -> Resul
     let renewals = response.renew_at.map(|at| {
         let (end, ended) = oneshot::channel();
         let work = renew(subject.clone(), PrivateBytes::clone(&private), at, ended, expired.clone());
+        let work = with_secrets(current_secrets(), work);
         let task = tokio::spawn(on_behalf_of(subject.address.to_string(), work));
         Renewals { end, task }
     });
-    let lease = Lease { subject: subject.clone(), private, renewals };
+    let lease = Lease { subject: subject.clone(), private, secrets: current_secrets(), renewals };
     Ok(Opened { value: ephemeral(subject, config, &value), lease: Some(lease), diagnostics })
 }
 
 async fn validate(subject: &Subject, config: &Value) -> Diagnostics {
     let request = ValidateConfigRequest {
         type_name: subject.address.type_name().clone(),
-        config: config.unmark_deep(),
+        config: hand_over(config),
         capabilities: ClientCapabilities::default(),
     };
     subject.about(&subject.provider.validate_config(ConfigKind::EphemeralResource, request).await)
@@ -194,7 +197,7 @@ impl Lease {
                 }
             }
         }
-        diagnostics.extend(end(&self.subject, self.private).await);
+        diagnostics.extend(with_secrets(self.secrets, end(&self.subject, self.private)).await);
         diagnostics
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use wardian_config::ProviderReference;
 use wardian_lang::Diagnostics;
-use wardian_plugin::{ClientCapabilities, ImportRequest, ImportTarget, ImportedResource, PrivateBytes};
+use wardian_plugin::{
+    ClientCapabilities, ImportRequest, ImportTarget, ImportedResource, PrivateBytes, hand_over,
+};
 use wardian_state::{Object, ObjectStatus};
 use wardian_value::{Str, Value};
 
@@ -117,7 +119,7 @@ pub async fn generate(
     by: ConfigurationBy,
 ) -> Result<GeneratedOutcome, Diagnostics> {
     let Imported { current, object, mut diagnostics } = import(subject, &target).await?;
-    let plain = current.unmark_deep();
+    let plain = hand_over(&current);
     let model = match by {
         ConfigurationBy::Schema => plain,
         ConfigurationBy::Provider => {

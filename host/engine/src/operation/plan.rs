@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wardian_lang::Diagnostics;
 use wardian_plugin::{
     ClientCapabilities, ConfigKind, ImportTarget, PlanRequest, PlanResponse, PrivateBytes,
-    ValidateConfigRequest,
+    ValidateConfigRequest, hand_over,
 };
 use wardian_state::Object;
 use wardian_value::{Path, PathMarks, Value};
@@ -119,7 +119,7 @@ pub async fn plan_change(
     current: &Value,
     diagnostics: &mut Diagnostics,
 ) -> Option<ResourceChange> {
-    let config = input.config.unmark_deep();
+    let config = hand_over(&input.config);
     let request = ValidateConfigRequest {
         type_name: subject.address.type_name().clone(),
         config: config.clone(),
@@ -133,7 +133,7 @@ pub async fn plan_change(
     let mut marks = input.config.mark_paths();
     marks.extend(current.mark_paths());
     let tainted = object.is_some_and(Object::is_tainted);
-    let before = current.unmark_deep();
+    let before = hand_over(current);
     let prior = if tainted { subject.null() } else { before.clone() };
     let private = object.filter(|_| !tainted).map(|o| Arc::clone(&o.private)).unwrap_or_default();
     let question =
@@ -232,7 +232,7 @@ pub async fn ask(
         proposed_new_state: proposed_new(block, prior, &config),
         config: config.clone(),
         prior_private: private,
-        provider_meta: subject.provider_meta.clone(),
+        provider_meta: subject.provider_meta.as_ref().map(hand_over),
         prior_identity: None,
         capabilities: ClientCapabilities::default(),
     };
@@ -304,11 +304,11 @@ pub async fn ask_for_destruction(
 ) -> Result<(PrivateBytes, Diagnostics), Diagnostics> {
     let request = PlanRequest {
         type_name: subject.address.type_name().clone(),
-        prior_state: current.unmark_deep(),
+        prior_state: hand_over(current),
         proposed_new_state: subject.null(),
         config: subject.null(),
         prior_private: private,
-        provider_meta: subject.provider_meta.clone(),
+        provider_meta: subject.provider_meta.as_ref().map(hand_over),
         prior_identity: None,
         capabilities: ClientCapabilities::default(),
     };

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wardian_lang::Diagnostics;
-use wardian_plugin::{PluginDiagnostics, ProvisionRequest, Provisioner};
-use wardian_value::{Marks, Str};
+use wardian_plugin::{PluginDiagnostics, ProvisionRequest, Provisioner, SharedByObject, hand_over};
+use wardian_value::{Marks, Str, Value};
 
 use super::Subject;
 use crate::events::Event;
@@ -15,8 +15,12 @@ pub struct Step {
     pub type_name: Str,
     /// The provisioner.
     pub provisioner: Arc<dyn Provisioner>,
-    /// What it is given.
-    pub request: ProvisionRequest,
+    /// Its configuration, wholly known.
+    pub config: Value,
+    /// What its connection blocks say, wholly known; null where there are none.
+    pub connection: Value,
+    /// What provisioners of the object share.
+    pub shared: SharedByObject,
     /// The marks of all that went into its configuration. Its output may hold that, so it
     /// is not shown where there are any.
     pub marks: Marks,
@@ -24,7 +28,8 @@ pub struct Step {
 
 /// Does it, and tells what the provisioner shows meanwhile.
 pub async fn provision(subject: &Subject, step: Step) -> Diagnostics {
-    let Step { type_name, provisioner, request, marks } = step;
+    let Step { type_name, provisioner, config, connection, shared, marks } = step;
+    let request = ProvisionRequest { config: hand_over(&config), connection: hand_over(&connection), shared };
     let address = &subject.address;
     let provisioner_type = &*type_name;
     subject.events.event(&Event::ProvisionStarted { address, provisioner: provisioner_type });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wardian_lang::Diagnostics;
-use wardian_plugin::{ClientCapabilities, ReadResourceRequest};
+use wardian_plugin::{ClientCapabilities, ReadResourceRequest, hand_over};
 use wardian_state::Object;
 use wardian_value::Value;
 
@@ -46,9 +46,9 @@ pub async fn read(subject: &Subject, object: &Arc<Object>, stored: Value) -> Res
     subject.events.event(&Event::RefreshStarted { address, id: id.clone() });
     let request = ReadResourceRequest {
         type_name: address.type_name().clone(),
-        current_state: stored.unmark_deep(),
+        current_state: hand_over(&stored),
         private: Arc::clone(&object.private),
-        provider_meta: subject.provider_meta.clone(),
+        provider_meta: subject.provider_meta.as_ref().map(hand_over),
         current_identity: None,
         capabilities: ClientCapabilities::default(),
     };

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_plugin::{
     PluginDiagnostics, PrivateBytes, Provider, ProviderConfigAddress, ProviderSchema, RawState,
-    ResourceInstanceAddress, Schema, UpgradeStateRequest,
+    ResourceInstanceAddress, Schema, UpgradeStateRequest, current_secrets,
 };
 use wardian_state::{Attributes, Dependencies, Object, ObjectStatus};
 use wardian_value::{Marks, Path, PathMarks, Str, Type, Value};
@@ -189,6 +189,7 @@ impl Subject {
             version: i64::try_from(object.schema_version).unwrap_or(i64::MAX),
             raw,
         };
+        current_secrets().add_stored_parts(&request.raw, &object.sensitive_paths);
         let response = self.provider.upgrade_resource_state(request).await;
         let diagnostics = self.about(&response.diagnostics);
         if diagnostics.has_errors() {

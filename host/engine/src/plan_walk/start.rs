@@ -30,7 +30,7 @@ use wardian_config::resource_mode;
 impl<'a> PlanWalk<'a> {
     pub(super) fn start_configure(&mut self, address: ProviderConfigAddress) -> Start<Outcome> {
         let config = match self.evaluator.provider_config(&address) {
-            Ok(config) if self.may_configure(&address, &config) => config.unmark_deep(),
+            Ok(config) if self.may_configure(&address, &config) => config,
             Ok(_) => return Start::Failed,
             Err(found) => {
                 self.diagnostics.extend(found);
@@ -38,8 +38,9 @@ impl<'a> PlanWalk<'a> {
             }
         };
         let source = Arc::clone(&self.run.providers);
+        let secrets = self.evaluator.schemas.secrets().clone();
         Start::running(address.to_string(), async move {
-            let result = configure(&*source, &address, config).await;
+            let result = configure(&*source, &address, config, &secrets).await;
             Outcome::Configured { address, result }
         })
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wardian_config::{Provisioner as ProvisionerBlock, decode_body};
 use wardian_lang::{Body, Diagnostics, Scope};
-use wardian_plugin::Provisioner;
+use wardian_plugin::{Provisioner, hand_over};
 use wardian_value::Value;
 
 use crate::located::in_provisioner;
@@ -44,7 +44,7 @@ pub(super) fn validate<'a>(
 impl Unchecked<'_> {
     /// What the provisioner says of it.
     pub(super) async fn check(self, address: &str) -> Diagnostics {
-        let found = self.provisioner.validate_config(self.config.unmark_deep()).await;
+        let found = self.provisioner.validate_config(hand_over(&self.config)).await;
         in_provisioner(self.block, about(&found, address))
     }
 }

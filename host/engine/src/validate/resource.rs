@@ -4,7 +4,7 @@ use wardian_config::{IgnoreChanges, Resource, decode_body};
 use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_plugin::{
     Block, ClientCapabilities, ConfigKind, InstanceKey, ModuleInstance, ResourceMode, Schema, Setting,
-    ValidateConfigRequest,
+    ValidateConfigRequest, hand_over,
 };
 use wardian_value::{Marks, PathStep, Value};
 
@@ -47,7 +47,7 @@ pub(super) async fn validate(
     };
     let request = ValidateConfigRequest {
         type_name: resource.type_name.clone(),
-        config: config.unmark_deep(),
+        config: hand_over(&config),
         capabilities: ClientCapabilities::default(),
     };
     let found = about(&provider.validate_config(kind, request).await, &instance.to_string());

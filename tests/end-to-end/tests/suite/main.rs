@@ -28,6 +28,7 @@ mod recorded;
 mod remote_faults;
 #[cfg(unix)]
 mod remote_provisioners;
+mod secrets;
 mod security_model;
 #[cfg(unix)]
 mod sshd;

@@ -66,8 +66,13 @@ fn write_plugin(project: &Project, file: &str, plugin: &std::path::Path) {
 
 /// A project with the plugin in a mirror, initialised.
 fn project() -> Option<Project> {
+    project_of(CONFIGURATION)
+}
+
+/// A project of another configuration.
+pub(crate) fn project_of(configuration: &str) -> Option<Project> {
     let plugin = plugin()?;
-    let project = Project::new(&[("main.tf", CONFIGURATION)]);
+    let project = Project::new(&[("main.tf", configuration)]);
     write_plugin(&project, &file(), &plugin);
     project.run("init").success();
     Some(project)

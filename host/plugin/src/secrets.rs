@@ -1,0 +1,254 @@
+//! Sensitive values that a plugin was told, and that it must not repeat to people.
+//!
+//! Whoever hands a marked value to a plugin does so with [`hand_over`], which takes the
+//! marks off and notes what was marked, for as long as the work lasts that is done inside
+//! [`on_behalf_of`](crate::on_behalf_of). What a schema calls sensitive is noted by
+//! [`MaskedProvider`](crate::MaskedProvider). Whatever the plugin says meanwhile, and what
+//! is recorded of it, goes through [`Secrets::mask`].
+//!
+//! A text is found as it is, and as it stands in JSON, in a URL and in base64, wherever in
+//! what is encoded it begins (a password in a header, say); of a text with several lines
+//! each line is found too. What is shorter than four bytes is not looked for, nor are
+//! `true`, `false` and `null`: they would be found everywhere, and a log without them says
+//! nothing.
+//!
+//! This keeps secrets from being shown by a plugin that means well. One that does not can
+//! write a secret in a way that nobody looks for; what it can reach is what keeps it from
+//! telling somebody.
+//!
+//! While nothing is said nothing is searched for: values are kept as they came, and are
+//! looked into when the first text is there.
+
+mod finder;
+mod forms;
+mod recent;
+mod told;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use wardian_value::{Path, Str, Value};
+
+use crate::provider::RawState;
+use crate::schema::{ProviderSchema, Schema};
+use crate::subject::current_secrets;
+use finder::Finder;
+pub use recent::{RecentSecrets, Telling};
+use told::Told;
+
+/// What stands in a secret's place.
+pub const MASK: &str = "(sensitive value)";
+/// No text that is looked for is longer than that, in bytes: what is, is found piece by piece.
+pub const LONGEST_SECRET: usize = 32 << 10;
+/// What stands in the place of everything that is said, where more was to be looked for
+/// than can be.
+const ALL_MASKED: &str = "(not shown: the plugin was told more sensitive values than can be looked for)";
+
+/// A value as it is given to a plugin: without marks. What was marked as sensitive or
+/// ephemeral is a secret of the current work from then on.
+pub fn hand_over(value: &Value) -> Value {
+    if value.inside_marks().is_empty() {
+        return value.clone();
+    }
+    current_secrets().add_marked(value);
+    value.unmark_deep()
+}
+
+/// What must not be repeated of some work. Clones are the same.
+#[derive(Clone, Default)]
+pub struct Secrets(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    /// Others whose secrets count here as well.
+    beside: Vec<Secrets>,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    told: Vec<Told>,
+    /// How many of those the finder has.
+    prepared: usize,
+    finder: Finder,
+}
+
+impl Secrets {
+    /// Those of others, and what is added to these.
+    pub fn beside(others: impl IntoIterator<Item = Self>) -> Self {
+        Self(Arc::new(Inner { beside: others.into_iter().collect(), known: Mutex::default() }))
+    }
+
+    /// Adds what of a value is marked as sensitive or ephemeral.
+    pub fn add_marked(&self, value: &Value) {
+        if !value.inside_marks().is_empty() {
+            self.add(Told::Marked(value.clone()));
+        }
+    }
+
+    /// Adds a value with all its parts.
+    pub fn add_all(&self, value: &Value) {
+        if !value.is_null() {
+            self.add(Told::All(value.clone()));
+        }
+    }
+
+    /// Adds a text.
+    pub fn add_text(&self, text: impl Into<Str>) {
+        self.add(Told::All(Value::string(text)));
+    }
+
+    /// Adds what of an object its schema calls sensitive or write-only.
+    pub fn add_by_schema(&self, object: &Value, schema: &Arc<Schema>) {
+        if !object.is_null() {
+            self.add(Told::Object(object.clone(), Arc::clone(schema)));
+        }
+    }
+
+    /// As [`Secrets::add_by_schema`], of a provider's own configuration.
+    pub fn add_configuration(&self, config: &Value, schema: &Arc<ProviderSchema>) {
+        if !config.is_null() {
+            self.add(Told::Configuration(config.clone(), Arc::clone(schema)));
+        }
+    }
+
+    /// Adds parts of an object as it is stored.
+    pub fn add_stored_parts(&self, stored: &RawState, parts: &[Path]) {
+        if let RawState::Json(text) = stored
+            && !parts.is_empty()
+        {
+            self.add(Told::Parts(Arc::clone(text), parts.into()));
+        }
+    }
+
+    /// As [`Secrets::add_by_schema`], of an object as it is stored, maybe by an older schema.
+    pub fn add_stored(&self, stored: &RawState, schema: &Arc<Schema>) {
+        self.add(Told::Stored(stored.clone(), Arc::clone(schema)));
+    }
+
+    /// The text without what is secret.
+    pub fn mask<'text>(&self, text: &'text str) -> Cow<'text, str> {
+        let mut found = Found::default();
+        self.find(text, &mut found);
+        found.mask(text)
+    }
+
+    /// The end of the text, without what is secret, or of what begins before.
+    pub fn mask_end(&self, text: &str, most: usize) -> String {
+        let mut found = Found::default();
+        self.find(text, &mut found);
+        found.mask_from(text, text.ceil_char_boundary(text.len().saturating_sub(most)))
+    }
+
+    /// [`Secrets::mask`], in place.
+    pub fn mask_in_place(&self, text: &mut String) {
+        if let Cow::Owned(masked) = self.mask(text) {
+            *text = masked;
+        }
+    }
+
+    /// How much of a text that goes on can be masked already: what comes after may be the
+    /// beginning of a secret.
+    pub fn masked_up_to(&self, text: &str) -> usize {
+        let mut found = Found::default();
+        self.find(text, &mut found);
+        found.settled_up_to(text)
+    }
+
+    fn find(&self, text: &str, found: &mut Found) {
+        {
+            let mut known = self.lock();
+            known.prepare();
+            found.look(&known.finder, text);
+        }
+        for other in &self.0.beside {
+            other.find(text, found);
+        }
+    }
+
+    fn add(&self, told: Told) {
+        self.lock().told.push(told);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says nothing of what it knows.
+impl fmt::Debug for Secrets {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secrets")
+    }
+}
+
+impl Known {
+    fn prepare(&mut self) {
+        for told in self.told.iter().skip(self.prepared) {
+            told.each_text(&mut |text| forms::each_form(text, &mut |form| self.finder.add(form)));
+        }
+        self.prepared = self.told.len();
+    }
+}
+
+/// Where secrets are in a text.
+#[derive(Default)]
+struct Found {
+    places: Vec<Range<usize>>,
+    longest: usize,
+    is_too_much: bool,
+}
+
+impl Found {
+    fn look(&mut self, finder: &Finder, text: &str) {
+        self.is_too_much |= finder.is_full();
+        self.longest = self.longest.max(finder.longest());
+        finder.find(text.as_bytes(), &mut self.places);
+    }
+
+    /// In their order, those that touch as one.
+    fn merged(mut self) -> Vec<Range<usize>> {
+        self.places.sort_by_key(|place| place.start);
+        let mut merged: Vec<Range<usize>> = Vec::with_capacity(self.places.len());
+        for place in self.places {
+            match merged.last_mut() {
+                Some(last) if place.start <= last.end => last.end = last.end.max(place.end),
+                _ => merged.push(place),
+            }
+        }
+        merged
+    }
+
+    fn mask(self, text: &str) -> Cow<'_, str> {
+        if self.is_too_much {
+            return Cow::Borrowed(ALL_MASKED);
+        }
+        if self.places.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(self.mask_from(text, 0)) }
+    }
+
+    fn mask_from(self, text: &str, from: usize) -> String {
+        if self.is_too_much {
+            return ALL_MASKED.to_owned();
+        }
+        let mut masked = String::with_capacity(text.len().saturating_sub(from));
+        let mut end = from;
+        for place in self.merged().into_iter().filter(|place| place.end > from) {
+            masked.push_str(text.get(end..place.start).unwrap_or_default());
+            masked.push_str(MASK);
+            end = place.end;
+        }
+        masked.push_str(text.get(end..).unwrap_or_default());
+        masked
+    }
+
+    fn settled_up_to(self, text: &str) -> usize {
+        let settled = text.floor_char_boundary(text.len().saturating_sub(self.longest.saturating_sub(1)));
+        let across = self.merged().into_iter().find(|place| place.start < settled && settled < place.end);
+        across.map_or(settled, |place| place.start)
+    }
+}
+
+#[cfg(test)]
+mod tests;

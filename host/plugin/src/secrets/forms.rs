@@ -1,0 +1,127 @@
+//! The ways in which a text is written within another.
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+use super::finder::SHORTEST;
+use crate::printable::printable;
+
+/// The shortest line of a text with several, and the shortest number.
+pub(super) const SHORTEST_PART: usize = 6;
+/// The longest text that is looked for in one piece.
+const LONGEST: usize = 4 << 10;
+/// Words that say nothing of what they are a value of.
+const WORDS: [&str; 3] = ["true", "false", "null"];
+
+/// Tells each form in which a text is looked for; none, of one that is too short.
+pub(super) fn each_form(text: &str, tell: &mut dyn FnMut(&str)) {
+    if text.len() < SHORTEST || WORDS.contains(&text) {
+        return;
+    }
+    if text.len() <= LONGEST {
+        each_form_of_piece(text, tell);
+    } else {
+        // Nobody repeats much of it but as it is.
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(rest.floor_char_boundary(LONGEST));
+            tell(piece);
+            tell(&in_json(piece));
+            rest = after;
+        }
+    }
+    if text.contains('\n') {
+        let lines = text.lines().map(str::trim).filter(|line| line.len() >= SHORTEST_PART);
+        for line in lines.filter(|line| line.len() <= LONGEST) {
+            tell(line);
+            tell(&in_json(line));
+        }
+    }
+}
+
+fn each_form_of_piece(text: &str, tell: &mut dyn FnMut(&str)) {
+    tell(text);
+    let trimmed = text.trim();
+    if trimmed.len() < text.len() {
+        tell(trimmed);
+    }
+    tell(&printable(text));
+    let json = in_json(text);
+    tell(&json);
+    // As Go writes it.
+    if text.contains(['<', '>', '&']) {
+        tell(&json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026"));
+    }
+    if !text.bytes().all(is_plain_in_url) {
+        for digits in [b"0123456789ABCDEF", b"0123456789abcdef"] {
+            let escaped = in_url(text, digits);
+            tell(&escaped.replace("%20", "+"));
+            tell(&escaped.replace("%2F", "/").replace("%2f", "/"));
+            tell(&escaped);
+        }
+    }
+    each_base64(text.as_bytes(), tell);
+}
+
+/// The digits that a text has in base64 wherever it stands in what is encoded. The first
+/// and the last digit are left out where they hold bits of a neighbour.
+fn each_base64(text: &[u8], tell: &mut dyn FnMut(&str)) {
+    for before in 0..3_usize {
+        let mut bytes = vec![0; before];
+        bytes.extend_from_slice(text);
+        let first = (before * 8).div_ceil(6);
+        let end = bytes.len() * 8 / 6;
+        for encoded in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
+            let digits = encoded.get(first..end).unwrap_or_default();
+            if digits.len() >= SHORTEST_PART {
+                tell(digits);
+            }
+        }
+        if before == 0 && end < (bytes.len() * 8).div_ceil(6) {
+            tell(&STANDARD_NO_PAD.encode(&bytes));
+            tell(&URL_SAFE_NO_PAD.encode(&bytes));
+        }
+    }
+}
+
+fn is_plain_in_url(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+}
+
+/// With what has a meaning in a URL written in hexadecimal digits.
+fn in_url(text: &str, digits: &[u8; 16]) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if is_plain_in_url(byte) {
+            escaped.push(char::from(byte));
+            continue;
+        }
+        escaped.push('%');
+        for digit in [byte >> 4, byte & 15] {
+            escaped.extend(digits.get(usize::from(digit)).copied().map(char::from));
+        }
+    }
+    escaped
+}
+
+/// As JSON and most languages write it between quotes.
+fn in_json(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '"' => escaped.push_str("\\\""),
+            '\\' => escaped.push_str("\\\\"),
+            '\n' => escaped.push_str("\\n"),
+            '\r' => escaped.push_str("\\r"),
+            '\t' => escaped.push_str("\\t"),
+            letter if u32::from(letter) < 0x20 => {
+                // Writing into a string cannot fail.
+                let _ = write!(escaped, "\\u{:04x}", u32::from(letter));
+            }
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}

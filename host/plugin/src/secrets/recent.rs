@@ -1,0 +1,191 @@
+//! Secrets of calls that go on beside each other in one process.
+//!
+//! A process has one standard error, and what it writes there bears the name of no call.
+//! So everything that was told in a call that goes on, or did a moment ago, is looked for
+//! in every line. What was told is kept for two periods of time at most after its call, so
+//! that many calls cost what is told in a short while, and not what was ever told.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::finder::Finder;
+use super::{Found, Secrets, forms};
+
+/// How long what is told is kept together.
+const PERIOD: Duration = Duration::from_secs(5);
+
+/// What a process was told of late. Clones are the same.
+#[derive(Clone, Default)]
+pub struct RecentSecrets(Arc<Mutex<Recent>>);
+
+#[derive(Default)]
+struct Recent {
+    /// What counts for as long as the process is there.
+    kept: Vec<Secrets>,
+    running: BTreeMap<u64, Secrets>,
+    next: u64,
+    current: Period,
+    before: Period,
+}
+
+#[derive(Default)]
+struct Period {
+    began: Option<Instant>,
+    /// Those that were not looked into yet.
+    new: Vec<Secrets>,
+    /// Those that were, by where they are, and how much of what was told there.
+    seen: HashMap<usize, (Secrets, usize)>,
+    finder: Finder,
+}
+
+/// A call that goes on.
+#[must_use = "dropping it ends the call"]
+pub struct Telling {
+    recent: RecentSecrets,
+    number: u64,
+}
+
+impl RecentSecrets {
+    /// A call begins in which this is told.
+    pub fn begin(&self, secrets: Secrets) -> Telling {
+        let mut recent = self.lock();
+        recent.turn(Instant::now());
+        recent.current.new.push(secrets.clone());
+        let number = recent.next;
+        recent.next += 1;
+        recent.running.insert(number, secrets);
+        Telling { recent: self.clone(), number }
+    }
+
+    /// This is told to the process for good.
+    pub fn keep(&self, secrets: Secrets) {
+        self.lock().kept.push(secrets);
+    }
+
+    /// The text without what is secret.
+    pub fn mask<'text>(&self, text: &'text str) -> Cow<'text, str> {
+        self.find(text).mask(text)
+    }
+
+    /// See [`Secrets::masked_up_to`].
+    pub fn masked_up_to(&self, text: &str) -> usize {
+        self.find(text).settled_up_to(text)
+    }
+
+    fn find(&self, text: &str) -> Found {
+        let mut recent = self.lock();
+        recent.turn(Instant::now());
+        let Recent { kept, current, before, .. } = &mut *recent;
+        let mut found = Found::default();
+        for period in [current, before] {
+            period.prepare();
+            found.look(&period.finder, text);
+        }
+        for secrets in kept {
+            secrets.find(text, &mut found);
+        }
+        found
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Recent> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        let mut recent = self.recent.lock();
+        recent.turn(Instant::now());
+        if let Some(secrets) = recent.running.remove(&self.number) {
+            // It may have begun periods ago.
+            recent.current.new.push(secrets);
+        }
+    }
+}
+
+impl Recent {
+    /// Begins a new period where it is time to.
+    fn turn(&mut self, now: Instant) {
+        let began = *self.current.began.get_or_insert(now);
+        if now.duration_since(began) < PERIOD {
+            return;
+        }
+        let new = self.running.values().cloned().collect();
+        let next = Period { began: Some(now), new, ..Period::default() };
+        let last = std::mem::replace(&mut self.current, next);
+        // Whatever went on in a period that nobody asked in ended in it, or goes on.
+        self.before = if now.duration_since(began) < 2 * PERIOD { last } else { Period::default() };
+    }
+}
+
+impl Period {
+    fn prepare(&mut self) {
+        let mut new = std::mem::take(&mut self.new);
+        while let Some(secrets) = new.pop() {
+            let (_, count) =
+                self.seen.entry(Arc::as_ptr(&secrets.0).addr()).or_insert_with(|| (secrets.clone(), 0));
+            let known = secrets.lock();
+            for told in known.told.iter().skip(*count) {
+                told.each_text(&mut |text| forms::each_form(text, &mut |form| self.finder.add(form)));
+            }
+            *count = known.told.len();
+            new.extend(secrets.0.beside.iter().cloned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(text: &str) -> Secrets {
+        let secrets = Secrets::default();
+        secrets.add_text(text);
+        secrets
+    }
+
+    #[test]
+    fn what_is_told_counts_while_its_call_goes_on_and_a_moment_longer() {
+        let recent = RecentSecrets::default();
+        let long = recent.begin(secret("the long one"));
+        drop(recent.begin(secret("the short one")));
+        let said = "the long one, the short one";
+        let begin = Instant::now();
+        let after = |periods: u32| {
+            recent.lock().turn(begin + PERIOD * periods + Duration::from_millis(100) * periods);
+            recent.lock().current.prepare();
+            let mut found = Found::default();
+            let known = recent.lock();
+            found.look(&known.current.finder, said);
+            found.look(&known.before.finder, said);
+            found.mask(said).into_owned()
+        };
+        assert_eq!(recent.mask(said), "(sensitive value), (sensitive value)");
+        assert_eq!(after(1), "(sensitive value), (sensitive value)");
+        assert_eq!(after(2), "(sensitive value), the short one");
+        drop(long);
+        assert_eq!(after(3), "(sensitive value), the short one");
+        assert_eq!(after(5), said);
+    }
+
+    #[test]
+    fn what_is_kept_counts_for_good() {
+        let recent = RecentSecrets::default();
+        recent.keep(Secrets::beside([secret("of the configuration")]));
+        recent.lock().turn(Instant::now() + 10 * PERIOD);
+        assert_eq!(recent.mask("of the configuration"), "(sensitive value)");
+    }
+
+    #[test]
+    fn what_is_added_in_a_call_counts() {
+        let recent = RecentSecrets::default();
+        let secrets = Secrets::default();
+        let call = recent.begin(secrets.clone());
+        secrets.add_text("added later");
+        assert_eq!(recent.mask("added later"), "(sensitive value)");
+        drop(call);
+        assert_eq!(recent.mask("added later"), "(sensitive value)");
+    }
+}

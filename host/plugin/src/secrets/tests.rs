@@ -1,0 +1,228 @@
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use wardian_value::{Marks, Type};
+
+use super::*;
+use crate::schema::{
+    Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, NestedBlock, NestedObject,
+    ObjectNesting, Setting,
+};
+
+fn secrets(texts: &[&str]) -> Secrets {
+    let secrets = Secrets::default();
+    for text in texts {
+        secrets.add_text(*text);
+    }
+    secrets
+}
+
+#[test]
+fn a_secret_is_found_in_its_forms() {
+    let secrets = secrets(&["s3cr\"t/ü <x>"]);
+    for said in [
+        "s3cr\"t/ü <x>",
+        "s3cr\\\"t/ü <x>",
+        "s3cr\\\"t/ü \\u003cx\\u003e",
+        "s3cr%22t%2F%C3%BC%20%3Cx%3E",
+        "s3cr%22t%2f%c3%bc%20%3cx%3e",
+        "s3cr%22t/%C3%BC%20%3Cx%3E",
+        "s3cr%22t%2F%C3%BC+%3Cx%3E",
+        &URL_SAFE_NO_PAD.encode("s3cr\"t/ü <x>"),
+    ] {
+        assert_eq!(secrets.mask(&format!("it is {said}!")), "it is (sensitive value)!", "{said}");
+    }
+    assert!(matches!(secrets.mask("nothing of it"), Cow::Borrowed("nothing of it")));
+}
+
+#[test]
+fn a_secret_is_found_wherever_it_begins_in_base64() {
+    let secrets = secrets(&["correct horse"]);
+    for user in ["a", "ab", "abc", "abcd"] {
+        let header = STANDARD.encode(format!("{user}:correct horse"));
+        let masked = secrets.mask(&header).into_owned();
+        assert!(masked.contains(MASK), "{masked}");
+        assert!(masked.len() <= user.len() + 6 + MASK.len(), "{header} became {masked}");
+    }
+}
+
+#[test]
+fn secrets_that_overlap_are_masked_whole() {
+    assert_eq!(
+        secrets(&["hunter", "hunter22"]).mask("hunter22 hunter"),
+        "(sensitive value) (sensitive value)"
+    );
+    assert_eq!(secrets(&["abcdef", "efghij"]).mask("abcdefghij"), MASK);
+    let two = Secrets::beside([secrets(&["hunter22"])]);
+    two.add_text("hunter");
+    assert_eq!(two.mask("hunter22"), MASK, "whoever was told");
+    two.add_text("hunter2233");
+    assert_eq!(two.mask("hunter2233"), MASK, "also after something was said");
+}
+
+#[test]
+fn only_what_is_marked_is_secret() {
+    let secrets = Secrets::default();
+    let list = Value::tuple([Value::from("inner secret"), Value::from(1_234_567_i64), Value::from(12_i64)]);
+    secrets.add_marked(&Value::object([
+        ("name", Value::from("not secret")),
+        ("list", list.with_marks(Marks::SENSITIVE)),
+        ("text", Value::object([("x", Value::from("outer secret").with_marks(Marks::SENSITIVE))])),
+        ("token", Value::from("short-lived").with_marks(Marks::EPHEMERAL)),
+    ]));
+    assert_eq!(
+        secrets.mask("not secret; inner secret; outer secret; short-lived; 1234567; 12"),
+        "not secret; (sensitive value); (sensitive value); (sensitive value); (sensitive value); 12"
+    );
+}
+
+#[test]
+fn what_is_handed_over_is_secret_in_the_current_work() {
+    let value = Value::object([("x", Value::from("hunter22").with_marks(Marks::SENSITIVE))]);
+    let work = crate::on_behalf_of("a.b", async {
+        let plain = hand_over(&value);
+        (plain.inside_marks().is_empty(), current_secrets().mask("hunter22").into_owned())
+    });
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let std::task::Poll::Ready((is_plain, masked)) = std::pin::pin!(work).poll(&mut context) else {
+        panic!("nothing is waited for");
+    };
+    assert!(is_plain);
+    assert_eq!(masked, MASK);
+}
+
+#[test]
+fn lines_of_a_secret_are_secret_and_short_texts_and_words_are_not() {
+    let secrets = secrets(&["-----BEGIN-----\r\nfirst\"line\r\n}\r\n", "abc", "", "true", "null"]);
+    assert_eq!(secrets.mask("first\"line"), MASK);
+    assert_eq!(secrets.mask("first\\\"line"), MASK);
+    assert_eq!(secrets.mask("} abc true null"), "} abc true null");
+}
+
+#[test]
+fn a_long_secret_is_masked_from_its_beginning_to_its_end() {
+    let long = "0123456789".repeat(10_000);
+    assert_eq!(secrets(&[&long]).mask(&format!("<{long}>")), "<(sensitive value)>");
+}
+
+#[test]
+fn where_too_much_is_secret_nothing_is_shown() {
+    let secrets = Secrets::default();
+    (0..10_000).for_each(|number| secrets.add_text(format!("{number}").repeat(500)));
+    assert_eq!(secrets.mask("hello"), ALL_MASKED);
+    assert_eq!(format!("{secrets:?}"), "Secrets");
+}
+
+#[test]
+fn what_may_go_on_as_a_secret_is_not_settled() {
+    let secrets = secrets(&["0123456789"]);
+    let (before, after) = ("x".repeat(200), "y".repeat(40));
+    let said = format!("{before}01234");
+    let settled = secrets.masked_up_to(&said);
+    assert!(settled <= 200, "{settled}");
+    let said = format!("{before}0123456789{after}");
+    let settled = secrets.masked_up_to(&said);
+    assert!(settled == 200 || settled >= 210, "never within: {settled}");
+}
+
+#[test]
+fn an_end_that_begins_within_a_secret_shows_nothing_of_it() {
+    let secrets = secrets(&["0123456789"]);
+    assert_eq!(secrets.mask_end("before 0123456789 after", 12), "(sensitive value) after");
+    assert_eq!(secrets.mask_end("before 0123456789 after", 6), " after");
+    assert_eq!(secrets.mask_end("before 0123456789 after", 100), "before (sensitive value) after");
+}
+
+/// Cost: five thousand secrets, each followed by something that is said.
+#[test]
+fn many_secrets_between_many_lines_cost_little() {
+    let secrets = Secrets::default();
+    let began = std::time::Instant::now();
+    for number in 0..5_000 {
+        secrets.add_text(format!("secret number {number}"));
+        assert_eq!(secrets.mask(&format!("it is secret number {number}.")), "it is (sensitive value).");
+    }
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+}
+
+fn attribute(ty: AttributeType, sensitive: bool, write_only: bool) -> Attribute {
+    Attribute {
+        ty,
+        description: Description::default(),
+        setting: Setting::Optional,
+        sensitive,
+        write_only,
+        deprecation: Deprecation::None,
+    }
+}
+
+fn text(sensitive: bool, write_only: bool) -> Attribute {
+    attribute(AttributeType::Value(Type::String), sensitive, write_only)
+}
+
+fn schema() -> Arc<Schema> {
+    let nested = NestedObject {
+        attributes: BTreeMap::from([
+            (Str::new("key"), text(true, false)),
+            (Str::new("name"), text(false, false)),
+        ]),
+        nesting: ObjectNesting::Map,
+    };
+    let disk = Block {
+        attributes: BTreeMap::from([
+            (Str::new("passphrase"), text(false, true)),
+            (Str::new("size"), text(false, false)),
+        ]),
+        ..Block::default()
+    };
+    let disk = NestedBlock { block: disk, nesting: BlockNesting::List, min_items: 0, max_items: 0 };
+    let block = Block {
+        attributes: BTreeMap::from([
+            (Str::new("password"), text(true, false)),
+            (Str::new("user"), text(false, false)),
+            (Str::new("keys"), attribute(AttributeType::Nested(Arc::new(nested)), false, false)),
+        ]),
+        block_types: BTreeMap::from([(Str::new("disk"), disk)]),
+        ..Block::default()
+    };
+    Arc::new(Schema::new(0, block))
+}
+
+const STORED: &str = r#"{"password":"pass-of-it","user":"user-of-it","disk":[{"passphrase":"phrase-of-it","size":"size-of-it"}],"keys":{"one":{"key":"key-of-it","name":"name-of-it"}},"gone":"gone-of-it"}"#;
+const SAID: &str = "pass-of-it user-of-it phrase-of-it size-of-it key-of-it name-of-it gone-of-it";
+const MASKED: &str =
+    "(sensitive value) user-of-it (sensitive value) size-of-it (sensitive value) name-of-it gone-of-it";
+
+#[test]
+fn what_a_schema_calls_sensitive_or_write_only_is_secret() {
+    let secrets = Secrets::default();
+    let object = wardian_value::json::decode_simple(STORED).unwrap();
+    secrets.add_by_schema(&object, &schema());
+    assert_eq!(secrets.mask(SAID), MASKED);
+}
+
+#[test]
+fn so_it_is_in_an_object_as_it_is_stored() {
+    let secrets = Secrets::default();
+    secrets.add_stored(&RawState::Json(STORED.into()), &schema());
+    assert_eq!(secrets.mask(SAID), MASKED);
+    let secrets = Secrets::default();
+    let size = Path::root().attribute("disk").index(0).attribute("size");
+    secrets.add_stored_parts(&RawState::Json(STORED.into()), &[size, Path::root().attribute("absent")]);
+    assert_eq!(secrets.mask("phrase-of-it size-of-it"), "phrase-of-it (sensitive value)");
+    let flat = [
+        ("password", "pass-of-it"),
+        ("user", "user-of-it"),
+        ("disk.#", "1"),
+        ("disk.0.passphrase", "phrase-of-it"),
+        ("disk.0.size", "size-of-it"),
+    ];
+    let flat = flat.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let secrets = Secrets::default();
+    secrets.add_stored(&RawState::Flatmap(Arc::new(flat)), &schema());
+    assert_eq!(
+        secrets.mask("pass-of-it user-of-it phrase-of-it size-of-it"),
+        "(sensitive value) user-of-it (sensitive value) size-of-it"
+    );
+}

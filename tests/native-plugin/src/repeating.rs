@@ -1,0 +1,51 @@
+//! What the fake was told, said again wherever somebody may read it.
+
+use std::sync::{Mutex, PoisonError};
+
+use wardian_legacy_grpc_bridge::protocol::tfplugin as m;
+
+/// Whether it says again what it is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeats {
+    Nothing,
+    WhatItIsTold,
+}
+
+/// What it was configured with, as far as that can be read.
+static CONFIGURED: Mutex<String> = Mutex::new(String::new());
+
+impl Repeats {
+    /// Says what it was told with a call, and when it was configured.
+    pub(crate) fn say(self, rpc: &str, request: &[u8]) {
+        if self == Self::Nothing {
+            return;
+        }
+        let readable = |byte: &u8| byte.is_ascii_graphic() && !b"\"\\".contains(byte);
+        let told: String =
+            request.iter().map(|byte| if readable(byte) { char::from(*byte) } else { ' ' }).collect();
+        let mut configured = CONFIGURED.lock().unwrap_or_else(PoisonError::into_inner);
+        if rpc.starts_with("Configure") {
+            configured.clone_from(&told);
+        }
+        eprintln!("{rpc} was told {told} and before that {configured}");
+        let line = serde_json::json!({
+            "@level": "info",
+            "@message": format!("{rpc} heard {told}"),
+            "@module": "provider",
+            "before": *configured,
+        });
+        eprintln!("{line}");
+    }
+
+    /// A warning of what it was told.
+    pub(crate) fn warnings(self, told: Option<String>) -> Vec<m::Diagnostic> {
+        let told = told.filter(|_| self == Self::WhatItIsTold);
+        let warning = |told| m::Diagnostic {
+            severity: m::diagnostic::Severity::Warning.into(),
+            summary: format!("It was told {told}"),
+            detail: format!("Which is: {told}"),
+            attribute: None,
+        };
+        told.map(warning).into_iter().collect()
+    }
+}
