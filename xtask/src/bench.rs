@@ -11,7 +11,7 @@ use crate::guests::{self, Artefact};
 use crate::measure::{self, Measurement};
 use crate::progress::{Step, note, say};
 use crate::workspace::{Purpose, Workspace};
-use crate::{bridge_bench, engine_bench, language_bench, oracle, process, provisioner_bench};
+use crate::{bridge_bench, engine_bench, glass_bench, language_bench, oracle, process, provisioner_bench};
 
 /// An example of the sandbox crate that prints `name<TAB>value<TAB>unit`.
 const CALLS: &str = "examples/calls";
@@ -106,6 +106,7 @@ pub(crate) fn run(workspace: &Workspace, artefacts: &[Artefact], options: &Optio
     rows.extend(bridge_bench::rows(workspace, &place, &wardian, terraform.as_deref())?);
     rows.extend(provisioner_bench::rows(&directory.join("provisioners"), &wardian, terraform.as_deref())?);
     rows.extend(call_rows(workspace, artefacts)?);
+    rows.extend(glass_bench::rows(&directory.join("glass"), &wardian, workspace, artefacts)?);
     rows.extend(size_rows(artefacts));
 
     say("");
@@ -114,8 +115,10 @@ pub(crate) fn run(workspace: &Workspace, artefacts: &[Artefact], options: &Optio
     }
     say(&format!(
         "\nPlans: whole process, {} runs each, code cache warm; Wardian plans 10 `random_id`,\n\
-         Terraform 10 `terraform_data` (it has no other resource without a download).",
-        options.runs
+         Terraform 10 `terraform_data` (it has no other resource without a download).\n\
+         Policies and records: the least time of processors of {} runs of each kind, in turn.",
+        options.runs,
+        glass_bench::RUNS
     ));
     Ok(if options.check && rows.iter().any(Row::over) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

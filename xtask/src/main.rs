@@ -9,6 +9,7 @@ mod bridge_bench;
 mod comparison;
 mod demo;
 mod engine_bench;
+mod glass_bench;
 mod guests;
 mod host;
 mod interop;

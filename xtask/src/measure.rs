@@ -11,6 +11,8 @@ use crate::process;
 
 pub(crate) struct Measurement {
     pub(crate) wall: Duration,
+    /// Time of processors that it and the kernel for it took, on all of them.
+    pub(crate) processors: Duration,
     pub(crate) peak_bytes: u64,
 }
 
@@ -30,7 +32,8 @@ pub(crate) fn once(command: &mut Command) -> Result<Measurement> {
     if !ended.status.success() {
         bail!("`{}` ended with {}\n{}", process::line(command), ended.status, complaints.trim_end());
     }
-    Ok(Measurement { wall, peak_bytes: ended.rusage.maxrss })
+    let processors = ended.rusage.utime + ended.rusage.stime;
+    Ok(Measurement { wall, processors, peak_bytes: ended.rusage.maxrss })
 }
 
 #[cfg(all(test, unix))]
@@ -41,6 +44,7 @@ mod tests {
     fn a_program_has_a_duration_and_a_peak() {
         let measured = once(Command::new("sleep").arg("0.05")).unwrap();
         assert!(measured.wall >= Duration::from_millis(50));
+        assert!(measured.processors < measured.wall);
         assert!(measured.peak_bytes > 100_000);
     }
 

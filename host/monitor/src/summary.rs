@@ -8,6 +8,7 @@ use std::io::{self, BufRead, Read as _};
 use std::path::Path;
 
 use serde::Serialize;
+use wardian_plugin::MASK;
 use wardian_plugin::address::ProviderAddress;
 use wardian_policy::{LeastPolicy, NeededUse, least_policy};
 
@@ -137,13 +138,27 @@ impl Summary {
         totals.reason = totals.reason.take().or(record.reason);
     }
 
-    /// The policy that allows what was allowed in the run, and nothing else.
+    /// The policy that allows what was allowed in the run, and nothing else. What a secret
+    /// was masked in is left out.
     pub fn least_policy(&self, root_module: &Path) -> LeastPolicy {
-        least_policy(root_module, self.plugins.iter().flat_map(|(address, plugin)| needed(address, plugin)))
+        let needed = self.plugins.iter().flat_map(|(address, plugin)| needed(address, plugin));
+        let mut least = least_policy(root_module, needed);
+        for (address, plugin) in &self.plugins {
+            let masked = plugin.uses.keys().filter(|key| key.decision == Outcome::Allowed && key.is_masked());
+            let told = |key: &UseKey| format!("{address}: {} {}", key.capability.word(), key.target);
+            least.left_out.extend(masked.map(told));
+        }
+        least
     }
 }
 
 impl UseKey {
+    /// Whether it is not known what it was of.
+    fn is_masked(&self) -> bool {
+        let arguments = self.arguments.iter().flatten();
+        std::iter::once(&self.target).chain(arguments).any(|text| text.contains(MASK))
+    }
+
     /// What was asked for, where that can be told.
     fn request(&self) -> Option<wardian_policy::Request> {
         crate::record::request(
@@ -157,7 +172,7 @@ impl UseKey {
 
 fn needed(address: &str, plugin: &PluginSummary) -> Vec<NeededUse> {
     let Ok(plugin_address) = ProviderAddress::parse(address) else { return Vec::new() };
-    let allowed = plugin.uses.keys().filter(|key| key.decision == Outcome::Allowed);
+    let allowed = plugin.uses.keys().filter(|key| key.decision == Outcome::Allowed && !key.is_masked());
     let needed = |key: &UseKey| {
         Some(NeededUse {
             plugin: plugin_address.clone(),

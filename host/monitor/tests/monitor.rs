@@ -128,6 +128,39 @@ fn a_denial_is_recorded_at_once_and_told_with_the_rule_that_is_missing() {
 }
 
 #[test]
+fn what_the_call_must_not_repeat_is_in_no_record() {
+    let logged = Logged::new();
+    let call = call();
+    call.secrets.add_text("t0ken");
+    let denied = logged.monitor.begin(&call, https("t0ken.example.com", "GET")).unwrap_err();
+    assert!(denied.rule_to_add.is_some(), "who asked knows");
+    let start = ProcessStart::new("/usr/bin/tool", ["-token=t0ken".to_owned()]).unwrap();
+    logged.monitor.begin(&call, Request::Process(start)).unwrap_err();
+    logged.monitor.refuse(&call, Capability::Network, "t0ken".into(), "t0ken is no host");
+    let [host, process, refused] = logged.records().try_into().unwrap();
+    assert_eq!(host.target, "https://(sensitive value).example.com");
+    assert_eq!(process.arguments.as_deref(), Some(&["-token=(sensitive value)".to_owned()][..]));
+    assert_eq!(refused.target, "(sensitive value)");
+    let all = format!("{:?}", (host, process, refused, logged.log.denials()));
+    assert!(!all.contains("t0ken"), "{all}");
+    assert!(logged.log.denials().iter().all(|denied| denied.rule_to_add.is_none()));
+}
+
+#[test]
+fn a_use_that_is_masked_is_left_out_of_the_least_policy() {
+    let line = |target: &str| {
+        format!(
+            "{{\"time\":\"2026-01-01T00:00:00.000Z\",\"plugin\":\"acme/cloud\",\"call\":\"read-resource\",\"capability\":\"filesystem\",\"target\":\"{target}\",\"access\":\"read\",\"decision\":\"allowed\"}}\n"
+        )
+    };
+    let log = [line("/srv/project/plain"), line("/srv/project/(sensitive value)")].concat();
+    let least = Summary::read(log.as_bytes()).unwrap().least_policy(Path::new("/srv/project"));
+    assert!(least.text.contains("plain") && !least.text.contains("sensitive"), "{}", least.text);
+    let left_out: Vec<&String> = least.left_out.iter().collect();
+    assert_eq!(left_out, ["acme/cloud: filesystem /srv/project/(sensitive value)"]);
+}
+
+#[test]
 fn a_name_that_is_granted_leads_nowhere_else() {
     let logged = Logged::new();
     let metadata: IpAddr = "169.254.169.254".parse().unwrap();

@@ -64,7 +64,7 @@ data "hostile_probe" "a" {{
 #[test]
 fn a_component_does_not_repeat_what_it_was_told_in_confidence() {
     let Some(guest) = test_guest("hostile") else { return };
-    for place in ["log", "log-field", "stdout", "stderr", "pieces", "panic", "error"] {
+    for place in ["log", "log-field", "stdout", "stderr", "panic", "error"] {
         let input = format!("tell:{place}|${{var.secret}} and ${{local.made}}, of-the-provider");
         let project = hostile(&guest, &input);
         for line in ["plan", "plan -json"] {
@@ -114,6 +114,8 @@ fn a_path_that_holds_a_secret_is_recorded_without_it() {
         assert_kept("the summary", &summary.text());
         let suggested = project.run("audit -suggest-policy audit.jsonl").success();
         assert_kept("the suggested policy", &suggested.text());
+        assert!(!suggested.out.contains(MASK), "no rule is of a mask: {}", suggested.text());
+        assert_eq!(suggested.errors.contains(MASK), decision == "allowed", "{}", suggested.text());
     }
 }
 
@@ -136,7 +138,11 @@ provider "fake" {
 }
 
 resource "fake_thing" "a" {
-  name = sensitive("from-a-literal")
+  name = "plain"
+}
+
+data "fake_echo" "b" {
+  input = sensitive("from-a-literal")
 }
 
 data "fake_echo" "a" {
@@ -152,7 +158,7 @@ fn a_native_plugin_does_not_repeat_what_it_was_told_in_confidence() {
     for line in ["plan", "apply -auto-approve", "plan -json", "destroy -auto-approve"] {
         let seen = project.run_with(line, "", &[("TF_LOG", "trace")]).success();
         assert_masked(line, &seen);
-        for said in ["ConfigureProvider was told", "PlanResourceChange", "and before that"] {
+        for said in ["ConfigureProvider was told", "and before that"] {
             assert!(seen.errors.contains(said), "{line}: {}", seen.text());
         }
     }

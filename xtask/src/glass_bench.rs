@@ -1,0 +1,183 @@
+//! What it costs that plugins touch no more than was granted, and that each use is
+//! recorded: the same apply with policies and without, and a request of HTTP through the
+//! sandbox and beside it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::bench::Row;
+use crate::comparison::{measured, run, write};
+use crate::guests::{self, Artefact};
+use crate::measure::Measurement;
+use crate::process;
+use crate::progress::{Step, note};
+use crate::workspace::Workspace;
+
+/// An example of the sandbox crate that prints `name<TAB>value<TAB>unit`.
+const REQUESTS: &str = "examples/requests";
+
+/// How much more of a run of a thousand calls policies and records may be, in per cent.
+const ENFORCEMENT_PERCENT: f64 = 2.0;
+const AUDIT_PERCENT: f64 = 5.0;
+/// What a request may cost beyond one that is made natively.
+const REQUEST_MICROSECONDS: f64 = 100.0;
+
+/// Runs of each kind, in turn. Of each the one that took the least time of processors
+/// counts: what is compared differs by less than a machine with other work does by itself.
+pub(crate) const RUNS: usize = 15;
+
+const CONFIGURATION: &str = r#"terraform {
+  required_providers {
+    local = {
+      source = "hashicorp/local"
+    }
+  }
+}
+
+resource "local_file" "bench" {
+  count    = 1000
+  filename = "made/${count.index}.txt"
+  content  = "number ${count.index}"
+}
+"#;
+
+/// It grants what the configuration needs, among rules that do not match.
+const POLICY: &str = r#"plugin "*" {
+  deny network {
+    hosts = ["**.internal.example.com", "10.0.0.0/8"]
+  }
+  deny filesystem {
+    directories = ["keys", "../other"]
+  }
+}
+
+plugin "hashicorp/local" {
+  allow filesystem {
+    directories = ["made", "read"]
+    access      = ["read", "write"]
+  }
+}
+"#;
+
+const APPLY: &[&str] = &["apply", "-input=false", "-auto-approve"];
+const RECORDED: &[&str] = &["apply", "-input=false", "-auto-approve", "-audit-log=audit.jsonl"];
+
+pub(crate) fn rows(
+    directory: &Path,
+    wardian: &Path,
+    workspace: &Workspace,
+    artefacts: &[Artefact],
+) -> Result<Vec<Row>> {
+    let step = Step::start("Measuring policies and records");
+    let mut rows = applies(directory, wardian)?;
+    rows.extend(request_rows(workspace, artefacts)?);
+    step.done("measured");
+    Ok(rows)
+}
+
+fn applies(directory: &Path, wardian: &Path) -> Result<Vec<Row>> {
+    let folders = [directory.join("trusted"), directory.join("policy"), directory.join("recorded")];
+    for folder in &folders {
+        write(&folder.join("main.tf"), CONFIGURATION)?;
+        run(wardian, folder, &["init", "-input=false"])?;
+    }
+    let [trusted, policy, recorded] = &folders;
+    write(&policy.join("wardian.policy.hcl"), POLICY)?;
+    let kinds = [(trusted, APPLY), (policy, APPLY), (recorded, RECORDED)];
+    let mut least = [Duration::MAX; 3];
+    let mut quickest = [Duration::MAX; 3];
+    // The first fills the caches.
+    for round in 0..=RUNS {
+        for (place, (folder, arguments)) in kinds.iter().enumerate() {
+            let Measurement { wall, processors, .. } = measured(wardian, folder, arguments)?;
+            clear(folder)?;
+            if let (Some(least), Some(quickest)) = (least.get_mut(place), quickest.get_mut(place))
+                && round > 0
+            {
+                *least = processors.min(*least);
+                *quickest = wall.min(*quickest);
+            }
+        }
+    }
+    let [plain, with_policy, with_record] = least.map(|time| time.as_secs_f64() * 1e3);
+    let more = |time: f64| (time / plain - 1.0) * 100.0;
+    let row = |what: &str, unit: &str, ours: f64, target: Option<f64>| Row {
+        what: what.to_owned(),
+        unit: unit.to_owned(),
+        ours,
+        target,
+        terraform: None,
+    };
+    let [wall, ..] = quickest.map(|time| time.as_secs_f64() * 1e3);
+    Ok(vec![
+        row("apply of 1000 files", "ms", wall, None),
+        row("its time of processors", "ms", plain, None),
+        row("more of it with a policy", "%", more(with_policy), Some(ENFORCEMENT_PERCENT)),
+        row("more of it with an audit log", "%", more(with_record), Some(AUDIT_PERCENT)),
+    ])
+}
+
+/// So that the next run makes all of it again.
+fn clear(folder: &Path) -> Result<()> {
+    let made = folder.join("made");
+    let count = fs::read_dir(&made).with_context(|| format!("could not read {}", made.display()))?.count();
+    if count != 1000 {
+        bail!("{} holds {count} files after an apply of 1000", made.display());
+    }
+    fs::remove_dir_all(made)?;
+    fs::remove_file(folder.join("terraform.tfstate"))?;
+    let log = folder.join("audit.jsonl");
+    if log.exists() {
+        fs::remove_file(log)?;
+    }
+    Ok(())
+}
+
+fn request_rows(workspace: &Workspace, artefacts: &[Artefact]) -> Result<Vec<Row>> {
+    let program = workspace.host_program(REQUESTS);
+    if !program.is_file() {
+        note(&format!("no figures of requests: there is no {}", program.display()));
+        return Ok(Vec::new());
+    }
+    let Some(guest) = artefacts.iter().find(|artefact| artefact.name == "hostile-network") else {
+        note("no figures of requests: the test component hostile-network is not built");
+        return Ok(Vec::new());
+    };
+    let mut command = Command::new(&program);
+    let folder = guests::place(&guests::directory(workspace), guest.purpose);
+    command.arg(folder.join(format!("{}.wasm", guest.name))).current_dir(&workspace.root);
+    process::output(&mut command)?.lines().map(request_row).collect()
+}
+
+fn request_row(line: &str) -> Result<Row> {
+    let mut parts = line.split('\t');
+    let (Some(what), Some(value), Some("µs"), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        bail!("{REQUESTS} printed `{line}`, not name, value and µs with tabs between");
+    };
+    Ok(Row {
+        what: what.to_owned(),
+        unit: "µs".into(),
+        ours: value.parse().with_context(|| format!("{REQUESTS} printed `{value}` as a number"))?,
+        target: (what == "request beyond native").then_some(REQUEST_MICROSECONDS),
+        terraform: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_held_against_its_target() {
+        assert!(request_row("request beyond native\t100.1\tµs").unwrap().over());
+        assert!(!request_row("request beyond native\t99\tµs").unwrap().over());
+        assert!(request_row("request, native\t400\tµs").unwrap().target.is_none());
+        assert!(request_row("request, native\t0.4\tms").is_err());
+    }
+}
