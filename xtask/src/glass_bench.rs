@@ -51,7 +51,7 @@ const POLICY: &str = r#"plugin "*" {
     hosts = ["**.internal.example.com", "10.0.0.0/8"]
   }
   deny filesystem {
-    directories = ["keys", "../other"]
+    directories = ["keys", "/srv/other"]
   }
 }
 
