@@ -93,7 +93,6 @@ impl<'a> ApplyWalk<'a> {
         Blocks {
             provisioners: all.iter().filter(|block| block.on_destroy == on_destroy).collect(),
             connection,
-            shared: provisioning.shared.clone(),
             context: context.unwrap_or_else(|| "removed".to_owned()),
         }
     }
@@ -226,6 +225,7 @@ impl<'a> ApplyWalk<'a> {
             provisioner: Arc::clone(&known.provisioner),
             config,
             connection,
+            shared: provisioning.shared.clone(),
             marks,
         });
         (step, found)
