@@ -130,7 +130,9 @@ fn ask(
     };
     let secrets = Secrets::default();
     if call.is_sensitive() {
-        arguments.iter().for_each(|argument| secrets.add_all(argument));
+        for argument in &arguments {
+            secrets.add_all(argument);
+        }
     }
     let answer = with_secrets(secrets, provider.call_function(Str::new(call.function()), arguments));
     tokio::task::block_in_place(|| runtime.block_on(answer))

@@ -25,6 +25,13 @@ pub struct NativeConfinement {
     pub ports: Option<Vec<RangeInclusive<u16>>>,
 }
 
+/// Ports that one rule grants.
+pub(crate) struct GrantedPorts {
+    scheme: Scheme,
+    /// First and last of each range; [`None`] is any port.
+    ranges: Option<Vec<(u16, u16)>>,
+}
+
 impl PluginPolicy {
     /// What the kernel is to be told of the plugin, if it is native code that is confined.
     ///
@@ -50,9 +57,9 @@ impl PluginPolicy {
 
     fn tcp_ports(&self) -> Option<Vec<RangeInclusive<u16>>> {
         let mut all = Vec::new();
-        for (scheme, ports) in self.granted_ports() {
-            if scheme != Scheme::Udp {
-                all.extend(ports?);
+        for granted in self.granted_ports() {
+            if granted.scheme != Scheme::Udp {
+                all.extend(granted.ranges?);
             }
         }
         all.sort_unstable();
@@ -68,10 +75,12 @@ impl PluginPolicy {
 }
 
 impl Granted {
-    /// The ports that something may be sent to; [`None`] within is any.
-    pub(crate) fn ports(&self) -> Option<(Scheme, Option<&[(u16, u16)]>)> {
+    /// The ports that something may be sent to.
+    pub(crate) fn ports(&self) -> Option<GrantedPorts> {
         match self {
-            Self::Network { scheme, at, .. } => Some((*scheme, at.ports())),
+            Self::Network { scheme, at, .. } => {
+                Some(GrantedPorts { scheme: *scheme, ranges: at.ports().map(<[_]>::to_vec) })
+            }
             _ => None,
         }
     }

@@ -13,10 +13,11 @@ use std::path::PathBuf;
 
 use wardian_plugin::address::ProviderAddress;
 
+use crate::confinement::GrantedPorts;
 use crate::credential::{CredentialBinding, CredentialSource};
 use crate::place::Place;
 use crate::policy::{FileView, Level, Otherwise, PluginPolicy};
-use crate::request::{Access, Extent, FileAccess, Request, Scheme};
+use crate::request::{Access, Extent, FileAccess, Request};
 use crate::rule::{Effect, Rule};
 use crate::settings::{NativePlugins, Set, Settings};
 
@@ -158,11 +159,9 @@ impl PluginPolicy {
         (!access.is_empty()).then_some((path, access))
     }
 
-    /// The ports that are granted in effect, scheme by scheme; [`None`] is any.
-    pub(crate) fn granted_ports(&self) -> Vec<(Scheme, Option<Vec<(u16, u16)>>)> {
-        let effective = self.effective();
-        let granted = effective.grants.keys().filter_map(Granted::ports);
-        granted.map(|(scheme, ports)| (scheme, ports.map(<[_]>::to_vec))).collect()
+    /// The ports that are granted in effect.
+    pub(crate) fn granted_ports(&self) -> Vec<GrantedPorts> {
+        self.effective().grants.keys().filter_map(Granted::ports).collect()
     }
 
     fn rules(&self) -> impl Iterator<Item = &Rule> {

@@ -513,7 +513,6 @@ pub(crate) fn nested_schema() -> Vec<u8> {
     let object = six::schema::Object {
         attributes: vec![inner],
         nesting: six::schema::object::NestingMode::Single.into(),
-        ..Default::default()
     };
     let outer = six::schema::Attribute {
         name: "outer".into(),

@@ -246,7 +246,8 @@ impl HostConnection for GuestState {
     ) -> wasmtime::Result<Result<(), CommunicatorError>> {
         let audience = self.audience();
         let connection = self.table().get(&connection)?.clone();
-        Ok(connection.connect(telling, audience).await)
+        // Making a connection is a large machine of states, which stands on the heap.
+        Ok(Box::pin(connection.connect(telling, audience)).await)
     }
 
     async fn platform(&mut self, connection: Resource<Connection>) -> wasmtime::Result<TargetPlatform> {

@@ -102,6 +102,7 @@ fn a_plugin_is_inspected_without_being_run() {
 }
 
 /// A package with one file in it.
+#[allow(clippy::unwrap_used, reason = "a test ends there")]
 fn package(name: &str, content: &[u8]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     archive.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();

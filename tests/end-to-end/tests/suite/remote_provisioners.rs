@@ -2,6 +2,8 @@
 //! are placed, what the state says and what is on the machine afterwards, as Terraform
 //! answered to the same. `WARDIAN_RECORD=1` records again, where `terraform` is on PATH.
 
+#![allow(clippy::unwrap_used, reason = "a test ends there")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,6 +1,8 @@
 //! An sshd of a test's own, on loopback, with keys of its own: the machine that is
 //! provisioned. Where it puts things is a directory of this machine.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;
