@@ -51,7 +51,13 @@ impl Broken {
 
 fn told(error: &h2::Error) -> String {
     let ended = error.get_io().is_some_and(|error| error.kind() == std::io::ErrorKind::UnexpectedEof);
-    if ended { "it closed the connection".to_owned() } else { format!("the connection broke: {error}") }
+    // Whoever closes a connection may still get as far as to give its streams up.
+    let given_up = error.is_reset() && error.is_remote() && error.reason() == Some(h2::Reason::CANCEL);
+    if ended || given_up {
+        "it closed the connection".to_owned()
+    } else {
+        format!("the connection broke: {error}")
+    }
 }
 
 /// Why there is no HTTP/2 connection.

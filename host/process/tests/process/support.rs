@@ -66,7 +66,8 @@ pub async fn run(command: Command) -> Run {
 /// The number of a process that a line of output says.
 pub async fn told(running: &mut Running) -> i32 {
     match running.next_event().await {
-        Some(Event::Stdout(line)) => String::from_utf8(line).unwrap().trim().parse().unwrap(),
+        // More may have been read with it.
+        Some(Event::Stdout(text)) => str::from_utf8(&text).unwrap().lines().next().unwrap().parse().unwrap(),
         other => panic!("{other:?}"),
     }
 }

@@ -87,8 +87,8 @@ fn no_file_holds_an_ephemeral_password() {
     let plan = project.read("plan.json");
     assert!(plan.contains(r#""mode":"managed""#) && !plan.contains(r#""mode":"ephemeral""#));
 
-    // It was there: the provider knows how long it is.
-    assert!(project.read("events.json").contains("24-refused"));
+    // It was there: the provider knows how long it is, and is not shown saying so.
+    assert!(project.read("events.json").contains("(sensitive value)"));
     assert!(project.has("terraform.resource/made.json") && project.has("trace.log"));
     assert!(project.read("values.txt").contains("nothing is left"));
     assert!(project.read("terraform.tfstate").contains("24-refused"));
