@@ -115,6 +115,21 @@ fn a_thing_lives_and_goes_in_either_protocol() {
 }
 
 #[test]
+fn a_data_source_of_which_nothing_is_known_has_no_values() {
+    let Some(project) = project() else { return };
+    project.run("plan -out=plan").success();
+    let document = project.run("show -json plan").success().out;
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap_or_default();
+    let planned = document["planned_values"]["root_module"]["resources"].as_array().cloned();
+    let planned: Vec<_> = planned
+        .iter()
+        .flatten()
+        .map(|object| (object["address"].as_str(), object.get("values").is_some()))
+        .collect();
+    assert_eq!(planned, [(Some("data.fake_echo.e"), false), (Some("fake_thing.a"), true)]);
+}
+
+#[test]
 fn what_a_native_plugin_complains_about_is_shown_at_its_place() {
     let Some(project) = project() else { return };
     project.write("main.tf", CONFIGURATION.replace("var.name", "\"wrong\""));

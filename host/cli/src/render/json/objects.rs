@@ -3,6 +3,7 @@
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 use wardian_plugin::{InstanceKey, ResourceMode};
+use wardian_value::{Value, View};
 
 use super::values::{Parts, PlainValue};
 use crate::render::state::StateObject;
@@ -108,11 +109,21 @@ impl<'a> Resource<'a> {
             index: Index::of(&address.key),
             provider_name: object.provider.provider.to_string(),
             schema_version: object.schema_version,
-            values: (!object.value.is_null()).then_some(PlainValue(&object.value)),
+            values: says_anything(&object.value).then_some(PlainValue(&object.value)),
             sensitive_values: Parts::sensitive(&object.value),
             depends_on: object.dependencies.iter().map(ToString::to_string).collect(),
             tainted: object.tainted,
             deposed_key: object.deposed,
         }
+    }
+}
+
+/// Whether any attribute is known. An object that says nothing has no `values`, as in
+/// Terraform's documents.
+fn says_anything(object: &Value) -> bool {
+    match object.view() {
+        View::Object(attributes) => attributes.iter().any(|(_, value)| value.is_known()),
+        View::Null | View::Unknown => false,
+        _ => true,
     }
 }
