@@ -45,7 +45,7 @@ const REACHES: &[(With, &str)] = &[
     (With::Project, "read:/proc/self/environ"),
     (With::Project, "list:/proc/self/fd"),
     (With::Project, "write:/etc/cron.d/mine"),
-    (With::Project, "look:/root/.ssh"),
+    (With::Project, "look:/home/somebody/.ssh"),
     (With::Project, "read:../outside"),
     (With::Project, "read:directory/../../outside"),
     (With::Project, "write:../outside"),
