@@ -115,6 +115,27 @@ impl Communicator {
     pub const UNSAID: Self = Self { hosts: &[], ports: &[], addresses: &[], reason: "" };
 }
 
+/// Puts capabilities into the component that is compiled: part of the macros that export one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! declare_capabilities {
+    ($($capability:ident $needed:tt),*) => {
+        const _: () = {
+            const NEEDED: &[$crate::declaration::Capability] = $crate::capabilities![$($capability $needed),*];
+
+            // Linked into a section that the host reads without running anything. Elsewhere
+            // it is put together all the same, so that what is wrong with it is told.
+            #[cfg_attr(target_family = "wasm", used)]
+            #[cfg_attr(target_family = "wasm", unsafe(link_section = "wardian:capabilities"))]
+            #[cfg_attr(
+                target_family = "wasm",
+                allow(unsafe_code, reason = "a section of that name is read as what is in it and nothing else")
+            )]
+            static _DECLARATION: [u8; $crate::declaration::length(NEEDED)] = $crate::declaration::encode(NEEDED);
+        };
+    };
+}
+
 /// Capabilities as [`crate::export_provider!`] takes them.
 ///
 /// ```

@@ -219,19 +219,7 @@ impl<E: Exported> protocol::Guest for Component<E> {
 #[macro_export]
 macro_rules! export_provider {
     ($provider:path $(, $capability:ident $needed:tt)* $(,)?) => {
-        const _: () = {
-            const NEEDED: &[$crate::declaration::Capability] = $crate::capabilities![$($capability $needed),*];
-
-            // Linked into a section that the host reads without running anything. Elsewhere
-            // it is put together all the same, so that what is wrong with it is told.
-            #[cfg_attr(target_family = "wasm", used)]
-            #[cfg_attr(target_family = "wasm", unsafe(link_section = "wardian:capabilities"))]
-            #[cfg_attr(
-                target_family = "wasm",
-                allow(unsafe_code, reason = "a section of that name is read as what is in it and nothing else")
-            )]
-            static _DECLARATION: [u8; $crate::declaration::length(NEEDED)] = $crate::declaration::encode(NEEDED);
-        };
+        $crate::declare_capabilities!($($capability $needed),*);
 
         #[cfg(target_family = "wasm")]
         #[allow(unsafe_code, reason = "exports of a component are functions of a fixed symbol name")]

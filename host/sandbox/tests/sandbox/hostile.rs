@@ -28,6 +28,7 @@ use wardian_plugin::{ClientCapabilities, Provider, ReadDataSourceRequest};
 use wardian_sandbox::Limits;
 
 use crate::guest::{object, plan, short, text};
+pub(crate) use network::DISGUISES;
 
 /// One attempt, and what came of it.
 struct Attempt {

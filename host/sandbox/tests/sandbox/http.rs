@@ -4,6 +4,7 @@ use wardian_monitor::Outcome;
 use wardian_plugin::on_behalf_of;
 
 use crate::guest::{assert_well, probe, short};
+use crate::hostile::DISGUISES;
 use crate::server::{Reaching, closed, http_server, secure_server};
 
 /// Grants a name that leads to this machine.
@@ -85,26 +86,7 @@ async fn every_way_to_name_what_is_not_granted_is_that_address() {
     let rules =
         format!("allow network {{\n hosts = [\"**\"]\n schemes = [\"http\"]\n ports = [80, {port}]\n}}");
     let reaching = Reaching::new(&rules);
-    for host in [
-        "127.0.0.1",
-        "127.1",
-        "2130706433",
-        "0177.0.0.1",
-        "0x7f000001",
-        "0x7f.0.0.1",
-        "[::1]",
-        "[::ffff:127.0.0.1]",
-        "[::ffff:7f00:1]",
-        "0.0.0.0",
-        "169.254.169.254",
-        "[::ffff:169.254.169.254]",
-        "2852039166",
-        "0xa9fea9fe",
-        "[fd00:ec2::254]",
-        "10.0.0.1",
-        "api.example",
-        "metadata.example",
-    ] {
+    for host in DISGUISES {
         let answer = probe(&*reaching.provider, &format!("http:GET|http://{host}:{port}/")).await;
         assert_eq!(answer, "denied", "{host}");
     }

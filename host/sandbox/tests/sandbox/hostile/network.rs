@@ -14,7 +14,7 @@ const PUBLIC: &str =
 const SOCKETS: &str = "allow network {\n hosts = [\"**\", \"0.0.0.0/0\", \"::/0\"]\n schemes = [\"tcp\", \"udp\"]\n ports = [\"*\"]\n addresses = [\"public\", \"private\", \"loopback\", \"link-local\"]\n}";
 
 /// Ways to name what only this machine, its network or its cloud answers at.
-const DISGUISES: &[&str] = &[
+pub(crate) const DISGUISES: &[&str] = &[
     "127.0.0.1",
     "127.1",
     "2130706433",
