@@ -329,7 +329,7 @@ impl Process {
             }
         }
         if let Some(broken) = broken {
-            if is_over || self.transport.is_closed() {
+            if is_over || self.transport.ends_within(LAST_WORDS_PATIENCE).await {
                 return Failure::Lost(broken, self.owner.end(|| "its connection was lost".into()));
             }
             return Failure::BadAnswer(format!("{}.", printable(&broken)));

@@ -9,11 +9,13 @@ use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::handshake::shown;
 
@@ -94,6 +96,14 @@ impl Transport {
     /// Whether the connection is over.
     pub(crate) fn is_closed(&self) -> bool {
         *self.closed.borrow() || self.closed.has_changed().is_err()
+    }
+
+    /// Whether the connection is over within `patience`. A stream can be given up a
+    /// moment before the connection's end is seen.
+    pub(crate) async fn ends_within(&self, patience: Duration) -> bool {
+        let mut closed = self.closed.clone();
+        // An error says that nobody keeps the connection any more.
+        timeout(patience, closed.wait_for(|closed| *closed)).await.is_ok()
     }
 }
 
