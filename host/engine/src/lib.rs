@@ -43,7 +43,6 @@ mod scope;
 mod stop;
 mod stored;
 mod targets;
-mod unsupported;
 mod validate;
 mod values;
 
@@ -61,4 +60,3 @@ pub use provisioners::blocks as provisioner_blocks;
 pub use run::{Applied, Console, ImportOrder, Run, StateSink};
 pub use stop::{Stop, StopSignal, Stopper, stop_channel};
 pub use stored::decode_stored;
-pub use unsupported::check as unsupported;

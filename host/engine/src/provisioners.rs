@@ -146,27 +146,6 @@ pub fn connection_schema() -> &'static Schema {
     &SCHEMA
 }
 
-/// Provisioners of Terraform's that have no component here yet: a configuration that has
-/// them can be checked, and nothing more.
-pub fn awaited_schema(type_name: &str) -> Option<&'static Schema> {
-    static SCHEMAS: LazyLock<[(&str, Schema); 2]> = LazyLock::new(|| {
-        use Setting::{Optional, Required};
-        let texts = || Type::list(Type::String);
-        let file = block([
-            ("content", Type::String, Optional),
-            ("destination", Type::String, Required),
-            ("source", Type::String, Optional),
-        ]);
-        let remote_exec = block([
-            ("inline", texts(), Optional),
-            ("script", Type::String, Optional),
-            ("scripts", texts(), Optional),
-        ]);
-        [("file", Schema::new(0, file)), ("remote-exec", Schema::new(0, remote_exec))]
-    });
-    SCHEMAS.iter().find(|(name, _)| *name == type_name).map(|(_, schema)| schema)
-}
-
 fn block<const COUNT: usize>(attributes: [(&'static str, Type, Setting); COUNT]) -> Block {
     let attribute = |(name, ty, setting)| {
         let attribute = Attribute {

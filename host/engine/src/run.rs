@@ -24,7 +24,7 @@ use crate::providers::Schemas;
 use crate::provisioners::Provisioners;
 use crate::stop::StopSignal;
 use crate::values::{RepetitionData, Values};
-use crate::{apply_walk, clock, import, plan_walk, reference_check, stored, unsupported, validate};
+use crate::{apply_walk, clock, import, plan_walk, reference_check, stored, validate};
 
 /// A configuration and all that is needed to plan and apply it.
 pub struct Run {
@@ -172,10 +172,6 @@ impl Run {
         options: &PlanOptions,
         stop: StopSignal,
     ) -> (Option<(Plan, Evaluator)>, Diagnostics) {
-        let problems = unsupported::check(&self.configuration, &self.provisioners.provisioner_types());
-        if problems.has_errors() {
-            return (None, problems);
-        }
         match self.schemas(Some(&state)).await {
             Ok(schemas) => {
                 // Costs what the configuration's text does, whatever the instances: nothing

@@ -22,7 +22,6 @@ use super::get;
 use crate::arguments::InitArguments;
 use crate::backend;
 use crate::built_in;
-use crate::catalogue::provisioner_types;
 use crate::failure::{Failure, Outcome, Status, sentence};
 use crate::granting;
 use crate::interrupt;
@@ -72,7 +71,6 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
     save_lock(session, &selection)?;
     granting::record(session, &agreements)?;
     compile(session, &configuration, &state, &selection).await?;
-    refuse_unplannable(&configuration)?;
     shell
         .say(format_args!("\n{}", shell.paint(Paint::Success, "Wardian has been successfully initialized!")));
     if !session.environment.in_automation() {
@@ -192,12 +190,6 @@ fn described(address: &ProviderAddress, chosen: &Chosen) -> String {
         Origin::DevelopmentOverride(path) => format!("{kind} under development, in {}", path.display()),
     };
     format!("{} v{}, {reason} ({origin})", address.for_display(), chosen.version)
-}
-
-/// What every plan would refuse is said now. The plugins are there nevertheless: other
-/// commands work with them.
-fn refuse_unplannable(configuration: &Configuration) -> Outcome<()> {
-    Ok(wardian_engine::unsupported(configuration, &provisioner_types()).into_result(())?)
 }
 
 fn tell_notices(session: &Session, notices: &[Notice]) {

@@ -9,7 +9,7 @@ use wardian_value::Value;
 
 use crate::located::in_provisioner;
 use crate::providers::about;
-use crate::provisioners::{Provisioners, awaited_schema, connection_schema};
+use crate::provisioners::{Provisioners, connection_schema};
 
 /// A configuration that the provisioner itself has still to look at.
 pub(super) struct Unchecked<'a> {
@@ -26,11 +26,11 @@ pub(super) fn validate<'a>(
     provisioners: &Provisioners,
     scope: &dyn Scope,
 ) -> (Option<Unchecked<'a>>, Diagnostics) {
-    let known = provisioners.get(&block.type_name);
-    let schema = known.map(|known| &*known.schema).or_else(|| awaited_schema(&block.type_name));
-    let Some(schema) = schema else { return (None, provisioners.missing(block).into()) };
-    let (config, mut diagnostics) = decode_body(&block.body, &schema.block, scope);
-    let unchecked = known.filter(|_| !diagnostics.has_errors()).map(|known| Unchecked {
+    let Some(known) = provisioners.get(&block.type_name) else {
+        return (None, provisioners.missing(block).into());
+    };
+    let (config, mut diagnostics) = decode_body(&block.body, &known.schema.block, scope);
+    let unchecked = (!diagnostics.has_errors()).then(|| Unchecked {
         block,
         provisioner: Arc::clone(&known.provisioner),
         config,
@@ -52,9 +52,7 @@ impl Unchecked<'_> {
 /// Provisioners of `removed` blocks are only evaluated when an object goes; that they are
 /// there is known before.
 pub(super) fn check_removed(provisioners: &Provisioners, blocks: &[ProvisionerBlock]) -> Diagnostics {
-    let is_missing = |block: &&ProvisionerBlock| {
-        provisioners.get(&block.type_name).is_none() && awaited_schema(&block.type_name).is_none()
-    };
+    let is_missing = |block: &&ProvisionerBlock| provisioners.get(&block.type_name).is_none();
     let missing: Diagnostics =
         blocks.iter().filter(is_missing).map(|block| provisioners.missing(block)).collect();
     missing.in_block("removed")

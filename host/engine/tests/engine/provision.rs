@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use wardian_engine::{Mode, PlanOptions, stop_channel};
+use wardian_engine::{PlanOptions, stop_channel};
 use wardian_state::ObjectStatus;
 
 use crate::fixture::{Fixture, Recorded, addresses};
@@ -298,15 +298,4 @@ fn what_is_given_up_is_recorded_as_tainted() {
 
 fn ran_of(world: &crate::provider::World) -> Vec<String> {
     world.calls().into_iter().filter(|call| call.contains(": ")).collect()
-}
-
-#[test]
-fn types_that_are_awaited_are_refused_by_name_and_can_be_validated() {
-    let fixture = Fixture::new();
-    let configuration = thing("a", "", "inline = [\"x\"]").replace("local-exec", "remote-exec");
-    assert!(!fixture.validate(&configuration).has_errors());
-    let text = fixture.plan_errors(&configuration);
-    assert!(text.contains("Not supported yet") && text.contains("remote-exec"), "{text}");
-    let options = PlanOptions { mode: Mode::Destroy, ..PlanOptions::default() };
-    assert!(fixture.plan_with(&configuration, &[], &options).1.has_errors());
 }
