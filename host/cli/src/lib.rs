@@ -98,7 +98,7 @@ fn run(line: CommandLine, environment: Environment, shell: &Arc<Shell>) -> Outco
     }
     let audit_log = Arc::new(audit::open(&line.command, &environment, &started_in)?);
     let trust = line.command.trust();
-    untrusted::check_before_anything_is_read(trust, &audit_log)?;
+    untrusted::check_before_anything_is_read(trust, &environment.data_directory(), &audit_log)?;
     let workspace = commands::workspace(&line.command, &environment)?;
     let session = Session::new(Arc::clone(shell), environment, started_in, workspace, audit_log, trust)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, THREADS);

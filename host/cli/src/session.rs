@@ -108,7 +108,12 @@ impl Session {
             confinement: None,
         };
         if trust == Trust::Stranger {
-            let confinement = Confinement::new(&session.directory, &session.states()?, &session.audit_log)?;
+            let confinement = Confinement::new(
+                &session.directory,
+                &session.data_directory(),
+                &session.states()?,
+                &session.audit_log,
+            )?;
             session.confinement = Some(confinement);
         }
         Ok(session)
@@ -313,7 +318,7 @@ impl Session {
             policy.protect(path);
         }
         if self.confinement.is_some() {
-            policy.distrust(untrusted::hidden(&self.directory, &self.states()?));
+            policy.distrust(untrusted::hidden(&self.directory, &self.data_directory(), &self.states()?));
         }
         Ok(Arc::clone(self.policy.get_or_init(|| Arc::new(policy))))
     }

@@ -65,34 +65,39 @@ const READ_UNASKED: [&str; 3] = [POLICY_FILE_NAME, ".terraform.lock.hcl", ".ward
 
 /// What commands read and write of their own: none of it may be a link to elsewhere, or in
 /// a directory that is one. `.git` is not among it.
-const OWN: [&str; 11] = [
+const OWN: [&str; 6] = [
     "terraform.tfstate",
     "terraform.tfstate.backup",
     ".terraform.tfstate.journal",
     ".terraform.tfstate.lock.info",
     "terraform.tfstate.d",
     "errored.tfstate",
-    ".terraform/environment",
-    ".terraform/terraform.tfstate",
-    ".terraform/modules/modules.json",
-    ".terraform/providers",
-    ".terraform/plugins",
 ];
+
+/// The same in the directory of data, which is `.terraform` or what the user says.
+const OWN_DATA: [&str; 5] =
+    ["environment", "terraform.tfstate", "modules/modules.json", "providers", "plugins"];
 
 /// Keeps the host's reading within a directory. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Confinement {
     directory: PathBuf,
+    data_directory: PathBuf,
     configuration: Monitor,
     states: Monitor,
 }
 
 impl Confinement {
-    /// For the configuration in a directory, with states in these places.
+    /// For the configuration in a directory, with its data and states in these places.
     ///
     /// # Errors
     /// Where there is no such directory.
-    pub(crate) fn new(directory: &Path, states: &[PathBuf], audit_log: &Arc<AuditLog>) -> Outcome<Self> {
+    pub(crate) fn new(
+        directory: &Path,
+        data_directory: &Path,
+        states: &[PathBuf],
+        audit_log: &Arc<AuditLog>,
+    ) -> Outcome<Self> {
         let failed = |error: io::Error| {
             let detail = format!("The directory {} cannot be found: {error}.", directory.display());
             Failure::error("No working directory", detail)
@@ -106,12 +111,13 @@ impl Confinement {
             Monitor::new(policy.of(&address), identity, Arc::clone(audit_log))
         };
         let mut readable = Policy::new(&directory, [file], []);
-        readable.distrust(hidden(&directory, states));
+        readable.distrust(hidden(&directory, data_directory, states));
         let mut nothing = Policy::new(&directory, [], []);
         nothing.distrust([PathBuf::from("/")]);
         Ok(Self {
             configuration: monitor(readable, CONFIGURATION),
             states: monitor(nothing, TYPE_NAME),
+            data_directory: data_directory.to_owned(),
             directory,
         })
     }
@@ -133,12 +139,23 @@ impl Confinement {
                 problems.error("File not permitted", format!("{name} leads elsewhere: {reason}."));
             }
         }
-        for name in OWN {
-            if let Err(reason) = self.check_own(&self.directory.join(name)) {
-                problems.error("File not permitted", format!("{name} leads elsewhere: {reason}."));
+        let data = OWN_DATA.map(|name| self.data_directory.join(name));
+        for name in OWN.into_iter().map(PathBuf::from).chain(data) {
+            let path = without_steps_up(&self.directory.join(&name));
+            // Data that the user keeps elsewhere is no stranger's.
+            if self.is_above(&path)
+                && let Err(reason) = self.check_own(&path)
+            {
+                problems
+                    .error("File not permitted", format!("{} leads elsewhere: {reason}.", name.display()));
             }
         }
         problems.into_result(())
+    }
+
+    /// Whether a path goes through the configuration's directory, whatever it is called there.
+    fn is_above(&self, path: &Path) -> bool {
+        path.ancestors().any(|above| above.canonicalize().is_ok_and(|above| above == self.directory))
     }
 
     /// That what the host keeps in a place is in the configuration's directory.
@@ -218,9 +235,13 @@ fn not_permitted(reason: String) -> io::Error {
 ///
 /// # Errors
 /// Where something does.
-pub(crate) fn check_before_anything_is_read(trust: Trust, audit_log: &Arc<AuditLog>) -> Outcome<()> {
+pub(crate) fn check_before_anything_is_read(
+    trust: Trust,
+    data_directory: &Path,
+    audit_log: &Arc<AuditLog>,
+) -> Outcome<()> {
     if trust == Trust::Stranger {
-        Confinement::new(Path::new("."), &[], audit_log)?.check_files_read_unasked()?;
+        Confinement::new(Path::new("."), data_directory, &[], audit_log)?.check_files_read_unasked()?;
     }
     Ok(())
 }
@@ -263,8 +284,8 @@ fn without_steps_up(path: &Path) -> PathBuf {
 }
 
 /// Paths that plugins of a stranger's configuration do not read either.
-pub(crate) fn hidden(directory: &Path, states: &[PathBuf]) -> Vec<PathBuf> {
-    let own = HIDDEN.iter().map(|name| directory.join(name));
+pub(crate) fn hidden(directory: &Path, data_directory: &Path, states: &[PathBuf]) -> Vec<PathBuf> {
+    let own = HIDDEN.iter().map(|name| directory.join(name)).chain([directory.join(data_directory)]);
     let others = states.iter().flat_map(|state| {
         let state = directory.join(state);
         beside(&state).into_iter().chain([state])
@@ -334,7 +355,8 @@ mod tests {
         }
         let log = Arc::new(AuditLog::nowhere());
         let states = [PathBuf::from("states/own.tfstate")];
-        let confinement = Confinement::new(&directory, &states, &log).unwrap();
+        let data_directory = Path::new("kept/data");
+        let confinement = Confinement::new(&directory, data_directory, &states, &log).unwrap();
         Place { root, log, confinement }
     }
 
@@ -376,6 +398,7 @@ mod tests {
             ".terraform.tfstate.journal",
             ".git/config",
             ".terraform/terraform.tfstate",
+            "kept/data/terraform.tfstate",
         ];
         for name in denied {
             assert!(gate.check(&directory.join(name)).is_err(), "{name}");
@@ -432,24 +455,50 @@ mod tests {
     #[test]
     fn what_the_host_keeps_is_no_link_to_elsewhere_either() {
         for (link, target) in [
-            (".terraform", "../elsewhere"),
-            (".terraform/environment", "../../secret"),
-            (".terraform/terraform.tfstate", "../../absent"),
-            (".terraform/modules", "/"),
+            ("kept/data", "../../elsewhere"),
+            ("kept/data/environment", "../../../secret"),
+            ("kept/data/terraform.tfstate", "../../../absent"),
+            ("kept/data/modules", "/"),
             ("terraform.tfstate.backup", "../absent"),
             (".terraform.tfstate.journal", "../secret"),
         ] {
             let place = place();
             let directory = place.root.path().join("project");
             fs::create_dir(place.root.path().join("elsewhere")).unwrap();
-            if link != ".terraform" {
-                fs::create_dir(directory.join(".terraform")).unwrap();
-            }
+            let data = if link == "kept/data" { "kept" } else { "kept/data" };
+            fs::create_dir_all(directory.join(data)).unwrap();
             assert!(place.confinement.check_files_read_unasked().is_ok(), "{link}");
             std::os::unix::fs::symlink(target, directory.join(link)).unwrap();
             assert!(place.confinement.check_files_read_unasked().is_err(), "{link}");
             assert!(!place.log.denials().is_empty(), "{link}");
         }
+    }
+
+    /// The user's own directory of data is where the user says, and may be a link.
+    #[cfg(unix)]
+    #[test]
+    fn data_kept_elsewhere_is_no_strangers() {
+        let place = place();
+        let directory = place.root.path().join("project");
+        std::os::unix::fs::symlink("/", place.root.path().join("data")).unwrap();
+        let other_name = place.root.path().join("data").join(directory.strip_prefix("/").unwrap());
+        std::os::unix::fs::symlink("../data", directory.join("link")).unwrap();
+        for (data, is_fine) in [
+            (PathBuf::from("../data"), true),
+            (PathBuf::from("module/../../data"), true),
+            (PathBuf::from("module/../link"), false),
+            (other_name.join("kept"), true),
+            (other_name.join("link"), false),
+        ] {
+            let log = Arc::new(AuditLog::nowhere());
+            let confinement = Confinement::new(&directory, &data, &[], &log).unwrap();
+            assert_eq!(confinement.check_files_read_unasked().is_ok(), is_fine, "{}", data.display());
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_state_is_kept_within_the_directory() {
         let place = place();
         let directory = place.root.path().join("project");
         assert!(place.confinement.check_state_path(Path::new("states/x.tfstate")).is_ok());

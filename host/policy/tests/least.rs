@@ -1,0 +1,114 @@
+//! Whatever was used: the policy that is suggested for it allows that and nothing else.
+
+mod support;
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use proptest::prelude::*;
+use support::questions::{ADDRESSES, allows, any_request};
+use support::{ROOT, plugin, policy, project};
+use wardian_policy::{Host, NeededUse, Request, least_policy};
+
+/// All that a root module can grant.
+const EVERYTHING: &str = r#"plugin "*" {
+  allow network {
+    hosts     = ["**"]
+    schemes   = ["https", "http", "tcp", "udp"]
+    ports     = ["*"]
+    addresses = ["0.0.0.0/0", "::/0"]
+  }
+  allow filesystem {
+    directories = [".", "/opt"]
+    access      = ["read", "write"]
+  }
+  allow environment {
+    names = ["*"]
+  }
+  allow process {
+    program   = "**"
+    arguments = ["..."]
+  }
+  allow communicator {
+    hosts     = ["**"]
+    ports     = ["*"]
+    addresses = ["0.0.0.0/0", "::/0"]
+  }
+}
+"#;
+
+/// A request, and where its name led to.
+type Asked = (Request, Option<IpAddr>);
+
+fn asked() -> impl Strategy<Value = Asked> {
+    let addresses: Vec<IpAddr> = ADDRESSES.iter().filter_map(|text| text.parse().ok()).collect();
+    (any_request(), prop::option::of(prop::sample::select(addresses))).prop_map(|(request, address)| {
+        let leads_somewhere = host(&request).is_some_and(|host| !matches!(host, Host::Address(_)));
+        (request, address.filter(|_| leads_somewhere))
+    })
+}
+
+/// That of a connection.
+fn host(request: &Request) -> Option<&Host> {
+    match request {
+        Request::Network(network) => Some(network.host()),
+        Request::Communicator(connection) => Some(connection.host()),
+        _ => None,
+    }
+}
+
+/// Whether a grant of the one means the other.
+fn means((used, led): &Asked, (request, address): &Asked) -> bool {
+    let names_it = match (used, request) {
+        // What is granted of a directory is granted of all below it.
+        (Request::File(used), Request::File(file)) => {
+            used.access() == file.access() && file.path().starts_with(used.path())
+        }
+        (used, Request::LookUp(name)) => host(used) == Some(name),
+        (used, request) => used == request,
+    };
+    let canonical = |address: &IpAddr| address.to_canonical();
+    let is_public = |address: &IpAddr| *address == IpAddr::from([93, 184, 216, 34]);
+    names_it
+        && address.is_none_or(|address| {
+            is_public(&address) || led.as_ref().map(canonical) == Some(canonical(&address))
+        })
+}
+
+proptest! {
+    #[test]
+    fn what_is_suggested_allows_what_was_used_and_nothing_else(
+        used in prop::collection::vec(asked(), 0..8),
+        others in prop::collection::vec(asked(), 1..12),
+    ) {
+        let everything = project(EVERYTHING);
+        let used: Vec<Asked> =
+            used.into_iter().filter(|(request, address)| allows(&everything, request, *address)).collect();
+        let uses = used.iter().map(|(request, address)| NeededUse {
+            plugin: plugin("acme/dns"),
+            request: request.clone(),
+            address: *address,
+        });
+        let least = least_policy(Path::new(ROOT), uses);
+        let (suggested, nothing) = (project(&least.text), policy(&[]));
+        for (request, address) in &used {
+            let is_left_out = least.left_out.contains(&format!("acme/dns: {request}"));
+            // A name is looked up on behalf of what it is used for.
+            if !is_left_out && !matches!(request, Request::LookUp(_)) {
+                prop_assert!(
+                    allows(&suggested, request, *address),
+                    "{request} {address:?} was used\n{}", least.text
+                );
+            }
+        }
+        for other in &others {
+            let (request, address) = other;
+            if allows(&suggested, request, *address) && !allows(&nothing, request, *address) {
+                prop_assert!(
+                    used.iter().any(|used| means(used, other)),
+                    "{request} {address:?} was not used: {used:?}\n{}", least.text
+                );
+            }
+        }
+    }
+}
