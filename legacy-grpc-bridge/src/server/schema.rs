@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, Function, IdentitySchema,
-    NestedObject, ObjectNesting, Parameter, ProviderSchema, Schema,
+    NestedObject, ObjectNesting, Parameter, ProviderSchema, Schema, SchemaTable,
 };
-use wardian_value::Type;
+use wardian_value::{Str, Type};
 
 use super::ServeError;
 use crate::protocol::{tfplugin as m, tfplugin5 as five, tfplugin6 as six};
@@ -35,8 +35,8 @@ pub(super) fn of_six(schema: &ProviderSchema) -> six::get_provider_schema::Respo
 
 /// All of it in protocol 5, which has no nested attributes.
 pub(super) fn of_five(schema: &ProviderSchema) -> Result<five::get_provider_schema::Response, ServeError> {
-    let all = |kind: &'static str, table: &wardian_plugin::SchemaTable| {
-        let one = |(name, schema): (&wardian_value::Str, &std::sync::Arc<Schema>)| {
+    let all = |kind: &'static str, table: &SchemaTable| {
+        let one = |(name, schema): (&Str, &std::sync::Arc<Schema>)| {
             Ok((name.to_string(), five_schema(&format!("{kind} {name:?}"), schema)?))
         };
         table.iter().map(one).collect::<Result<_, ServeError>>()
@@ -56,6 +56,31 @@ pub(super) fn of_five(schema: &ProviderSchema) -> Result<five::get_provider_sche
         ephemeral_resource_schemas: all("ephemeral resource", &schema.ephemeral_resources)?,
         ..five::get_provider_schema::Response::default()
     })
+}
+
+/// What there is, by name: for hosts that serve several providers as one.
+pub(super) fn metadata(schema: &ProviderSchema) -> m::get_metadata::Response {
+    let types = |table: &SchemaTable| {
+        let one = |name: &Str| m::get_metadata::TypeMetadata { type_name: name.to_string() };
+        table.keys().map(one).collect()
+    };
+    m::get_metadata::Response {
+        server_capabilities: Some(capabilities(schema)),
+        diagnostics: Vec::new(),
+        data_sources: types(&schema.data_sources),
+        resources: types(&schema.resources),
+        functions: schema
+            .functions
+            .keys()
+            .map(|name| m::get_metadata::FunctionMetadata { name: name.to_string() })
+            .collect(),
+        ephemeral_resources: types(&schema.ephemeral_resources),
+    }
+}
+
+/// The functions, for hosts that ask a configured provider again: it has the same.
+pub(super) fn functions_alone(schema: &ProviderSchema) -> m::get_functions::Response {
+    m::get_functions::Response { functions: functions(schema), diagnostics: Vec::new() }
 }
 
 pub(super) fn identities(schema: &ProviderSchema) -> m::get_resource_identity_schemas::Response {

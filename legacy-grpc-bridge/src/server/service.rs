@@ -64,6 +64,8 @@ impl Service {
     pub(super) async fn call(&self, rpc: &str, body: Bytes) -> Answer {
         match rpc {
             "GetProviderSchema" | "GetSchema" => self.schemas().await,
+            "GetMetadata" => answer(&schema::metadata(&*self.schema().await?)),
+            "GetFunctions" => answer(&schema::functions_alone(&*self.schema().await?)),
             "GetResourceIdentitySchemas" => answer(&schema::identities(&*self.schema().await?)),
             "ValidateProviderConfig" | "PrepareProviderConfig" => self.validate_provider(body).await,
             "ConfigureProvider" | "Configure" => self.configure(body).await,
@@ -434,5 +436,45 @@ impl Service {
                 }),
             },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wardian_builtin::BuiltInProvider;
+
+    use super::*;
+
+    async fn asked<A: Message + Default>(rpc: &str) -> A {
+        let provider = Arc::new(BuiltInProvider::new("."));
+        let service = Service { provider, version: ProtocolVersion::Five };
+        A::decode(service.call(rpc, Bytes::new()).await.unwrap()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_there_is_is_told_by_name() {
+        let told: m::get_metadata::Response = asked("GetMetadata").await;
+        let names = |types: Vec<m::get_metadata::TypeMetadata>| -> Vec<String> {
+            types.into_iter().map(|one| one.type_name).collect()
+        };
+        assert_eq!(names(told.resources), ["terraform_data"]);
+        assert_eq!(names(told.data_sources), ["terraform_remote_state"]);
+        assert_eq!(names(told.ephemeral_resources), Vec::<String>::new());
+        assert!(told.server_capabilities.is_some_and(|can| can.get_provider_schema_optional));
+        let functions: m::get_functions::Response = asked("GetFunctions").await;
+        let mut by_metadata: Vec<String> = told.functions.into_iter().map(|one| one.name).collect();
+        let mut by_themselves: Vec<String> = functions.functions.into_keys().collect();
+        by_metadata.sort();
+        by_themselves.sort();
+        assert_eq!(by_metadata, by_themselves);
+        assert_eq!(by_metadata, ["decode_tfvars", "encode_expr", "encode_tfvars"]);
+    }
+
+    #[tokio::test]
+    async fn what_is_no_call_is_not_implemented() {
+        let service =
+            Service { provider: Arc::new(BuiltInProvider::new(".")), version: ProtocolVersion::Six };
+        let refused = service.call("GetStates", Bytes::new()).await.unwrap_err();
+        assert_eq!(refused.code(), Code::Unimplemented);
     }
 }
