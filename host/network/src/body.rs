@@ -12,13 +12,13 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Sleep;
 use wardian_policy::NetworkRequest;
 
 use crate::authority::{Authority, Exchange};
 use crate::error::NetworkError;
 use crate::pool::{Connection, Place, Pool};
+use crate::turns::GoingOn;
 
 /// The body of a request, whatever it is made of.
 pub type BoxedBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
@@ -102,7 +102,7 @@ pub struct ResponseBody {
     /// Given back to the pool once all is read.
     connection: Option<(Arc<Pool>, Place, Connection)>,
     report: Report,
-    _permit: OwnedSemaphorePermit,
+    _going_on: GoingOn,
 }
 
 /// What a body may be.
@@ -119,7 +119,7 @@ impl ResponseBody {
         limits: BodyLimits,
         connection: (Arc<Pool>, Place, Connection),
         report: Report,
-        permit: OwnedSemaphorePermit,
+        going_on: GoingOn,
     ) -> Self {
         let silence = Box::pin(tokio::time::sleep(limits.between_bytes));
         let mut body = Self {
@@ -129,7 +129,7 @@ impl ResponseBody {
             silence,
             connection: Some(connection),
             report,
-            _permit: permit,
+            _going_on: going_on,
         };
         body.keep_connection_at_end();
         body

@@ -1,17 +1,14 @@
 //! Sending requests.
 
 use std::error::Error;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use http::header::{self, HeaderMap, HeaderName};
 use http::{HeaderValue, Method, Request, Response, Uri, Version};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use wardian_policy::{NetworkRequest, Scheme};
 
@@ -23,12 +20,13 @@ use crate::pool::{Connection, Place, Pool};
 use crate::proxy::{Proxy, ProxySettings};
 use crate::resolve::Resolver;
 use crate::tls::TlsRoots;
+use crate::turns::{Turn, Turns};
 
 /// What all requests of a client are bounded by.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limits {
     /// Requests that go on at once; further ones wait.
-    pub concurrent: usize,
+    pub turns: Turns,
     /// Bytes of the body of one answer.
     pub response: u64,
 }
@@ -76,14 +74,8 @@ struct Inner {
     means: Means,
     proxies: ProxySettings,
     limits: Limits,
-    slots: Arc<Semaphore>,
     pool: Arc<Pool>,
 }
-
-/// A place in the queue of requests that may go on at once. Who waits for several answers
-/// one after the other takes the turns in that order: otherwise answers that nobody reads
-/// yet could keep the one that is waited for from being sent.
-pub struct Turn(Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send>>);
 
 /// Where a connection comes from.
 enum Sent {
@@ -96,19 +88,13 @@ impl Client {
     /// A client without any connection yet.
     pub fn new(options: ClientOptions) -> Self {
         let ClientOptions { resolver, roots, proxies, limits } = options;
-        let slots = Arc::new(Semaphore::new(limits.concurrent.clamp(1, Semaphore::MAX_PERMITS)));
         let means = Means { resolver, roots: roots.of_one_client() };
-        Self { inner: Arc::new(Inner { means, proxies, limits, slots, pool: Arc::default() }) }
+        Self { inner: Arc::new(Inner { means, proxies, limits, pool: Arc::default() }) }
     }
 
     /// A turn, behind all that were taken before.
     pub fn turn(&self) -> Turn {
-        let mut turn = Box::pin(Arc::clone(&self.inner.slots).acquire_owned());
-        // Whoever asks first stands in the queue.
-        match turn.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(permit) => Turn(Box::pin(std::future::ready(permit))),
-            Poll::Pending => Turn(turn),
-        }
+        self.inner.limits.turns.take()
     }
 
     /// Sends a request whose URI is absolute, and waits for the head of the answer.
@@ -142,8 +128,7 @@ impl Client {
         let proxy = inner.proxies.of(&asked);
         prepare(&mut parts, &asked, proxy)?;
 
-        let slot = timeout(timeouts.first_byte, turn.0).await;
-        let Ok(Ok(permit)) = slot else { return Err(NetworkError::TooMany(inner.limits.concurrent)) };
+        let going_on = turn.come(timeouts.first_byte).await?;
         let sent = Arc::new(AtomicU64::new(0));
         let mut report = Report::new(Arc::clone(&authority), asked.clone(), Arc::clone(&sent));
         let body = Counted::new(body, sent).boxed_unsync();
@@ -176,7 +161,7 @@ impl Client {
         let limits =
             BodyLimits { place: target, bytes: inner.limits.response, between_bytes: timeouts.between_bytes };
         let connection = (Arc::clone(&inner.pool), at, connection);
-        Ok(response.map(|incoming| ResponseBody::new(incoming, limits, connection, report, permit)))
+        Ok(response.map(|incoming| ResponseBody::new(incoming, limits, connection, report, going_on)))
     }
 }
 

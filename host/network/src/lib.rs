@@ -15,7 +15,8 @@
 //! - certificates are verified against the system's roots, for the host's name;
 //! - a credential of the host's is added behind the walls, and a request that brings that
 //!   header itself is refused;
-//! - an answer is bounded in size and time, and so is the number of requests at once;
+//! - an answer is bounded in size and time, and so is the number of requests at once, by [`Turns`] that
+//!   others may take too;
 //! - connections are kept for the next request to the same place, of the same client
 //!   alone: clients share nothing that one could leave for another.
 //!
@@ -34,10 +35,12 @@ mod pool;
 pub mod proxy;
 mod resolve;
 mod tls;
+mod turns;
 
 pub use authority::{Authority, Credential, Denied, Exchange};
 pub use body::{BoxedBody, ResponseBody};
-pub use client::{Client, ClientOptions, Limits, Timeouts, Turn};
+pub use client::{Client, ClientOptions, Limits, Timeouts};
 pub use error::NetworkError;
 pub use resolve::{Resolver, SystemResolver};
 pub use tls::{TlsError, TlsRoots};
+pub use turns::{GoingOn, Turn, Turns};

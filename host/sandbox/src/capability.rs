@@ -44,6 +44,7 @@ mod http;
 mod log;
 mod process;
 mod sockets;
+mod streams;
 mod ui;
 
 use std::sync::Arc;

@@ -1,18 +1,21 @@
 //! What the requests of providers are sent with: whom to believe, which proxies, how
-//! names are looked up, where secrets are. A provider's instances share one client, and
-//! with it connections and the number of requests at once; providers share none.
+//! names are looked up, where secrets are. A provider's instances share one client with its
+//! connections, and one queue for requests and for connections of their own; providers
+//! share none.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use wardian_monitor::Monitor;
 use wardian_network::proxy::{ProxyError, ProxySettings};
-use wardian_network::{Client, ClientOptions, Limits, Resolver, SystemResolver, TlsRoots};
-use wardian_policy::CredentialSource;
+use wardian_network::{Client, ClientOptions, Limits, Resolver, SystemResolver, TlsRoots, Turns};
+use wardian_policy::{CredentialSource, Set};
 
-/// Requests of one provider at a time, where no policy says otherwise.
-const CONCURRENT_REQUESTS: usize = 32;
-/// Bytes of one answer, where no policy says otherwise.
+use crate::limits::Bound;
+
+/// Requests and connections of one provider at a time, where no policy says otherwise.
+const CONCURRENT_REQUESTS: u64 = 32;
+/// Bytes of one answer, or that one connection receives in a call, where no policy says otherwise.
 const RESPONSE_SIZE: u64 = 64 << 20;
 
 /// How plugins reach the network, where a policy lets them.
@@ -94,20 +97,23 @@ impl Secrets for NoSecrets {
 /// What one provider configuration sends with. Its client is made with the first request.
 pub(crate) struct ProviderNetwork {
     options: Arc<NetworkOptions>,
-    limits: Limits,
+    turns: Turns,
+    concurrent: Bound<u64>,
+    response: Bound<u64>,
     client: OnceLock<Client>,
 }
 
 impl ProviderNetwork {
     pub(crate) fn new(options: &Arc<NetworkOptions>, monitor: &Monitor) -> Self {
         let set = &monitor.policy().settings().limits;
-        let concurrent = set.concurrent_requests.as_ref().map(|set| set.value);
-        let limits = Limits {
-            concurrent: concurrent
-                .map_or(CONCURRENT_REQUESTS, |value| usize::try_from(value).unwrap_or(usize::MAX)),
-            response: set.response_size.as_ref().map_or(RESPONSE_SIZE, |set| set.value),
+        let bound = |set: Option<&Set<u64>>, of_host| match set {
+            Some(set) => Bound { value: set.value, set_at: Some(set.place.clone()) },
+            None => Bound { value: of_host, set_at: None },
         };
-        Self { options: Arc::clone(options), limits, client: OnceLock::new() }
+        let concurrent = bound(set.concurrent_requests.as_ref(), CONCURRENT_REQUESTS);
+        let turns = Turns::new(usize::try_from(concurrent.value).unwrap_or(usize::MAX));
+        let response = bound(set.response_size.as_ref(), RESPONSE_SIZE);
+        Self { options: Arc::clone(options), turns, concurrent, response, client: OnceLock::new() }
     }
 
     pub(crate) fn client(&self) -> Result<&Client, ProxyError> {
@@ -117,9 +123,24 @@ impl ProviderNetwork {
                 resolver: Arc::clone(&self.options.resolver),
                 roots: self.options.roots.clone(),
                 proxies: proxies.clone(),
-                limits: self.limits,
+                limits: Limits { turns: self.turns.clone(), response: self.response.value },
             })
         }))
+    }
+
+    /// Requests and connections that go on at once.
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    /// How many of them, and who says so.
+    pub(crate) fn concurrent(&self) -> &Bound<u64> {
+        &self.concurrent
+    }
+
+    /// Bytes of one answer.
+    pub(crate) fn response(&self) -> &Bound<u64> {
+        &self.response
     }
 
     pub(crate) fn resolver(&self) -> &Arc<dyn Resolver> {

@@ -48,7 +48,7 @@ impl GuestState {
         let current_call = CurrentCall::new(call.clone());
         let in_flight = InFlight::new(grants.monitor.clone(), current_call.clone());
         let output = Output::new(call.clone(), limits.output);
-        let destinations = Arc::new(Destinations::new(in_flight.clone()));
+        let destinations = Arc::new(Destinations::new(in_flight.clone(), Arc::clone(network)));
         let policy = grants.monitor.policy();
         let deterministic = grants.is_deterministic().then(|| Deterministic::new(policy.plugin(), &call));
         let mut wasi = WasiCtxBuilder::new();

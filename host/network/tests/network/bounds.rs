@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
-use wardian_network::{Limits, NetworkError};
+use wardian_network::{Limits, NetworkError, Turns};
 
 use crate::server::{Server, Setting, TIMEOUTS, answer, get, read, text};
 
@@ -30,7 +30,7 @@ async fn writes(bytes: &'static [u8]) -> String {
 #[tokio::test]
 async fn an_answer_is_only_as_large_as_it_may_be() {
     let server = Server::start(|request| text("x".repeat(request.uri().path().len() - 1))).await;
-    let setting = Setting { limits: Limits { concurrent: 1, response: 10 }, ..Setting::default() };
+    let setting = Setting { limits: Limits { turns: Turns::new(1), response: 10 }, ..Setting::default() };
     let client = setting.client();
     assert_eq!(answer(&client, get(&server.url("/1234567890"))).await.unwrap().len(), 10);
     let error = answer(&client, get(&server.url("/12345678901"))).await.unwrap_err();
@@ -85,7 +85,7 @@ async fn only_so_many_requests_go_on_at_once() {
             });
         }
     });
-    let setting = Setting { limits: Limits { concurrent: 2, response: 10 }, ..Setting::default() };
+    let setting = Setting { limits: Limits { turns: Turns::new(2), response: 10 }, ..Setting::default() };
     let client = setting.client();
     let started = Instant::now();
     let requests: Vec<_> = (0..8)
@@ -104,7 +104,7 @@ async fn only_so_many_requests_go_on_at_once() {
 #[tokio::test]
 async fn who_keeps_every_place_taken_is_told_so() {
     let server = Server::start(|_| text("x".repeat(1_000))).await;
-    let setting = Setting { limits: Limits { concurrent: 2, response: 1_000 }, ..Setting::default() };
+    let setting = Setting { limits: Limits { turns: Turns::new(2), response: 1_000 }, ..Setting::default() };
     let client = setting.client();
     let first = client.send(get(&server.url("/")), TIMEOUTS).await.unwrap();
     let _second = client.send(get(&server.url("/")), TIMEOUTS).await.unwrap();
@@ -120,7 +120,7 @@ async fn who_keeps_every_place_taken_is_told_so() {
 #[tokio::test]
 async fn turns_are_kept_whoever_comes_first() {
     let server = Server::start(|_| text("x".repeat(1_000))).await;
-    let setting = Setting { limits: Limits { concurrent: 1, response: 1_000 }, ..Setting::default() };
+    let setting = Setting { limits: Limits { turns: Turns::new(1), response: 1_000 }, ..Setting::default() };
     let client = setting.client();
     let (first, second) = (client.turn(), client.turn());
     let late = tokio::spawn({

@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 use wardian_network::proxy::ProxySettings;
 use wardian_network::{
     Authority, BoxedBody, Client, ClientOptions, Credential, Denied, Exchange, Limits, NetworkError,
-    Resolver, ResponseBody, Timeouts, TlsRoots, Turn,
+    Resolver, ResponseBody, Timeouts, TlsRoots, Turn, Turns,
 };
 use wardian_policy::NetworkRequest;
 
@@ -172,7 +172,7 @@ impl Default for Setting {
             names: Arc::default(),
             roots: TlsRoots::of(Vec::new()).unwrap(),
             proxies: ProxySettings::default(),
-            limits: Limits { concurrent: 8, response: 1 << 20 },
+            limits: Limits { turns: Turns::new(8), response: 1 << 20 },
         }
     }
 }
@@ -183,7 +183,7 @@ impl Setting {
             resolver: Arc::clone(&self.names) as Arc<dyn Resolver>,
             roots: self.roots.clone(),
             proxies: self.proxies.clone(),
-            limits: self.limits,
+            limits: self.limits.clone(),
         });
         Judged { client, judge: Arc::clone(&self.judge) }
     }

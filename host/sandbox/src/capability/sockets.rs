@@ -12,16 +12,24 @@
 //! | receive a datagram | from where one may be sent, and was |
 //! | bind | to no address and port of one's own choice |
 //! | listen, accept | never |
+//!
+//! A connection is one use, from when it may begin to connect until its socket and streams
+//! are gone, with the bytes that went either way ([`connections`]); so is each place that
+//! datagrams go to in a call ([`peers`]). Both may receive as much as an answer of HTTP may
+//! have, in each call, and a connection takes its turn among the requests: a plugin that
+//! speaks HTTP by itself has no more of it.
 
+mod connections;
 mod destinations;
 mod look_up;
+mod peers;
+mod tcp;
+mod udp;
 
 use std::sync::Arc;
 
 use wasmtime::component::Linker;
-use wasmtime_wasi::p2::bindings::sockets::{
-    instance_network, network, tcp, tcp_create_socket, udp, udp_create_socket,
-};
+use wasmtime_wasi::p2::bindings::sockets::{instance_network, network, tcp_create_socket, udp_create_socket};
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView as _};
 
 pub(crate) use self::destinations::Destinations;
@@ -50,21 +58,26 @@ impl Capability for Sockets {
         let options = network::LinkOptions::default();
         network::add_to_linker::<State, WasiSockets>(linker, &options, State::sockets)?;
         instance_network::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
-        tcp::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
         tcp_create_socket::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
-        udp::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
         udp_create_socket::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
+        tcp::link(linker)?;
+        udp::link(linker)?;
         look_up::link(linker)
     }
 
     fn configure(&self, new: &mut NewInstance<'_>) {
         let destinations = Arc::clone(new.destinations);
-        new.wasi.allow_tcp(true).allow_udp(true).socket_addr_check(move |address, purpose| {
-            Box::pin(std::future::ready(destinations.permits(address, purpose)))
-        });
+        new.wasi
+            .allow_tcp(true)
+            .allow_udp(true)
+            .socket_addr_check(move |address, purpose| destinations.permits(address, purpose));
     }
 
     fn enter(&self, state: &mut GuestState) {
-        state.destinations().enter();
+        state.destinations().end_uses();
+    }
+
+    fn rest(&self, state: &mut GuestState) {
+        state.destinations().end_uses();
     }
 }

@@ -190,6 +190,24 @@ pub(crate) async fn echo_server() -> (u16, Heard) {
     (port, heard)
 }
 
+/// Gives so many bytes to everybody who connects, or bytes without an end.
+pub(crate) async fn giving_server(bytes: Option<usize>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            tokio::spawn(async move {
+                match bytes {
+                    Some(bytes) => drop(stream.write_all(&vec![b'x'; bytes]).await),
+                    None => while stream.write_all(&[b'x'; 4 << 10]).await.is_ok() {},
+                }
+            });
+        }
+    });
+    port
+}
+
 /// Sends every datagram back.
 pub(crate) async fn datagram_server() -> u16 {
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();

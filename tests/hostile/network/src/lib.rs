@@ -14,6 +14,7 @@ mod probe;
 mod reach;
 #[path = "../../src/schema.rs"]
 mod schema;
+mod sockets;
 
 #[allow(missing_docs, unsafe_code, unreachable_pub, clippy::pedantic, reason = "generated")]
 mod bindings {

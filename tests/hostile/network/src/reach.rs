@@ -1,18 +1,17 @@
-//! Attempts to reach something over the network. Each says how it went.
+//! Attempts to reach something over HTTP. Each says how it went.
 
 use std::cell::RefCell;
-use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream, ToSocketAddrs as _, UdpSocket};
 
 use wardian_sdk::http::{Error, Request};
 use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{Fields, FutureIncomingResponse, IncomingBody, OutgoingRequest, Scheme};
 use wasip2::io::streams::InputStream;
 
+use crate::sockets::{kept_connection, try_sockets};
+
 thread_local! {
     /// What is kept for a later call.
     static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
-    static CONNECTION: RefCell<Option<TcpStream>> = const { RefCell::new(None) };
 }
 
 /// Fields are dropped in this order.
@@ -31,22 +30,7 @@ pub(crate) fn reach_out(verb: &str, object: &str) -> String {
         "keep-answer" => keep_answer(object),
         "keep-body" => keep_body(object),
         "kept" => kept(),
-        "connect" => said(TcpStream::connect(object).and_then(|stream| echo(&stream))),
-        "connect-many" => two(object, |count, address| connect_many(number(count), address)),
-        "keep-connection" => said(TcpStream::connect(object).and_then(|stream| {
-            let answer = echo(&stream)?;
-            CONNECTION.with_borrow_mut(|kept| *kept = Some(stream));
-            Ok(answer)
-        })),
-        "listen" => said(TcpListener::bind(object).map(|_| "it listens".into())),
-        "datagram" => said(datagram(object)),
-        "look-up" => said((object, 0).to_socket_addrs().map(|addresses| {
-            let mut addresses: Vec<String> = addresses.map(|address| address.ip().to_string()).collect();
-            addresses.sort();
-            addresses.dedup();
-            addresses.join(" ")
-        })),
-        _ => format!("no such probe: {verb}"),
+        _ => try_sockets(verb, object).unwrap_or_else(|| format!("no such probe: {verb}")),
     }
 }
 
@@ -119,9 +103,8 @@ fn keep_body(url: &str) -> String {
 }
 
 fn kept() -> String {
-    let connection = CONNECTION.with_borrow_mut(Option::take);
-    if let Some(connection) = connection {
-        return said(echo(&connection));
+    if let Some(said) = kept_connection() {
+        return said;
     }
     let Some(kept) = KEPT.with_borrow_mut(Option::take) else { return "nothing is kept".into() };
     if let Some(answer) = kept.answer {
@@ -142,43 +125,13 @@ fn kept() -> String {
     "no body".into()
 }
 
-fn echo(mut stream: &TcpStream) -> io::Result<String> {
-    stream.write_all(b"ping\n")?;
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line)?;
-    Ok(line)
-}
-
-fn connect_many(count: usize, address: &str) -> String {
-    let mut open = Vec::new();
-    for _ in 0..count {
-        match TcpStream::connect(address) {
-            Ok(stream) => open.push(stream),
-            Err(error) => return format!("{} open, then {error}", open.len()),
-        }
-    }
-    format!("{} open", open.len())
-}
-
-fn datagram(address: &str) -> io::Result<String> {
-    let socket = UdpSocket::bind("0.0.0.0:0")?;
-    socket.send_to(b"ping", address)?;
-    let mut answer = [0; 64];
-    let (length, _) = socket.recv_from(&mut answer)?;
-    Ok(String::from_utf8_lossy(&answer[..length]).into_owned())
-}
-
-fn said(result: io::Result<String>) -> String {
-    result.unwrap_or_else(|error| format!("refused: {error}"))
-}
-
-fn two(object: &str, act: impl Fn(&str, &str) -> String) -> String {
+pub(crate) fn two(object: &str, act: impl Fn(&str, &str) -> String) -> String {
     match object.split_once('|') {
         Some((first, second)) => act(first, second),
         None => "it takes two".into(),
     }
 }
 
-fn number(text: &str) -> usize {
+pub(crate) fn number(text: &str) -> usize {
     text.parse().unwrap()
 }

@@ -27,8 +27,8 @@ use super::about::{described, identity, moment};
 use super::beginning::{Beginning, Start};
 use super::operations::{self, Directory, Opened, Opening, Pair};
 use super::resolution::{Base, LastLink};
-use super::streams::{CountedInput, CountedOutput};
 use super::watch::{Extent, FileError, OpenFile, Watch};
+use crate::capability::streams::{CountedInput, CountedOutput};
 use crate::state::GuestState;
 
 /// Files that are created get what the umask leaves of this.
@@ -426,7 +426,7 @@ impl HostDescriptor for GuestState {
         file.check()?;
         let stream = self.filesystem().read_via_stream(handle, offset)?;
         let stream = self.table().delete(stream)?;
-        let counted: DynInputStream = Box::new(CountedInput { stream, file });
+        let counted: DynInputStream = Box::new(CountedInput { stream, meter: file });
         Ok(self.table().push(counted)?)
     }
 
@@ -540,7 +540,7 @@ impl GuestState {
         file: Arc<OpenFile>,
     ) -> FsResult<Resource<DynOutputStream>> {
         let stream = self.table().delete(stream)?;
-        let counted: DynOutputStream = Box::new(CountedOutput { stream, file });
+        let counted: DynOutputStream = Box::new(CountedOutput { stream, meter: file });
         Ok(self.table().push(counted)?)
     }
 }

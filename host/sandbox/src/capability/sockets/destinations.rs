@@ -1,27 +1,35 @@
 //! Where the sockets of an instance lead.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wardian_monitor::Capability;
+use wardian_network::Turn;
 use wardian_policy::{Host, NetworkRequest, Request, RequestError, Scheme};
 use wasmtime_wasi::sockets::SocketAddrUse;
 
+use super::connections::{Connection, Connections, ReceivedTooMuch};
+use super::peers::Peers;
 use crate::in_flight::InFlight;
+use crate::network::ProviderNetwork;
 
 /// Addresses whose names are remembered.
 const MOST_ADDRESSES: usize = 1_000;
 /// Names of one address that are remembered.
 const MOST_NAMES: usize = 8;
-/// Places that datagrams go to without each being decided on and recorded, until the next
-/// call.
-const MOST_PEERS: usize = 1_000;
 
-/// Decides where one instance's sockets may lead.
+/// Whether a socket may be used so, once it is known.
+type Permission = Pin<Box<dyn Future<Output = bool> + Send + Sync>>;
+
+/// Decides where one instance's sockets may lead, and holds the uses that follow.
 pub(crate) struct Destinations {
     in_flight: InFlight,
+    network: Arc<ProviderNetwork>,
     known: Mutex<Known>,
+    connections: Mutex<Connections>,
+    peers: Mutex<Peers>,
 }
 
 #[derive(Default)]
@@ -30,25 +38,43 @@ struct Known {
     names: HashMap<IpAddr, Vec<Host>>,
     /// The addresses, the oldest first.
     order: VecDeque<IpAddr>,
-    /// Where datagrams may go to in this call, since it was decided.
-    peers: HashSet<SocketAddr>,
 }
 
 impl Destinations {
-    pub(crate) fn new(in_flight: InFlight) -> Self {
-        Self { in_flight, known: Mutex::default() }
+    pub(crate) fn new(in_flight: InFlight, network: Arc<ProviderNetwork>) -> Self {
+        let (known, connections, peers) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { in_flight, network, known, connections, peers }
     }
 
     pub(super) fn in_flight(&self) -> &InFlight {
         &self.in_flight
     }
 
-    /// A call begins: what is sent from here on is sent in it.
-    pub(super) fn enter(&self) {
-        let mut known = self.known();
-        if !known.peers.is_empty() {
-            known.peers.clear();
-        }
+    /// A call begins, or the work is over: what is sent and received from here on is not
+    /// what the call before did.
+    pub(super) fn end_uses(&self) {
+        self.connections().end_uses();
+        self.peers().end_uses();
+    }
+
+    pub(super) fn connections(&self) -> MutexGuard<'_, Connections> {
+        lock(&self.connections)
+    }
+
+    /// Datagrams are about to be sent.
+    pub(super) fn before_sending(&self) {
+        self.peers().before_sending();
+    }
+
+    /// The first of them were sent, and are of these lengths.
+    pub(super) fn after_sending(&self, lengths: &[usize]) {
+        self.peers().after_sending(lengths);
+    }
+
+    /// A datagram came from there: whether it is the guest's.
+    pub(super) fn receives(&self, address: SocketAddr, bytes: usize) -> Result<bool, ReceivedTooMuch> {
+        let received = self.peers().received(canonical(address), bytes, self.network.response());
+        received.inspect_err(|error| self.refuse(format!("udp://{address}"), error))
     }
 
     /// A name led there.
@@ -71,40 +97,74 @@ impl Destinations {
     }
 
     /// Whether a socket may be used so.
-    pub(super) fn permits(&self, address: SocketAddr, purpose: SocketAddrUse) -> bool {
+    pub(super) fn permits(&self, address: SocketAddr, purpose: SocketAddrUse) -> Permission {
         // What is decided on is what is reached: IPv4 in IPv6's clothes is IPv4.
-        let address = SocketAddr::new(address.ip().to_canonical(), address.port());
-        match purpose {
-            SocketAddrUse::TcpConnect => self.may_reach(Scheme::Tcp, address),
-            SocketAddrUse::UdpSend => {
-                self.known().peers.contains(&address) || self.may_send_datagrams(address)
-            }
-            SocketAddrUse::UdpReceive => self.known().peers.contains(&address),
+        let address = canonical(address);
+        let permits = match purpose {
+            SocketAddrUse::TcpConnect => match self.may_connect(address) {
+                Some((connection, turn)) => return Box::pin(connection.begin(turn)),
+                None => false,
+            },
+            SocketAddrUse::UdpSend => self.may_send_datagram(address),
+            SocketAddrUse::UdpReceive => self.peers().contains(address),
             // The system chooses, as for every connection.
             SocketAddrUse::TcpBind | SocketAddrUse::UdpBind
                 if address.ip().is_unspecified() && address.port() == 0 =>
             {
                 true
             }
-            SocketAddrUse::TcpBind | SocketAddrUse::UdpBind => self.refuse("binding", address),
-            SocketAddrUse::TcpListen | SocketAddrUse::TcpAccept => self.refuse("listening", address),
-        }
+            SocketAddrUse::TcpBind | SocketAddrUse::UdpBind => self.is_not_for_plugins("binding", address),
+            SocketAddrUse::TcpListen | SocketAddrUse::TcpAccept => {
+                self.is_not_for_plugins("listening", address)
+            }
+        };
+        Box::pin(std::future::ready(permits))
     }
 
-    fn may_send_datagrams(&self, address: SocketAddr) -> bool {
-        let may = self.may_reach(Scheme::Udp, address);
-        if may {
-            let mut known = self.known();
-            if known.peers.len() < MOST_PEERS {
-                known.peers.insert(address);
+    /// A connection that is allowed begins, and with it the wait for its turn.
+    fn may_connect(&self, address: SocketAddr) -> Option<(Arc<Connection>, Turn)> {
+        let request = self.asked(Scheme::Tcp, address)?;
+        let monitor = self.in_flight.monitor();
+        if !monitor.policy().decide_at(&request, address.ip()).is_allowed() {
+            // The use begins when its turn has come; a denial is recorded at once.
+            let _ = monitor.begin_at(&self.in_flight.call(), request, address.ip());
+            return None;
+        }
+        let mut connections = self.connections();
+        let turns = self.network.turns();
+        // Who waits for a place, and holds them all, waits for nothing.
+        if connections.going_on() >= turns.most() {
+            let origin = self.network.concurrent().origin();
+            let most = turns.most();
+            self.refuse(
+                format!("tcp://{address}"),
+                format!("it holds {most} connections, and there may be no more at once{origin}"),
+            );
+            return None;
+        }
+        let most = self.network.response().clone();
+        let connection = Arc::new(Connection::new(self.in_flight.clone(), request, address.ip(), most));
+        connections.begin(Arc::clone(&connection));
+        Some((connection, turns.take()))
+    }
+
+    fn may_send_datagram(&self, address: SocketAddr) -> bool {
+        if !self.peers().contains(address) {
+            let Some(request) = self.asked(Scheme::Udp, address) else { return false };
+            let call = self.in_flight.call();
+            match self.in_flight.monitor().begin_at(&call, request, address.ip()) {
+                Ok(usage) => self.peers().begin(address, usage),
+                Err(_) => return false,
             }
         }
-        may
+        self.peers().goes_to(address);
+        true
     }
 
-    /// Decides as which of its names an address is reached, or as itself, and records it.
-    fn may_reach(&self, scheme: Scheme, address: SocketAddr) -> bool {
-        let monitor = self.in_flight.monitor();
+    /// As which of its names an address is reached, or as itself: one that is granted, where
+    /// one is.
+    fn asked(&self, scheme: Scheme, address: SocketAddr) -> Option<Request> {
+        let policy = self.in_flight.monitor().policy();
         let mut requests = Vec::new();
         let names = self.known().names.get(&address.ip()).cloned().unwrap_or_default();
         let hosts = names.into_iter().map(|name| name.to_string()).chain([address.ip().to_string()]);
@@ -112,34 +172,42 @@ impl Destinations {
             match request(scheme, &host, address.port()) {
                 Ok(request) => requests.push(Request::Network(request)),
                 Err(error) => {
-                    let target = format!("{scheme}://{address}");
-                    monitor.refuse(&self.in_flight.call(), Capability::Network, target, error);
-                    return false;
+                    self.refuse(format!("{scheme}://{address}"), error);
+                    return None;
                 }
             }
         }
-        let is_allowed = |request: &Request| monitor.policy().decide_at(request, address.ip()).is_allowed();
+        let is_allowed = |request: &Request| policy.decide_at(request, address.ip()).is_allowed();
         let chosen = requests.iter().position(is_allowed).unwrap_or_default();
-        let Some(request) = requests.into_iter().nth(chosen) else { return false };
-        match monitor.begin_at(&self.in_flight.call(), request, address.ip()) {
-            Ok(mut usage) => {
-                usage.connected_to(address.ip());
-                true
-            }
-            Err(_) => false,
-        }
+        requests.into_iter().nth(chosen)
     }
 
-    fn refuse(&self, what: &str, address: SocketAddr) -> bool {
+    fn is_not_for_plugins(&self, what: &str, address: SocketAddr) -> bool {
         let reason = format!("{what} at {address} is not for plugins");
-        let monitor = self.in_flight.monitor();
-        monitor.refuse(&self.in_flight.call(), Capability::Network, format!("tcp://{address}"), reason);
+        self.refuse(format!("tcp://{address}"), reason);
         false
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn refuse(&self, target: String, reason: impl std::fmt::Display) {
+        let call = self.in_flight.call();
+        self.in_flight.monitor().refuse(&call, Capability::Network, target, reason);
     }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        lock(&self.known)
+    }
+
+    fn peers(&self) -> MutexGuard<'_, Peers> {
+        lock(&self.peers)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 fn request(scheme: Scheme, host: &str, port: u16) -> Result<NetworkRequest, RequestError> {
@@ -160,7 +228,8 @@ mod tests {
     fn destinations() -> Destinations {
         let monitor = Monitor::that_denies_everything(&ProviderAddress::built_in("nobody"));
         let call = Call::outside_of_calls(&"nobody".into());
-        Destinations::new(InFlight::new(monitor, CurrentCall::new(call)))
+        let network = Arc::new(ProviderNetwork::new(&Arc::default(), &monitor));
+        Destinations::new(InFlight::new(monitor, CurrentCall::new(call)), network)
     }
 
     #[test]
@@ -180,12 +249,12 @@ mod tests {
         assert_eq!(known.names[&address(1_999)].len(), MOST_NAMES);
     }
 
-    #[test]
-    fn nothing_but_an_address_of_the_systems_choice_is_bound() {
+    #[tokio::test]
+    async fn nothing_but_an_address_of_the_systems_choice_is_bound() {
         let destinations = destinations();
         let permits = |address: &str, purpose| destinations.permits(address.parse().unwrap(), purpose);
-        assert!(permits("0.0.0.0:0", SocketAddrUse::TcpBind));
-        assert!(permits("[::]:0", SocketAddrUse::UdpBind));
+        assert!(permits("0.0.0.0:0", SocketAddrUse::TcpBind).await);
+        assert!(permits("[::]:0", SocketAddrUse::UdpBind).await);
         for (address, purpose) in [
             ("0.0.0.0:80", SocketAddrUse::TcpBind),
             ("127.0.0.1:0", SocketAddrUse::UdpBind),
@@ -196,7 +265,7 @@ mod tests {
             ("192.0.2.1:5", SocketAddrUse::UdpSend),
             ("192.0.2.1:5", SocketAddrUse::UdpReceive),
         ] {
-            assert!(!permits(address, purpose), "{address} {purpose:?}");
+            assert!(!permits(address, purpose).await, "{address} {purpose:?}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wardian_monitor::AuditLog;
+use wardian_monitor::{AuditLog, Outcome};
 use wardian_plugin::{
     ApplyRequest, ClientCapabilities, ConfigKind, ImportRequest, ImportTarget, PlanRequest,
     PluginDiagnostics, PrivateBytes, Provider, RawState, ReadResourceRequest, UpgradeStateRequest,
@@ -13,7 +13,7 @@ use wardian_value::Value;
 
 use super::{Attempt, answer, is_well, limits};
 use crate::guest::{allow, configure, granted, load, object, object_type, provider, short};
-use crate::server::{Reaching, echo_server, http_server};
+use crate::server::{Reaching, datagram_server, echo_server, giving_server, http_server};
 
 /// What a plan of a type tries: the call must fail, or be cut short.
 const PLANS: &[&str] = &[
@@ -38,7 +38,7 @@ const PLANS: &[&str] = &[
 /// All of this machine's network.
 const LOOPBACK: &str = r#"allow network {
   hosts     = ["127.0.0.1"]
-  schemes   = ["http", "tcp"]
+  schemes   = ["http", "tcp", "udp"]
   ports     = ["*"]
   addresses = ["loopback"]
 }"#;
@@ -53,6 +53,7 @@ pub(super) async fn attempts() -> Vec<Attempt> {
     attempts.push(plan(&*crate::guest::provider(roomy), "hostile_huge").await);
     attempts.extend(panics().await);
     attempts.extend(handles().await);
+    attempts.extend(sockets().await);
     attempts.push(flood().await);
     attempts
 }
@@ -153,7 +154,7 @@ async fn handles() -> Vec<Attempt> {
     attempts.push(Attempt::new("limits", "10,000 requests", got, held && is_well(&*reaching.provider).await));
     let (port, heard) = echo_server().await;
     let got = answer(&*reaching.provider, &format!("connect-many:10000|127.0.0.1:{port}")).await;
-    let held = (got.contains("then") || got.contains("Plugin crashed")) && heard.connections() <= 501;
+    let held = got.contains("then") && heard.connections() <= 32;
     attempts.push(Attempt::new(
         "limits",
         "10,000 connections",
@@ -169,6 +170,39 @@ async fn handles() -> Vec<Attempt> {
         got,
         held && is_well(&*reaching.provider).await,
     ));
+    attempts
+}
+
+/// What policy says of requests holds for a plugin that connects by itself.
+async fn sockets() -> Vec<Attempt> {
+    let (port, heard) = echo_server().await;
+    let (endless, datagrams) = (giving_server(None).await, datagram_server().await);
+    let bounded = format!("limits {{\n concurrent_requests = 2\n response_size = \"1 KiB\"\n}}\n{LOOPBACK}");
+    let mut attempts = Vec::new();
+    for (tried, probe, got_before) in [
+        ("more connections than requests", format!("connect-many:100|127.0.0.1:{port}"), "2 open, then"),
+        ("a connection without an end", format!("drain:127.0.0.1:{endless}"), "bytes, then refused"),
+        (
+            "an answer in datagrams",
+            format!("datagrams:300|127.0.0.1:{datagrams}"),
+            "256 answered, then refused",
+        ),
+    ] {
+        let reaching = Reaching::with(&bounded, limits(), Vec::new());
+        let got = answer(&*reaching.provider, &probe).await;
+        let is_small = got
+            .split(' ')
+            .next()
+            .and_then(|bytes| bytes.parse().ok())
+            .is_some_and(|bytes: u64| bytes <= 1 << 10);
+        let is_recorded = reaching.records().iter().any(|record| record.decision == Outcome::Denied);
+        let held = got.contains(got_before)
+            && is_small
+            && is_recorded
+            && heard.connections() <= 2
+            && is_well(&*reaching.provider).await;
+        attempts.push(Attempt::new("limits", tried, got, held));
+    }
     attempts
 }
 

@@ -1,0 +1,178 @@
+//! Connections of TCP: each is one use of the network, in every call that uses it.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use wardian_monitor::{Capability, Denied, Use};
+use wardian_network::{GoingOn, Timeouts, Turn};
+use wardian_policy::Request;
+use wasmtime_wasi_io::streams::StreamResult;
+
+use crate::capability::streams::{Meter, denied};
+use crate::in_flight::InFlight;
+use crate::limits::Bound;
+
+/// The connections of an instance, by the sockets that they are of.
+#[derive(Default)]
+pub(super) struct Connections {
+    /// Decided on, and not known yet of which socket.
+    beginning: Option<Arc<Connection>>,
+    /// There are never more than the instance may have sockets.
+    of_sockets: HashMap<u32, Arc<Connection>>,
+}
+
+/// A connection, from when it was allowed until its socket and both of its streams are
+/// gone, or it turned out that there is none.
+///
+/// Its use is recorded for the call that began it. One that is kept for a later call is used
+/// anew there: it is decided on again, and recorded as what that call did.
+pub(super) struct Connection {
+    in_flight: InFlight,
+    request: Request,
+    address: IpAddr,
+    /// What it may receive in one call.
+    most: Bound<u64>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Its place among all that goes on at once.
+    going_on: Option<GoingOn>,
+    usage: Option<Use>,
+    received: u64,
+    is_over: bool,
+}
+
+/// More came on a connection, or from where datagrams were sent to, than may.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("more than {} bytes came from there in one call{}", .0.value, .0.origin())]
+pub(super) struct ReceivedTooMuch(pub(super) Bound<u64>);
+
+impl Connections {
+    /// Whatever is begun from here on is of the next socket.
+    pub(super) fn before_connecting(&mut self) {
+        self.beginning = None;
+    }
+
+    pub(super) fn begin(&mut self, connection: Arc<Connection>) {
+        self.beginning = Some(connection);
+    }
+
+    /// What was begun is of this socket.
+    pub(super) fn keep(&mut self, socket: u32) {
+        if let Some(connection) = self.beginning.take() {
+            self.of_sockets.insert(socket, connection);
+        }
+    }
+
+    pub(super) fn of(&self, socket: u32) -> Option<&Arc<Connection>> {
+        self.of_sockets.get(&socket)
+    }
+
+    /// The socket is gone, or not connected.
+    pub(super) fn forget(&mut self, socket: u32) {
+        self.of_sockets.remove(&socket);
+    }
+
+    /// How many are connected, or about to be.
+    pub(super) fn going_on(&self) -> usize {
+        self.of_sockets.values().filter(|connection| connection.state().going_on.is_some()).count()
+    }
+
+    /// The call is over: what is kept is used anew in the next one.
+    pub(super) fn end_uses(&self) {
+        for connection in self.of_sockets.values() {
+            connection.end_use();
+        }
+    }
+}
+
+impl Connection {
+    pub(super) fn new(in_flight: InFlight, request: Request, address: IpAddr, most: Bound<u64>) -> Self {
+        Self { in_flight, request, address, most, state: Mutex::default() }
+    }
+
+    /// Waits for the turn, and is used from there on. Whether it may be.
+    pub(super) async fn begin(self: Arc<Self>, turn: Turn) -> bool {
+        // As long as a request waits.
+        match turn.come(Timeouts::default().first_byte).await {
+            Ok(going_on) => {
+                let mut state = self.state();
+                state.going_on = Some(going_on);
+                self.used(&mut state).is_ok()
+            }
+            Err(error) => {
+                self.refuse(&error);
+                false
+            }
+        }
+    }
+
+    fn used<'a>(&self, state: &'a mut State) -> Result<&'a mut Use, Denied> {
+        match &mut state.usage {
+            Some(usage) => Ok(usage),
+            none => {
+                let call = self.in_flight.call();
+                let usage = self.in_flight.monitor().begin_at(&call, self.request.clone(), self.address)?;
+                state.received = 0;
+                Ok(none.insert(usage))
+            }
+        }
+    }
+
+    fn end_use(&self) {
+        self.state().usage = None;
+    }
+
+    fn refuse(&self, reason: &dyn std::fmt::Display) {
+        let target = match &self.request {
+            Request::Network(request) => request.destination(),
+            request => request.to_string(),
+        };
+        self.in_flight.monitor().refuse(&self.in_flight.call(), Capability::Network, target, reason);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Meter for Connection {
+    fn check_read(&self, size: usize) -> StreamResult<usize> {
+        let mut state = self.state();
+        if state.is_over {
+            return Err(denied(ReceivedTooMuch(self.most.clone())));
+        }
+        self.used(&mut state).map_err(denied)?;
+        let left = usize::try_from(self.most.value.saturating_sub(state.received)).unwrap_or(usize::MAX);
+        // One byte more tells too much from the end.
+        Ok(size.min(left.saturating_add(1)))
+    }
+
+    fn has_read(&self, bytes: usize) -> StreamResult<()> {
+        let mut state = self.state();
+        state.received = state.received.saturating_add(bytes as u64);
+        if let Some(usage) = state.usage.as_mut().filter(|_| bytes > 0) {
+            usage.received(bytes as u64);
+        }
+        if state.received <= self.most.value {
+            return Ok(());
+        }
+        state.is_over = true;
+        let error = ReceivedTooMuch(self.most.clone());
+        self.refuse(&error);
+        Err(denied(error))
+    }
+
+    fn check_write(&self, _bytes: usize) -> StreamResult<()> {
+        self.used(&mut self.state()).map(drop).map_err(denied)
+    }
+
+    fn has_written(&self, bytes: usize) {
+        if let Some(usage) = self.state().usage.as_mut().filter(|_| bytes > 0) {
+            usage.sent(bytes as u64);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! `wasi:sockets/udp`: wasmtime's, with what is sent and received counted.
+
+use std::net::SocketAddr;
+
+use wasmtime::component::{Linker, Resource};
+use wasmtime_wasi::p2::bindings::sockets::network::ErrorCode;
+use wasmtime_wasi::p2::bindings::sockets::udp::{
+    self, HostIncomingDatagramStream as _, HostOutgoingDatagramStream as _, IncomingDatagram,
+    IncomingDatagramStream, OutgoingDatagram, OutgoingDatagramStream,
+};
+use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView as _};
+
+use crate::state::GuestState;
+
+/// As wasmtime's own has it.
+const INTERFACE: &str = "wasi:sockets/udp@0.2.12";
+
+pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+    udp::add_to_linker::<GuestState, WasiSockets>(linker, GuestState::sockets)?;
+    linker.allow_shadowing(true);
+    let replaced = replace(linker);
+    linker.allow_shadowing(false);
+    replaced
+}
+
+fn replace(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+    let mut interface = linker.instance(INTERFACE)?;
+    interface.func_wrap(
+        "[method]outgoing-datagram-stream.send",
+        |mut store, (stream, datagrams): (Resource<OutgoingDatagramStream>, Vec<OutgoingDatagram>)| {
+            Ok((send(store.data_mut(), stream, datagrams)?,))
+        },
+    )?;
+    interface.func_wrap(
+        "[method]incoming-datagram-stream.receive",
+        |mut store, (stream, most): (Resource<IncomingDatagramStream>, u64)| {
+            Ok((receive(store.data_mut(), stream, most)?,))
+        },
+    )
+}
+
+fn send(
+    state: &mut GuestState,
+    stream: Resource<OutgoingDatagramStream>,
+    datagrams: Vec<OutgoingDatagram>,
+) -> wasmtime::Result<Result<u64, ErrorCode>> {
+    let lengths: Vec<usize> = datagrams.iter().map(|datagram| datagram.data.len()).collect();
+    state.destinations().before_sending();
+    let sent = state.sockets().send(stream, datagrams);
+    let count = sent.as_ref().map_or(0, |count| usize::try_from(*count).unwrap_or(usize::MAX));
+    state.destinations().after_sending(lengths.get(..count).unwrap_or(&lengths));
+    sent.map_or_else(|error| error.downcast().map(Err), |count| Ok(Ok(count)))
+}
+
+fn receive(
+    state: &mut GuestState,
+    stream: Resource<IncomingDatagramStream>,
+    most: u64,
+) -> wasmtime::Result<Result<Vec<IncomingDatagram>, ErrorCode>> {
+    let came = match state.sockets().receive(stream, most) {
+        Ok(datagrams) => datagrams,
+        Err(error) => return error.downcast().map(Err),
+    };
+    let mut received = Vec::with_capacity(came.len());
+    for datagram in came {
+        match state.destinations().receives(SocketAddr::from(datagram.remote_address), datagram.data.len()) {
+            Ok(true) => received.push(datagram),
+            // It came when an earlier call was waiting for it.
+            Ok(false) => {}
+            Err(_) => return Ok(Err(ErrorCode::AccessDenied)),
+        }
+    }
+    Ok(Ok(received))
+}

@@ -1,0 +1,118 @@
+//! Streams with a meter on them: what goes through is decided on, counted and bounded.
+
+use std::sync::Arc;
+
+use wasmtime_wasi_io::async_trait;
+use wasmtime_wasi_io::bytes::Bytes;
+use wasmtime_wasi_io::poll::Pollable;
+use wasmtime_wasi_io::streams::{
+    DynInputStream, DynOutputStream, InputStream, OutputStream, StreamError, StreamResult,
+};
+
+/// What the streams of a file or of a connection are counted by.
+pub(super) trait Meter: Send + Sync + 'static {
+    /// It is about to be read. How many of that many bytes may be asked for.
+    fn check_read(&self, size: usize) -> StreamResult<usize>;
+
+    /// So much came. Where that is too much, nothing of it is handed over.
+    fn has_read(&self, bytes: usize) -> StreamResult<()>;
+
+    /// So much is about to be written.
+    fn check_write(&self, bytes: usize) -> StreamResult<()>;
+
+    /// So much was written.
+    fn has_written(&self, bytes: usize);
+}
+
+/// What is read.
+pub(super) struct CountedInput<M> {
+    pub(super) stream: DynInputStream,
+    pub(super) meter: Arc<M>,
+}
+
+/// What is written.
+pub(super) struct CountedOutput<M> {
+    pub(super) stream: DynOutputStream,
+    pub(super) meter: Arc<M>,
+}
+
+/// What the guest is told of what policy does not let it do.
+pub(super) fn denied(reason: impl std::error::Error + Send + Sync + 'static) -> StreamError {
+    let error = std::io::Error::new(std::io::ErrorKind::PermissionDenied, reason);
+    StreamError::LastOperationFailed(error.into())
+}
+
+impl<M: Meter> CountedInput<M> {
+    fn counted(&self, read: StreamResult<Bytes>) -> StreamResult<Bytes> {
+        let bytes = read?;
+        self.meter.has_read(bytes.len())?;
+        Ok(bytes)
+    }
+}
+
+#[async_trait]
+impl<M: Meter> InputStream for CountedInput<M> {
+    fn read(&mut self, size: usize) -> StreamResult<Bytes> {
+        let size = self.meter.check_read(size)?;
+        let read = self.stream.read(size);
+        self.counted(read)
+    }
+
+    async fn blocking_read(&mut self, size: usize) -> StreamResult<Bytes> {
+        let size = self.meter.check_read(size)?;
+        let read = self.stream.blocking_read(size).await;
+        self.counted(read)
+    }
+
+    async fn cancel(&mut self) {
+        self.stream.cancel().await;
+    }
+}
+
+#[async_trait]
+impl<M: Meter> Pollable for CountedInput<M> {
+    async fn ready(&mut self) {
+        // Getting ready reads ahead.
+        if self.meter.check_read(0).is_ok() {
+            self.stream.ready().await;
+        }
+    }
+}
+
+#[async_trait]
+impl<M: Meter> OutputStream for CountedOutput<M> {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        let length = bytes.len();
+        self.meter.check_write(length)?;
+        self.stream.write(bytes)?;
+        self.meter.has_written(length);
+        Ok(())
+    }
+
+    async fn blocking_write_and_flush(&mut self, bytes: Bytes) -> StreamResult<()> {
+        let length = bytes.len();
+        self.meter.check_write(length)?;
+        self.stream.blocking_write_and_flush(bytes).await?;
+        self.meter.has_written(length);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        self.stream.flush()
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        self.stream.check_write()
+    }
+
+    async fn cancel(&mut self) {
+        self.stream.cancel().await;
+    }
+}
+
+#[async_trait]
+impl<M: Meter> Pollable for CountedOutput<M> {
+    async fn ready(&mut self) {
+        self.stream.ready().await;
+    }
+}
