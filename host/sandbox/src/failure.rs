@@ -8,8 +8,9 @@ use wardian_plugin::{FunctionError, PluginDiagnostic, PluginDiagnostics};
 use wasmtime::{Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
+use crate::computation::OutOfTime;
 use crate::error::chain;
-use crate::limits::{Bound, OutOfTime, Refusal, WroteTooMuch};
+use crate::limits::{Bound, Refusal, WroteTooMuch};
 use wardian_monitor::Call;
 
 /// Why a call has no answer.

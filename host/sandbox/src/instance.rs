@@ -45,8 +45,9 @@ impl Instance {
         let mut store = GuestState::store(&plugin.engine, &plugin.name, grants, network, limits);
         let call = Call::outside_of_calls(&plugin.name);
         let running = begin(&plugin.ticker, &mut store, call)?;
-        let limit = &limits.local_call;
-        let started = timeout(limit.value, plugin.component.instantiate_async(&mut store)).await;
+        let (limit, clock) = (&limits.local_call, store.data().clock());
+        let starting = plugin.component.instantiate_async(&mut store);
+        let started = timeout(limit.value, clock.measure(starting)).await;
         drop(running);
         let exports = finish(limits, &mut store, limit, started)?;
         Ok(Self { plugin: Arc::clone(plugin), limits: Arc::clone(limits), store, exports })
@@ -60,8 +61,9 @@ impl Instance {
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, Failure> {
         let running = begin(&self.plugin.ticker, &mut self.store, call)?;
-        let exports = self.exports.wardian_plugin_provider();
-        let answer = timeout(limit.value, make(exports, &mut self.store)).await;
+        let clock = self.store.data().clock();
+        let answering = make(self.exports.wardian_plugin_provider(), &mut self.store);
+        let answer = timeout(limit.value, clock.measure(answering)).await;
         drop(running);
         finish(&self.limits, &mut self.store, limit, answer)
     }

@@ -25,6 +25,7 @@ mod artifact;
 mod bindings;
 mod capability;
 mod code_cache;
+mod computation;
 mod conversion;
 mod current_call;
 mod engine;

@@ -1,16 +1,12 @@
 //! How much a plugin may use, per instance and per call.
 //!
-//! Two clocks bound a call. Epochs bound what it computes: they fire only while
-//! the guest's own code runs. The wall clock bounds everything, waiting in the
-//! host included. Each tick also yields to the executor, so that a guest that
-//! computes cannot keep the wall clock, or a cancellation, from being noticed.
+//! Two clocks bound a call: what it computes ([`crate::computation`]), and the wall clock,
+//! which bounds everything, waiting in the host included.
 
 use std::time::Duration;
 
 use wardian_policy::{Place, PluginPolicy, Set};
-use wasmtime::{ResourceLimiter, UpdateDeadline};
-
-use crate::ticker::TICK;
+use wasmtime::ResourceLimiter;
 
 /// Limits of one instance and of each call on it.
 #[derive(Clone, Debug)]
@@ -61,7 +57,7 @@ pub(crate) struct Bound<T> {
 }
 
 impl<T: Copy + Ord> Bound<T> {
-    fn of_host(value: T) -> Self {
+    pub(crate) fn of_host(value: T) -> Self {
         Self { value, set_at: None }
     }
 
@@ -237,39 +233,6 @@ impl ResourceLimiter for SpaceBudget {
     }
 }
 
-/// The call computed for too long.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it computed for longer than {:?}", .0.value)]
-pub(crate) struct OutOfTime(pub(crate) Bound<Duration>);
-
-/// Counts the ticks during which one call computed.
-#[derive(Debug)]
-pub(crate) struct ComputationClock {
-    limit: Bound<Duration>,
-    left: Duration,
-}
-
-impl ComputationClock {
-    pub(crate) fn new(limits: &EffectiveLimits) -> Self {
-        Self { limit: limits.computation.clone(), left: limits.computation.value }
-    }
-
-    pub(crate) fn restart(&mut self) {
-        self.left = self.limit.value;
-    }
-
-    /// To be called by the epoch's callback, once a tick.
-    pub(crate) fn tick(&mut self) -> wasmtime::Result<UpdateDeadline> {
-        match self.left.checked_sub(TICK) {
-            Some(left) => {
-                self.left = left;
-                Ok(UpdateDeadline::Yield(1))
-            }
-            None => Err(wasmtime::Error::new(OutOfTime(self.limit.clone()))),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use wardian_lang::SourceFile;
@@ -331,17 +294,5 @@ mod tests {
         let mut budget = SpaceBudget::new(&effective(&Limits::default(), &[]));
         assert!(budget.table_growing(0, 65_536, None).unwrap());
         assert!(!budget.table_growing(65_536, usize::MAX, None).unwrap());
-    }
-
-    #[test]
-    fn a_call_may_compute_for_its_limit_and_no_longer() {
-        let limits = effective(&Limits { computation: 2 * TICK, ..Limits::default() }, &[]);
-        let mut clock = ComputationClock::new(&limits);
-        for _ in 0..2 {
-            assert!(clock.tick().is_ok());
-            assert!(clock.tick().is_ok());
-            assert!(clock.tick().err().is_some_and(|error| error.is::<OutOfTime>()));
-            clock.restart();
-        }
     }
 }

@@ -132,14 +132,17 @@ impl ComponentProvisioner {
         let limits = &self.limits;
         let mut store = GuestState::store(engine, name, &self.grants, &self.network, limits);
         let running = begin(ticker, &mut store, Call::outside_of_calls(name))?;
-        let started = timeout(limits.local_call.value, component.instantiate_async(&mut store)).await;
+        let clock = store.data().clock();
+        let starting = component.instantiate_async(&mut store);
+        let started = timeout(limits.local_call.value, clock.measure(starting)).await;
         drop(running);
         let exports = finish(limits, &mut store, &limits.local_call, started)?;
         if let Some(audience) = audience {
             store.data_mut().show_to(audience);
         }
         let running = begin(ticker, &mut store, call)?;
-        let answer = timeout(limit.value, make(exports.wardian_plugin_provisioner(), &mut store)).await;
+        let answering = make(exports.wardian_plugin_provisioner(), &mut store);
+        let answer = timeout(limit.value, clock.measure(answering)).await;
         drop(running);
         finish(limits, &mut store, limit, answer)
     }

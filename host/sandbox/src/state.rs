@@ -9,10 +9,11 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
 use crate::capability::{self, Destinations, Deterministic, Files, NewInstance, Requests, Watch};
+use crate::computation::ComputationClock;
 use crate::current_call::CurrentCall;
 use crate::grants::Grants;
 use crate::in_flight::InFlight;
-use crate::limits::{ComputationClock, EffectiveLimits, SpaceBudget};
+use crate::limits::{EffectiveLimits, SpaceBudget};
 use crate::network::ProviderNetwork;
 use crate::output::Output;
 use wardian_monitor::Call;
@@ -24,7 +25,7 @@ pub(crate) struct GuestState {
     current_call: CurrentCall,
     table: ResourceTable,
     space: SpaceBudget,
-    clock: ComputationClock,
+    clock: Arc<ComputationClock>,
     output: Output,
     network: Arc<ProviderNetwork>,
     requests: Requests,
@@ -73,7 +74,7 @@ impl GuestState {
             current_call,
             table,
             space: SpaceBudget::new(limits),
-            clock: ComputationClock::new(limits),
+            clock: Arc::new(ComputationClock::new(limits)),
             output,
             requests: Requests::new(Arc::clone(network), in_flight),
             network: Arc::clone(network),
@@ -100,6 +101,11 @@ impl GuestState {
     /// The work is over that the last call was part of.
     pub(crate) fn rest(&mut self) {
         capability::rest(self);
+    }
+
+    /// What measures the call's computing.
+    pub(crate) fn clock(&self) -> Arc<ComputationClock> {
+        Arc::clone(&self.clock)
     }
 
     pub(crate) fn table(&mut self) -> &mut ResourceTable {

@@ -16,6 +16,7 @@ pub(crate) const NAMES: &[&str] = &[
     "hostile_exit",
     "hostile_loop",
     "hostile_sleep",
+    "hostile_naps",
     "hostile_recursion",
     "hostile_frames",
     "hostile_memory",
@@ -43,6 +44,7 @@ pub(crate) fn behave(type_name: &str, input: &str) {
             black_box(0);
         },
         "hostile_sleep" => std::thread::sleep(Duration::from_hours(1)),
+        "hostile_naps" => (0..60).for_each(|_| std::thread::sleep(Duration::from_millis(15))),
         "hostile_recursion" => {
             black_box(descend(1));
         }

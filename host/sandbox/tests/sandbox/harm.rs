@@ -38,8 +38,16 @@ async fn a_guest_that_ends_itself_has_not_answered() {
 }
 
 #[tokio::test]
+async fn what_a_call_waits_for_is_not_taken_for_computing() {
+    let provider = provider(Limits { computation: Duration::from_millis(300), ..short() });
+    let response = crate::guest::plan(&*provider, "hostile_naps").await;
+    assert_eq!(response.diagnostics, [], "it slept for three times as long, and computed next to nothing");
+}
+
+#[tokio::test]
 async fn a_loop_ends_when_its_computation_is_used_up() {
-    let limits = Limits { computation: Duration::from_millis(1_500), ..short() };
+    let remote_call = Duration::from_mins(10);
+    let limits = Limits { computation: Duration::from_millis(1_500), remote_call, ..short() };
     check(limits, "hostile_loop", "Plugin timed out", &["computed for longer than 1.5 s"]).await;
 }
 
