@@ -41,6 +41,8 @@ variables! {
     CLI_CONFIG_FILE = "TF_CLI_CONFIG_FILE": "the CLI configuration file used instead of ~/.terraformrc";
     LOG = "WARDIAN_LOG": "what is logged to standard error: trace, debug, info, warn, error, or filters as `wardian_engine=debug`";
     TERRAFORM_LOG = "TF_LOG": "the same, where WARDIAN_LOG is not set; JSON means trace as JSON";
+    CORE_LOG = "TF_LOG_CORE": "a level for what is not of plugins, where neither of them is set";
+    PROVIDER_LOG = "TF_LOG_PROVIDER": "a level for what plugins say, whatever else is set";
     LOG_PATH = "TF_LOG_PATH": "a file that log lines are appended to, instead of standard error";
     PLAN_PASSPHRASE = "WARDIAN_PLAN_PASSPHRASE": "the passphrase of encrypted plan files";
     POLICY = "WARDIAN_POLICY": "a policy of the organisation, besides the one in /etc/wardian";
@@ -210,6 +212,16 @@ impl Environment {
     /// What to log.
     pub(crate) fn log(&self) -> Option<&str> {
         self.text(LOG).or_else(|| self.text(TERRAFORM_LOG))
+    }
+
+    /// What to log of all but the plugins, where nothing says it of everything.
+    pub(crate) fn core_log(&self) -> Option<&str> {
+        self.text(CORE_LOG)
+    }
+
+    /// What to log of plugins, where they are not to be like the rest.
+    pub(crate) fn provider_log(&self) -> Option<&str> {
+        self.text(PROVIDER_LOG)
     }
 
     /// Where to log to.

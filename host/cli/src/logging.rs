@@ -12,16 +12,9 @@ use crate::environment::Environment;
 /// Starts logging, where the environment asks for it. Returns what is wrong with
 /// what it asks for.
 pub(crate) fn start(environment: &Environment) -> Result<(), String> {
-    let Some(wanted) = environment.log() else { return Ok(()) };
-    let is_json = wanted.eq_ignore_ascii_case("json");
-    let filter = match wanted.to_ascii_lowercase().as_str() {
-        "off" | "0" => return Ok(()),
-        "json" => of_ours("trace"),
-        level @ ("trace" | "debug" | "info" | "warn" | "error") => of_ours(level),
-        _ => wanted.to_owned(),
-    };
+    let Some(Wanted { filter, is_json }) = Wanted::of(environment) else { return Ok(()) };
     let filter = EnvFilter::try_new(&filter)
-        .map_err(|error| format!("the log setting \"{wanted}\" cannot be read: {error}"))?;
+        .map_err(|error| format!("the log setting \"{filter}\" cannot be read: {error}"))?;
     let writer = match environment.log_path() {
         None => BoxMakeWriter::new(std::io::stderr),
         Some(path) => {
@@ -38,8 +31,97 @@ pub(crate) fn start(environment: &Environment) -> Result<(), String> {
     started.map_err(|error| error.to_string())
 }
 
+/// What plugins say; what else there is of ours begins with `wardian` too.
+const PLUGINS: &str = "wardian::plugin";
+
+/// What is logged, and how.
+#[derive(Debug, PartialEq, Eq)]
+struct Wanted {
+    filter: String,
+    is_json: bool,
+}
+
+impl Wanted {
+    /// None where nothing is.
+    fn of(environment: &Environment) -> Option<Self> {
+        let (all, core) = (environment.log(), environment.core_log());
+        let mut of_plugins = environment.provider_log();
+        let is_json =
+            [all.or(core), of_plugins].into_iter().flatten().any(|text| text.eq_ignore_ascii_case("json"));
+        let mut parts = Vec::new();
+        parts.extend(all.or(core).and_then(of_all));
+        if all.is_none() {
+            // What is said of the core is not said of plugins.
+            of_plugins = of_plugins.or(core.map(|_| "off"));
+        }
+        parts.extend(of_plugins.map(|text| format!("{PLUGINS}={}", level(text).unwrap_or(text.into()))));
+        let has_some = parts.iter().any(|part| !part.ends_with("=off"));
+        has_some.then(|| Self { filter: parts.join(","), is_json })
+    }
+}
+
 /// A bare level is about this program and its plugins; what the libraries below
 /// have to say is asked for by their names.
-fn of_ours(level: &str) -> String {
-    format!("warn,wardian={level}")
+fn of_all(text: &str) -> Option<String> {
+    match level(text) {
+        Some(level) if level == "off" => None,
+        Some(level) => Some(format!("warn,wardian={level}")),
+        None => Some(text.to_owned()),
+    }
+}
+
+/// The level that a text is. `json` is everything, in another form.
+fn level(text: &str) -> Option<String> {
+    match text.to_ascii_lowercase().as_str() {
+        "off" | "0" => Some("off".into()),
+        "json" => Some("trace".into()),
+        level @ ("trace" | "debug" | "info" | "warn" | "error") => Some(level.into()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(variables: &[(&str, &str)]) -> Option<(String, bool)> {
+        let environment: Environment =
+            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Wanted::of(&environment).map(|wanted| (wanted.filter, wanted.is_json))
+    }
+
+    #[test]
+    fn levels_are_those_of_everything_or_of_a_part() {
+        let some = |filter: &str, is_json| Some((filter.to_owned(), is_json));
+        for (variables, expected) in [
+            (&[][..], None),
+            (&[("TF_LOG", "off")], None),
+            (&[("TF_LOG", "Debug")], some("warn,wardian=debug", false)),
+            (&[("TF_LOG", "json")], some("warn,wardian=trace", true)),
+            (&[("WARDIAN_LOG", "wardian_engine=debug")], some("wardian_engine=debug", false)),
+            (&[("TF_LOG_CORE", "trace")], some("warn,wardian=trace,wardian::plugin=off", false)),
+            (&[("TF_LOG_CORE", "off")], None),
+            (&[("TF_LOG_PROVIDER", "INFO")], some("wardian::plugin=info", false)),
+            (&[("TF_LOG_PROVIDER", "off")], None),
+            (&[("TF_LOG_PROVIDER", "json")], some("wardian::plugin=trace", true)),
+            (
+                &[("TF_LOG", "trace"), ("TF_LOG_PROVIDER", "off")],
+                some("warn,wardian=trace,wardian::plugin=off", false),
+            ),
+            (
+                &[("TF_LOG", "warn"), ("TF_LOG_CORE", "trace"), ("TF_LOG_PROVIDER", "debug")],
+                some("warn,wardian=warn,wardian::plugin=debug", false),
+            ),
+            (
+                &[("TF_LOG_CORE", "error"), ("TF_LOG_PROVIDER", "debug")],
+                some("warn,wardian=error,wardian::plugin=debug", false),
+            ),
+        ] {
+            let found = wanted(variables);
+            assert_eq!(found, expected, "{variables:?}");
+            if let Some((filter, _)) = found {
+                assert!(EnvFilter::try_new(filter).is_ok(), "{variables:?}");
+            }
+        }
+    }
 }

@@ -529,6 +529,14 @@ pub(crate) fn nested_schema() -> Vec<u8> {
     answer.encode_to_vec()
 }
 
+/// That the schema need not be asked for, as an answer of its own; of either protocol.
+pub(crate) fn unasked() -> Vec<u8> {
+    let capabilities = m::ServerCapabilities { get_provider_schema_optional: true, ..Default::default() };
+    let answer =
+        six::get_provider_schema::Response { server_capabilities: Some(capabilities), ..Default::default() };
+    answer.encode_to_vec()
+}
+
 /// An answer with schemas, in which all that begins with `fake_` begins with `other_`.
 pub(crate) fn renamed(rpc: &str, message: &[u8]) -> Vec<u8> {
     fn keys<T>(map: HashMap<String, T>) -> HashMap<String, T> {

@@ -29,6 +29,7 @@
 //! | `renamed` | has `other_thing` where it would have `fake_thing`, and so on (protocol 6) |
 //! | `nested` | has a nested attribute (protocol 6) |
 //! | `large-schema` | has 64 MB of schemas |
+//! | `unasked` | works without being asked for its schema first |
 //! | `repeats` | says what it is told: in log lines, in other lines, and in warnings |
 //! | `old` | lacks all calls that are newer than the first of its protocol |
 

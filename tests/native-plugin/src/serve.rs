@@ -105,6 +105,9 @@ async fn call(
                     if words.has("nested") && rpc == "GetProviderSchema" {
                         messages = vec![[messages.concat(), calls::nested_schema()].concat()];
                     }
+                    if words.has("unasked") && matches!(rpc, "GetProviderSchema" | "GetSchema") {
+                        messages = vec![[messages.concat(), calls::unasked()].concat()];
+                    }
                     for message in messages {
                         stream.send_data(frame(&message), false)?;
                     }

@@ -1,5 +1,6 @@
 //! Plugins that are programs of their own, from a mirror and under development.
 
+use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
@@ -348,4 +349,41 @@ fn policy_has_the_kernel_confine_a_native_plugin() {
     project.write("wardian.policy.hcl", POLICY.replace("\"confine\"", "\"deny\""));
     let denied = project.run("plan").ended_with(1);
     assert!(denied.errors.contains("Native plugin denied by policy"), "{}", denied.text());
+}
+
+/// Ten configurations with a thing of each.
+fn ten_aliases(greeting: impl Fn(u8) -> String) -> String {
+    let mut text = CONFIGURATION.lines().take(7).collect::<Vec<_>>().join("\n");
+    for number in 0..10 {
+        let greeting = greeting(number);
+        let _ = write!(
+            text,
+            "\nprovider \"fake\" {{\n  alias    = \"a{number}\"\n  greeting = \"{greeting}\"\n}}\n\n\
+             resource \"fake_thing\" \"a{number}\" {{\n  provider = fake.a{number}\n  name     = \"a{number}\"\n}}\n"
+        );
+    }
+    text
+}
+
+/// How often a plan asks for a schema, and configures, where nothing but its own cache counts.
+fn calls_of_a_plan(project: &Project, cache: &std::path::Path) -> (usize, usize) {
+    let cache = cache.display().to_string();
+    let seen =
+        project.run_with("plan", "", &[("TF_LOG_PROVIDER", "info"), ("XDG_CACHE_HOME", &cache)]).success();
+    assert!(seen.out.contains("10 to add"), "{}", seen.text());
+
+    let heard = |call: &str| seen.errors.matches(&format!("{call} heard")).count();
+    (heard("GetProviderSchema"), heard("ConfigureProvider"))
+}
+
+#[test]
+fn ten_aliases_load_one_schema_and_equal_ones_share_a_process() {
+    for (greeting, processes) in [(Some("hello"), 1), (None, 10)] {
+        let text = ten_aliases(|number| greeting.map_or(format!("hello {number}"), str::to_owned));
+        let Some(project) = project_of(&text) else { return };
+        project.write("words", "repeats,unasked");
+        let cache = tempfile::tempdir().unwrap();
+        assert_eq!(calls_of_a_plan(&project, cache.path()), (1, processes), "without a cache");
+        assert_eq!(calls_of_a_plan(&project, cache.path()), (0, processes), "with the schema in the cache");
+    }
 }
