@@ -133,3 +133,18 @@ async fn turns_are_kept_whoever_comes_first() {
     assert_eq!(read(answer).await.unwrap().len(), 1_000);
     late.await.unwrap().unwrap();
 }
+
+/// Who asked and went away keeps nobody waiting.
+#[tokio::test]
+async fn who_leaves_the_queue_is_not_waited_for() {
+    let patience = Duration::from_mins(1);
+    let turns = Turns::new(1);
+    let (first, second, third) = (turns.take(), turns.take(), turns.take());
+    let going_on = first.come(patience).await.unwrap();
+    let too_many = turns.take().come(Duration::ZERO).await;
+    assert!(matches!(too_many, Err(NetworkError::TooMany(1))), "{too_many:?}");
+    drop(second);
+    drop(going_on);
+    assert!(third.come(patience).await.is_ok());
+    assert_eq!(Turns::new(0).most(), 1);
+}

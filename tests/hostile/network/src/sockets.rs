@@ -21,6 +21,12 @@ thread_local! {
 pub(crate) fn try_sockets(verb: &str, object: &str) -> Option<String> {
     Some(match verb {
         "connect" => said(TcpStream::connect(object).and_then(|stream| echo(&stream))),
+        "connect-and-trap" => {
+            match TcpStream::connect(object).and_then(|stream| echo(&stream).map(|_| stream)) {
+                Ok(_open) => core::arch::wasm32::unreachable(),
+                Err(error) => format!("refused: {error}"),
+            }
+        }
         "connect-nonblocking" => said(connect_nonblocking(object)),
         "connect-many" => two(object, |count, address| connect_many(number(count), address)),
         "connect-each" => two(object, |count, address| connect_each(number(count), address)),

@@ -83,3 +83,45 @@ impl Peers {
         if peer.received > most.value { Err(ReceivedTooMuch(most.clone())) } else { Ok(true) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use wardian_lang::SourceFile;
+    use wardian_monitor::{AuditLog, Call, Monitor, PluginIdentity};
+    use wardian_plugin::address::ProviderAddress;
+    use wardian_policy::{Level, NetworkRequest, Policy, PolicyFile, Request};
+
+    use super::*;
+
+    fn monitor() -> Monitor {
+        let address = ProviderAddress::parse("acme/x").unwrap();
+        let text = "plugin \"*\" {\n allow network {\n hosts = [\"127.0.0.1\"]\n schemes = [\"udp\"]\n ports = [\"*\"]\n addresses = [\"loopback\"]\n }\n}\n";
+        let root = Path::new("/srv/project");
+        let file = PolicyFile::parse(Level::User, &SourceFile::new("p.hcl", text), root).unwrap();
+        let policy = Policy::new(root, [file], []).of(&address);
+        let identity = PluginIdentity { address, version: None, sha256: None };
+        Monitor::new(policy, identity, Arc::new(AuditLog::nowhere()))
+    }
+
+    #[test]
+    fn the_oldest_goes_when_there_are_too_many() {
+        let (monitor, call) = (monitor(), Call::outside_of_calls(&"acme/x".into()));
+        let most = Bound { value: 10, set_at: None };
+        let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+        let mut peers = Peers::default();
+        for port in 1..=1_500 {
+            let request = Request::Network(NetworkRequest::udp("127.0.0.1", port).unwrap());
+            peers.begin(address(port), monitor.begin(&call, request).unwrap());
+        }
+        assert_eq!((peers.uses.len(), peers.order.len()), (MOST_PEERS, MOST_PEERS));
+        assert_eq!(peers.received(address(500), 1, &most), Ok(false));
+        assert_eq!(peers.received(address(501), 10, &most), Ok(true));
+        assert_eq!(peers.received(address(501), 1, &most), Err(ReceivedTooMuch(most.clone())));
+        assert_eq!(peers.received(address(502), 1, &most), Ok(true));
+        peers.end_uses();
+        assert!(peers.uses.is_empty() && !peers.contains(address(502)));
+    }
+}
