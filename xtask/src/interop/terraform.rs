@@ -4,8 +4,11 @@
 //! Wardian does the same with the same plugin in its sandbox. Both begin with nothing;
 //! after the apply, Wardian goes on from what Terraform made, so that from then on
 //! everything has to be the same, the values that were made up too.
+//!
+//! At last two of them are served as one plugin, to Terraform and to Wardian alike.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -27,6 +30,8 @@ struct Plugin {
     imported: &'static [(&'static str, &'static str)],
     /// Whether protocol 5 can express its schema.
     fits_protocol_5: bool,
+    /// Those that it is made of, where they are several that are served as one.
+    served: &'static [&'static str],
 }
 
 const PLUGINS: &[Plugin] = &[
@@ -41,9 +46,10 @@ const PLUGINS: &[Plugin] = &[
             ("random_uuid.it", "{result}"),
         ],
         fits_protocol_5: true,
+        served: &[],
     },
-    Plugin { name: "null", imported: &[], fits_protocol_5: true },
-    Plugin { name: "local", imported: &[], fits_protocol_5: true },
+    Plugin { name: "null", imported: &[], fits_protocol_5: true, served: &[] },
+    Plugin { name: "local", imported: &[], fits_protocol_5: true, served: &[] },
     Plugin {
         name: "time",
         imported: &[
@@ -53,6 +59,7 @@ const PLUGINS: &[Plugin] = &[
             ("time_static.it", "{rfc3339}"),
         ],
         fits_protocol_5: true,
+        served: &[],
     },
     Plugin {
         name: "tfcoremock",
@@ -62,6 +69,13 @@ const PLUGINS: &[Plugin] = &[
             ("tfcoremock_made_here.it", "{id}"),
         ],
         fits_protocol_5: false,
+        served: &[],
+    },
+    Plugin {
+        name: "both",
+        imported: &[("random_id.it", "{prefix},{id}")],
+        fits_protocol_5: true,
+        served: &["hashicorp/random", "hashicorp/null"],
     },
 ];
 
@@ -112,12 +126,14 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
                 ),
             )?;
             let environment = vec![("TF_CLI_CONFIG_FILE".to_owned(), settings.display().to_string())];
+            // There is no component of several: Wardian is a host of it as Terraform is.
+            let own = if plugin.served.is_empty() { Vec::new() } else { environment.clone() };
             let trial = Trial {
                 plugin,
                 title: format!("{} by {protocol}", plugin.name),
                 generated: &generated,
                 terraform: &Program { name: "terraform", file: terraform.clone(), environment },
-                wardian: &ours,
+                wardian: &Program { environment: own, ..ours.clone() },
                 directory: project(workspace, &place, plugin, &format!("{}-{protocol}", plugin.name))?,
                 beside: project(workspace, &place, plugin, &format!("{}-{protocol}-wardian", plugin.name))?,
             };
@@ -143,7 +159,15 @@ fn bundle(ours: &Program, plugin: &Plugin, protocol: &str, place: &Path, mirror:
     let name = plugin.name;
     let directory = mirror.join(format!("registry.terraform.io/hashicorp/{name}/{version}/{platform}"));
     fs::create_dir_all(&directory)?;
-    let out = format!("-out={}", directory.join(format!("terraform-provider-{name}_v{version}")).display());
+    let file = directory.join(format!("terraform-provider-{name}_v{version}"));
+    if !plugin.served.is_empty() {
+        let served = plugin.served.join(" ");
+        let program = ours.file.display();
+        fs::write(&file, format!("#!/bin/sh\nexec '{program}' serve -protocol={protocol} {served}\n"))?;
+        let executable = fs::Permissions::from_mode(0o755);
+        return fs::set_permissions(&file, executable).context("the plugin cannot be made executable");
+    }
+    let out = format!("-out={}", file.display());
     let protocol = format!("-protocol={protocol}");
     ours.run(place, &["plugin", "bundle", &protocol, &out, &format!("hashicorp/{name}")])?;
     Ok(())
