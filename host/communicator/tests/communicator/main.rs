@@ -12,4 +12,3 @@ mod sshd;
 mod uploads;
 mod ways;
 mod winrm;
-mod winrm_server;

@@ -3,14 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rcgen::{CertifiedKey, generate_simple_self_signed};
-use rustls::ServerConfig;
-use rustls::pki_types::PrivateKeyDer;
-use tokio_rustls::TlsAcceptor;
 use wardian_communicator::{Event, ExitStatus, FailureKind, TargetPlatform};
+use wardian_winrm_machine::{Certified, PASSWORD, Proof, Server, USER};
 
 use crate::sshd::{Records, connection, free_port, recorded, run};
-use crate::winrm_server::{PASSWORD, Proof, Server, USER};
 
 fn values(server: &Server, more: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
     let mut values = vec![
@@ -153,18 +149,9 @@ async fn a_wrong_password_is_said_when_the_time_is_over() {
 
 #[tokio::test]
 async fn tls_believes_whom_it_is_told_to() {
-    let make = || generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
-    let CertifiedKey { cert, signing_key } = make();
-    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![cert.der().clone()], key)
-        .unwrap();
-    let server = Server::start(Proof::Ntlm, Some(TlsAcceptor::from(Arc::new(config)))).await;
-    let (right, wrong) = (cert.pem(), make().cert.pem());
+    let Certified { acceptor, certificate: right } = Certified::new();
+    let wrong = Certified::new().certificate;
+    let server = Server::start(Proof::Ntlm, Some(acceptor)).await;
     for (more, says) in [
         (("cacert", right.as_str()), None),
         (("insecure", "true"), None),

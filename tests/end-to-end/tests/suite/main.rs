@@ -40,6 +40,7 @@ mod terraform_reads;
 #[cfg(unix)]
 mod third_party_provisioners;
 mod untrusted;
+mod winrm_provisioners;
 mod workspaces;
 
 /// A file beside this one that nobody names here would never run.

@@ -105,6 +105,11 @@ impl Sshd {
         self.directory.path().join(name)
     }
 
+    /// Where it listens.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// What its log says.
     pub fn log(&self) -> String {
         fs::read_to_string(self.path("log")).unwrap_or_default()

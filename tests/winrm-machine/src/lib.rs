@@ -1,5 +1,10 @@
 //! A machine that speaks WinRM's messages: shells, commands, output in parts, faults; with
-//! basic authentication or NTLM, over TCP or TLS. What a command does is decided here.
+//! basic authentication or NTLM, over TCP or TLS. What a command does is decided here:
+//! [`commands`].
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
+mod commands;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -9,38 +14,54 @@ use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use md4::{Digest as _, Md4};
 use md5::Md5;
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
 use tokio::io::{
     AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
 };
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
+/// Who may use it, of the domain `CORP` where that is asked.
 pub const USER: &str = "Operator";
+/// By which password.
 pub const PASSWORD: &str = "pässword & <more>";
 const NONCE: [u8; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// How the user is proven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
+    /// With each request.
     Basic,
+    /// Once for each connection.
     Ntlm,
 }
 
 /// One answer to a `Receive`.
+#[derive(Debug)]
 enum Part {
     Output { stdout: Vec<u8>, stderr: Vec<u8>, code: Option<u32> },
     TimedOut,
     Lost,
 }
 
+/// What has happened on the machine.
 #[derive(Default)]
 pub struct State {
+    /// Shells that were made.
     pub shells: Vec<String>,
+    /// Shells that were given back.
     pub deleted: Vec<String>,
+    /// Commands that were started.
     pub commands: Vec<String>,
+    /// Commands that were ended by whoever had started them.
     pub terminated: Vec<String>,
+    /// How many connections there were.
     pub connections: usize,
-    /// Files and directories by their paths.
+    /// Files by their paths.
     pub files: BTreeMap<String, Vec<u8>>,
+    /// Directories by their paths.
     pub directories: Vec<String>,
     temporary: HashMap<String, String>,
     running: HashMap<String, VecDeque<Part>>,
@@ -48,12 +69,55 @@ pub struct State {
     pub forgets: bool,
 }
 
+/// The machine.
 pub struct Server {
+    /// Where it listens on 127.0.0.1.
     pub port: u16,
+    /// What has happened there.
     pub state: Arc<Mutex<State>>,
 }
 
+/// A certificate of 127.0.0.1 that nobody vouches for.
+pub struct Certified {
+    /// Who shows it.
+    pub acceptor: TlsAcceptor,
+    /// As PEM.
+    pub certificate: String,
+}
+
+impl Certified {
+    /// A new one.
+    #[allow(clippy::new_without_default, reason = "each one is another")]
+    pub fn new() -> Self {
+        let CertifiedKey { cert, signing_key } =
+            generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+        let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![cert.der().clone()], key)
+            .unwrap();
+        Self { acceptor: TlsAcceptor::from(Arc::new(config)), certificate: cert.pem() }
+    }
+}
+
 impl Server {
+    /// Starts it in a thread of its own, for whom is not asynchronous.
+    pub fn start_in_thread(proof: Proof, tls: Option<TlsAcceptor>) -> Self {
+        let (sender, started) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async move {
+                sender.send(Self::start(proof, tls).await).unwrap();
+                std::future::pending::<()>().await;
+            });
+        });
+        started.recv().unwrap()
+    }
+
+    /// Starts it. It is there as long as the runtime is.
     pub async fn start(proof: Proof, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -274,65 +338,4 @@ fn output(id: &str, stdout: &[u8], stderr: &[u8], code: Option<u32>) -> String {
     };
     let body = stream("stdout", stdout) + &stream("stderr", stderr) + &state;
     envelope(&format!("<rsp:ReceiveResponse>{body}</rsp:ReceiveResponse>"))
-}
-
-impl State {
-    fn perform(&mut self, command: &str) -> Vec<Part> {
-        let done = |code: u32, stdout: &str, stderr: &str| {
-            vec![Part::Output { stdout: stdout.into(), stderr: stderr.into(), code: Some(code) }]
-        };
-        assert!(command.len() <= 8191, "longer than a line of the shell");
-        if let Some(rest) = command.strip_prefix("echo ") {
-            let (line, name) = rest.split_once(" >> ").unwrap();
-            let name = name.strip_prefix("\"%TEMP%\\").unwrap().strip_suffix('"').unwrap();
-            let file = self.temporary.entry(name.to_owned()).or_default();
-            *file += line;
-            *file += " \r\n";
-            return done(0, "", "");
-        }
-        if let Some((_, encoded)) = command.split_once("-EncodedCommand ") {
-            let bytes = STANDARD.decode(encoded).unwrap();
-            let units: Vec<u16> =
-                bytes.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
-            return self.script(&String::from_utf16(&units).unwrap());
-        }
-        match command {
-            "several parts" => vec![
-                Part::TimedOut,
-                Part::Output { stdout: b"on".to_vec(), stderr: vec![], code: None },
-                Part::Output { stdout: b"e\r\nt".to_vec(), stderr: b"oops\r\n".to_vec(), code: None },
-                Part::Output { stdout: b"wo".to_vec(), stderr: vec![], code: Some(3) },
-            ],
-            "binary" => {
-                vec![Part::Output { stdout: (0..=255).collect(), stderr: vec![], code: Some(u32::MAX) }]
-            }
-            "endless" => vec![],
-            "lost" => {
-                vec![Part::Output { stdout: b"begun\n".to_vec(), stderr: vec![], code: None }, Part::Lost]
-            }
-            other => done(0, &format!("ran {other}\n"), ""),
-        }
-    }
-
-    /// What the scripts of an upload do.
-    fn script(&mut self, script: &str) -> Vec<Part> {
-        let done = |code: u32, stderr: &str| {
-            vec![Part::Output { stdout: vec![], stderr: stderr.into(), code: Some(code) }]
-        };
-        assert!(script.starts_with("$ErrorActionPreference = 'Stop'\n"));
-        let unquoted = |text: &str| text.replace("''", "'").replace("\u{2019}\u{2019}", "\u{2019}");
-        if let Some((_, rest)) = script.split_once("New-Item -ItemType Directory -Force -Path '") {
-            self.directories.push(unquoted(rest.split_once("' |").unwrap().0));
-            return done(0, "");
-        }
-        let name = between(script, "Join-Path $env:TEMP '", "'\n");
-        let path = unquoted(between(script, "GetUnresolvedProviderPathFromPSPath('", "')\n"));
-        let lines = self.temporary.remove(name).unwrap_or_default();
-        if path.starts_with("Z:") {
-            return done(1, "Cannot find drive.\r\n");
-        }
-        let content = lines.lines().flat_map(|line| STANDARD.decode(line.trim()).unwrap()).collect();
-        self.files.insert(path, content);
-        done(0, "")
-    }
 }
