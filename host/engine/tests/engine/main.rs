@@ -23,6 +23,7 @@ mod provision;
 mod provisioner;
 mod relevant;
 mod removed;
+mod target;
 mod token;
 mod validate;
 mod violations;
