@@ -33,7 +33,7 @@ pub use instance_address::{
 pub use masked::{MaskedProvider, MaskedProvisioner};
 pub use printable::{printable, printable_line};
 pub use provider::*;
-pub use provisioner::{ProvisionOutput, ProvisionRequest, Provisioner, SharedByObject};
+pub use provisioner::{ProvisionOutput, ProvisionRequest, Provisioner, Shareable, SharedByObject};
 pub use provisioner_address::{
     DIRECTORY_HOST, DIRECTORY_NAMESPACE, is_in_plugin_directory, provisioner_address, provisioner_label,
     provisioner_name,

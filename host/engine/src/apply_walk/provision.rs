@@ -165,17 +165,21 @@ impl<'a> ApplyWalk<'a> {
     /// Runs the next provisioner of an object.
     pub(super) fn start_provision(&mut self, provisioning: Provisioning) -> Start<Outcome> {
         let blocks = self.blocks(&provisioning.subject.address, provisioning.when());
+        let is_last = blocks.provisioners.len() <= provisioning.done + 1;
         let step = blocks.provisioners.get(provisioning.done).map(|block| {
             let (step, found) = self.step(&provisioning, block, blocks.connection);
             self.tell(&provisioning.subject.address, &blocks, block, found);
-            step
+            step.map(|step| (step, block.continue_on_failure))
         });
-        let Some(Some(step)) = step else {
+        let Some(Some((step, goes_on_after_failure))) = step else {
             provisioning.telling.end(Ended::Badly);
             return Start::Failed;
         };
         Start::running(provisioning.subject.address.to_string(), async move {
             let diagnostics = provisioning.telling.during(provision(&provisioning.subject, step)).await;
+            if is_last || diagnostics.has_errors() && !goes_on_after_failure {
+                provisioning.shared.close().await;
+            }
             Outcome::Provisioned { provisioning: Box::new(provisioning), diagnostics }
         })
     }

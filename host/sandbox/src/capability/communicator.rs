@@ -14,12 +14,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use tokio::sync::{mpsc, watch};
 use wardian_communicator::{
     CommunicatorError as Cause, Connection as Shared, ConnectionSettings, FailureKind, SettingsError,
     Surroundings, TargetPlatform as Platform,
 };
-use wardian_plugin::SharedByObject;
+use wardian_plugin::{Shareable, SharedByObject};
 use wardian_value::Value;
 use wasmtime::component::{HasSelf, Linker, Resource};
 
@@ -98,6 +99,15 @@ struct Kept {
     /// The block's value.
     block: Value,
     shared: Result<Shared, SettingsError>,
+}
+
+#[async_trait]
+impl Shareable for Kept {
+    async fn close(&self) {
+        if let Ok(shared) = &self.shared {
+            shared.close().await;
+        }
+    }
 }
 
 impl Connection {

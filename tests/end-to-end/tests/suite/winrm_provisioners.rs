@@ -109,6 +109,7 @@ fn files_and_scripts_reach_a_machine_by_winrm() {
         );
         assert_eq!(state.directories, ["C:/all", "C:/all\\deep", "C:/all\\deep\\er"]);
         assert_eq!((state.connections, state.shells.len()), (1, 1), "all share it: {:?}", state.commands);
+        assert_eq!(state.deleted, state.shells, "and nothing of it is left");
     }
 }
 
@@ -126,6 +127,7 @@ fn a_script_that_fails_by_winrm_taints_and_is_removed() {
     assert_eq!(project.state()["resources"][0]["instances"][0]["status"], "tainted");
     let state = server.state.lock().unwrap();
     assert_eq!(there(&state), [], "no script is left");
+    assert_eq!(state.deleted, state.shells, "and no shell");
 }
 
 /// A proxy of HTTP that connects with one port of this machine, whatever it is asked for;
