@@ -45,17 +45,8 @@ plugin "terraform.io/builtin/configuration" {
 }
 "#;
 
-/// What is beside a configuration and is no part of it.
-const HIDDEN: [&str; 8] = [
-    "terraform.tfstate",
-    "terraform.tfstate.backup",
-    ".terraform.tfstate.journal",
-    ".terraform.tfstate.lock.info",
-    "terraform.tfstate.d",
-    "errored.tfstate",
-    ".terraform",
-    ".git",
-];
+/// What is beside a configuration and is no part of it, besides what is [`OWN`].
+const HIDDEN: [&str; 2] = [".terraform", ".git"];
 
 /// Links on one way.
 const MOST_LINKS: usize = 40;
@@ -285,7 +276,8 @@ fn without_steps_up(path: &Path) -> PathBuf {
 
 /// Paths that plugins of a stranger's configuration do not read either.
 pub(crate) fn hidden(directory: &Path, data_directory: &Path, states: &[PathBuf]) -> Vec<PathBuf> {
-    let own = HIDDEN.iter().map(|name| directory.join(name)).chain([directory.join(data_directory)]);
+    let own =
+        OWN.iter().chain(&HIDDEN).map(|name| directory.join(name)).chain([directory.join(data_directory)]);
     let others = states.iter().flat_map(|state| {
         let state = directory.join(state);
         beside(&state).into_iter().chain([state])

@@ -81,3 +81,14 @@ impl Capability for Sockets {
         state.destinations().end_uses();
     }
 }
+
+/// Puts functions of ours in the place of some that are linked already.
+fn shadowing(
+    linker: &mut Linker<GuestState>,
+    replace: impl FnOnce(&mut Linker<GuestState>) -> wasmtime::Result<()>,
+) -> wasmtime::Result<()> {
+    linker.allow_shadowing(true);
+    let replaced = replace(linker);
+    linker.allow_shadowing(false);
+    replaced
+}

@@ -7,9 +7,9 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wardian_plugin::{ClientCapabilities, Provider, ReadDataSourceRequest};
+use wardian_plugin::Provider;
 
-use crate::guest::{allow, assert_well, granted, load, object, probe, provider, short};
+use crate::guest::{allow, assert_well, granted, load, probe, probe_failure, provider, short};
 
 const VERBS: [&str; 3] = ["create", "create-directory", "set-mode"];
 
@@ -231,14 +231,7 @@ async fn what_does_not_work_says_why() {
 async fn files_that_are_held_are_counted() {
     let place = Place::new();
     let provider = place.provider("read write");
-    let request = ReadDataSourceRequest {
-        type_name: "hostile_probe".into(),
-        config: object("create-many:file"),
-        provider_meta: None,
-        capabilities: ClientCapabilities::default(),
-    };
-    let response = provider.read_data_source(request).await;
-    assert!(response.state.is_none(), "{response:?}");
-    assert!(response.diagnostics[0].summary.contains("crashed"), "{response:?}");
+    let told = probe_failure(&*provider, "create-many:file").await;
+    assert!(told.contains("crashed"), "{told}");
     assert_well(&*provider).await;
 }

@@ -9,7 +9,7 @@ use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{
     ClientCapabilities, ConfigureRequest, PlanRequest, PlanResponse, PluginDiagnostic, PrivateBytes,
-    Provider, ReadDataSourceRequest, on_behalf_of,
+    Provider, ReadDataSourceRequest, ReadDataSourceResponse, on_behalf_of,
 };
 use wardian_policy::{Level, Policy, PolicyFile};
 use wardian_sandbox::{CacheDirectories, Grants, Limits, LoadedPlugin, Sandbox, SandboxOptions};
@@ -143,28 +143,36 @@ pub(crate) async fn assert_well(provider: &dyn Provider) {
     assert_eq!(response.planned_state, Some(object("because")));
 }
 
-/// What a probe says.
-pub(crate) async fn probe(provider: &dyn Provider, input: &str) -> String {
+/// What reading a probe comes to.
+pub(crate) async fn read_probe(provider: &dyn Provider, input: &str) -> ReadDataSourceResponse {
     let request = ReadDataSourceRequest {
         type_name: "hostile_probe".into(),
         config: object(input),
         provider_meta: None,
         capabilities: ClientCapabilities::default(),
     };
-    let response = provider.read_data_source(request).await;
+    provider.read_data_source(request).await
+}
+
+/// What a probe says.
+pub(crate) async fn probe(provider: &dyn Provider, input: &str) -> String {
+    let response = read_probe(provider, input).await;
     assert_eq!(response.diagnostics, []);
     text(&response.state.unwrap(), "result")
 }
 
+/// What a probe says, or what is told where it did not come back.
+pub(crate) async fn probe_or_failure(provider: &dyn Provider, input: &str) -> String {
+    let response = read_probe(provider, input).await;
+    match response.state {
+        Some(state) => text(&state, "result"),
+        None => format!("{} {}", response.diagnostics[0].summary, response.diagnostics[0].detail),
+    }
+}
+
 /// What is told of a probe that did not come back.
 pub(crate) async fn probe_failure(provider: &dyn Provider, input: &str) -> String {
-    let request = ReadDataSourceRequest {
-        type_name: "hostile_probe".into(),
-        config: object(input),
-        provider_meta: None,
-        capabilities: ClientCapabilities::default(),
-    };
-    let mut response = provider.read_data_source(request).await;
+    let mut response = read_probe(provider, input).await;
     assert!(response.state.is_none(), "{input}: {response:?}");
     let error = response.diagnostics.pop().unwrap();
     format!("{}: {}", error.summary, error.detail)

@@ -24,10 +24,10 @@ mod programs;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use wardian_plugin::{ClientCapabilities, Provider, ReadDataSourceRequest};
+use wardian_plugin::Provider;
 use wardian_sandbox::Limits;
 
-use crate::guest::{object, plan, short, text};
+use crate::guest::{object, plan, read_probe, short, text};
 pub(crate) use network::DISGUISES;
 
 /// One attempt, and what came of it.
@@ -61,13 +61,7 @@ async fn is_well(provider: &dyn Provider) -> bool {
 
 /// What a probe says, or what is told of it.
 async fn answer(provider: &dyn Provider, input: &str) -> String {
-    let request = ReadDataSourceRequest {
-        type_name: "hostile_probe".into(),
-        config: object(input),
-        provider_meta: None,
-        capabilities: ClientCapabilities::default(),
-    };
-    let response = provider.read_data_source(request).await;
+    let response = read_probe(provider, input).await;
     match response.state {
         Some(state) => text(&state, "result"),
         None => response

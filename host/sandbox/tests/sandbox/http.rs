@@ -3,7 +3,7 @@
 use wardian_monitor::Outcome;
 use wardian_plugin::on_behalf_of;
 
-use crate::guest::{assert_well, probe, short};
+use crate::guest::{assert_well, probe, probe_or_failure, short};
 use crate::hostile::DISGUISES;
 use crate::server::{Reaching, closed, http_server, secure_server};
 
@@ -239,7 +239,7 @@ async fn a_guest_that_asks_for_ten_thousand_answers_at_once_is_ended() {
     let (port, heard) = http_server().await;
     let reaching = Reaching::new(&allow("\"api.example\"", port));
     let request = format!("many:10000|http://api.example:{port}/");
-    let answer = probe_or_crash(&reaching, &request).await;
+    let answer = probe_or_failure(&*reaching.provider, &request).await;
     assert!(answer.contains("Plugin crashed"), "{answer}");
     assert!(heard.connections() <= 32, "{}", heard.connections());
     assert_well(&*reaching.provider).await;
@@ -296,18 +296,4 @@ async fn why_there_is_no_answer_is_told() {
     let answer =
         probe(&*Reaching::new(&rules).provider, &format!("http:GET|https://api.example:{port}/")).await;
     assert!(answer.ends_with("failed: tls protocol error"), "{answer}");
-}
-
-async fn probe_or_crash(reaching: &Reaching, input: &str) -> String {
-    let request = wardian_plugin::ReadDataSourceRequest {
-        type_name: "hostile_probe".into(),
-        config: crate::guest::object(input),
-        provider_meta: None,
-        capabilities: wardian_plugin::ClientCapabilities::default(),
-    };
-    let response = reaching.provider.read_data_source(request).await;
-    match response.state {
-        Some(state) => crate::guest::text(&state, "result"),
-        None => format!("{} {}", response.diagnostics[0].summary, response.diagnostics[0].detail),
-    }
 }

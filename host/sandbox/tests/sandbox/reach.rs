@@ -7,7 +7,9 @@ use std::sync::Arc;
 use wardian_monitor::AuditLog;
 use wardian_plugin::Provider;
 
-use crate::guest::{allow, deny, granted, granted_and_recorded, load, probe, provider, short};
+use crate::guest::{
+    allow, deny, granted, granted_and_recorded, load, probe, probe_or_failure, provider, short,
+};
 
 #[tokio::test]
 async fn nothing_is_there_by_default() {
@@ -226,25 +228,11 @@ async fn a_directory_for_reading_does_not_change() {
 async fn open_files_are_counted() {
     let place = Place::new();
     let provider = place.provider("read");
-    let answer = probe_or_trap(&*provider).await;
+    // Where the host's table is full the guest traps: it is not the guest's to decide what to
+    // do about it.
+    let answer = probe_or_failure(&*provider, "open-many:file").await;
     assert!(answer.contains("then") || answer.contains("crashed"), "{answer}");
     assert_eq!(probe(&*provider, "read:file").await, "content");
-}
-
-/// Where the host's table is full the guest traps: it is not the guest's to
-/// decide what to do about it.
-async fn probe_or_trap(provider: &dyn Provider) -> String {
-    let request = wardian_plugin::ReadDataSourceRequest {
-        type_name: "hostile_probe".into(),
-        config: crate::guest::object("open-many:file"),
-        provider_meta: None,
-        capabilities: wardian_plugin::ClientCapabilities::default(),
-    };
-    let response = provider.read_data_source(request).await;
-    match response.state {
-        Some(state) => crate::guest::text(&state, "result"),
-        None => format!("{} {}", response.diagnostics[0].summary, response.diagnostics[0].detail),
-    }
 }
 
 /// A policy may be for many machines; nothing is there until somebody makes it.

@@ -1,9 +1,8 @@
 //! Sockets: where policy says they lead.
 
 use wardian_monitor::{Outcome, Record};
-use wardian_plugin::{ClientCapabilities, Provider, ReadDataSourceRequest};
 
-use crate::guest::{assert_well, object, probe, text};
+use crate::guest::{assert_well, probe, probe_failure};
 use crate::server::{Reaching, closed, datagram_server, echo_server, giving_server};
 
 fn allow(scheme: &str, hosts: &str, port: u16) -> String {
@@ -120,21 +119,6 @@ async fn metadata_is_reached_under_no_name() {
     }
 }
 
-/// What a probe says, or what is told of a call that failed.
-async fn attempt(provider: &dyn Provider, input: &str) -> String {
-    let request = ReadDataSourceRequest {
-        type_name: "hostile_probe".into(),
-        config: object(input),
-        provider_meta: None,
-        capabilities: ClientCapabilities::default(),
-    };
-    let response = provider.read_data_source(request).await;
-    match response.state {
-        Some(state) => text(&state, "result"),
-        None => response.diagnostics[0].summary.clone(),
-    }
-}
-
 /// What is recorded of the bytes of each use, as far as it was one: sent, then received.
 fn bytes(reaching: &Reaching) -> Vec<(Option<u64>, Option<u64>)> {
     let used = |record: &Record| {
@@ -201,8 +185,8 @@ async fn a_connection_of_a_call_that_fails_is_recorded_all_the_same() {
         allow("tcp", "\"127.0.0.1\"", port)
     ));
     for round in 1..=2 {
-        let answer = attempt(&*reaching.provider, &format!("connect-and-trap:127.0.0.1:{port}")).await;
-        assert!(answer.contains("crashed"), "{answer}");
+        let told = probe_failure(&*reaching.provider, &format!("connect-and-trap:127.0.0.1:{port}")).await;
+        assert!(told.contains("crashed"), "{told}");
         assert_eq!(bytes(&reaching), vec![(Some(5), Some(11)); round]);
     }
     assert_well(&*reaching.provider).await;
@@ -312,7 +296,7 @@ async fn connections_are_counted() {
         "heard ping\n"
     );
     assert_eq!(probe(&*reaching.provider, "kept").await, "heard ping\n");
-    let answer = attempt(&*reaching.provider, &format!("connect-many:100000|127.0.0.1:{port}")).await;
+    let answer = probe(&*reaching.provider, &format!("connect-many:100000|127.0.0.1:{port}")).await;
     assert!(answer.starts_with("32 open, then "), "{answer}");
     assert!(heard.connections() <= 33, "{}", heard.connections());
     assert_well(&*reaching.provider).await;

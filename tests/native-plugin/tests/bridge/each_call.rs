@@ -257,6 +257,9 @@ pub(crate) fn apply() -> ApplyRequest {
     }
 }
 
+/// What served plugins answer, and native ones are not asked.
+const ANSWERED: [&str; 2] = ["GetMetadata", "GetFunctions"];
+
 /// The page lists each call that the protocol's description has, by both of its names.
 #[test]
 fn the_page_lists_every_call() {
@@ -270,7 +273,12 @@ fn the_page_lists_every_call() {
         calls.map(|(name, _)| name.to_owned()).collect()
     };
     let (five, six) = (described("5"), described("6"));
-    assert_eq!((five.len(), six.len()), (CALLS.len(), CALLS.len()));
+    let count = CALLS.len() + ANSWERED.len();
+    assert_eq!((five.len(), six.len()), (count, count));
+    for name in ANSWERED {
+        assert!(five.iter().chain(&six).filter(|described| *described == name).count() == 2, "{name}");
+        assert!(page.contains(&format!("| `{name}` | the same |")), "{name}");
+    }
     for call in CALLS {
         assert!(six.iter().any(|name| name == call.name), "{}", call.name);
         assert!(five.iter().any(|name| name == call.name_in_five), "{}", call.name_in_five);

@@ -11,6 +11,7 @@ use wasmtime_wasi::p2::bindings::sockets::tcp::{self, HostTcpSocket, TcpSocket};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, Pollable as _};
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView as _};
 
+use super::shadowing;
 use crate::capability::streams::{CountedInput, CountedOutput};
 use crate::state::GuestState;
 
@@ -21,10 +22,7 @@ type Streams = (Resource<DynInputStream>, Resource<DynOutputStream>);
 
 pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     tcp::add_to_linker::<GuestState, WasiSockets>(linker, GuestState::sockets)?;
-    linker.allow_shadowing(true);
-    let replaced = replace(linker);
-    linker.allow_shadowing(false);
-    replaced
+    shadowing(linker, replace)
 }
 
 fn replace(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {

@@ -10,6 +10,7 @@ use wasmtime_wasi::p2::bindings::sockets::udp::{
 };
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView as _};
 
+use super::shadowing;
 use crate::state::GuestState;
 
 /// As wasmtime's own has it.
@@ -17,10 +18,7 @@ const INTERFACE: &str = "wasi:sockets/udp@0.2.12";
 
 pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     udp::add_to_linker::<GuestState, WasiSockets>(linker, GuestState::sockets)?;
-    linker.allow_shadowing(true);
-    let replaced = replace(linker);
-    linker.allow_shadowing(false);
-    replaced
+    shadowing(linker, replace)
 }
 
 fn replace(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
