@@ -107,12 +107,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if words.has("unlinked") {
         std::fs::remove_file(&address)?;
     }
-    println!("1|{version}|{network}|{address}|grpc|{shown}");
+    let handshake = format!("1|{version}|{network}|{address}|grpc|{shown}");
     if words.has("deaf") {
+        // However quick the host is, it finds nobody.
         drop(listener);
+        println!("{handshake}");
         std::future::pending::<()>().await;
         return Ok(());
     }
+    println!("{handshake}");
     let words = Arc::new(words);
     loop {
         let stream: Box<dyn Stream> = match &listener {
@@ -123,10 +126,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             None => stream,
             Some(acceptor) => match acceptor.accept(stream).await {
                 Ok(stream) => Box::new(stream),
-                Err(error) => {
-                    eprintln!("no TLS: {error}");
-                    continue;
-                }
+                // The host says what is wrong, at a time when it may hear of this or not yet.
+                Err(_) => continue,
             },
         };
         tokio::spawn(serve::connection(stream, Arc::clone(&words)));
