@@ -45,18 +45,18 @@ impl Wanted {
     /// None where nothing is.
     fn of(environment: &Environment) -> Option<Self> {
         let (all, core) = (environment.log(), environment.core_log());
-        let mut of_plugins = environment.provider_log();
-        let is_json =
-            [all.or(core), of_plugins].into_iter().flatten().any(|text| text.eq_ignore_ascii_case("json"));
-        let mut parts = Vec::new();
-        parts.extend(all.or(core).and_then(of_all));
-        if all.is_none() {
-            // What is said of the core is not said of plugins.
-            of_plugins = of_plugins.or(core.map(|_| "off"));
+        // What is said of the core alone is not said of plugins.
+        let unsaid = core.filter(|_| all.is_none()).map(|_| "off");
+        let (of_core, of_plugins) = (all.or(core), environment.provider_log().or(unsaid));
+        let is_json = of_core.into_iter().chain(of_plugins).any(|text| text.eq_ignore_ascii_case("json"));
+        let (of_core, of_plugins) =
+            (of_core.and_then(of_all), of_plugins.map(|text| level(text).unwrap_or(text)));
+        if of_core.is_none() && of_plugins.is_none_or(|level| level == "off") {
+            return None;
         }
-        parts.extend(of_plugins.map(|text| format!("{PLUGINS}={}", level(text).unwrap_or(text.into()))));
-        let has_some = parts.iter().any(|part| !part.ends_with("=off"));
-        has_some.then(|| Self { filter: parts.join(","), is_json })
+        let of_plugins = of_plugins.map(|level| format!("{PLUGINS}={level}"));
+        let filter = of_core.into_iter().chain(of_plugins).collect::<Vec<_>>().join(",");
+        Some(Self { filter, is_json })
     }
 }
 
@@ -64,20 +64,25 @@ impl Wanted {
 /// have to say is asked for by their names.
 fn of_all(text: &str) -> Option<String> {
     match level(text) {
-        Some(level) if level == "off" => None,
+        Some("off") => None,
         Some(level) => Some(format!("warn,wardian={level}")),
         None => Some(text.to_owned()),
     }
 }
 
 /// The level that a text is. `json` is everything, in another form.
-fn level(text: &str) -> Option<String> {
-    match text.to_ascii_lowercase().as_str() {
-        "off" | "0" => Some("off".into()),
-        "json" => Some("trace".into()),
-        level @ ("trace" | "debug" | "info" | "warn" | "error") => Some(level.into()),
-        _ => None,
-    }
+fn level(text: &str) -> Option<&'static str> {
+    const LEVELS: [(&str, &str); 8] = [
+        ("off", "off"),
+        ("0", "off"),
+        ("json", "trace"),
+        ("trace", "trace"),
+        ("debug", "debug"),
+        ("info", "info"),
+        ("warn", "warn"),
+        ("error", "error"),
+    ];
+    LEVELS.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, level)| level)
 }
 
 #[cfg(test)]
@@ -99,6 +104,8 @@ mod tests {
             (&[("TF_LOG", "Debug")], some("warn,wardian=debug", false)),
             (&[("TF_LOG", "json")], some("warn,wardian=trace", true)),
             (&[("WARDIAN_LOG", "wardian_engine=debug")], some("wardian_engine=debug", false)),
+            (&[("WARDIAN_LOG", "info,hyper=off")], some("info,hyper=off", false)),
+            (&[("WARDIAN_LOG", "wardian=off")], some("wardian=off", false)),
             (&[("TF_LOG_CORE", "trace")], some("warn,wardian=trace,wardian::plugin=off", false)),
             (&[("TF_LOG_CORE", "off")], None),
             (&[("TF_LOG_PROVIDER", "INFO")], some("wardian::plugin=info", false)),

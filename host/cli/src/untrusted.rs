@@ -339,6 +339,10 @@ mod tests {
     }
 
     fn place() -> Place {
+        place_with("kept/data")
+    }
+
+    fn place_with(data_directory: &str) -> Place {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("project");
         fs::create_dir_all(directory.join("module")).unwrap();
@@ -347,8 +351,7 @@ mod tests {
         }
         let log = Arc::new(AuditLog::nowhere());
         let states = [PathBuf::from("states/own.tfstate")];
-        let data_directory = Path::new("kept/data");
-        let confinement = Confinement::new(&directory, data_directory, &states, &log).unwrap();
+        let confinement = Confinement::new(&directory, Path::new(data_directory), &states, &log).unwrap();
         Place { root, log, confinement }
     }
 
@@ -446,23 +449,28 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn what_the_host_keeps_is_no_link_to_elsewhere_either() {
-        for (link, target) in [
-            ("kept/data", "../../elsewhere"),
-            ("kept/data/environment", "../../../secret"),
-            ("kept/data/terraform.tfstate", "../../../absent"),
-            ("kept/data/modules", "/"),
-            ("terraform.tfstate.backup", "../absent"),
-            (".terraform.tfstate.journal", "../secret"),
+        for (data, link, target) in [
+            (".terraform", ".terraform", "../elsewhere"),
+            (".terraform", ".terraform/environment", "../../secret"),
+            (".terraform", ".terraform/terraform.tfstate", "../../absent"),
+            (".terraform", ".terraform/modules", "/"),
+            (".terraform", "terraform.tfstate.backup", "../absent"),
+            (".terraform", ".terraform.tfstate.journal", "../secret"),
+            ("kept/data", "kept/data", "../../elsewhere"),
+            ("kept/data", "kept/data/environment", "../../../secret"),
+            ("kept/data", "kept/data/terraform.tfstate", "../../../absent"),
+            ("kept/data", "kept/data/modules", "/"),
         ] {
-            let place = place();
+            let place = place_with(data);
             let directory = place.root.path().join("project");
             fs::create_dir(place.root.path().join("elsewhere")).unwrap();
-            let data = if link == "kept/data" { "kept" } else { "kept/data" };
-            fs::create_dir_all(directory.join(data)).unwrap();
-            assert!(place.confinement.check_files_read_unasked().is_ok(), "{link}");
-            std::os::unix::fs::symlink(target, directory.join(link)).unwrap();
-            assert!(place.confinement.check_files_read_unasked().is_err(), "{link}");
-            assert!(!place.log.denials().is_empty(), "{link}");
+            let link = directory.join(link);
+            let made = if link.ends_with(data) { link.parent().unwrap() } else { &*directory.join(data) };
+            fs::create_dir_all(made).unwrap();
+            assert!(place.confinement.check_files_read_unasked().is_ok(), "{}", link.display());
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            assert!(place.confinement.check_files_read_unasked().is_err(), "{}", link.display());
+            assert!(!place.log.denials().is_empty(), "{}", link.display());
         }
     }
 
