@@ -14,11 +14,14 @@ mod guests;
 mod host;
 mod interop;
 mod language_bench;
+mod limits;
 mod measure;
 mod oracle;
 mod process;
 mod progress;
 mod provisioner_bench;
+mod release;
+mod terms;
 mod test;
 mod toolchain;
 mod watched;
@@ -42,6 +45,11 @@ Commands:
   bench     build Wardian, then measure it, beside `terraform` where that is on PATH
   build     build the plugins, then the `wardian` binary that embeds them
   guests    build the plugins alone
+  limits    build Wardian, then print size, start-up time and number of dependencies,
+            and fail if one is over its limit
+  release   build, pack and try the archive of a release for one target
+  words     fail if a rejected synonym of docs/glossary.md occurs in code or text
+  names     list public type names that are defined twice
 
 Options:
   --toolchain <auto|installed|rustup|debian>
@@ -51,6 +59,8 @@ Options:
   test [arguments]      handed to `cargo test --workspace`
   bench --runs <N>      whole-process runs per measurement (default: 20)
   bench --check         exit 1 if a figure misses its target
+  release --target <TRIPLE>   default: this machine's
+  release --profile <NAME>    default: release
 ";
 
 /// What a person asked for on the command line.
@@ -103,6 +113,19 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
             guests_only(&workspace, request.toolchain)?;
             Ok(ExitCode::SUCCESS)
         }
+        "limits" => {
+            let (workspace, _) = built(&request)?;
+            limits::run(&workspace)
+        }
+        "release" => {
+            let options = release::Options::parse(&request.rest)?;
+            let workspace = Workspace::load()?;
+            guests_only(&workspace, request.toolchain)?;
+            release::run(&workspace, &options)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        "words" => terms::check_words(&Workspace::load()?),
+        "names" => terms::check_names(&Workspace::load()?),
         "help" | "-h" | "--help" => {
             progress::say(HELP);
             Ok(ExitCode::SUCCESS)
@@ -141,7 +164,7 @@ fn parse(arguments: Vec<String>) -> Result<Request> {
             rest.push(argument);
         }
     }
-    let takes_more = matches!(command.as_str(), "test" | "bench" | "interop");
+    let takes_more = matches!(command.as_str(), "test" | "bench" | "interop" | "release");
     if let (false, Some(extra)) = (takes_more, rest.first()) {
         bail!("`{command}` does not take `{extra}`\n\n{HELP}");
     }

@@ -60,6 +60,11 @@ impl Workspace {
         self.root.join("target")
     }
 
+    /// The folder for everything that cargo builds for the host.
+    pub(crate) fn host_target(&self) -> &Path {
+        &self.host_target
+    }
+
     /// A program or example that the dev profile left, such as `wardian` or
     /// `examples/calls`.
     pub(crate) fn host_program(&self, name: &str) -> PathBuf {
