@@ -1,8 +1,8 @@
-//! The checksums as attributes: the same of resources and data sources.
+//! The checksum attributes of the resources and data sources.
 
 use wardian_sdk::Attribute;
 
-/// `id` and the checksums.
+/// Returns `id` and the checksum attributes.
 pub(crate) fn attributes() -> impl Iterator<Item = Attribute> {
     [
         ("id", "The SHA-1 checksum of the content in hexadecimal."),
@@ -17,7 +17,16 @@ pub(crate) fn attributes() -> impl Iterator<Item = Attribute> {
     .map(|(name, text)| Attribute::string(name).computed().description(text))
 }
 
-/// Declares a state that has the checksums beside other fields.
+/// A state with the checksum attributes.
+pub(crate) trait Checksummed: Sized {
+    /// Returns the identifier: the SHA-1 checksum of the content.
+    fn id(&self) -> Option<&str>;
+
+    /// Sets the identifier and the checksums to those of the content.
+    fn with_checksums_of(self, content: &[u8]) -> Self;
+}
+
+/// Declares a state with the given fields and the checksum attributes.
 macro_rules! checksummed_state {
     ($(#[$attribute:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? }) => {
         $(#[$attribute])*
@@ -33,9 +42,13 @@ macro_rules! checksummed_state {
             content_base64sha512: Option<String>,
         }
 
-        impl $name {
+        impl crate::checksum_attributes::Checksummed for $name {
+            fn id(&self) -> Option<&str> {
+                self.id.as_deref()
+            }
+
             fn with_checksums_of(self, content: &[u8]) -> Self {
-                let checksums = crate::checksums::Checksums::of(content);
+                let checksums = crate::checksums::Checksums::from_content(content);
                 Self {
                     id: Some(checksums.sha1.clone()),
                     content_md5: Some(checksums.md5),

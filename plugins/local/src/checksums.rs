@@ -6,7 +6,6 @@ use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
-/// All checksums of one content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Checksums {
     pub(crate) md5: String,
@@ -18,8 +17,7 @@ pub(crate) struct Checksums {
 }
 
 impl Checksums {
-    /// Computes all of them.
-    pub(crate) fn of(content: &[u8]) -> Self {
+    pub(crate) fn from_content(content: &[u8]) -> Self {
         let sha256 = Sha256::digest(content);
         let sha512 = Sha512::digest(content);
         Self {
@@ -33,7 +31,7 @@ impl Checksums {
     }
 }
 
-/// The one that identifies a file's content in state.
+/// Returns the checksum that identifies a file's content in the state.
 pub(crate) fn sha1(content: &[u8]) -> String {
     hex::encode(Sha1::digest(content))
 }
@@ -43,8 +41,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checksums_of_a_known_content() {
-        let checksums = Checksums::of(b"abc");
+    fn checksums_match_known_values() {
+        let checksums = Checksums::from_content(b"abc");
         assert_eq!(checksums.md5, "900150983cd24fb0d6963f7d28e17f72");
         assert_eq!(checksums.sha1, "a9993e364706816aba3e25717850c26c9cd0d89d");
         assert_eq!(checksums.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

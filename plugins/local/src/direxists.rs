@@ -4,27 +4,27 @@ use std::path::Path;
 
 use wardian_sdk::{Function, FunctionError, Parameter, Type};
 
-use crate::disk::{self, Existence};
+use crate::disk::{self, PathKind};
 
-/// The function.
+/// Returns the function `direxists`.
 pub(crate) fn function() -> Function {
     Function::new("direxists", Type::Bool)
-        .summary("Whether there is a directory")
+        .summary("Checks whether a directory exists")
         .description(
-            "True where the path leads to a directory, false where it leads nowhere, an error where it leads \
-             to something else. A leading `~` has no meaning: use `pathexpand`.",
+            "Returns true if the path is a directory and false if nothing exists there. Any other kind of \
+             file is an error. A leading `~` is not expanded: use `pathexpand`.",
         )
-        .parameter(Parameter::string("path").description("A path, absolute or relative."))
+        .parameter(Parameter::string("path").description("An absolute or relative path."))
         .run(|(path,): (String,)| direxists(&path))
 }
 
 fn direxists(path: &str) -> Result<bool, FunctionError> {
-    // No path at all is the directory that relative paths start from.
+    // An empty path is the directory that relative paths start from.
     let directory = if path.is_empty() { "." } else { path };
-    match disk::directory_exists(Path::new(directory)) {
-        Ok(Existence::Directory) => Ok(true),
-        Ok(Existence::Nothing) => Ok(false),
-        Ok(Existence::Other) => Err(FunctionError::argument(0, format!("{path:?} is not a directory"))),
+    match disk::path_kind(Path::new(directory)) {
+        Ok(PathKind::Directory) => Ok(true),
+        Ok(PathKind::Absent) => Ok(false),
+        Ok(PathKind::Other) => Err(FunctionError::argument(0, format!("{path:?} is not a directory"))),
         Err(error) => Err(FunctionError::argument(0, error)),
     }
 }

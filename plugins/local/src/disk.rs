@@ -1,74 +1,72 @@
-//! The file system as the provider uses it: whole files, and the difference
-//! between what is absent and what it may not see.
+//! File system access: complete files, and the distinction between absent files and files
+//! without a grant.
 //!
-//! Every operation first asks whether a granted directory contains the path
-//! ([`wardian_sdk::granted`]), so that a missing grant is an error and never passes
-//! for an absent file, which would drop a resource from state.
+//! Every operation first checks that a granted directory contains the path
+//! ([`wardian_sdk::file_access`]). A missing grant is then an error; otherwise it would look
+//! like an absent file, and the resource would be dropped from the state.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use wardian_sdk::file_access::is_granted;
 use wardian_sdk::file_mode;
-use wardian_sdk::granted::is_granted;
 
-/// Why something on disk could not be done.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DiskError {
-    /// No directory that the provider may use contains the path.
+    /// No granted directory contains the path.
     #[error(
-        "{} lies outside of the directories that the provider may use",
+        "{} is outside the directories that the provider has access to",
         .0.display()
     )]
     NotGranted(PathBuf),
-    /// The system refused.
+    /// The operating system reported an error.
     #[error("failed to {action} {}: {cause}", .path.display())]
     Failed { action: &'static str, path: PathBuf, cause: io::Error },
 }
 
-/// The content of the file, or none where there is no such file.
+/// Returns the content of the file; `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, DiskError> {
-    granted(path)?;
+    check_granted(path)?;
     match fs::read(path) {
         Ok(content) => Ok(Some(content)),
         Err(error) => absent_or_failed("read", path, error),
     }
 }
 
-/// Whether there is a directory; none where there is nothing, an error where
-/// there is something else.
-pub(crate) fn directory_exists(path: &Path) -> Result<Existence, DiskError> {
-    granted(path)?;
+/// Returns the kind of file at a path.
+pub(crate) fn path_kind(path: &Path) -> Result<PathKind, DiskError> {
+    check_granted(path)?;
     match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Ok(Existence::Directory),
-        Ok(_) => Ok(Existence::Other),
+        Ok(metadata) if metadata.is_dir() => Ok(PathKind::Directory),
+        Ok(_) => Ok(PathKind::Other),
         Err(error) => {
             let absent: Option<()> = absent_or_failed("look at", path, error)?;
             debug_assert!(absent.is_none());
-            Ok(Existence::Nothing)
+            Ok(PathKind::Absent)
         }
     }
 }
 
-/// What is at a path.
+/// The kind of file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Existence {
+pub(crate) enum PathKind {
     Directory,
     Other,
-    Nothing,
+    Absent,
 }
 
-/// The modes that new things ask for.
+/// The modes of new files and directories.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Modes {
     pub(crate) file: u32,
     pub(crate) directory: u32,
 }
 
-/// Writes a whole file and the directories above it that are missing. The file has
-/// its mode before it has any content; one that is already there keeps its own.
+/// Writes a file, and creates its missing parent directories. A new file has its mode before it
+/// has any content; an existing file keeps its mode.
 pub(crate) fn write(path: &Path, content: &[u8], modes: Modes) -> Result<(), DiskError> {
-    granted(path)?;
+    check_granted(path)?;
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty())
         && fs::metadata(parent).is_err()
     {
@@ -79,9 +77,9 @@ pub(crate) fn write(path: &Path, content: &[u8], modes: Modes) -> Result<(), Dis
     write().map_err(|error| refused("write", path, error))
 }
 
-/// Deletes the file. One that is gone already is as good as deleted.
+/// Deletes the file. Succeeds if it does not exist.
 pub(crate) fn remove(path: &Path) -> Result<(), DiskError> {
-    granted(path)?;
+    check_granted(path)?;
     match fs::remove_file(path) {
         Ok(()) => Ok(()),
         Err(error) => absent_or_failed("delete", path, error).map(|_: Option<()>| ()),
@@ -99,7 +97,7 @@ fn refused(action: &'static str, path: &Path, cause: io::Error) -> DiskError {
     DiskError::Failed { action, path: path.to_path_buf(), cause }
 }
 
-fn granted(path: &Path) -> Result<(), DiskError> {
+fn check_granted(path: &Path) -> Result<(), DiskError> {
     if is_granted(path) { Ok(()) } else { Err(DiskError::NotGranted(path.to_path_buf())) }
 }
 
@@ -111,7 +109,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn files_come_with_their_directories_and_modes() {
+    fn write_creates_directories_with_modes() {
         use std::os::unix::fs::PermissionsExt as _;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a/b/c.txt");
@@ -129,7 +127,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_for_reading_only_gets_its_content() {
+    fn write_supports_read_only_modes() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("key");
         write(&path, b"secret", Modes { file: 0o400, ..MODES }).unwrap();
@@ -137,28 +135,28 @@ mod tests {
     }
 
     #[test]
-    fn absence_is_no_error() {
+    fn absent_files_are_not_errors() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a/b");
         assert!(read(&path).unwrap().is_none());
         remove(&path).unwrap();
-        assert_eq!(directory_exists(&path).unwrap(), Existence::Nothing);
-        assert_eq!(directory_exists(directory.path()).unwrap(), Existence::Directory);
+        assert_eq!(path_kind(&path).unwrap(), PathKind::Absent);
+        assert_eq!(path_kind(directory.path()).unwrap(), PathKind::Directory);
     }
 
     #[test]
-    fn what_is_no_file_is_refused() {
+    fn directories_are_not_files() {
         let directory = tempfile::tempdir().unwrap();
         assert!(matches!(read(directory.path()), Err(DiskError::Failed { .. })));
         assert!(write(directory.path(), b"", MODES).is_err());
         let file = directory.path().join("file");
         write(&file, b"", MODES).unwrap();
-        assert_eq!(directory_exists(&file).unwrap(), Existence::Other);
+        assert_eq!(path_kind(&file).unwrap(), PathKind::Other);
         assert!(read(&file.join("below")).is_err());
     }
 
     #[test]
-    fn relative_paths_start_where_the_provider_runs() {
+    fn relative_paths_start_in_working_directory() {
         assert!(read(Path::new("no-such-file-here")).unwrap().is_none());
     }
 }

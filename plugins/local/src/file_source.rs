@@ -1,5 +1,4 @@
-//! The data sources `local_file` and `local_sensitive_file`: the content of a
-//! file that is there.
+//! The data sources `local_file` and `local_sensitive_file`: the content of an existing file.
 
 use std::path::Path;
 
@@ -7,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use wardian_sdk::{Attribute, Context, DataSource, Diagnostics, Explain as _, Result, Schema};
 
-use crate::checksum_attributes::{self, checksummed_state};
+use crate::checksum_attributes::{self, Checksummed as _, checksummed_state};
 use crate::disk;
 
 /// Both data source types.
@@ -20,7 +19,7 @@ pub(crate) enum FileSource {
 }
 
 checksummed_state! {
-    /// Its configuration and result.
+    /// The configuration and the result.
     State {
         filename: String,
         content: Option<String>,
@@ -38,14 +37,10 @@ impl DataSource for FileSource {
         };
         Schema::new()
             .description(description)
-            .attribute(
-                Attribute::string("filename")
-                    .required()
-                    .description("The path of the file, which has to exist."),
-            )
+            .attribute(Attribute::string("filename").required().description("The path of an existing file."))
             .attribute(hide(Attribute::string("content").computed().description(
-                "The content as text. What is not UTF-8 becomes the replacement character: use \
-                 `content_base64` for it.",
+                "The content as text. Bytes that are not UTF-8 are replaced by the replacement character: \
+                 use `content_base64` for binary data.",
             )))
             .attribute(hide(
                 Attribute::string("content_base64").computed().description("The content in base64."),

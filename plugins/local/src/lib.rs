@@ -1,9 +1,8 @@
-//! The local provider: files and directories on the machine that runs the
-//! plan, within the directories that policy grants.
+//! The local provider: files and directories on the machine that runs the plan, in the
+//! directories that policy grants.
 //!
-//! Compatible with `hashicorp/local` 2.5, state by state; README.md lists what
-//! it offers and the few differences. `disk` is the only module that touches
-//! the file system, and only in directories that are granted.
+//! Its schemas and states are compatible with `hashicorp/local` 2.5; README.md lists its
+//! resources and the few differences. `disk` is the only module that accesses the file system.
 
 mod checksum_attributes;
 mod checksums;
@@ -17,11 +16,13 @@ mod written_file;
 
 use wardian_sdk::Provider;
 
-/// The provider with all that it offers.
+use crate::written_file::FileResource;
+
+/// Returns the provider.
 pub fn provider() -> Provider {
     Provider::new("local")
-        .resource("local_file", file::LocalFile)
-        .resource("local_sensitive_file", sensitive_file::LocalSensitiveFile)
+        .resource("local_file", FileResource::<file::State>::new())
+        .resource("local_sensitive_file", FileResource::<sensitive_file::State>::new())
         .data_source("local_file", file_source::FileSource::Plain)
         .data_source("local_sensitive_file", file_source::FileSource::Sensitive)
         .function(direxists::function())
@@ -32,7 +33,7 @@ wardian_sdk::export_provider!(
     filesystem {
         directories: ["."],
         access: ["read", "write"],
-        reason: "its resources are files, in the configuration's directory unless they are put elsewhere",
+        reason: "its resources are files, by default in the directory of the configuration",
     },
 );
 

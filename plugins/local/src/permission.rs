@@ -1,15 +1,15 @@
 //! Permission strings such as `"0640"`.
 
-/// What is wrong with a permission string.
+/// The reason why a permission string is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PermissionError {
-    #[error("a permission has three or four digits, this one has {0} characters")]
+    #[error("a permission has three or four digits, but this one has {0} characters")]
     Length(usize),
-    #[error("a permission is written with octal digits and is at most 0777")]
+    #[error("a permission consists of octal digits and is at most 0777")]
     Octal,
 }
 
-/// Reads a permission in octal notation, three or four digits.
+/// Parses a permission of three or four octal digits.
 pub(crate) fn parse(text: &str) -> Result<u32, PermissionError> {
     if !(3..=4).contains(&text.len()) {
         return Err(PermissionError::Length(text.len()));
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn permissions_are_three_or_four_octal_digits() {
+    fn permissions_have_three_or_four_octal_digits() {
         assert_eq!(parse("0777"), Ok(0o777));
         assert_eq!(parse("644"), Ok(0o644));
         assert_eq!(parse("0000"), Ok(0));

@@ -1,16 +1,12 @@
-//! `local_sensitive_file`: a file whose content is shown nowhere and that
-//! others should not be able to read.
+//! `local_sensitive_file`: a file whose content is never shown and that other users cannot read.
 
-use wardian_sdk::{Attribute, Context, Resource, Result, Schema, validate};
+use wardian_sdk::{Attribute, Schema, validate};
 
 use crate::checksum_attributes::{self, checksummed_state};
-use crate::written_file::{self, NewFile, Sources};
-
-/// The resource type.
-pub(crate) struct LocalSensitiveFile;
+use crate::written_file::{self, FileArguments, FileState, Sources};
 
 checksummed_state! {
-    /// An object of it.
+    /// An object of the resource type.
     State {
         filename: String,
         content: Option<String>,
@@ -21,55 +17,42 @@ checksummed_state! {
     }
 }
 
-impl Resource for LocalSensitiveFile {
-    type State = State;
-
-    fn schema(&self) -> Schema {
+impl FileState for State {
+    fn schema() -> Schema {
         let source = |name, text| Attribute::string(name).force_new().description(text);
         Schema::new()
-            .description("A file with a given sensitive content on the machine that applies the plan.")
+            .description("A file with the given sensitive content on the machine that applies the plan.")
             .attribute(written_file::filename())
             .attribute(
-                source("content", "The content as text. One of the three sources of content has to be set.")
-                    .sensitive()
-                    .validate(validate::exactly_one_of(["content_base64", "source"])),
+                source(
+                    "content",
+                    "The content as text. Exactly one of the three sources of content must be \
+                    set.",
+                )
+                .sensitive()
+                .validate(validate::exactly_one_of(["content_base64", "source"])),
             )
-            .attribute(source("content_base64", "The content in base64, for what is not text.").sensitive())
-            .attribute(source("source", "The path of a file with the content."))
+            .attribute(source("content_base64", "The content in base64, for binary data.").sensitive())
+            .attribute(source("source", "The path of a file to copy the content from."))
             .attribute(written_file::permission("file_permission", "the file", "0700"))
-            .attribute(written_file::permission(
-                "directory_permission",
-                "directories that are created",
-                "0700",
-            ))
+            .attribute(written_file::permission("directory_permission", "new directories", "0700"))
             .attributes(checksum_attributes::attributes())
     }
 
-    fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
-        let sources = Sources {
+    fn file(&self) -> FileArguments<'_> {
+        FileArguments {
+            filename: &self.filename,
+            file_permission: self.file_permission.as_deref(),
+            directory_permission: self.directory_permission.as_deref(),
+        }
+    }
+
+    fn sources(&self) -> Sources<'_> {
+        Sources {
             sensitive: None,
-            base64: plan.content_base64.as_deref(),
-            file: plan.source.as_deref(),
-            text: plan.content.as_deref(),
-        };
-        let content = sources.content()?;
-        let file = NewFile {
-            path: &plan.filename,
-            content: &content,
-            file_permission: plan.file_permission.as_deref(),
-            directory_permission: plan.directory_permission.as_deref(),
-        };
-        file.write()?;
-        Ok(plan.with_checksums_of(&content))
-    }
-
-    fn read(&self, state: State, _: &mut Context<'_>) -> Result<Option<State>> {
-        let unchanged = written_file::is_unchanged(&state.filename, state.id.as_deref())?;
-        Ok(unchanged.then_some(state))
-    }
-
-    fn delete(&self, state: State, context: &mut Context<'_>) -> Result<()> {
-        written_file::delete(&state.filename, context);
-        Ok(())
+            base64: self.content_base64.as_deref(),
+            file: self.source.as_deref(),
+            text: self.content.as_deref(),
+        }
     }
 }

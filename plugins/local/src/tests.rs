@@ -1,4 +1,4 @@
-//! The whole provider, as a host sees it, in a directory of its own.
+//! Tests of the provider through the harness, each in its own directory.
 
 mod reading;
 mod writing;
@@ -12,10 +12,10 @@ fn local() -> ProviderHarness {
     ProviderHarness::new(crate::provider())
 }
 
-/// A directory to work in.
-struct Place(TempDir);
+/// A temporary directory.
+struct TestDirectory(TempDir);
 
-impl Place {
+impl TestDirectory {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -34,6 +34,6 @@ impl Place {
 }
 
 #[test]
-fn the_provider_is_sound() {
-    wardian_sdk::assert_provider_is_sound(crate::provider());
+fn provider_is_valid() {
+    wardian_sdk::assert_valid_provider(crate::provider());
 }

@@ -1,18 +1,19 @@
-//! What both resources have in common: attributes, and the way of a content
-//! from the configuration to the disk.
+//! The resources' common part: attributes, and writing, reading and deleting the file.
 
+use std::marker::PhantomData;
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
-use wardian_sdk::{Attribute, Context, Diagnostics, Explain as _, Result, validate};
+use wardian_sdk::{Attribute, Context, Diagnostics, Explain as _, Model, Resource, Result, Schema, validate};
 
+use crate::checksum_attributes::Checksummed;
 use crate::checksums;
 use crate::disk::{self, Modes};
 use crate::permission;
 
-/// Where a file's content comes from. The first that is set is taken.
+/// The sources of a file's content, in order of precedence.
 #[derive(Debug, Default)]
 pub(crate) struct Sources<'a> {
     pub(crate) sensitive: Option<&'a str>,
@@ -22,7 +23,7 @@ pub(crate) struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// The content as bytes.
+    /// Returns the content as bytes.
     pub(crate) fn content(&self) -> Result<Vec<u8>> {
         if let Some(text) = self.sensitive {
             return Ok(text.as_bytes().to_vec());
@@ -39,8 +40,8 @@ impl Sources<'_> {
     }
 }
 
-/// Base64 as people paste it: lines may be broken, and the last character's
-/// unused bits may have any value.
+/// Decodes base64 as users paste it: with line breaks, and with any value in the unused bits of
+/// the last character.
 fn decode(encoded: &str) -> Result<Vec<u8>, base64::DecodeError> {
     const LENIENT: GeneralPurpose = GeneralPurpose::new(
         &alphabet::STANDARD,
@@ -49,51 +50,89 @@ fn decode(encoded: &str) -> Result<Vec<u8>, base64::DecodeError> {
     LENIENT.decode(encoded.replace(['\r', '\n'], ""))
 }
 
-/// A content and the path that it goes to.
-pub(crate) struct NewFile<'a> {
-    pub(crate) path: &'a str,
-    pub(crate) content: &'a [u8],
+/// The resource types `local_file` and `local_sensitive_file`, which differ only in their
+/// arguments.
+pub(crate) struct FileResource<S>(PhantomData<fn() -> S>);
+
+impl<S> FileResource<S> {
+    pub(crate) const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+/// The state of a [`FileResource`].
+pub(crate) trait FileState: Model + Checksummed + 'static {
+    fn schema() -> Schema;
+
+    fn file(&self) -> FileArguments<'_>;
+
+    fn sources(&self) -> Sources<'_>;
+}
+
+/// The arguments that both resource types have, except the content.
+pub(crate) struct FileArguments<'a> {
+    pub(crate) filename: &'a str,
     pub(crate) file_permission: Option<&'a str>,
     pub(crate) directory_permission: Option<&'a str>,
 }
 
-impl NewFile<'_> {
-    /// Writes the file.
-    pub(crate) fn write(&self) -> Result<()> {
+impl FileArguments<'_> {
+    fn path(&self) -> &Path {
+        Path::new(self.filename)
+    }
+
+    fn modes(&self) -> Result<Modes> {
         let mode = |text: Option<&str>| permission::parse(text.unwrap_or_default());
-        let modes = Modes {
+        Ok(Modes {
             file: mode(self.file_permission).explain("Invalid file_permission")?,
             directory: mode(self.directory_permission).explain("Invalid directory_permission")?,
-        };
-        disk::write(Path::new(self.path), self.content, modes).explain("File not written")
+        })
     }
 }
 
-/// Whether the file still has the content that its identifier was made of.
-pub(crate) fn is_unchanged(path: &str, id: Option<&str>) -> Result<bool> {
-    let content = disk::read(Path::new(path)).explain("File not read")?;
-    Ok(content.is_some_and(|content| Some(checksums::sha1(&content).as_str()) == id))
-}
+impl<S: FileState> Resource for FileResource<S> {
+    type State = S;
 
-/// Deletes the file. That it stays behind must not keep a resource alive, but
-/// somebody should know.
-pub(crate) fn delete(path: &str, context: &mut Context<'_>) {
-    if let Err(error) = disk::remove(Path::new(path)) {
-        context.warn("File not deleted", error.to_string());
+    fn schema(&self) -> Schema {
+        S::schema()
+    }
+
+    fn create(&self, plan: S, _: &mut Context<'_>) -> Result<S> {
+        let content = plan.sources().content()?;
+        let file = plan.file();
+        disk::write(file.path(), &content, file.modes()?).explain("File not written")?;
+        Ok(plan.with_checksums_of(&content))
+    }
+
+    /// Returns the state if the file still has the content that its identifier was computed
+    /// from.
+    fn read(&self, state: S, _: &mut Context<'_>) -> Result<Option<S>> {
+        let content = disk::read(state.file().path()).explain("File not read")?;
+        let is_unchanged =
+            content.is_some_and(|content| Some(checksums::sha1(&content).as_str()) == state.id());
+        Ok(is_unchanged.then_some(state))
+    }
+
+    /// Deletes the file. A file that cannot be deleted is only a warning, because it must not
+    /// keep the resource in the state.
+    fn delete(&self, state: S, context: &mut Context<'_>) -> Result<()> {
+        if let Err(error) = disk::remove(state.file().path()) {
+            context.warn("File not deleted", error.to_string());
+        }
+        Ok(())
     }
 }
 
-/// `filename` of a resource.
+/// Returns the attribute `filename`.
 pub(crate) fn filename() -> Attribute {
     Attribute::string("filename").required().force_new().description(
-        "The path of the file. Missing directories above it are created, and a file that is there is overwritten.",
+        "The path of the file. Missing parent directories are created, and an existing file is overwritten.",
     )
 }
 
-/// An attribute for one of the permissions.
+/// Returns an attribute for the permission of `of`.
 pub(crate) fn permission(name: &str, of: &str, default: &str) -> Attribute {
-    let text =
-        format!("The permission of {of} in octal notation, less the umask; `\"{default}\"` unless set.");
+    let text = format!("The permission of {of} in octal notation, less the umask. Default: `\"{default}\"`.");
     Attribute::string(name)
         .default(default)
         .force_new()

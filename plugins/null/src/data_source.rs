@@ -1,4 +1,4 @@
-//! `null_data_source`: gives back what it is given.
+//! `null_data_source`: returns its inputs.
 
 use std::collections::BTreeMap;
 
@@ -23,28 +23,32 @@ impl DataSource for NullDataSource {
 
     fn schema(&self) -> Schema {
         Schema::new()
-            .description("Gives its inputs back as outputs. Local values do the same in a simpler way.")
+            .description("Returns its inputs as outputs. Local values do the same in a simpler way.")
             .deprecated(
-                "The null_data_source was made before there were local values, which can do all that it \
-                         does. Use `locals` instead.",
+                "The null_data_source predates local values, which replace all its uses. Use `locals` \
+                 instead.",
             )
             .attribute(
-                Attribute::map("inputs", Type::String)
-                    .description("Strings that are given back as `outputs`."),
+                Attribute::map("inputs", Type::String).description("Strings that are returned as `outputs`."),
             )
             .attribute(
                 Attribute::map("outputs", Type::String).computed().description("The strings of `inputs`."),
             )
-            .attribute(Attribute::string("random").computed().description(
-                "A random number, another one at each read. For tests; of little use otherwise.",
-            ))
-            .attribute(Attribute::string("has_computed_default").optional().computed().description(
-                "What it is set to, or `default` where it is not set. For tests; of little use otherwise.",
-            ))
+            .attribute(
+                Attribute::string("random")
+                    .computed()
+                    .description("A random number, which changes with each read. For tests only."),
+            )
+            .attribute(
+                Attribute::string("has_computed_default")
+                    .optional()
+                    .computed()
+                    .description("The configured value, or `default`. For tests only."),
+            )
             .attribute(
                 Attribute::string("id")
                     .computed()
-                    .deprecated("Has no meaning and is there only because it always was.")
+                    .deprecated("Has no meaning; exists for compatibility.")
                     .description("Always `static`."),
             )
     }

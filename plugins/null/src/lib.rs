@@ -1,13 +1,13 @@
-//! The provider `null`: objects that do nothing, for what hangs on them.
+//! The null provider: objects that do nothing, to attach provisioners and dependencies to.
 //!
-//! Schema-compatible with `hashicorp/null` 3.2.
+//! Its schemas are compatible with `hashicorp/null` 3.2.
 
 mod data_source;
 mod resource;
 
 use wardian_sdk::{Diagnostics, Explain, Provider, Result};
 
-/// The provider.
+/// Returns the provider.
 pub fn provider() -> Provider {
     Provider::new("null")
         .updatable_resource("null_resource", resource::NullResource)
@@ -16,7 +16,7 @@ pub fn provider() -> Provider {
 
 wardian_sdk::export_provider!(provider);
 
-/// A random whole number that is not negative, as decimal text.
+/// Returns a random non-negative whole number in decimal.
 fn random_number() -> Result<String> {
     let number = getrandom::u64().explain("Unable to get a random number")?;
     i64::try_from(number >> 1).map(|number| number.to_string()).map_err(Diagnostics::from)

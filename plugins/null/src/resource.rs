@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use wardian_sdk::{Attribute, AttributeChange, Context, Resource, Result, Schema, Str, Type, Update, Value};
+use wardian_sdk::{Attribute, AttributePlan, Context, Resource, Result, Schema, Str, Type, Update, Value};
 
 use crate::random_number;
 
@@ -21,19 +21,19 @@ impl Resource for NullResource {
     fn schema(&self) -> Schema {
         Schema::new()
             .description(
-                "An object without a thing behind it, that goes through the life of a managed resource: \
-                 something to hang provisioners and dependencies on.",
+                "An object without a real counterpart that has the lifecycle of a managed resource, to \
+                 attach provisioners and dependencies to.",
             )
             .attribute(
                 Attribute::map("triggers", Type::String)
                     .force_new_if(is_more_than_new_nulls)
-                    .description("Strings of any meaning. A change of them replaces the object."),
+                    .description("Strings with any meaning. Changing one replaces the object."),
             )
             .attribute(
                 Attribute::string("id")
                     .computed()
                     .use_state_for_unknown()
-                    .description("A random number, chosen when the object is created."),
+                    .description("A random number, drawn when the object is created."),
             )
     }
 
@@ -42,9 +42,10 @@ impl Resource for NullResource {
     }
 }
 
-/// The provider once stored maps without their null elements, and no map at all if
-/// no other elements were left. An object whose state lacks nothing but these stays.
-fn is_more_than_new_nulls(change: &AttributeChange<'_>) -> bool {
+/// Returns whether the change is more than added null elements. The provider once stored maps
+/// without their null elements, and null for a map without other elements; such an object must
+/// not be replaced.
+fn is_more_than_new_nulls(change: &AttributePlan<'_>) -> bool {
     if !change.planned().is_known() {
         return true;
     }

@@ -1,4 +1,4 @@
-use wardian_sdk::testing::{Action, ProviderHarness, config, json};
+use wardian_sdk::testing::{PlannedAction, ProviderHarness, config, json};
 
 use crate::provider;
 
@@ -7,75 +7,76 @@ fn harness() -> ProviderHarness {
 }
 
 #[test]
-fn the_provider_is_sound() {
-    wardian_sdk::assert_provider_is_sound(provider());
+fn provider_is_valid() {
+    wardian_sdk::assert_valid_provider(provider());
 }
 
 #[test]
-fn an_object_gets_a_number_and_keeps_it() {
+fn object_keeps_its_random_id() {
     let harness = harness();
     let state = harness.create("null_resource", json!({})).unwrap();
     let id: String = state.get("id");
     assert!(id.parse::<i64>().is_ok(), "{id}");
     let plan = harness.plan("null_resource", Some(&state), json!({})).unwrap();
-    assert_eq!(plan.action, Action::NoOp);
+    assert_eq!(plan.action, PlannedAction::NoOp);
 }
 
 #[test]
-fn a_change_of_triggers_replaces_the_object() {
+fn changed_triggers_replace_object() {
     let harness = harness();
     let state = harness.create("null_resource", json!({ "triggers": { "a": "1", "b": null } })).unwrap();
     let plan = harness.plan("null_resource", Some(&state), json!({ "triggers": { "a": "2" } })).unwrap();
-    assert_eq!(plan.action, Action::Replace);
+    assert_eq!(plan.action, PlannedAction::Replace);
     assert_eq!(plan.requires_replace[0].to_string(), ".triggers");
     let replaced = harness.apply(&plan).unwrap().unwrap();
     assert_ne!(replaced.get::<String>("id"), state.get::<String>("id"));
 }
 
 #[test]
-fn unknown_triggers_are_planned_as_such() {
+fn unknown_triggers_are_planned_as_unknown() {
     let harness = harness();
     let state = harness.create("null_resource", json!({ "triggers": { "a": "1" } })).unwrap();
     let plan = harness.plan("null_resource", Some(&state), config(json!({})).unknown("triggers")).unwrap();
-    assert_eq!(plan.action, Action::Replace);
+    assert_eq!(plan.action, PlannedAction::Replace);
     assert!(plan.object.unwrap().is_unknown("triggers"));
 }
 
 #[test]
-fn a_state_of_the_official_provider_is_up_to_date() {
+fn official_provider_state_plans_no_changes() {
     let harness = harness();
     let stored = json!({ "id": "5577006791947779410", "triggers": { "a": "1" } });
-    let state = harness.stored("null_resource", 0, &stored).unwrap();
+    let state = harness.load_state("null_resource", 0, &stored).unwrap();
     let read = harness.read("null_resource", &state).unwrap().unwrap();
     let plan = harness.plan("null_resource", Some(&read), json!({ "triggers": { "a": "1" } })).unwrap();
-    assert_eq!(plan.action, Action::NoOp);
+    assert_eq!(plan.action, PlannedAction::NoOp);
 }
 
 #[test]
-fn null_elements_that_old_versions_left_out_replace_nothing() {
+fn added_null_triggers_do_not_replace() {
     let harness = harness();
     for (stored, configured, action) in [
-        (json!(null), json!({ "a": null }), Action::Update),
-        (json!({ "a": "1" }), json!({ "a": "1", "b": null }), Action::Update),
-        (json!({ "a": "1" }), json!({ "a": "1", "b": "2" }), Action::Replace),
-        (json!({ "a": "1", "b": "2" }), json!({ "a": "1" }), Action::Replace),
-        (json!({ "a": "1" }), json!(null), Action::Replace),
+        (json!(null), json!({ "a": null }), PlannedAction::Update),
+        (json!({ "a": "1" }), json!({ "a": "1", "b": null }), PlannedAction::Update),
+        (json!({ "a": "1" }), json!({ "a": "1", "b": "2" }), PlannedAction::Replace),
+        (json!({ "a": "1", "b": "2" }), json!({ "a": "1" }), PlannedAction::Replace),
+        (json!({ "a": "1" }), json!(null), PlannedAction::Replace),
     ] {
-        let state = harness.stored("null_resource", 0, &json!({ "id": "1", "triggers": stored })).unwrap();
+        let state =
+            harness.load_state("null_resource", 0, &json!({ "id": "1", "triggers": stored })).unwrap();
         let plan = harness.plan("null_resource", Some(&state), json!({ "triggers": configured })).unwrap();
         assert_eq!(plan.action, action, "{stored} -> {configured}");
     }
 }
 
 #[test]
-fn an_object_cannot_be_imported() {
+fn import_is_not_supported() {
     let failed = harness().import("null_resource", "1").unwrap_err();
     assert_eq!(failed.diagnostics.iter().next().unwrap().summary, "Resource Import Not Implemented");
 }
 
 #[test]
-fn the_data_source_gives_back_what_it_is_given() {
-    let read = harness().data("null_data_source", json!({ "inputs": { "a": "b" } })).unwrap();
+fn data_source_returns_its_inputs() {
+    let read = harness().read_data_source("null_data_source", json!({ "inputs": { "a": "b" } })).unwrap();
     assert_eq!(read.value("outputs"), read.value("inputs"));
     assert_eq!(read.get::<String>("has_computed_default").unwrap(), "default");
     assert_eq!(read.get::<String>("id").unwrap(), "static");

@@ -1,21 +1,21 @@
-//! The provisioner `file`: a file or a directory to the machine that is provisioned.
+//! The provisioner `file`: copies a file or directory to the machine that is provisioned.
 //!
-//! It takes what Terraform's own takes, and asks the host for one thing: to copy. The host
-//! reads what is copied, as far as policy lets this plugin read it, so that nothing of it
-//! passes through here.
+//! It has the arguments of Terraform's provisioner and uses one host operation, copying. The
+//! host reads the local files, as far as policy allows this plugin to read them, so their
+//! content does not pass through the component.
 
 use serde::Deserialize;
-use wardian_sdk::provisioner::{Provisioner, RemoteError, Telling, Work};
+use wardian_sdk::provisioner::{ConnectionOutput, ProvisionContext, Provisioner, RemoteError};
 use wardian_sdk::{Attribute, Diagnostics, Object, Result, Schema};
 
-/// What is said of every failure.
+/// The headline of every failure.
 const SUMMARY: &str = "file provisioner error";
 
-/// The provisioner.
+/// The provisioner `file`.
 #[derive(Clone, Copy, Debug)]
 pub struct File;
 
-/// What the block says.
+/// The arguments of the block.
 #[derive(Debug, Deserialize)]
 pub struct Config {
     content: Option<String>,
@@ -38,38 +38,36 @@ impl Provisioner for File {
         match (is_set("source"), is_set("content")) {
             (false, false) => Err(Diagnostics::error(
                 "Must provide one of 'source' or 'content'",
-                "There is nothing to copy: source names a file or a directory of this machine, and content is what \
-                 a file is to hold.",
+                "There is nothing to copy. Set source to a local file or directory, or content to the \
+                 content of the new file.",
             )),
             (true, true) => Err(Diagnostics::error(
                 "Cannot set both 'source' and 'content'",
-                "What is copied is either what source names or what content says.",
+                "Set either source, to copy a local file or directory, or content.",
             )),
             _ => Ok(()),
         }
     }
 
-    fn provision(&self, config: Config, work: &mut Work<'_>) -> Result<()> {
+    fn provision(&self, config: Config, context: &mut ProvisionContext<'_>) -> Result<()> {
         let Some(destination) = config.destination.as_deref().filter(|path| !path.is_empty()) else {
-            return Err(failed("the argument destination is empty, or null; it says where the copy goes"));
+            return Err(failed("the argument destination is empty or null; set it to the path of the copy"));
         };
-        let mut machine = work.machine().map_err(not_done)?;
+        let mut machine = context.machine().map_err(machine_failure)?;
         let copied = match (&config.source, &config.content) {
             (Some(source), _) if source.is_empty() => {
-                return Err(failed(
-                    "the argument source is empty; it names a file or a directory of this machine",
-                ));
+                return Err(failed("the argument source is empty; set it to a local file or directory"));
             }
             (Some(source), _) => machine.upload_path(source, destination),
             (None, Some(content)) => {
-                let connected = machine.connect(Telling::Silent);
+                let connected = machine.connect(ConnectionOutput::Silent);
                 connected.and_then(|()| machine.upload(destination, content.as_bytes(), None))
             }
             (None, None) => {
                 return Err(failed("there is nothing to copy: both source and content are null"));
             }
         };
-        copied.map_err(not_done)
+        copied.map_err(machine_failure)
     }
 }
 
@@ -77,15 +75,15 @@ fn failed(what: &str) -> Diagnostics {
     Diagnostics::error(SUMMARY, format!("Nothing was copied: {what}."))
 }
 
-fn not_done(problem: RemoteError) -> Diagnostics {
-    let told = match problem {
+fn machine_failure(problem: RemoteError) -> Diagnostics {
+    let detail = match problem {
         RemoteError::Denied(why) => format!("Policy does not allow this copy: {why}."),
         problem => format!("The copy failed: {problem}."),
     };
-    Diagnostics::error(SUMMARY, told)
+    Diagnostics::error(SUMMARY, detail)
 }
 
-/// The provisioner of the component.
+/// Returns the provisioner that the component exports.
 pub fn provisioner() -> File {
     File
 }
@@ -95,7 +93,7 @@ wardian_sdk::export_provisioner!(provisioner);
 #[cfg(test)]
 mod tests {
     use wardian_sdk::provisioner::Platform;
-    use wardian_sdk::provisioner::testing::{Done, Rehearsal};
+    use wardian_sdk::provisioner::testing::{MachineOperation, ProvisionerHarness};
 
     use super::*;
 
@@ -103,15 +101,15 @@ mod tests {
         found.iter().map(|one| one.summary.clone()).collect()
     }
 
-    fn failed(mut rehearsal: Rehearsal, config: &str) -> String {
-        let found = rehearsal.provision(File, config).unwrap_err();
+    fn failed(mut harness: ProvisionerHarness, config: &str) -> String {
+        let found = harness.provision(File, config).unwrap_err();
         let one = found.iter().next().unwrap();
         format!("{}: {}", one.summary, one.detail)
     }
 
     #[test]
-    fn there_is_one_thing_to_copy() {
-        let found = |config: &str| summary(&Rehearsal::validate(File, config));
+    fn exactly_one_source_is_required() {
+        let found = |config: &str| summary(&ProvisionerHarness::validate(File, config));
         assert_eq!(found(r#"{ "destination": "/x" }"#), "Must provide one of 'source' or 'content'");
         let both = r#"{ "destination": "/x", "source": "a", "content": "b" }"#;
         assert_eq!(found(both), "Cannot set both 'source' and 'content'");
@@ -120,27 +118,30 @@ mod tests {
     }
 
     #[test]
-    fn content_is_written_and_a_source_is_copied() {
-        let mut rehearsal = Rehearsal::new().with_machine(Platform::Unix);
-        rehearsal.provision(File, r#"{ "destination": "/x", "content": "" }"#).unwrap();
-        rehearsal.provision(File, r#"{ "destination": "/x", "source": "a/" }"#).unwrap();
-        let wrote = Done::Wrote { path: "/x".into(), content: String::new(), mode: None };
-        let copied = Done::Copied { source: "a/".into(), destination: "/x".into() };
-        let done = rehearsal.machine.map(|machine| machine.done);
-        assert_eq!(done, Some(vec![Done::Connected(Telling::Silent), wrote, copied]));
-        assert!(rehearsal.shown.is_empty());
+    fn content_and_source_are_uploaded() {
+        let mut harness = ProvisionerHarness::new().with_machine(Platform::Unix);
+        harness.provision(File, r#"{ "destination": "/x", "content": "" }"#).unwrap();
+        harness.provision(File, r#"{ "destination": "/x", "source": "a/" }"#).unwrap();
+        let wrote = MachineOperation::Upload { path: "/x".into(), content: String::new(), mode: None };
+        let copied = MachineOperation::UploadPath { source: "a/".into(), destination: "/x".into() };
+        let operations = harness.machine.map(|machine| machine.operations);
+        assert_eq!(
+            operations,
+            Some(vec![MachineOperation::Connect(ConnectionOutput::Silent), wrote, copied])
+        );
+        assert!(harness.shown.is_empty());
     }
 
     #[test]
-    fn what_fails_is_told() {
+    fn failures_are_errors() {
         let config = r#"{ "destination": "/x", "source": "a" }"#;
-        let text = failed(Rehearsal::new(), config);
+        let text = failed(ProvisionerHarness::new(), config);
         assert!(
             text.starts_with("file provisioner error: The copy failed: ")
                 && text.contains("no connection block")
         );
-        let machine = || Rehearsal::new().with_machine(Platform::Unix);
-        let denied = machine().there(Err(RemoteError::Denied("no rule allows it".into())));
+        let machine = || ProvisionerHarness::new().with_machine(Platform::Unix);
+        let denied = machine().with_machine_result(Err(RemoteError::Denied("no rule allows it".into())));
         assert!(failed(denied, config).ends_with("Policy does not allow this copy: no rule allows it."));
         for (config, name) in [
             (r#"{ "destination": "", "source": "a" }"#, "destination"),

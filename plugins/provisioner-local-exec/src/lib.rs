@@ -1,28 +1,29 @@
-//! The provisioner `local-exec`: a command on the machine that the run takes place on.
+//! The provisioner `local-exec`: runs a command on the machine that runs Wardian.
 //!
-//! It takes what Terraform's own takes, and asks the host for one thing: to run programs.
+//! It has the arguments of Terraform's provisioner and uses one host operation, running
+//! programs.
 
 mod quoted;
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use wardian_sdk::provisioner::{Command, NotRun, Provisioner, Work};
+use wardian_sdk::provisioner::{Command, ProvisionContext, Provisioner, SpawnError};
 use wardian_sdk::{Attribute, Diagnostics, Result, Schema, Type};
 
 use quoted::Quoted;
 
-/// What is said of every failure.
+/// The headline of every failure.
 const SUMMARY: &str = "local-exec provisioner error";
 
-/// What runs commands where nothing else is named.
+/// The default interpreter.
 const SHELL: [&str; 2] = ["/bin/sh", "-c"];
 
-/// The provisioner.
+/// The provisioner `local-exec`.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalExec;
 
-/// What the block says.
+/// The arguments of the block.
 #[derive(Debug, Deserialize)]
 pub struct Config {
     command: Option<String>,
@@ -44,49 +45,49 @@ impl Provisioner for LocalExec {
             .attribute(Attribute::string("working_dir").optional())
     }
 
-    fn provision(&self, config: Config, work: &mut Work<'_>) -> Result<()> {
+    fn provision(&self, config: Config, context: &mut ProvisionContext<'_>) -> Result<()> {
         let Some(text) = config.command.as_deref().filter(|text| !text.is_empty()) else {
-            let told = "There is nothing to run: the argument command is empty, or null.";
-            return Err(Diagnostics::error("Invalid local-exec provisioner command", told));
+            let detail = "The argument command is empty or null.";
+            return Err(Diagnostics::error("Invalid local-exec provisioner command", detail));
         };
         let words = words(&config, text);
         if config.quiet == Some(true) {
-            work.show("Executing: (not shown, as quiet is set)");
+            context.show("Executing: (not shown, as quiet is set)");
         } else {
-            work.show(&format!("Executing: {}", Quoted(&words)));
+            context.show(&format!("Executing: {}", Quoted(&words)));
         }
         let mut words = words.into_iter();
         let mut command = Command::new(words.next().unwrap_or_default(), words);
         command.directory = config.working_dir.clone().filter(|directory| !directory.is_empty());
         let set = config.environment.into_iter().flatten();
         command.environment = set.filter_map(|(name, value)| Some((name, value?))).collect();
-        let ended = work.run(&command).map_err(|problem| not_run(text, &problem))?;
-        if ended.is_success() {
+        let output = context.run(&command).map_err(|problem| not_run(text, &problem))?;
+        if output.is_success() {
             return Ok(());
         }
-        let told = format!("The command '{text}' failed with {}. Output: {}", ended.ending, ended.output);
-        Err(Diagnostics::error(SUMMARY, told))
+        let detail = format!("The command '{text}' failed with {}. Output: {}", output.status, output.output);
+        Err(Diagnostics::error(SUMMARY, detail))
     }
 }
 
-/// The program and all its arguments.
+/// Returns the program and all its arguments.
 fn words(config: &Config, command: &str) -> Vec<String> {
     let named: Vec<String> = config.interpreter.iter().flatten().flatten().cloned().collect();
     let interpreter = if named.is_empty() { SHELL.map(str::to_owned).to_vec() } else { named };
     interpreter.into_iter().chain([command.to_owned()]).collect()
 }
 
-fn not_run(command: &str, problem: &NotRun) -> Diagnostics {
-    let told = match problem {
-        NotRun::Denied(why) => format!("Policy does not let the command '{command}' run: {why}."),
-        NotRun::NotFound(why) | NotRun::Failed(why) => {
+fn not_run(command: &str, problem: &SpawnError) -> Diagnostics {
+    let detail = match problem {
+        SpawnError::Denied(why) => format!("Policy does not allow the command '{command}': {why}."),
+        SpawnError::NotFound(why) | SpawnError::Failed(why) => {
             format!("The command '{command}' could not be run: {why}.")
         }
     };
-    Diagnostics::error(SUMMARY, told)
+    Diagnostics::error(SUMMARY, detail)
 }
 
-/// The provisioner of the component.
+/// Returns the provisioner that the component exports.
 pub fn provisioner() -> LocalExec {
     LocalExec
 }

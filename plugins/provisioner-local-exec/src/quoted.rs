@@ -1,8 +1,8 @@
-//! A command as it is shown: each word in quotes, so that one can see where it ends.
+//! Display of a command: each word in quotes, to show where it ends.
 
 use std::fmt;
 
-/// Words in brackets, with a space between them.
+/// Displays words in brackets, separated by spaces.
 pub(crate) struct Quoted<'a>(pub(crate) &'a [String]);
 
 impl fmt::Display for Quoted<'_> {
@@ -31,7 +31,8 @@ fn quote(word: &str, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
             '\t' => formatter.write_str("\\t")?,
             '\u{b}' => formatter.write_str("\\v")?,
             _ if c < ' ' || c == '\u{7f}' => write!(formatter, "\\x{:02x}", u32::from(c))?,
-            // What cannot be seen, or turns its neighbours around, is shown by its number.
+            // Invisible characters, and those that change the text direction, are shown as code
+            // points.
             _ if c.is_control() || c != ' ' && c.is_whitespace() || is_invisible(c) => match u32::from(c) {
                 number @ ..=0xffff => write!(formatter, "\\u{number:04x}")?,
                 number => write!(formatter, "\\U{number:08x}")?,

@@ -1,4 +1,4 @@
-//! What is to be run: lines of the configuration, or files of this machine.
+//! The scripts to run: lines of the configuration, or local files.
 
 use std::env;
 use std::fmt::Write as _;
@@ -7,23 +7,22 @@ use std::path::{Path, PathBuf};
 
 use super::Config;
 
-/// What is to be run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Scripts {
-    /// Lines, as one script.
+    /// Lines that form one script.
     Inline(String),
-    /// Files, by name.
+    /// Local files with their paths and contents.
     Files(Vec<(String, Vec<u8>)>),
 }
 
-/// Reads all of it.
+/// Reads all scripts.
 pub(crate) fn collect(
     config: Config,
     read: &dyn Fn(&Path) -> io::Result<Vec<u8>>,
 ) -> Result<Scripts, String> {
     let Config { inline, script, scripts } = config;
     let paths = match (inline, script, scripts) {
-        (Some(lines), _, _) => return text(lines).map(Scripts::Inline),
+        (Some(lines), _, _) => return inline_script(lines).map(Scripts::Inline),
         (None, Some(script), _) => vec![("script", Some(script))],
         (None, None, Some(scripts)) => scripts.into_iter().map(|path| ("scripts", path)).collect(),
         (None, None, None) => {
@@ -31,45 +30,43 @@ pub(crate) fn collect(
         }
     };
     let files = paths.into_iter().map(|(argument, path)| {
-        let path = said(argument, path)?;
+        let path = required_string(argument, path)?;
         let text = read(&absolute(&path)).map_err(|error| unreadable(&path, &error))?;
         Ok((path, text))
     });
     files.collect::<Result<_, String>>().map(Scripts::Files)
 }
 
-fn text(lines: Vec<Option<String>>) -> Result<String, String> {
+fn inline_script(lines: Vec<Option<String>>) -> Result<String, String> {
     if lines.is_empty() {
         return Err("there is nothing to run: the list inline is empty".into());
     }
     let mut text = String::new();
     for line in lines {
-        // Writing to a text does not fail.
-        let _ = writeln!(text, "{}", said("inline", line)?);
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}", required_string("inline", line)?);
     }
     Ok(text)
 }
 
-fn said(argument: &str, text: Option<String>) -> Result<String, String> {
+fn required_string(argument: &str, text: Option<String>) -> Result<String, String> {
     match text {
-        None => Err(format!("there is null in the argument {argument}, where a text is wanted")),
-        Some(text) if text.is_empty() => {
-            Err(format!("there is an empty text in the argument {argument}, which says nothing to run"))
-        }
+        None => Err(format!("there is null in the argument {argument}; a string is required")),
+        Some(text) if text.is_empty() => Err(format!("there is an empty string in the argument {argument}")),
         Some(text) => Ok(text),
     }
 }
 
-/// A path from the root module's directory.
+/// Returns the path, based on the root module's directory.
 fn absolute(path: &str) -> PathBuf {
     env::var_os("PWD").map(PathBuf::from).unwrap_or_default().join(path)
 }
 
 fn unreadable(path: &str, error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => format!("there is no script {path:?}"),
+        io::ErrorKind::NotFound => format!("the script {path:?} does not exist"),
         io::ErrorKind::PermissionDenied => {
-            format!("the script {path:?} cannot be read: policy, or the system, does not permit it")
+            format!("the script {path:?} cannot be read: access is denied by policy or by the system")
         }
         _ => format!("the script {path:?} cannot be read: {error}"),
     }

@@ -1,36 +1,36 @@
 use std::io;
 
-use wardian_sdk::provisioner::testing::{Done, Rehearsal};
+use wardian_sdk::provisioner::testing::{MachineOperation, ProvisionerHarness};
 
 use super::*;
 
 const SCRIPT: &str = "/tmp/script";
 
-fn machine() -> Rehearsal {
-    Rehearsal::new().with_machine(Platform::Unix)
+fn machine() -> ProvisionerHarness {
+    ProvisionerHarness::new().with_machine(Platform::Unix)
 }
 
-fn ran(command: &str) -> Done {
-    Done::Ran(command.to_owned())
+fn ran(command: &str) -> MachineOperation {
+    MachineOperation::Run(command.to_owned())
 }
 
-fn wrote(content: &str) -> Done {
-    Done::Wrote { path: SCRIPT.into(), content: content.into(), mode: Some(0o700) }
+fn wrote(content: &str) -> MachineOperation {
+    MachineOperation::Upload { path: SCRIPT.into(), content: content.into(), mode: Some(0o700) }
 }
 
-fn failure(rehearsal: &mut Rehearsal, config: &str) -> String {
-    let found = rehearsal.provision(RemoteExec, config).unwrap_err();
+fn failure(harness: &mut ProvisionerHarness, config: &str) -> String {
+    let found = harness.provision(RemoteExec, config).unwrap_err();
     let one = found.iter().next().unwrap();
     format!("{}: {}", one.summary, one.detail)
 }
 
-fn done(rehearsal: Rehearsal) -> Vec<Done> {
-    rehearsal.machine.unwrap().done
+fn operations(harness: ProvisionerHarness) -> Vec<MachineOperation> {
+    harness.machine.unwrap().operations
 }
 
 #[test]
-fn one_argument_is_set() {
-    let found = |config: &str| Rehearsal::validate(RemoteExec, config).iter().count();
+fn exactly_one_argument_is_required() {
+    let found = |config: &str| ProvisionerHarness::validate(RemoteExec, config).iter().count();
     assert_eq!(found("{}"), 1);
     assert_eq!(found(r#"{ "inline": ["a"], "script": "b" }"#), 1);
     for fine in [r#"{ "inline": [] }"#, r#"{ "script": "" }"#, r#"{ "scripts": [null] }"#] {
@@ -39,64 +39,79 @@ fn one_argument_is_set() {
 }
 
 #[test]
-fn lines_are_one_script_that_is_removed() {
-    let mut rehearsal =
-        machine().there(Ok(("", 0))).there(Ok(("", 0))).there(Ok(("", 0))).there(Ok(("a\nb", 0)));
-    rehearsal.provision(RemoteExec, r#"{ "inline": ["echo a", "echo b"] }"#).unwrap();
-    assert_eq!(rehearsal.shown, ["a", "b"]);
+fn inline_runs_as_one_script_and_is_removed() {
+    let mut harness = machine()
+        .with_machine_result(Ok(("", 0)))
+        .with_machine_result(Ok(("", 0)))
+        .with_machine_result(Ok(("", 0)))
+        .with_machine_result(Ok(("a\nb", 0)));
+    harness.provision(RemoteExec, r#"{ "inline": ["echo a", "echo b"] }"#).unwrap();
+    assert_eq!(harness.shown, ["a", "b"]);
     let expected = [
-        Done::Connected(Telling::Shown),
+        MachineOperation::Connect(ConnectionOutput::Shown),
         wrote("#!/bin/sh\necho a\necho b\n"),
         ran("chmod 0700 /tmp/script"),
         ran(SCRIPT),
         ran("rm -f /tmp/script"),
     ];
-    assert_eq!(done(rehearsal), expected);
+    assert_eq!(operations(harness), expected);
 }
 
 #[test]
-fn a_script_that_fails_is_removed_as_well() {
-    let mut rehearsal = machine().there(Ok(("", 0))).there(Ok(("", 0))).there(Ok(("", 0))).there(Ok(("", 3)));
-    let text = failure(&mut rehearsal, r#"{ "inline": ["exit 3"] }"#);
-    assert!(text.starts_with(SUMMARY) && text.ends_with("ended with exit status 3."), "{text}");
-    assert_eq!(done(rehearsal).last(), Some(&ran("rm -f /tmp/script")));
+fn failed_script_is_removed() {
+    let mut harness = machine()
+        .with_machine_result(Ok(("", 0)))
+        .with_machine_result(Ok(("", 0)))
+        .with_machine_result(Ok(("", 0)))
+        .with_machine_result(Ok(("", 3)));
+    let text = failure(&mut harness, r#"{ "inline": ["exit 3"] }"#);
+    assert!(text.starts_with(SUMMARY) && text.ends_with("failed with exit status 3."), "{text}");
+    assert_eq!(operations(harness).last(), Some(&ran("rm -f /tmp/script")));
 }
 
 #[test]
-fn windows_has_no_modes_and_no_shebang() {
-    let mut rehearsal = Rehearsal::new().with_machine(Platform::Windows);
-    rehearsal.provision(RemoteExec, r#"{ "inline": ["dir"] }"#).unwrap();
+fn windows_script_has_no_mode_or_shebang() {
+    let mut harness = ProvisionerHarness::new().with_machine(Platform::Windows);
+    harness.provision(RemoteExec, r#"{ "inline": ["dir"] }"#).unwrap();
     assert_eq!(
-        done(rehearsal),
-        [Done::Connected(Telling::Shown), wrote("dir\n"), ran(SCRIPT), ran("del /q \\tmp\\script")]
+        operations(harness),
+        [
+            MachineOperation::Connect(ConnectionOutput::Shown),
+            wrote("dir\n"),
+            ran(SCRIPT),
+            ran("del /q \\tmp\\script")
+        ]
     );
 }
 
 #[test]
-fn what_cannot_be_run_is_told_before_anything_is_done() {
+fn invalid_scripts_fail_before_connecting() {
     for (config, part) in [
         (r#"{ "inline": [null] }"#, "null in the argument inline"),
-        (r#"{ "inline": ["a", ""] }"#, "empty text in the argument inline"),
+        (r#"{ "inline": ["a", ""] }"#, "empty string in the argument inline"),
         (r#"{ "inline": [] }"#, "inline is empty"),
-        (r#"{ "script": "" }"#, "empty text in the argument script"),
-        (r#"{ "scripts": ["/srv/nope.sh"] }"#, "there is no script"),
+        (r#"{ "script": "" }"#, "empty string in the argument script"),
+        (r#"{ "scripts": ["/srv/nope.sh"] }"#, "does not exist"),
         ("{}", "are null"),
     ] {
-        let mut rehearsal = machine();
-        let text = failure(&mut rehearsal, config);
+        let mut harness = machine();
+        let text = failure(&mut harness, config);
         assert!(text.contains(part), "{config}: {text}");
-        assert!(done(rehearsal).is_empty(), "{config}");
+        assert!(operations(harness).is_empty(), "{config}");
     }
-    let text = failure(&mut Rehearsal::new(), r#"{ "inline": ["a"] }"#);
+    let text = failure(&mut ProvisionerHarness::new(), r#"{ "inline": ["a"] }"#);
     assert!(text.contains("no connection block"), "{text}");
 }
 
 #[test]
-fn what_fails_there_is_told() {
-    let mut denied = machine().there(Err(RemoteError::Denied("no rule allows it".into())));
+fn machine_errors_are_reported() {
+    let mut denied = machine().with_machine_result(Err(RemoteError::Denied("no rule allows it".into())));
     let text = failure(&mut denied, r#"{ "inline": ["a"] }"#);
-    assert!(text.ends_with("Policy does not let it run there: no rule allows it."), "{text}");
-    let mut no_mode = machine().there(Ok(("", 0))).there(Ok(("", 0))).there(Ok(("not permitted\n", 1)));
+    assert!(text.ends_with("Policy does not allow this connection: no rule allows it."), "{text}");
+    let mut no_mode = machine()
+        .with_machine_result(Ok(("", 0)))
+        .with_machine_result(Ok(("", 0)))
+        .with_machine_result(Ok(("not permitted\n", 1)));
     let text = failure(&mut no_mode, r#"{ "inline": ["a"] }"#);
     assert!(text.contains("cannot be made executable") && text.contains("not permitted"), "{text}");
 }
@@ -111,7 +126,7 @@ fn scripts_are_read_in_order() {
 }
 
 #[test]
-fn a_path_is_one_word() {
+fn path_is_quoted_as_one_word() {
     assert_eq!(word("/tmp/a b'c", Platform::Unix), r"'/tmp/a b'\''c'");
     assert_eq!(word("C:/a b.cmd", Platform::Windows), "\"C:/a b.cmd\"");
     assert_eq!(word("C:/a.cmd", Platform::Windows), "C:/a.cmd");

@@ -9,10 +9,9 @@ use crate::encoding;
 use crate::entropy;
 use crate::keepers::{self, Keepers};
 
-/// The resource type.
 pub(crate) struct RandomBytes;
 
-/// An object of it.
+/// The state of the resource.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     keepers: Keepers,
@@ -46,7 +45,7 @@ impl Resource for RandomBytes {
                     .required()
                     .force_new()
                     .validate(validate::range(1..))
-                    .description("How many bytes, at least 1."),
+                    .description("The number of bytes, at least 1."),
             )
             .attribute(
                 Attribute::string("base64")
@@ -66,7 +65,7 @@ impl Resource for RandomBytes {
                 Attribute::string("id")
                     .computed()
                     .use_state_for_unknown()
-                    .description("Always `none`; not for use in configurations."),
+                    .description("Always `none`; not intended for use in configurations."),
             )
     }
 
@@ -91,11 +90,11 @@ impl Update for RandomBytes {
     }
 }
 
-/// A configured number of bytes, refused where nobody could want as many.
+/// Returns a configured number of bytes; an error if it is out of range.
 pub(crate) fn byte_count(attribute: &str, count: Option<i64>) -> Result<usize> {
-    const MOST: usize = 64 << 20;
-    count.and_then(|count| usize::try_from(count).ok()).filter(|count| *count <= MOST).ok_or_else(|| {
-        let detail = format!("{attribute} has to be between 0 and {MOST}");
+    const MAX_BYTES: usize = 64 << 20;
+    count.and_then(|count| usize::try_from(count).ok()).filter(|count| *count <= MAX_BYTES).ok_or_else(|| {
+        let detail = format!("{attribute} must be between 0 and {MAX_BYTES}");
         Diagnostics::error("Number of bytes out of range", detail)
     })
 }

@@ -1,5 +1,5 @@
-//! Random text of given kinds of characters: what `random_string` and both
-//! forms of `random_password` generate.
+//! Random strings of given character classes: the values of `random_string` and of both forms of
+//! `random_password`.
 
 use crate::entropy::{self, EntropyError};
 
@@ -8,60 +8,60 @@ const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
 const NUMERIC: &str = "0123456789";
 const SPECIAL: &str = "!@#$%&*()-_=+[]{}<>:?";
 
-/// One kind of character: whether it may appear, and how often it must.
+/// The rules for one class of characters.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kind {
-    /// It may fill the places that no minimum claims.
+pub(crate) struct CharacterClass {
+    /// Whether the class may occur in addition to its minimum.
     pub(crate) allowed: bool,
-    /// It appears at least this often, even where it is not allowed to fill.
+    /// The minimum number of characters of the class, also if it is not allowed otherwise.
     pub(crate) minimum: i64,
 }
 
-/// What text to generate.
+/// The rules for a random string.
 #[derive(Debug, Clone)]
-pub(crate) struct Recipe {
+pub(crate) struct StringRules {
     pub(crate) length: i64,
-    pub(crate) upper: Kind,
-    pub(crate) lower: Kind,
-    pub(crate) numeric: Kind,
-    pub(crate) special: Kind,
-    /// Takes the place of the usual special characters unless empty.
+    pub(crate) upper: CharacterClass,
+    pub(crate) lower: CharacterClass,
+    pub(crate) numeric: CharacterClass,
+    pub(crate) special: CharacterClass,
+    /// Replaces the default special characters unless empty.
     pub(crate) override_special: String,
 }
 
-/// Why there is no text for a recipe.
+/// The reason why no string can be generated.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum RecipeError {
-    #[error("the minimums ask for {claimed} characters, more than the length of {length}")]
+pub(crate) enum StringRulesError {
+    #[error("the minimums require {claimed} characters, but the length is {length}")]
     TooShort { claimed: i64, length: i64 },
-    #[error("no kind of character is enabled that could fill the result")]
-    NothingToFillWith,
+    #[error("no class of characters is enabled for the rest of the string")]
+    NoEnabledClass,
     #[error(transparent)]
     Entropy(#[from] EntropyError),
 }
 
-impl Recipe {
-    /// Generates the text. Lengths count characters.
-    pub(crate) fn generate(&self) -> Result<String, RecipeError> {
+impl StringRules {
+    /// Generates a string. Its length is in characters.
+    pub(crate) fn generate(&self) -> Result<String, StringRulesError> {
         let special = match self.override_special.as_str() {
             "" => SPECIAL,
             chosen => chosen,
         };
-        let kinds =
+        let classes =
             [(self.upper, UPPER), (self.lower, LOWER), (self.numeric, NUMERIC), (self.special, special)];
 
         let mut result = Vec::new();
         let mut filling = Vec::new();
         let mut claimed = 0_i64;
-        for (kind, alphabet) in kinds {
-            claimed = claimed.saturating_add(kind.minimum.max(0));
+        for (class, alphabet) in classes {
+            claimed = claimed.saturating_add(class.minimum.max(0));
             let alphabet: Vec<char> = alphabet.chars().collect();
             if claimed > self.length {
                 let length = self.length;
-                return Err(RecipeError::TooShort { claimed, length });
+                return Err(StringRulesError::TooShort { claimed, length });
             }
-            draw(&alphabet, kind.minimum, &mut result)?;
-            if kind.allowed {
+            draw(&alphabet, class.minimum, &mut result)?;
+            if class.allowed {
                 filling.extend(alphabet);
             }
         }
@@ -71,9 +71,9 @@ impl Recipe {
     }
 }
 
-fn draw(alphabet: &[char], count: i64, result: &mut Vec<char>) -> Result<(), RecipeError> {
+fn draw(alphabet: &[char], count: i64, result: &mut Vec<char>) -> Result<(), StringRulesError> {
     if count > 0 && alphabet.is_empty() {
-        return Err(RecipeError::NothingToFillWith);
+        return Err(StringRulesError::NoEnabledClass);
     }
     for _ in 0..count {
         result.push(alphabet[entropy::random_index(alphabet.len())?]);
@@ -85,17 +85,17 @@ fn draw(alphabet: &[char], count: i64, result: &mut Vec<char>) -> Result<(), Rec
 mod tests {
     use super::*;
 
-    fn kind(allowed: bool, minimum: i64) -> Kind {
-        Kind { allowed, minimum }
+    fn class(allowed: bool, minimum: i64) -> CharacterClass {
+        CharacterClass { allowed, minimum }
     }
 
-    fn recipe(length: i64) -> Recipe {
-        Recipe {
+    fn rules(length: i64) -> StringRules {
+        StringRules {
             length,
-            upper: kind(true, 0),
-            lower: kind(true, 0),
-            numeric: kind(true, 0),
-            special: kind(true, 0),
+            upper: class(true, 0),
+            lower: class(true, 0),
+            numeric: class(true, 0),
+            special: class(true, 0),
             override_special: String::new(),
         }
     }
@@ -107,21 +107,21 @@ mod tests {
     #[test]
     fn length_is_exact_and_characters_are_known() {
         for length in [1, 2, 72, 500] {
-            let text = recipe(length).generate().unwrap();
+            let text = rules(length).generate().unwrap();
             let known = [UPPER, LOWER, NUMERIC, SPECIAL].concat();
             assert_eq!(count(&text, &known), usize::try_from(length).unwrap());
         }
     }
 
     #[test]
-    fn minimums_hold_even_for_kinds_that_may_not_fill() {
-        let mut recipe = recipe(10);
-        recipe.lower = kind(false, 2);
-        recipe.numeric = kind(false, 3);
-        recipe.special = kind(false, 1);
-        recipe.upper = kind(true, 1);
+    fn minimums_apply_to_disabled_classes() {
+        let mut rules = rules(10);
+        rules.lower = class(false, 2);
+        rules.numeric = class(false, 3);
+        rules.special = class(false, 1);
+        rules.upper = class(true, 1);
         for _ in 0..50 {
-            let text = recipe.generate().unwrap();
+            let text = rules.generate().unwrap();
             assert_eq!(count(&text, LOWER), 2);
             assert_eq!(count(&text, NUMERIC), 3);
             assert_eq!(count(&text, SPECIAL), 1);
@@ -130,44 +130,44 @@ mod tests {
     }
 
     #[test]
-    fn chosen_special_characters_replace_the_usual_ones() {
-        let mut recipe = recipe(40);
-        recipe.override_special = "~é".to_owned();
-        recipe.upper.allowed = false;
-        recipe.lower.allowed = false;
-        recipe.numeric.allowed = false;
-        let text = recipe.generate().unwrap();
+    fn override_special_replaces_default_characters() {
+        let mut rules = rules(40);
+        rules.override_special = "~é".to_owned();
+        rules.upper.allowed = false;
+        rules.lower.allowed = false;
+        rules.numeric.allowed = false;
+        let text = rules.generate().unwrap();
         assert_eq!(text.chars().count(), 40);
         assert_eq!(count(&text, "~é"), 40);
     }
 
     #[test]
-    fn every_place_is_as_likely_for_a_minimum() {
-        let mut recipe = recipe(4);
-        recipe.upper.allowed = false;
-        recipe.special.allowed = false;
-        recipe.numeric = kind(false, 1);
+    fn minimum_is_uniformly_distributed() {
+        let mut rules = rules(4);
+        rules.upper.allowed = false;
+        rules.special.allowed = false;
+        rules.numeric = class(false, 1);
         let mut places = [0; 4];
         for _ in 0..4000 {
-            let text = recipe.generate().unwrap();
+            let text = rules.generate().unwrap();
             places[text.find(|char: char| char.is_ascii_digit()).unwrap()] += 1;
         }
         assert!(places.iter().all(|found| (800..1200).contains(found)), "{places:?}");
     }
 
     #[test]
-    fn impossible_recipes_are_refused() {
-        let mut short = recipe(3);
+    fn impossible_rules_are_errors() {
+        let mut short = rules(3);
         short.upper.minimum = 2;
         short.lower.minimum = 2;
-        assert!(matches!(short.generate(), Err(RecipeError::TooShort { claimed: 4, length: 3 })));
+        assert!(matches!(short.generate(), Err(StringRulesError::TooShort { claimed: 4, length: 3 })));
 
-        let mut empty = recipe(3);
+        let mut empty = rules(3);
         empty.upper.allowed = false;
         empty.lower.allowed = false;
         empty.numeric.allowed = false;
         empty.special.allowed = false;
-        assert!(matches!(empty.generate(), Err(RecipeError::NothingToFillWith)));
+        assert!(matches!(empty.generate(), Err(StringRulesError::NoEnabledClass)));
         empty.numeric.minimum = 3;
         assert_eq!(count(&empty.generate().unwrap(), NUMERIC), 3);
     }

@@ -1,11 +1,11 @@
-//! The written forms of random bytes: hexadecimal, decimal and both base64s.
+//! Encodings of random bytes: hexadecimal, decimal, and both variants of base64.
 
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// Reads what Go's decoders read: they do not mind which value the last
-/// character's unused bits have.
+/// Accepts the input that Go's decoders accept: they ignore the unused bits of the last
+/// character.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true);
 
 /// Base64 with `+` and `/`, padded.
@@ -17,35 +17,35 @@ const URL: GeneralPurpose = GeneralPurpose::new(
     LENIENT.with_encode_padding(false).with_decode_padding_mode(DecodePaddingMode::RequireNone),
 );
 
-/// Writes standard base64.
+/// Encodes bytes as standard base64.
 pub(crate) fn base64_standard(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Reads standard base64.
+/// Decodes standard base64.
 pub(crate) fn from_base64_standard(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     STANDARD.decode(text)
 }
 
-/// Writes base64 that may stand in a URL.
+/// Encodes bytes as URL-safe base64.
 pub(crate) fn base64_url(bytes: &[u8]) -> String {
     URL.encode(bytes)
 }
 
-/// Reads base64 that may stand in a URL.
+/// Decodes URL-safe base64.
 pub(crate) fn from_base64_url(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     URL.decode(text)
 }
 
-/// Two lower-case hexadecimal digits for each byte.
+/// Encodes bytes as lower-case hexadecimal digits.
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     hex::encode(bytes)
 }
 
-/// The bytes as one big-endian number, without leading zeros.
+/// Returns the bytes as one big-endian decimal number without leading zeros.
 pub(crate) fn decimal(bytes: &[u8]) -> String {
     const GROUP: u64 = 1_000_000_000;
-    // Groups of nine digits, the lowest first.
+    // Groups of nine digits, lowest first.
     let mut groups: Vec<u64> = Vec::new();
     for byte in bytes {
         let mut carry = u64::from(*byte);
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimal_of_known_numbers() {
+    fn decimal_matches_known_numbers() {
         assert_eq!(decimal(&[]), "0");
         assert_eq!(decimal(&[0, 0, 0]), "0");
         assert_eq!(decimal(&[0, 1]), "1");
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_of_both_alphabets() {
+    fn base64_supports_both_alphabets() {
         let bytes = [0xfb, 0xef, 0xff, 0x01];
         assert_eq!(base64_standard(&bytes), "++//AQ==");
         assert_eq!(base64_url(&bytes), "--__AQ");

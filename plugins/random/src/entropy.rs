@@ -1,24 +1,22 @@
-//! The host's secure randomness, and choices made with it.
+//! The host's secure randomness, and random choices.
 //!
-//! Nothing here can be predicted or repeated: what follows from a seed is in
-//! [`crate::seeded`].
+//! These values are not reproducible; [`crate::seeded`] has the numbers that depend on a seed.
 
-/// The host gave no randomness.
+/// The host returned no random bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to obtain randomness")]
 pub(crate) struct EntropyError(#[from] getrandom::Error);
 
-/// That many random bytes.
+/// Returns random bytes.
 pub(crate) fn random_bytes(count: usize) -> Result<Vec<u8>, EntropyError> {
     let mut bytes = vec![0; count];
     getrandom::fill(&mut bytes)?;
     Ok(bytes)
 }
 
-/// A number below `bound`, each as likely as the others. `bound` is above zero.
+/// Returns a uniformly distributed number below `bound`, which must be above zero.
 pub(crate) fn random_below(bound: u64) -> Result<u64, EntropyError> {
-    // Of the 2^64 numbers, the last few that would favour small remainders
-    // are drawn again.
+    // Of the 2^64 numbers, the last few, which would favor small remainders, are drawn again.
     let last_even = u64::MAX - (u64::MAX % bound + 1) % bound;
     loop {
         let drawn = getrandom::u64()?;
@@ -28,13 +26,13 @@ pub(crate) fn random_below(bound: u64) -> Result<u64, EntropyError> {
     }
 }
 
-/// A position in something of that length, which is above zero.
+/// Returns a random index below `length`, which must be above zero.
 pub(crate) fn random_index(length: usize) -> Result<usize, EntropyError> {
     let drawn = random_below(length as u64)?;
     Ok(usize::try_from(drawn).unwrap_or(0))
 }
 
-/// Puts the items into an order of which each is as likely as the others.
+/// Shuffles the items uniformly.
 pub(crate) fn shuffle<T>(items: &mut [T]) -> Result<(), EntropyError> {
     for position in (1..items.len()).rev() {
         items.swap(position, random_index(position + 1)?);
@@ -47,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_stay_below_their_bound_and_reach_it() {
+    fn random_below_covers_its_range() {
         for bound in [1, 2, 3, 10, 1 << 32, u64::MAX] {
             assert!((0..100).all(|_| random_below(bound).unwrap() < bound));
         }
@@ -59,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shuffle_keeps_every_item() {
+    fn shuffle_keeps_every_item() {
         let mut items: Vec<u32> = (0..200).collect();
         shuffle(&mut items).unwrap();
         assert_ne!(items, (0..200).collect::<Vec<_>>());

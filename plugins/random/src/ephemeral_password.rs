@@ -1,16 +1,15 @@
-//! The ephemeral `random_password`: secret text that is stored nowhere.
+//! The ephemeral resource `random_password`: a password that is never stored.
 
 use wardian_sdk::{Context, EphemeralResource, Explain as _, Opened, Result, Schema};
 
 use crate::password;
 use crate::password_hash;
-use crate::text_arguments::{self, text_state};
+use crate::string_arguments::{self, string_state};
 
-/// The ephemeral resource type.
 pub(crate) struct EphemeralPassword;
 
-text_state! {
-    /// Its configuration and result.
+string_state! {
+    /// The configuration and the result.
     State { result: Option<String>, bcrypt_hash: Option<String> }
 }
 
@@ -20,16 +19,16 @@ impl EphemeralResource for EphemeralPassword {
     fn schema(&self) -> Schema {
         Schema::new()
             .description(
-                "A random password that exists for one run only: for write-only arguments, so that it is \
+                "A random password that exists only during one run: for write-only arguments, so that it is \
                  in no plan or state.",
             )
-            .attributes(text_arguments::ephemeral())
+            .attributes(string_arguments::ephemeral())
             .attributes(password::results())
     }
 
     fn open(&self, mut config: State, _: &mut Context<'_>) -> Result<Opened<State>> {
         config.fill_defaults();
-        let password = config.recipe().generate().explain("Password not generated")?;
+        let password = config.rules().generate().explain("Password not generated")?;
         config.bcrypt_hash = Some(password_hash::hash(&password).explain("Password not hashed")?);
         config.result = Some(password);
         Ok(Opened::new(config))

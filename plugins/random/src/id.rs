@@ -1,4 +1,4 @@
-//! `random_id`: a random number in several spellings, each after a prefix.
+//! `random_id`: a random number in several encodings, each with a prefix.
 
 use serde::{Deserialize, Serialize};
 use wardian_sdk::{Attribute, Context, Explain as _, Import, Resource, Result, Schema, Update};
@@ -8,10 +8,9 @@ use crate::encoding;
 use crate::entropy;
 use crate::keepers::{self, Keepers};
 
-/// The resource type.
 pub(crate) struct RandomId;
 
-/// An object of it.
+/// The state of the resource.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     keepers: Keepers,
@@ -58,12 +57,12 @@ impl Resource for RandomId {
                 Attribute::integer("byte_length")
                     .required()
                     .force_new()
-                    .description("How many random bytes the number has."),
+                    .description("The number of random bytes."),
             )
             .attribute(
                 Attribute::string("prefix")
                     .force_new()
-                    .description("Text that every spelling but `id` begins with, taken as it is."),
+                    .description("Text that each encoding except `id` starts with, used literally."),
             )
             .attribute(spelling("b64_url", "In base64 with `-` and `_`, without padding."))
             .attribute(spelling("b64_std", "In base64 with `+` and `/`, padded."))

@@ -1,4 +1,4 @@
-//! `random_integer`: a number between two others.
+//! `random_integer`: a number in a range.
 
 use serde::{Deserialize, Serialize};
 use wardian_sdk::{Attribute, Context, Diagnostics, Explain as _, Import, Resource, Result, Schema, Update};
@@ -7,10 +7,9 @@ use crate::entropy;
 use crate::keepers::{self, Keepers};
 use crate::seeded::SeededNumbers;
 
-/// The resource type.
 pub(crate) struct RandomInteger;
 
-/// An object of it.
+/// The state of the resource.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     keepers: Keepers,
@@ -26,21 +25,18 @@ impl Resource for RandomInteger {
 
     fn schema(&self) -> Schema {
         Schema::new()
-            .description("A random whole number between two others, both included.")
+            .description("A random whole number in a range that includes both limits.")
             .attribute(keepers::attribute())
             .attribute(
-                Attribute::integer("min")
-                    .required()
-                    .force_new()
-                    .description("The smallest number it may be."),
+                Attribute::integer("min").required().force_new().description("The smallest possible number."),
             )
             .attribute(
-                Attribute::integer("max").required().force_new().description("The largest number it may be."),
+                Attribute::integer("max").required().force_new().description("The largest possible number."),
             )
             .attribute(
                 Attribute::string("seed")
                     .force_new()
-                    .description("Text that the number follows from: the same seed gives the same number."),
+                    .description("Text that determines the number: the same seed gives the same number."),
             )
             .attribute(
                 Attribute::integer("result").computed().use_state_for_unknown().description("The number."),
@@ -49,7 +45,7 @@ impl Resource for RandomInteger {
                 Attribute::string("id")
                     .computed()
                     .use_state_for_unknown()
-                    .description("The number's decimal digits."),
+                    .description("The number in decimal."),
             )
     }
 
@@ -86,12 +82,12 @@ impl Update for RandomInteger {
 
 fn draw(min: i64, max: i64, seed: Option<&str>) -> Result<i64> {
     if max < min {
-        let detail = format!("min ({min}) has to be at most max ({max}).");
+        let detail = format!("min ({min}) must not be greater than max ({max}).");
         return Err(Diagnostics::error("Empty range of numbers", detail));
     }
     let last = max.abs_diff(min);
     let count = last.checked_add(1).filter(|count| i64::try_from(*count).is_ok()).ok_or_else(|| {
-        let detail = format!("Between {min} and {max} there are more than 2^63 - 1 numbers.");
+        let detail = format!("There are more than 2^63 - 1 numbers between {min} and {max}.");
         Diagnostics::error("Range of numbers too wide", detail)
     })?;
     let offset = match seed {

@@ -1,23 +1,22 @@
-//! `keepers`: values that have no meaning but that a change of them replaces
-//! the resource.
+//! `keepers`: values whose only meaning is that a change of them replaces the resource.
 
 use std::collections::BTreeMap;
 
-use wardian_sdk::{Attribute, AttributeChange, Type, Value};
+use wardian_sdk::{Attribute, AttributePlan, Type, Value};
 
-/// Keepers in a state. Single ones may be null.
+/// The keepers in a state. Elements may be null.
 pub(crate) type Keepers = Option<BTreeMap<String, Option<String>>>;
 
-/// The attribute, the same for every resource.
+/// Returns the attribute `keepers`, which every resource has.
 pub(crate) fn attribute() -> Attribute {
     Attribute::map("keepers", Type::String)
-        .description("Values of your choice. When one of them changes, the resource is replaced.")
+        .description("Any values. Changing one replaces the resource.")
         .force_new_if(replaces)
 }
 
-/// Early versions did not store null values, and stored a map of nothing else
-/// as null. Such a state must not be replaced for what it never held.
-fn replaces(change: &AttributeChange<'_>) -> bool {
+/// Returns whether the change replaces the object. Early versions did not store null elements,
+/// and stored a map of only null elements as null; such an object must not be replaced.
+fn replaces(change: &AttributePlan<'_>) -> bool {
     let Some(configured) = change.config().as_mapping() else {
         return !(change.config().is_null() && change.prior().is_null());
     };

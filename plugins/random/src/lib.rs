@@ -1,9 +1,8 @@
-//! The random provider: values that are drawn once and stay until one of
-//! their keepers changes.
+//! The random provider: values that are drawn once and stay until one of their keepers changes.
 //!
-//! Compatible with `hashicorp/random` 3.7, state by state; README.md lists
-//! every resource and the few differences. Nothing here touches network, disk
-//! or environment: the only thing asked of the host is randomness.
+//! Its schemas and states are compatible with `hashicorp/random` 3.7; README.md lists every
+//! resource and the few differences. It uses nothing of its host except randomness: no network,
+//! files or environment.
 
 mod bytes;
 mod characters;
@@ -21,12 +20,12 @@ mod seed_table;
 mod seeded;
 mod shuffle;
 mod string;
-mod text_arguments;
+mod string_arguments;
 mod uuid;
 
 use wardian_sdk::Provider;
 
-/// The provider with all that it offers.
+/// Returns the provider.
 pub fn provider() -> Provider {
     Provider::new("random")
         .updatable_resource("random_bytes", bytes::RandomBytes)

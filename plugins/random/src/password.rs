@@ -1,16 +1,17 @@
-//! `random_password`: secret text with its hash.
+//! `random_password`: a password and its hash.
 
-use wardian_sdk::{Attribute, Context, Explain as _, Import, Resource, Result, Schema, Update, Upgrader};
+use wardian_sdk::{
+    Attribute, Context, Explain as _, Import, Resource, Result, Schema, StateUpgrader, Update,
+};
 
 use crate::keepers::Keepers;
 use crate::password_hash;
-use crate::text_arguments::{self, text_state};
+use crate::string_arguments::{self, string_state};
 
-/// The resource type.
 pub(crate) struct RandomPassword;
 
-text_state! {
-    /// An object of it, of any schema version.
+string_state! {
+    /// The state of the resource, of any schema version.
     State {
         keepers: Keepers,
         number: Option<bool>,
@@ -27,37 +28,37 @@ impl Resource for RandomPassword {
         Schema::new()
             .version(3)
             .description(
-                "Random text as `random_string` makes it, but sensitive: it is stored in state, and shown \
-                 nowhere.",
+                "Random text like that of `random_string`, but sensitive: it is stored in the state and \
+                 never shown.",
             )
-            .attributes(text_arguments::managed())
+            .attributes(string_arguments::managed())
             .attributes(results().map(Attribute::use_state_for_unknown))
             .attribute(
                 Attribute::string("id")
                     .computed()
                     .use_state_for_unknown()
-                    .description("Always `none`; not for use in configurations."),
+                    .description("Always `none`; not intended for use in configurations."),
             )
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
-        let text = plan.recipe().generate().explain("Password not generated")?;
-        State { id: Some("none".to_owned()), result: Some(text), ..plan }.rehashed()
+        let text = plan.rules().generate().explain("Password not generated")?;
+        State { id: Some("none".to_owned()), result: Some(text), ..plan }.with_valid_hash()
     }
 
     fn import(&self, import: &mut Import, _: &mut Context<'_>) -> Result<()> {
         let result = Some(import.id()?.to_owned());
         let state = State { id: Some("none".to_owned()), result, ..State::default() };
-        import.set_state(&state.brought_up_to_date().rehashed()?)
+        import.set_state(&state.upgrade_state().with_valid_hash()?)
     }
 
-    fn upgraders(&self) -> Vec<Upgrader> {
+    fn state_upgraders(&self) -> Vec<StateUpgrader> {
         vec![
-            Upgrader::new(0, |old: State| old.brought_up_to_date().rehashed()),
-            Upgrader::new(1, |old: State| Ok(old.brought_up_to_date())),
-            Upgrader::new(2, |old: State| {
-                let state = old.brought_up_to_date();
-                if state.hash_verifies() { Ok(state) } else { state.rehashed() }
+            StateUpgrader::new(0, |old: State| old.upgrade_state().with_valid_hash()),
+            StateUpgrader::new(1, |old: State| Ok(old.upgrade_state())),
+            StateUpgrader::new(2, |old: State| {
+                let state = old.upgrade_state();
+                if state.hash_verifies() { Ok(state) } else { state.with_valid_hash() }
             }),
         ]
     }
@@ -70,15 +71,15 @@ impl Update for RandomPassword {
 }
 
 impl State {
-    /// Fills in what early schemas did not have and what imports left null.
-    fn brought_up_to_date(mut self) -> Self {
-        text_arguments::agree(&mut self.number, &mut self.numeric);
-        text_arguments::measure(&mut self.length, self.result.as_deref());
+    /// Sets the attributes that early schemas did not have and that imports left null.
+    fn upgrade_state(mut self) -> Self {
+        string_arguments::copy_number_to_numeric(&mut self.number, &mut self.numeric);
+        string_arguments::fill_length(&mut self.length, self.result.as_deref());
         self.fill_defaults();
         self
     }
 
-    fn rehashed(mut self) -> Result<Self> {
+    fn with_valid_hash(mut self) -> Result<Self> {
         let password = self.result.as_deref().unwrap_or_default();
         self.bcrypt_hash = Some(password_hash::hash(password).explain("Password not hashed")?);
         Ok(self)
@@ -90,14 +91,14 @@ impl State {
     }
 }
 
-/// What the managed and the ephemeral resource give.
+/// Returns the computed attributes of the managed and the ephemeral resource.
 pub(crate) fn results() -> impl Iterator<Item = Attribute> {
     [
         Attribute::string("result").computed().sensitive().description("The password."),
         Attribute::string("bcrypt_hash")
             .computed()
             .sensitive()
-            .description("A bcrypt hash of the password, or of its first 72 bytes if it is longer."),
+            .description("A bcrypt hash of the first 72 bytes of the password."),
     ]
     .into_iter()
 }

@@ -1,24 +1,24 @@
-//! The bcrypt hash that stands beside a password.
+//! The bcrypt hash of a password.
 
-/// What the official provider uses, so that hashes look and cost the same.
+/// The cost that the official provider uses, so that hashes look and cost the same.
 const COST: u32 = 10;
 
-/// bcrypt reads no further than this.
-const LONGEST: usize = 72;
+/// bcrypt ignores further bytes.
+const MAX_PASSWORD_BYTES: usize = 72;
 
-/// Why a password has no hash.
+/// The reason why a password could not be hashed.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to hash the password")]
 pub(crate) struct HashError(#[from] bcrypt::BcryptError);
 
-/// A salted hash of the password's first 72 bytes.
+/// Returns a salted hash of the password's first 72 bytes.
 pub(crate) fn hash(password: &str) -> Result<String, HashError> {
-    let bytes = &password.as_bytes()[..password.len().min(LONGEST)];
+    let bytes = &password.as_bytes()[..password.len().min(MAX_PASSWORD_BYTES)];
     let parts = bcrypt::hash_with_result(bytes, COST)?;
     Ok(parts.format_for_version(bcrypt::Version::TwoA))
 }
 
-/// Whether the hash is one of this password. What is no hash at all is not.
+/// Returns whether the hash is valid and belongs to the password.
 pub(crate) fn verifies(password: &str, hash: &str) -> bool {
     bcrypt::verify(password, hash).unwrap_or(false)
 }
@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn long_passwords_count_to_their_72nd_byte() {
+    fn hash_covers_first_72_bytes() {
         let long = "x".repeat(100);
         let hashed = hash(&long).unwrap();
         assert!(verifies(&long, &hashed));
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_hash_verifies_nothing() {
+    fn invalid_hash_does_not_verify() {
         assert!(!verifies("", ""));
         assert!(!verifies("a", "$2a$10$short"));
     }

@@ -1,4 +1,4 @@
-//! `random_pet`: a name that people can remember.
+//! `random_pet`: a memorable name.
 
 use serde::{Deserialize, Serialize};
 use wardian_sdk::{Attribute, Context, Diagnostics, Explain as _, Resource, Result, Schema, Update};
@@ -6,10 +6,9 @@ use wardian_sdk::{Attribute, Context, Diagnostics, Explain as _, Resource, Resul
 use crate::keepers::{self, Keepers};
 use crate::pet_name;
 
-/// The resource type.
 pub(crate) struct RandomPet;
 
-/// An object of it.
+/// The state of the resource.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     keepers: Keepers,
@@ -30,25 +29,26 @@ impl Resource for RandomPet {
                 Attribute::integer("length")
                     .default(2_i64)
                     .force_new()
-                    .description("How many words the name has; 2 unless set."),
+                    .description("The number of words. Default: 2."),
             )
-            .attribute(
-                Attribute::string("prefix").force_new().description("A first word, before a separator."),
-            )
+            .attribute(Attribute::string("prefix").force_new().description(
+                "Text before the words, followed by a \
+                    separator.",
+            ))
             .attribute(
                 Attribute::string("separator")
                     .default("-")
                     .force_new()
-                    .description("What stands between words; `-` unless set."),
+                    .description("The separator between words. Default: `-`."),
             )
             .attribute(Attribute::string("id").computed().use_state_for_unknown().description("The name."))
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
-        const MOST_WORDS: i64 = 100_000;
+        const MAX_WORDS: i64 = 100_000;
         let words = plan.length.unwrap_or_default();
-        if words > MOST_WORDS {
-            let detail = format!("length has to be at most {MOST_WORDS}.");
+        if words > MAX_WORDS {
+            let detail = format!("length must be at most {MAX_WORDS}.");
             return Err(Diagnostics::error("Name too long", detail));
         }
         let separator = plan.separator.as_deref().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Names of pets: an animal, what it is like, and how much so.
+//! Pet names: an animal, an adjective and adverbs.
 //!
-//! The lists are the project's own and of about the size of those that the
-//! official provider draws from, so that names collide about as rarely.
+//! The word lists belong to this project and are about as long as those of the official
+//! provider, so names collide about as rarely.
 
 use crate::entropy::{self, EntropyError};
 
@@ -9,8 +9,8 @@ const ADVERBS: &str = include_str!("words/adverbs.txt");
 const ADJECTIVES: &str = include_str!("words/adjectives.txt");
 const NAMES: &str = include_str!("words/names.txt");
 
-/// A name of so many words: an animal alone, an adjective and an animal, or
-/// adverbs before both. Counts below one give two words.
+/// Generates a name with a number of words: an animal, an adjective and an animal, or adverbs
+/// before both. Numbers below one give two words.
 pub(crate) fn generate(words: i64, separator: &str) -> Result<String, EntropyError> {
     if words == 1 {
         return one_of(NAMES).map(str::to_owned);
@@ -21,7 +21,7 @@ pub(crate) fn generate(words: i64, separator: &str) -> Result<String, EntropyErr
     }
     name.push(one_of(ADJECTIVES)?);
     name.push(one_of(NAMES)?);
-    // Lower case covers the separator too, as it always has.
+    // The separator is converted to lower case too, for compatibility.
     Ok(name.join(separator).to_lowercase())
 }
 
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_long_plain_and_without_repetition() {
+    fn word_lists_are_long_and_unique() {
         for list in [ADVERBS, ADJECTIVES, NAMES] {
             let words: Vec<&str> = list.split_ascii_whitespace().collect();
             assert!(words.len() > 300, "{}", words.len());
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn word_counts_and_separators() {
+    fn name_has_word_count_and_separator() {
         for (asked, given) in [(1, 1), (2, 2), (3, 3), (7, 7), (0, 2), (-4, 2)] {
             let name = generate(asked, "-").unwrap();
             assert_eq!(name.split('-').count(), given, "{name}");

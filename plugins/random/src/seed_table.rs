@@ -1,10 +1,10 @@
-//! The state that Go's additive generator starts every seed from: its 607 words
-//! after 7.8e12 steps from seed 1. `seeded`'s tests compute them anew.
+//! The state with which Go's additive generator starts for every seed: its 607 words after
+//! 7.8e12 steps from seed 1. A test of `seeded` recomputes them.
 
-/// How many words the generator keeps.
+/// The number of words in the generator's state.
 pub(crate) const WORDS: usize = 607;
 
-/// The words, in the order in which seeding combines them with its own.
+/// The words, in the order in which seeding combines them with words of the seed.
 #[rustfmt::skip]
 pub(crate) static START: [u64; WORDS] = [
     0xc5f7_4a33_eb98_ffea, 0xc07b_4a41_ba96_5f5b, 0x135e_c513_cb81_af0f, 0x4a04_fb5c_a743_95eb,

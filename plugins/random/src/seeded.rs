@@ -1,25 +1,24 @@
-//! Numbers that follow from a seed, equal to those of the official provider.
+//! Numbers that depend on a seed, equal to those of the official provider.
 //!
-//! A `seed` promises that the same configuration gives the same result, so a
-//! result that was made there must be made here too. There the seed's text is
-//! reduced to 64 bits by CRC-64 (ISO) and starts the additive generator of
-//! Go's `math/rand`: `x[n] = x[n-607] + x[n-273]` modulo 2^64, whose first 607
-//! words are drawn from a small multiplicative generator and combined with a
-//! fixed table ([`crate::seed_table`]). Bounded numbers and permutations are
-//! drawn from it in that package's version 1 order, which it keeps for ever.
+//! With a `seed`, the same configuration gives the same result, so this provider must give the
+//! result of the official one. That provider reduces the seed's text to 64 bits by CRC-64 (ISO)
+//! and starts the additive generator of Go's `math/rand` with it: `x[n] = x[n-607] + x[n-273]`
+//! modulo 2^64. The first 607 words come from a small multiplicative generator, combined with a
+//! fixed table ([`crate::seed_table`]). Bounded numbers and permutations use that package's
+//! version 1 order, which it never changes.
 
 use crate::seed_table::{START, WORDS};
 
 /// The distance between the two words that are added.
 const TAP: usize = 273;
 
-/// Modulus of the multiplicative generator that spreads a seed over the words.
+/// The modulus of the multiplicative generator that expands a seed to all words.
 const SPREAD_MODULUS: i64 = 0x7fff_ffff;
 
-/// What seeding uses in place of zero, from which nothing would follow.
+/// Replaces the seed zero, which would only generate zeros.
 const SEED_FOR_ZERO: u64 = 89_482_311;
 
-/// A stream of numbers that follows from a seed.
+/// The stream of numbers for a seed.
 pub(crate) struct SeededNumbers {
     tap: usize,
     feed: usize,
@@ -27,7 +26,7 @@ pub(crate) struct SeededNumbers {
 }
 
 impl SeededNumbers {
-    /// The stream for a configured, non-empty seed.
+    /// Creates the stream for a configured, non-empty seed.
     pub(crate) fn from_text(seed: &str) -> Self {
         Self::from_number(checksum(seed.as_bytes()).cast_signed())
     }
@@ -59,8 +58,8 @@ impl SeededNumbers {
         word
     }
 
-    /// A number below `bound`, which is above zero. Bounds that fit 31 bits
-    /// are drawn from the upper bits only, as the original does.
+    /// Returns a number below `bound`, which must be above zero. As in the original, bounds that
+    /// fit into 31 bits use only the upper bits.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         const NARROW: u32 = 31;
         const WIDE: u32 = 63;
@@ -79,7 +78,7 @@ impl SeededNumbers {
         }
     }
 
-    /// The numbers from zero up to `count` in some order.
+    /// Returns the numbers below `count` in a random order.
     pub(crate) fn permutation(&mut self, count: usize) -> Vec<usize> {
         let mut order = Vec::with_capacity(count);
         for position in 0..count {
@@ -96,7 +95,7 @@ fn next_spread(value: u64) -> u64 {
     value * 48_271 % SPREAD_MODULUS.cast_unsigned()
 }
 
-/// CRC-64 with the ISO 3309 polynomial, bits reflected.
+/// Returns the CRC-64 with the ISO 3309 polynomial, bits reflected.
 fn checksum(bytes: &[u8]) -> u64 {
     const POLYNOMIAL: u64 = 0xd800_0000_0000_0000;
     let remainder = bytes.iter().fold(u64::MAX, |remainder, byte| {
@@ -112,19 +111,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checksum_of_the_catalogue_string() {
+    fn checksum_matches_catalogue_value() {
         assert_eq!(checksum(b"123456789"), 0xb909_56c7_75a4_1001);
     }
 
     #[test]
-    fn numbers_as_the_original_draws_them() {
+    fn numbers_match_official_provider() {
         let drawn = |seed: &str| 1 + SeededNumbers::from_text(seed).below(3);
         assert_eq!(drawn("12345"), 3);
         assert_eq!(drawn("123456"), 2);
     }
 
     #[test]
-    fn first_numbers_of_seed_one() {
+    fn first_numbers_of_seed_one_match() {
         let mut numbers = SeededNumbers::from_number(1);
         assert_eq!(numbers.next_word() & (u64::MAX >> 1), 5_577_006_791_947_779_410);
         let mut numbers = SeededNumbers::from_number(1);
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn permutations_as_the_original_orders_them() {
+    fn permutations_match_official_provider() {
         let mut numbers = SeededNumbers::from_text("-");
         assert_eq!(numbers.permutation(5), [0, 2, 1, 4, 3]);
         assert_eq!(numbers.permutation(5), [0, 4, 3, 2, 1]);
@@ -141,16 +140,16 @@ mod tests {
     }
 
     #[test]
-    fn every_order_is_whole() {
+    fn permutation_contains_every_number() {
         let mut order = SeededNumbers::from_text("x").permutation(1000);
         order.sort_unstable();
         assert!(order.iter().copied().eq(0..1000));
     }
 
-    /// The table is the generator's state after 7.8e12 steps. The recurrence
-    /// is linear, so that many steps are one power of its step polynomial.
+    /// The table is the generator's state after 7.8e12 steps. The recurrence is linear, so that
+    /// many steps are one power of its step polynomial.
     #[test]
-    fn start_table_follows_from_the_generator() {
+    fn start_table_matches_generator() {
         const STEPS: u64 = 7_800_000_000_000;
         let mut spread = 1;
         for _ in 0..20 {
@@ -183,7 +182,7 @@ mod tests {
         }
     }
 
-    /// `x^exponent` modulo `x^607 - x^334 - 1`.
+    /// Returns `x^exponent` modulo `x^607 - x^334 - 1`.
     fn step_power(exponent: u64) -> Vec<u64> {
         let mut power = vec![0; WORDS];
         power[0] = 1;

@@ -1,4 +1,4 @@
-//! `random_shuffle`: a list in another order.
+//! `random_shuffle`: a list in random order.
 
 use serde::{Deserialize, Serialize};
 use wardian_sdk::{Attribute, Context, Diagnostics, Explain as _, Resource, Result, Schema, Type, Update};
@@ -7,10 +7,9 @@ use crate::entropy::{self, EntropyError};
 use crate::keepers::{self, Keepers};
 use crate::seeded::SeededNumbers;
 
-/// The resource type.
 pub(crate) struct RandomShuffle;
 
-/// An object of it.
+/// The state of the resource.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     keepers: Keepers,
@@ -29,14 +28,14 @@ impl Resource for RandomShuffle {
             .description("The elements of a list of strings in random order.")
             .attribute(keepers::attribute())
             .attribute(Attribute::string("seed").force_new().description(
-                "Text that the order follows from: the same seed gives the same order of the same list.",
+                "Text that determines the order: the same seed gives the same order of the same list.",
             ))
             .attribute(
                 Attribute::list("input", Type::String).required().force_new().description("The elements."),
             )
             .attribute(Attribute::integer("result_count").force_new().description(
-                "How many elements to give. Fewer than there are leaves some out; more than there are \
-                 repeats them, each once before any one again. As many as there are, unless set.",
+                "The number of results. A smaller number than that of the inputs omits some; a larger one \
+                 repeats them, each once before any occurs again. Default: the number of inputs.",
             ))
             .attribute(
                 Attribute::list("result", Type::String)
@@ -48,19 +47,19 @@ impl Resource for RandomShuffle {
                 Attribute::string("id")
                     .computed()
                     .use_state_for_unknown()
-                    .description("Always `-`; not for use in configurations."),
+                    .description("Always `-`; not intended for use in configurations."),
             )
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
-        const MOST: usize = 10_000_000;
+        const MAX_RESULTS: usize = 10_000_000;
         let input = plan.input.as_deref().unwrap_or_default();
         let count = match plan.result_count {
             None | Some(0) => Some(input.len()),
-            Some(count) => usize::try_from(count).ok().filter(|count| *count <= MOST),
+            Some(count) => usize::try_from(count).ok().filter(|count| *count <= MAX_RESULTS),
         };
         let count = count.ok_or_else(|| {
-            let detail = format!("result_count has to be between 0 and {MOST}.");
+            let detail = format!("result_count must be between 0 and {MAX_RESULTS}.");
             Diagnostics::error("Number of results out of range", detail)
         })?;
         let result = shuffled(input, count, plan.seed.as_deref()).explain("Order not generated")?;

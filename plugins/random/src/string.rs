@@ -1,15 +1,16 @@
-//! `random_string`: text that need not be kept secret.
+//! `random_string`: text that is not secret.
 
-use wardian_sdk::{Attribute, Context, Explain as _, Import, Resource, Result, Schema, Update, Upgrader};
+use wardian_sdk::{
+    Attribute, Context, Explain as _, Import, Resource, Result, Schema, StateUpgrader, Update,
+};
 
 use crate::keepers::Keepers;
-use crate::text_arguments::{self, text_state};
+use crate::string_arguments::{self, string_state};
 
-/// The resource type.
 pub(crate) struct RandomString;
 
-text_state! {
-    /// An object of it, of any schema version.
+string_state! {
+    /// The state of the resource, of any schema version.
     State { keepers: Keepers, number: Option<bool>, result: Option<String>, id: Option<String> }
 }
 
@@ -23,27 +24,27 @@ impl Resource for RandomString {
             .version(2)
             .description(
                 "Random text of letters, digits and special characters, from a cryptographic generator. \
-                 It is shown in plans and outputs: for secrets use `random_password`.",
+                 Plans and outputs show it; use `random_password` for secrets.",
             )
-            .attributes(text_arguments::managed())
+            .attributes(string_arguments::managed())
             .attribute(result("result"))
             .attribute(result("id"))
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
-        let text = plan.recipe().generate().explain("Text not generated")?;
+        let text = plan.rules().generate().explain("Text not generated")?;
         Ok(State { result: Some(text.clone()), id: Some(text), ..plan })
     }
 
     fn import(&self, import: &mut Import, _: &mut Context<'_>) -> Result<()> {
         let text = import.id()?.to_owned();
         let state = State { result: Some(text.clone()), id: Some(text), ..State::default() };
-        import.set_state(&state.brought_up_to_date())
+        import.set_state(&state.upgrade_state())
     }
 
-    fn upgraders(&self) -> Vec<Upgrader> {
-        let upgrade = |old: State| Ok(old.brought_up_to_date());
-        vec![Upgrader::new(0, upgrade), Upgrader::new(1, upgrade)]
+    fn state_upgraders(&self) -> Vec<StateUpgrader> {
+        let upgrade = |old: State| Ok(old.upgrade_state());
+        vec![StateUpgrader::new(0, upgrade), StateUpgrader::new(1, upgrade)]
     }
 }
 
@@ -54,10 +55,10 @@ impl Update for RandomString {
 }
 
 impl State {
-    /// Fills in what schema 1 did not have and what imports left null.
-    fn brought_up_to_date(mut self) -> Self {
-        text_arguments::agree(&mut self.number, &mut self.numeric);
-        text_arguments::measure(&mut self.length, self.result.as_deref());
+    /// Sets the attributes that schema 1 did not have and that imports left null.
+    fn upgrade_state(mut self) -> Self {
+        string_arguments::copy_number_to_numeric(&mut self.number, &mut self.numeric);
+        string_arguments::fill_length(&mut self.length, self.result.as_deref());
         self.fill_defaults();
         self
     }

@@ -1,35 +1,34 @@
-//! The whole provider, as a host sees it.
+//! Tests of the provider through the harness.
 
 mod identifiers;
 mod keepers;
-mod names;
 mod numbers;
 mod passwords;
-mod texts;
+mod pets;
+mod strings;
 
-use wardian_sdk::testing::{Action, Config, ProviderHarness, State};
+use wardian_sdk::testing::{Config, PlannedAction, ProviderHarness, State};
 
 fn random() -> ProviderHarness {
     ProviderHarness::new(crate::provider())
 }
 
-/// What a plan of this configuration would do to the object.
+/// Returns the action that a plan of this configuration has.
 #[track_caller]
 fn action(type_name: &str, prior: &State, config: impl Into<Config>) -> Action {
     random().plan(type_name, Some(prior), config).unwrap().action
 }
 
-/// A state as the official provider stores it is read and planned without any
-/// change.
+/// Asserts that a state of the official provider can be loaded and plans no changes.
 #[track_caller]
 fn assert_unchanged(type_name: &str, version: i64, stored: &serde_json::Value, config: impl Into<Config>) {
     let random = random();
-    let state = random.stored(type_name, version, stored).unwrap();
+    let state = random.load_state(type_name, version, stored).unwrap();
     let state = random.read(type_name, &state).unwrap().unwrap();
-    assert_eq!(random.plan(type_name, Some(&state), config).unwrap().action, Action::NoOp);
+    assert_eq!(random.plan(type_name, Some(&state), config).unwrap().action, PlannedAction::NoOp);
 }
 
-/// The configuration is refused with an error that says this.
+/// Asserts that the configuration is rejected with an error that contains `expected`.
 #[track_caller]
 fn assert_refused(type_name: &str, config: impl Into<Config>, expected: &str) {
     let diagnostics = random().validate(type_name, config);
@@ -37,6 +36,6 @@ fn assert_refused(type_name: &str, config: impl Into<Config>, expected: &str) {
 }
 
 #[test]
-fn the_provider_is_sound() {
-    wardian_sdk::assert_provider_is_sound(crate::provider());
+fn provider_is_valid() {
+    wardian_sdk::assert_valid_provider(crate::provider());
 }

@@ -7,10 +7,9 @@ use crate::encoding;
 use crate::entropy;
 use crate::keepers::{self, Keepers};
 
-/// The resource type.
 pub(crate) struct RandomUuid;
 
-/// An object of it.
+/// The state of the resource.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     keepers: Keepers,
@@ -32,7 +31,7 @@ impl Resource for RandomUuid {
             Attribute::string(name).computed().use_state_for_unknown().description("The UUID, in lower case.")
         };
         Schema::new()
-            .description("A random UUID, for use where an identifier must be unique.")
+            .description("A random UUID, for identifiers that must be unique.")
             .attribute(keepers::attribute())
             .attribute(uuid("result"))
             .attribute(uuid("id"))
@@ -59,10 +58,10 @@ impl Update for RandomUuid {
     }
 }
 
-/// How many digits stand between dashes.
+/// The numbers of digits between dashes.
 const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 
-/// Puts dashes between 32 hexadecimal digits.
+/// Inserts dashes into 32 hexadecimal digits.
 fn spell(digits: &str) -> String {
     let mut rest = digits;
     let groups = GROUPS.map(|length| {
@@ -73,7 +72,7 @@ fn spell(digits: &str) -> String {
     groups.join("-")
 }
 
-/// The 32 digits of a UUID in lower case.
+/// Returns the 32 digits of a UUID in lower case.
 fn read(uuid: &str) -> Option<String> {
     let groups: Vec<&str> = uuid.split('-').collect();
     let are_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,4 +1,4 @@
-//! Actions: something that a provider does without a state to keep.
+//! Actions: operations without a state, such as restarting a server.
 
 use std::marker::PhantomData;
 
@@ -9,12 +9,12 @@ use crate::context::Call;
 use crate::model::{Unknowns, from_value};
 use crate::{Context, Object, Result, Schema};
 
-/// A type of actions.
+/// An action type.
 pub trait Action<Client: 'static = ()>: 'static {
     /// The configuration as a Rust type.
     type Config: DeserializeOwned;
 
-    /// What it is configured with.
+    /// Returns the schema of the action's configuration.
     fn schema(&self) -> Schema;
 
     /// Checks a configuration, which may hold unknown values.
@@ -23,27 +23,27 @@ pub trait Action<Client: 'static = ()>: 'static {
         Ok(())
     }
 
-    /// Checks before the run whether the action could be carried out. The
-    /// configuration may hold unknown values.
+    /// Checks before the run whether the action can be carried out. The configuration may hold
+    /// unknown values.
     fn plan(&self, config: &Object, context: &mut Context<'_, Client>) -> Result<()> {
         let _ = (config, context);
         Ok(())
     }
 
-    /// Starts the action. The steps are run one after the other, each telling the
-    /// person what it did; the first error ends the action.
-    fn invoke(&self, config: Self::Config, context: &mut Context<'_, Client>) -> Result<Steps>;
+    /// Starts the action. The host runs the steps one after the other and shows the progress
+    /// message that each returns; the first error ends the action.
+    fn invoke(&self, config: Self::Config, context: &mut Context<'_, Client>) -> Result<ActionSteps>;
 }
 
 /// The steps of a running action.
-pub type Steps = Box<dyn Iterator<Item = Result<String>>>;
+pub type ActionSteps = Box<dyn Iterator<Item = Result<String>>>;
 
-/// An action without its types.
+/// An action type with its Rust types erased.
 pub(crate) trait AnyAction {
     fn schema(&self) -> Schema;
     fn validate(&self, config: &Object) -> Result<()>;
     fn plan(&self, config: &Object, call: &mut Call) -> Result<()>;
-    fn invoke(&self, config: &Value, call: &mut Call) -> Result<Steps>;
+    fn invoke(&self, config: &Value, call: &mut Call) -> Result<ActionSteps>;
 }
 
 pub(crate) struct TypedAction<A, Client> {
@@ -64,8 +64,8 @@ impl<A: Action<Client>, Client: 'static> AnyAction for TypedAction<A, Client> {
         Context::run(call, |context| self.action.plan(config, context))
     }
 
-    fn invoke(&self, config: &Value, call: &mut Call) -> Result<Steps> {
-        let config = from_value(config, Unknowns::Refused)
+    fn invoke(&self, config: &Value, call: &mut Call) -> Result<ActionSteps> {
+        let config = from_value(config, Unknowns::Reject)
             .map_err(|error| error.into_diagnostic("Configuration does not fit the provider's type"))?;
         Context::run(call, |context| self.action.invoke(config, context))
     }

@@ -1,4 +1,4 @@
-//! The world `provider-plugin` as wit-bindgen states it in Rust.
+//! The bindings that wit-bindgen generates for the world `provider-plugin`.
 
 #![allow(
     unsafe_code,

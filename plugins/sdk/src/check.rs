@@ -1,13 +1,13 @@
-//! Checks a configuration against a schema: what each attribute says of itself,
-//! and the validators that its author gave it.
+//! Checks a configuration against a schema: the properties of each attribute and block, and
+//! their validators.
 
 use wardian_value::{Path, PathStep, Str, Type, Value, View};
 
 use crate::schema::{Attribute, Block, BlockNesting, Nesting, Root, Shape};
-use crate::validate::{Check, Validator};
+use crate::validate::{ValidationContext, Validator};
 use crate::{Diagnostic, Diagnostics, Schema};
 
-/// What a host allows.
+/// The features that the host supports.
 #[derive(Clone, Copy)]
 pub(crate) struct Allowed {
     pub(crate) write_only: bool,
@@ -92,7 +92,7 @@ impl Walk<'_> {
     }
 
     fn validators(&mut self, validators: &[Validator], value: &Value, parent: &Value, path: &Path) {
-        let check = Check { path, value, parent, root: self.root };
+        let check = ValidationContext { path, value, parent, root: self.root };
         for validator in validators {
             validator.run(&check, &mut self.diagnostics);
         }
@@ -103,8 +103,7 @@ impl Walk<'_> {
     }
 }
 
-/// Goes through the objects of a nested attribute or block. The path stops at a
-/// set.
+/// Calls `check` for each object of a nested attribute or block. The path stops at a set.
 fn each(single: bool, value: &Value, path: &Path, check: &mut dyn FnMut(&Value, &Path)) {
     match value.view() {
         _ if single => check(value, path),
@@ -123,8 +122,7 @@ fn each(single: bool, value: &Value, path: &Path, check: &mut dyn FnMut(&Value, 
     }
 }
 
-/// The places of all write-only attributes that a value sets, which nothing but a
-/// configuration may.
+/// Sets all write-only attributes to null: only a configuration may set them.
 pub(crate) fn without_write_only(schema: &Schema, value: &Value) -> Value {
     strip_contents(&schema.root, value)
 }

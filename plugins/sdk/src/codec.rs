@@ -1,13 +1,13 @@
-//! Values on the wire: the protocol's MessagePack, and JSON as states store it.
+//! Encodings of values: the protocol's MessagePack, and the JSON of stored states.
 
 use wardian_value::{Type, Value, json, msgpack};
 
-/// A value as bytes of the protocol.
+/// Encodes a value as MessagePack.
 pub(crate) fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, String> {
     msgpack::encode(value, ty).map_err(|error| error.to_string())
 }
 
-/// Bytes of the protocol as a value; no bytes are a null.
+/// Decodes MessagePack; empty input is null.
 pub(crate) fn decode(bytes: &[u8], ty: &Type) -> Result<Value, String> {
     if bytes.is_empty() {
         return Ok(Value::null(ty.clone()));
@@ -15,7 +15,7 @@ pub(crate) fn decode(bytes: &[u8], ty: &Type) -> Result<Value, String> {
     msgpack::decode(bytes, ty).map_err(|error| error.to_string())
 }
 
-/// JSON as states store it, against a type.
+/// Decodes the JSON of a stored state as a value of the type.
 pub(crate) fn decode_json(json: &serde_json::Value, ty: &Type) -> Result<Value, String> {
     json::decode(json.to_string().as_bytes(), ty).map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! What an operation has beside its state.
+//! The context of an operation.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -8,20 +8,20 @@ use wardian_value::{Type, Value};
 
 use crate::{Diagnostic, Diagnostics, Model, Object, Result};
 
-/// Why a change is put off to a later run.
+/// The reason for deferring a change to a later run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeferredReason {
     /// No particular reason.
     Unknown,
-    /// The resource's configuration is not known enough.
+    /// The resource's configuration has unknown values.
     ResourceConfigUnknown,
-    /// The provider's configuration is not known enough.
+    /// The provider's configuration has unknown values.
     ProviderConfigUnknown,
-    /// Something that must exist first does not.
+    /// A prerequisite of the object does not exist yet.
     AbsentPrerequisite,
 }
 
-/// One call, without the types of the resource that it is for.
+/// One call, independent of the Rust types of its resource.
 pub(crate) struct Call {
     pub(crate) client: Rc<dyn Any>,
     pub(crate) state_type: Type,
@@ -29,7 +29,7 @@ pub(crate) struct Call {
     pub(crate) provider_meta: Option<Object>,
     pub(crate) private: Vec<u8>,
     pub(crate) identity: Option<Object>,
-    pub(crate) happened: Option<Value>,
+    pub(crate) partial_state: Option<Value>,
     pub(crate) diagnostics: Diagnostics,
     pub(crate) deferral_allowed: bool,
     pub(crate) deferred: Option<DeferredReason>,
@@ -44,7 +44,7 @@ impl Call {
             provider_meta: None,
             private: Vec::new(),
             identity: None,
-            happened: None,
+            partial_state: None,
             diagnostics: Diagnostics::new(),
             deferral_allowed: false,
             deferred: None,
@@ -52,30 +52,30 @@ impl Call {
     }
 }
 
-/// What an operation has beside its state: the provider's client, the
-/// configuration, private bytes, and a place for what it wants to tell.
+/// The context of an operation: the provider's client, the configuration, the private data, and
+/// methods to report warnings and to save a partial state.
 pub struct Context<'a, Client = ()> {
     client: &'a Client,
     call: &'a mut Call,
 }
 
 impl<'a, Client: 'static> Context<'a, Client> {
-    /// Runs an operation with the client in its own type.
+    /// Runs an operation with a client of the type `Client`.
     pub(crate) fn run<T>(
         call: &'a mut Call,
         operation: impl FnOnce(&mut Context<'_, Client>) -> Result<T>,
     ) -> Result<T> {
         let client = Rc::clone(&call.client);
-        // The provider's builder ties all its parts to one type of client.
+        // The builder of a provider ties all its parts to one client type.
         let Some(client) = client.downcast_ref::<Client>() else {
             return Err(Diagnostics::error(
                 "Provider not configured",
-                "The provider was asked for an operation before it was configured.",
+                "The provider received a request before it was configured.",
             ));
         };
         operation(&mut Context { client, call }).map_err(|mut said| {
             if !said.has_errors() {
-                said.push(Diagnostic::error("Operation failed", "The provider did not say why."));
+                said.push(Diagnostic::error("Operation failed", "The provider did not give a reason."));
             }
             said
         })
@@ -83,46 +83,46 @@ impl<'a, Client: 'static> Context<'a, Client> {
 }
 
 impl<Client> Context<'_, Client> {
-    /// What the provider made of its configuration.
+    /// Returns the client that the provider made from its configuration.
     pub fn client(&self) -> &Client {
         self.client
     }
 
-    /// The configuration as it is written, with write-only values and without
-    /// defaults. There is none for reads and deletes.
+    /// Returns the configuration as it is written, with write-only values and without defaults;
+    /// `None` for reads and deletes.
     pub fn config(&self) -> Option<&Object> {
         self.call.config.as_ref()
     }
 
-    /// Records what has happened so far. If the operation fails afterwards, exactly
-    /// this is stored: nothing of what was planned but not done, and nothing that
-    /// was done is lost. Unknown values in it are stored as null.
+    /// Saves the state reached so far. If the operation fails afterwards, exactly this state is
+    /// stored: changes that were planned but not made are left out, and changes that were made
+    /// are not lost. Unknown values in it are stored as null.
     ///
-    /// An operation that fails without having said anything leaves the state as it
-    /// was before: no object for a create, the prior state for an update or delete.
-    pub fn happened<T: Model>(&mut self, state: &T) -> Result<()> {
-        self.call.happened = Some(state.as_value_of(&self.call.state_type).map_err(Diagnostics::from)?);
+    /// If an operation fails without having saved a state, the stored state stays as it was: no
+    /// object for a create, the prior state for an update or delete.
+    pub fn save_partial<T: Model>(&mut self, state: &T) -> Result<()> {
+        self.call.partial_state = Some(state.encode_value(&self.call.state_type).map_err(Diagnostics::from)?);
         Ok(())
     }
 
-    /// Records that nothing is left of the object, for a delete (or an update that
-    /// deletes first) that may yet fail.
-    pub fn happened_delete(&mut self) {
-        self.call.happened = Some(Value::null(self.call.state_type.clone()));
+    /// Saves that the object no longer exists, for a delete (or an update that deletes first)
+    /// that may still fail.
+    pub fn save_deleted(&mut self) {
+        self.call.partial_state = Some(Value::null(self.call.state_type.clone()));
     }
 
-    /// Bytes that are stored with the object and mean something to the provider
-    /// alone.
+    /// Returns the private data: bytes that are stored with the object and that only the
+    /// provider interprets.
     pub fn private(&self) -> &[u8] {
         &self.call.private
     }
 
-    /// Replaces the private bytes.
+    /// Replaces the private data.
     pub fn set_private(&mut self, bytes: Vec<u8>) {
         self.call.private = bytes;
     }
 
-    /// The object's identity, if the resource has an identity schema.
+    /// Returns the object's identity, if the resource has an identity schema.
     pub fn identity(&self) -> Option<&Object> {
         self.call.identity.as_ref()
     }
@@ -135,28 +135,27 @@ impl<Client> Context<'_, Client> {
         }
     }
 
-    /// What the calling module tells the provider about itself.
+    /// Returns the `provider_meta` of the calling module.
     pub fn provider_meta(&self) -> Option<&Object> {
         self.call.provider_meta.as_ref()
     }
 
-    /// Tells the person something without failing.
+    /// Reports a warning.
     pub fn warn(&mut self, summary: impl Into<String>, detail: impl Into<String>) {
         self.call.diagnostics.push(Diagnostic::warning(summary, detail));
     }
 
-    /// Adds an error or warning. An error fails the operation even if it answers.
+    /// Reports an error or warning. An error fails the operation even if it returns a value.
     pub fn report(&mut self, diagnostic: Diagnostic) {
         self.call.diagnostics.push(diagnostic);
     }
 
-    /// Whether the host understands that a change is put off to a later run.
+    /// Returns whether the host supports deferring a change to a later run.
     pub fn deferral_allowed(&self) -> bool {
         self.call.deferral_allowed
     }
 
-    /// Puts the change off to a later run. Ignored where the host does not
-    /// understand that.
+    /// Defers the change to a later run. Ignored if the host does not support that.
     pub fn defer(&mut self, reason: DeferredReason) {
         if self.call.deferral_allowed {
             self.call.deferred = Some(reason);

@@ -6,29 +6,28 @@ use crate::context::Call;
 use crate::model::{Convert, Unknowns};
 use crate::{Context, Model, Object, Result, Schema};
 
-/// A type of data sources.
+/// A data source type.
 pub trait DataSource<Client: 'static = ()>: 'static {
-    /// Configuration and result as a Rust type: a struct with a field for each
-    /// attribute and block; [`Object`] where the schema is made at run time.
+    /// Configuration and result as a Rust type: a struct with a field for each attribute and
+    /// block, or [`Object`] if the schema is built at run time.
     type State: Model;
 
-    /// What it is configured with and what it finds.
+    /// Returns the schema of the configuration and the result.
     fn schema(&self) -> Schema;
 
-    /// Checks a configuration beyond what each attribute's validators check. It may
-    /// hold unknown values, of which nothing may be said. What is answered as an error
-    /// may also be warnings alone.
+    /// Checks a configuration beyond what each attribute's validators check. Unknown values in
+    /// it must be accepted. The diagnostics of an `Err` may be warnings only.
     fn validate(&self, config: &Object) -> Result<()> {
         let _ = config;
         Ok(())
     }
 
-    /// Reads. The configuration is wholly known; what the configuration sets has to
-    /// stay as it is.
+    /// Reads the data source. The configuration is wholly known; the values that it sets must
+    /// not change.
     fn read(&self, config: Self::State, context: &mut Context<'_, Client>) -> Result<Self::State>;
 }
 
-/// A data source without its types.
+/// A data source type with its Rust types erased.
 pub(crate) trait AnyDataSource {
     fn schema(&self) -> Schema;
     fn state_fields(&self) -> Option<&'static [&'static str]>;
@@ -55,11 +54,11 @@ impl<D: DataSource<Client>, Client: 'static> AnyDataSource for TypedDataSource<D
     }
 
     fn read(&self, config: &Value, call: &mut Call) -> Result<Value> {
-        let config = D::State::of_value(config, &call.state_type, Unknowns::Refused)
+        let config = D::State::decode_value(config, &call.state_type, Unknowns::Reject)
             .map_err(|error| error.into_diagnostic("Configuration does not fit the provider's type"))?;
         let state = Context::run(call, |context| self.source.read(config, context))?;
         state
-            .as_value_of(&call.state_type)
+            .encode_value(&call.state_type)
             .map_err(|error| error.into_diagnostic("Provider's answer does not fit its schema").into())
     }
 }

@@ -1,121 +1,120 @@
-//! What a provider says that it needs, and why, for [`crate::export_provider!`].
+//! The capabilities that a plugin declares with [`crate::export_provider!`], each with a reason.
 //!
-//! A component can ask for exactly what a policy can grant: each struct here has the
-//! arguments of the rule of that name, as `docs/policy.md` explains them; what is left
-//! out is what it is in a rule that allows. The macro leaves it in a custom section of
-//! the component, which the host reads without running it. All of it is put together
-//! while the crate is compiled.
+//! A component can request exactly what a policy can grant: each struct here has the arguments
+//! of the policy rule of the same name, as `docs/policy.md` explains them, with the defaults of
+//! an `allow` rule. The macro stores the declaration in a custom section of the component, which
+//! the host reads without running the component. The declaration is built at compile time.
 
 mod json;
 
 pub use json::{encode, length};
 
-/// The SDK, as a declaration names it.
+/// The SDK's name and version in a declaration.
 pub(crate) const SDK: &str = concat!("wardian-sdk ", env!("CARGO_PKG_VERSION"));
 
-/// One thing that is needed.
+/// One capability request.
 #[derive(Clone, Copy, Debug)]
 pub enum Capability {
-    /// Something is sent somewhere.
+    /// HTTP requests and network connections.
     Network(Network),
-    /// Files are read or written.
+    /// Reading or writing files.
     Filesystem(Filesystem),
-    /// Variables of the environment are read.
+    /// Reading environment variables.
     Environment(Environment),
-    /// A program is run.
+    /// Running a program.
     Process(Process),
-    /// The machine that is provisioned is connected to.
+    /// Connecting to the machine that is provisioned.
     Communicator(Communicator),
 }
 
-/// Requests and connections.
+/// A request for network access.
 #[derive(Clone, Copy, Debug)]
 pub struct Network {
-    /// Names and patterns of hosts. Must be said.
+    /// Host names and patterns. Required.
     pub hosts: &'static [&'static str],
-    /// `https` if not said.
+    /// URL schemes. Default: `https`.
     pub schemes: &'static [&'static str],
-    /// The scheme's own if not said.
+    /// Ports and port ranges. Default: the scheme's port.
     pub ports: &'static [&'static str],
-    /// Any if not said.
+    /// HTTP methods. Default: any.
     pub methods: &'static [&'static str],
-    /// Public ones if not said.
+    /// Address classes. Default: public addresses.
     pub addresses: &'static [&'static str],
-    /// What for. Must be said.
+    /// The reason that users see. Required.
     pub reason: &'static str,
 }
 
-/// Files.
+/// A request for access to files.
 #[derive(Clone, Copy, Debug)]
 pub struct Filesystem {
-    /// Directories; `.` is the configuration's. Must be said.
+    /// Directories; `.` is the directory of the configuration. Required.
     pub directories: &'static [&'static str],
-    /// `read` if not said.
+    /// Kinds of access. Default: `read`.
     pub access: &'static [&'static str],
-    /// What for. Must be said.
+    /// The reason that users see. Required.
     pub reason: &'static str,
 }
 
-/// Variables.
+/// A request to read environment variables.
 #[derive(Clone, Copy, Debug)]
 pub struct Environment {
-    /// Names and patterns of them. Must be said.
+    /// Variable names and patterns. Required.
     pub names: &'static [&'static str],
-    /// What for. Must be said.
+    /// The reason that users see. Required.
     pub reason: &'static str,
 }
 
-/// A program.
+/// A request to run a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Process {
-    /// A bare name or an absolute path. Must be said.
+    /// A program name without a directory, or an absolute path. Required.
     pub program: &'static str,
-    /// A pattern for each argument; `...` at the end for any further ones.
+    /// A pattern for each argument; `...` at the end accepts any further arguments.
     pub arguments: &'static [&'static str],
-    /// What for. Must be said.
+    /// The reason that users see. Required.
     pub reason: &'static str,
 }
 
-/// Machines that are provisioned.
+/// A request to connect to machines that are provisioned.
 #[derive(Clone, Copy, Debug)]
 pub struct Communicator {
-    /// Names and patterns of hosts. Must be said.
+    /// Host names and patterns. Required.
     pub hosts: &'static [&'static str],
-    /// Any if not said.
+    /// Ports and port ranges. Default: any.
     pub ports: &'static [&'static str],
-    /// Public ones if not said.
+    /// Address classes. Default: public addresses.
     pub addresses: &'static [&'static str],
-    /// What for. Must be said.
+    /// The reason that users see. Required.
     pub reason: &'static str,
 }
 
 impl Network {
-    /// Nothing is said.
-    pub const UNSAID: Self =
+    /// A request without arguments.
+    pub const EMPTY: Self =
         Self { hosts: &[], schemes: &[], ports: &[], methods: &[], addresses: &[], reason: "" };
 }
 
 impl Filesystem {
-    /// Nothing is said.
-    pub const UNSAID: Self = Self { directories: &[], access: &[], reason: "" };
+    /// A request without arguments.
+    pub const EMPTY: Self = Self { directories: &[], access: &[], reason: "" };
 }
 
 impl Environment {
-    /// Nothing is said.
-    pub const UNSAID: Self = Self { names: &[], reason: "" };
+    /// A request without arguments.
+    pub const EMPTY: Self = Self { names: &[], reason: "" };
 }
 
 impl Process {
-    /// Nothing is said.
-    pub const UNSAID: Self = Self { program: "", arguments: &[], reason: "" };
+    /// A request without arguments.
+    pub const EMPTY: Self = Self { program: "", arguments: &[], reason: "" };
 }
 
 impl Communicator {
-    /// Nothing is said.
-    pub const UNSAID: Self = Self { hosts: &[], ports: &[], addresses: &[], reason: "" };
+    /// A request without arguments.
+    pub const EMPTY: Self = Self { hosts: &[], ports: &[], addresses: &[], reason: "" };
 }
 
-/// Puts capabilities into the component that is compiled: part of the macros that export one.
+/// Adds a declaration to the compiled component: part of the macros that export a plugin.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! declare_capabilities {
@@ -123,29 +122,29 @@ macro_rules! declare_capabilities {
         const _: () = {
             const NEEDED: &[$crate::declaration::Capability] = $crate::capabilities![$($capability $needed),*];
 
-            // Linked into a section that the host reads without running anything. Elsewhere
-            // it is put together all the same, so that what is wrong with it is told.
+            // Linked into a section that the host reads without running anything. On other
+            // targets it is built too, so that its errors are reported there.
             #[cfg_attr(target_family = "wasm", used)]
             #[cfg_attr(target_family = "wasm", unsafe(link_section = "wardian:capabilities"))]
             #[cfg_attr(
                 target_family = "wasm",
-                allow(unsafe_code, reason = "a section of that name is read as what is in it and nothing else")
+                allow(unsafe_code, reason = "the name of the section has no meaning to the linker")
             )]
             static _DECLARATION: [u8; $crate::declaration::length(NEEDED)] = $crate::declaration::encode(NEEDED);
         };
     };
 }
 
-/// Capabilities as [`crate::export_provider!`] takes them.
+/// Capability requests as [`crate::export_provider!`] takes them.
 ///
 /// ```
 /// use wardian_sdk::declaration::Capability;
 ///
-/// const NEEDED: &[Capability] = wardian_sdk::capabilities![
-///     network { hosts: ["api.example.com"], reason: "servers are made by its API" },
-///     environment { names: ["EXAMPLE_REGION"], reason: "the region, where none is configured" },
+/// const REQUESTS: &[Capability] = wardian_sdk::capabilities![
+///     network { hosts: ["api.example.com"], reason: "creates servers through its API" },
+///     environment { names: ["EXAMPLE_REGION"], reason: "the region if none is configured" },
 /// ];
-/// assert_eq!(NEEDED.len(), 2);
+/// assert_eq!(REQUESTS.len(), 2);
 /// ```
 #[macro_export]
 macro_rules! capabilities {
@@ -177,7 +176,7 @@ macro_rules! capabilities {
         $crate::capabilities!(@fields $kind [$($done)* { $name, $text }])
     };
     (@fields $kind:ident [$({ $name:ident, $value:expr })*]) => {{
-        let mut said = $crate::declaration::$kind::UNSAID;
+        let mut said = $crate::declaration::$kind::EMPTY;
         $(said.$name = $value;)*
         $crate::declaration::Capability::$kind(said)
     }};

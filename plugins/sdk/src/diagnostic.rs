@@ -1,103 +1,103 @@
-//! What a provider tells the person: errors and warnings, with the attribute
-//! they are about.
+//! Diagnostics: errors and warnings for the user, with the attribute they refer to.
 
 use std::error::Error;
 use std::fmt;
 
 use wardian_value::Path;
 
-/// The result of everything an author writes: errors are diagnostics.
+/// The result of an operation; its errors are diagnostics.
 pub type Result<T, E = Diagnostics> = std::result::Result<T, E>;
 
-/// How grave a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The operation failed.
     Error,
-    /// The operation succeeded; the person should know something.
+    /// The operation succeeded, but the user should read the message.
     Warning,
 }
 
-/// One error or warning.
+/// An error or warning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
-    /// Error or warning.
+    /// Whether this is an error or a warning.
     pub severity: Severity,
-    /// One line.
+    /// The headline, one line.
     pub summary: String,
-    /// The body; may be empty.
+    /// The explanation; may be empty.
     pub detail: String,
-    /// The part of the configuration concerned.
+    /// The part of the configuration that the diagnostic refers to.
     pub path: Option<Path>,
 }
 
 impl Diagnostic {
-    /// An error.
+    /// Creates an error.
     pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { severity: Severity::Error, summary: summary.into(), detail: detail.into(), path: None }
     }
 
-    /// A warning.
+    /// Creates a warning.
     pub fn warning(summary: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(summary, detail) }
     }
 
-    /// The same, about the part that a path leads to. The host shows its source.
+    /// Returns the diagnostic with a path to the part of the configuration it refers to. The
+    /// host shows the source at this path.
     #[must_use]
     pub fn at(mut self, path: Path) -> Self {
         self.path = Some(path);
         self
     }
 
-    /// The same, about an attribute of the root object.
+    /// Returns the diagnostic with the path of an attribute of the root object.
     #[must_use]
     pub fn at_attribute(self, name: &str) -> Self {
         self.at(Path::root().attribute(name))
     }
 }
 
-/// Errors and warnings of one operation.
+/// The errors and warnings of one operation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diagnostics(Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// None yet.
+    /// Creates an empty list.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// A single error.
+    /// Creates a list of one error.
     pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
         Diagnostic::error(summary, detail).into()
     }
 
-    /// Adds one.
+    /// Adds a diagnostic.
     pub fn push(&mut self, diagnostic: impl Into<Diagnostic>) {
         self.0.push(diagnostic.into());
     }
 
-    /// Adds all of another operation.
+    /// Adds all diagnostics of another list.
     pub fn append(&mut self, other: impl Into<Self>) {
         self.0.extend(other.into().0);
     }
 
-    /// Whether the operation failed.
+    /// Returns whether the list contains an error.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
-    /// Whether there is nothing to tell.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// One after the other.
+    /// Returns an iterator over the diagnostics.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()
     }
 
-    /// `Err` of these if one of them is an error, else `Ok`. Warnings alone are
-    /// dropped: use it where they were passed on before.
+    /// Returns `Err` with all diagnostics if one of them is an error, else `Ok`. Warnings
+    /// without an error are dropped, so pass them on first.
     pub fn into_result(self) -> Result<()> {
         if self.has_errors() { Err(self) } else { Ok(()) }
     }
@@ -131,8 +131,8 @@ impl From<Diagnostic> for Diagnostics {
     }
 }
 
-/// So that `?` works on any error: its text becomes the summary, the chain of
-/// its causes the detail. [`Explain::explain`] says more.
+/// Makes `?` work on any error: its message becomes the summary, the chain of its causes the
+/// detail. [`Explain::explain`] adds a summary.
 impl<E: Error> From<E> for Diagnostics {
     fn from(error: E) -> Self {
         let detail = error.source().map(with_causes).unwrap_or_default();
@@ -166,10 +166,10 @@ fn with_causes(error: &dyn Error) -> String {
     text
 }
 
-/// Saying what was being done when something failed.
+/// Adds to an error the operation that failed.
 pub trait Explain<T> {
-    /// Turns the error into an error diagnostic of this summary; the error and
-    /// its causes are the detail.
+    /// Turns the error into a diagnostic with this summary; the error and its causes are the
+    /// detail.
     fn explain(self, summary: &str) -> Result<T>;
 }
 

@@ -1,17 +1,16 @@
-//! Durations as Go writes them (`1h30m`, `-1.5s`, `250ms`), which is how they are
-//! written in configurations.
+//! Durations in Go's syntax (`1h30m`, `-1.5s`, `250ms`), which configurations use.
 
 use std::fmt;
 use std::time::Duration;
 
-/// A duration with a sign, in nanoseconds.
+/// A signed duration in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GoDuration(i64);
 
-/// Why a text is not a duration.
+/// The reason why a string is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DurationError {
-    /// It is not a sequence of numbers with units, or too long a time.
+    /// The string is not a sequence of numbers with units, or the duration is too long.
     Invalid(String),
     /// A number has no unit.
     MissingUnit(String),
@@ -19,7 +18,7 @@ pub enum DurationError {
     UnknownUnit {
         /// The unit.
         unit: String,
-        /// The whole text.
+        /// The complete string.
         text: String,
     },
 }
@@ -36,7 +35,7 @@ const UNITS: [(&str, u64); 8] = [
 ];
 
 impl GoDuration {
-    /// Reads a duration.
+    /// Parses a duration.
     pub fn parse(text: &str) -> Result<Self, DurationError> {
         let invalid = || DurationError::Invalid(text.to_owned());
         let (negative, mut rest) = match text.as_bytes().first() {
@@ -60,23 +59,23 @@ impl GoDuration {
         nanoseconds.map(Self).ok_or_else(invalid)
     }
 
-    /// A duration of so many nanoseconds.
+    /// Creates a duration from nanoseconds.
     pub const fn from_nanoseconds(nanoseconds: i64) -> Self {
         Self(nanoseconds)
     }
 
-    /// The duration in nanoseconds.
+    /// Returns the duration in nanoseconds.
     pub const fn nanoseconds(self) -> i64 {
         self.0
     }
 
-    /// The duration; nothing where it is negative.
+    /// Returns the duration as [`Duration`]; `None` if it is negative.
     pub fn to_std(self) -> Option<Duration> {
         u64::try_from(self.0).ok().map(Duration::from_nanos)
     }
 }
 
-/// One number with its unit, in nanoseconds, and what comes after it.
+/// Parses one number with its unit, and returns it in nanoseconds with the rest of the text.
 fn component<'a>(rest: &'a str, text: &str) -> Result<(u64, &'a str), DurationError> {
     let invalid = || DurationError::Invalid(text.to_owned());
     let (whole, after) = digits(rest);
@@ -105,16 +104,16 @@ fn digits(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-/// The decimal fraction of a unit, rounded down.
+/// Returns the decimal fraction of a unit, rounded down.
 fn part_of(fraction: &str, scale: u64) -> u64 {
-    // Beyond 18 digits no unit is affected.
+    // Digits after the 18th do not affect the result.
     let fraction = &fraction[..fraction.len().min(18)];
     let Ok(value) = fraction.parse::<u128>() else { return 0 };
     let divisor = 10u128.pow(u32::try_from(fraction.len()).unwrap_or(0));
     u64::try_from(value * u128::from(scale) / divisor).unwrap_or(0)
 }
 
-/// As Go writes it: `1h15m30.5s`, `1.5ms`, `0s`.
+/// Formats the duration as Go does: `1h15m30.5s`, `1.5ms`, `0s`.
 impl fmt::Display for GoDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.0.unsigned_abs();
@@ -168,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_read_and_written_as_go_does() {
+    fn durations_format_as_in_go() {
         let cases = [
             ("0", "0s"),
             ("1s", "1s"),
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_go_refuses_is_refused() {
+    fn parse_errors_are_those_of_go() {
         let cases = [
             ("", "time: invalid duration \"\""),
             ("-", "time: invalid duration \"-\""),

@@ -1,5 +1,4 @@
-//! Ephemeral resources: values that exist while a run needs them and are stored
-//! nowhere.
+//! Ephemeral resources: values that exist only during a run and are never stored.
 
 use std::marker::PhantomData;
 use std::time::SystemTime;
@@ -10,13 +9,13 @@ use crate::context::Call;
 use crate::model::{Convert, Unknowns};
 use crate::{Context, Model, Object, Result, Schema};
 
-/// A type of ephemeral resources.
+/// An ephemeral resource type.
 pub trait EphemeralResource<Client: 'static = ()>: 'static {
-    /// Configuration and result as a Rust type: a struct with a field for each
-    /// attribute and block; [`Object`] where the schema is made at run time.
+    /// Configuration and result as a Rust type: a struct with a field for each attribute and
+    /// block, or [`Object`] if the schema is built at run time.
     type State: Model;
 
-    /// What it is configured with and what it answers.
+    /// Returns the schema of the configuration and the result.
     fn schema(&self) -> Schema;
 
     /// Checks a configuration, which may hold unknown values.
@@ -25,17 +24,17 @@ pub trait EphemeralResource<Client: 'static = ()>: 'static {
         Ok(())
     }
 
-    /// Opens it. What [`Renew`] and close need goes into the private bytes of the
-    /// context.
+    /// Opens the resource. Data that renewing and closing need goes into the context's private
+    /// data.
     fn open(&self, config: Self::State, context: &mut Context<'_, Client>) -> Result<Opened<Self::State>>;
 
-    /// Keeps it alive; answers when to do so again.
+    /// Renews the resource, and returns when to renew it next.
     fn renew(&self, context: &mut Context<'_, Client>) -> Result<Renew> {
         let _ = context;
         Ok(Renew::Never)
     }
 
-    /// Ends it.
+    /// Closes the resource.
     fn close(&self, context: &mut Context<'_, Client>) -> Result<()> {
         let _ = context;
         Ok(())
@@ -44,29 +43,29 @@ pub trait EphemeralResource<Client: 'static = ()>: 'static {
 
 /// An ephemeral resource that was opened.
 pub struct Opened<State> {
-    /// What it is.
+    /// The configuration and the result.
     pub state: State,
-    /// When it has to be renewed.
+    /// The time of the first renewal.
     pub renew: Renew,
 }
 
 impl<State> Opened<State> {
-    /// One that needs no renewal.
+    /// Creates a result that needs no renewal.
     pub fn new(state: State) -> Self {
         Self { state, renew: Renew::Never }
     }
 }
 
-/// When an ephemeral resource has to be renewed.
+/// The time at which an ephemeral resource must be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renew {
-    /// It lasts.
+    /// The resource does not expire.
     Never,
-    /// Not later than this.
+    /// At this time at the latest.
     At(SystemTime),
 }
 
-/// An ephemeral resource without its types.
+/// An ephemeral resource type with its Rust types erased.
 pub(crate) trait AnyEphemeralResource {
     fn schema(&self) -> Schema;
     fn state_fields(&self) -> Option<&'static [&'static str]>;
@@ -97,12 +96,12 @@ impl<E: EphemeralResource<Client>, Client: 'static> AnyEphemeralResource
     }
 
     fn open(&self, config: &Value, call: &mut Call) -> Result<Opened<Value>> {
-        let config = E::State::of_value(config, &call.state_type, Unknowns::Refused)
+        let config = E::State::decode_value(config, &call.state_type, Unknowns::Reject)
             .map_err(|error| error.into_diagnostic("Configuration does not fit the provider's type"))?;
         let opened = Context::run(call, |context| self.resource.open(config, context))?;
         let state = opened
             .state
-            .as_value_of(&call.state_type)
+            .encode_value(&call.state_type)
             .map_err(|error| error.into_diagnostic("Provider's answer does not fit its schema"))?;
         Ok(Opened { state, renew: opened.renew })
     }

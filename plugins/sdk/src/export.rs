@@ -1,4 +1,4 @@
-//! A provider as the exports of a component.
+//! The component exports of a provider.
 
 use std::cell::{OnceCell, RefCell};
 use std::marker::PhantomData;
@@ -9,27 +9,27 @@ use crate::bindings::wardian::plugin::types;
 pub use crate::service::Service;
 use crate::service::{ListCursor, diagnostics_record};
 
-/// Where a component keeps its provider. Implemented by [`crate::export_provider!`].
+/// Access to the provider of a component. Implemented by [`crate::export_provider!`].
 pub trait Exported: 'static {
-    /// The one provider of the component.
+    /// Returns the cell that holds the component's provider.
     fn service() -> &'static LocalKey<OnceCell<Service>>;
 
-    /// Makes it, at the first call.
+    /// Creates the provider, at the first call.
     fn make() -> Service;
 }
 
-/// Bears the exports of a component.
+/// The type that implements the exports of a component.
 pub struct Component<E>(PhantomData<E>);
 
 fn with<E: Exported, T>(answer: impl FnOnce(&Service) -> T) -> T {
     let make = || {
-        crate::granted::enter_working_directory();
+        crate::file_access::enter_working_directory();
         E::make()
     };
     E::service().with(|service| answer(service.get_or_init(make)))
 }
 
-/// The objects of a list, as the host takes them.
+/// The results of a list, which the host fetches in batches.
 pub struct ListEvents(RefCell<ListCursor>);
 
 impl protocol::GuestListEvents for ListEvents {
@@ -38,8 +38,8 @@ impl protocol::GuestListEvents for ListEvents {
     }
 }
 
-/// The steps of an action, as the host waits for them. `None` after the last.
-pub struct ActionEvents(RefCell<Option<crate::action::Steps>>);
+/// The steps of an action, which the host runs one by one; `None` after the last.
+pub struct ActionEvents(RefCell<Option<crate::action::ActionSteps>>);
 
 impl protocol::GuestActionEvents for ActionEvents {
     fn next(&self) -> Option<protocol::ActionEvent> {
@@ -82,8 +82,8 @@ impl<E: Exported> protocol::Guest for Component<E> {
         with::<E, _>(|service| service.configure_provider(&request))
     }
 
-    // A component serves one call at a time, so nothing is in flight when this is
-    // called: there is nothing to end.
+    // A component serves one call at a time, so no other call is in flight that this one could
+    // stop.
     fn stop_provider() -> Result<(), String> {
         Ok(())
     }
@@ -200,20 +200,20 @@ impl<E: Exported> protocol::Guest for Component<E> {
     }
 }
 
-/// Makes a crate a component that exports a provider: `export_provider!(provider)`,
-/// where `provider` is a function without arguments that answers with a
-/// [`crate::Provider`]. Outside of WebAssembly it makes nothing.
+/// Makes the crate a component that exports a provider: `export_provider!(provider)`, where
+/// `provider` is a function without parameters that returns a [`crate::Provider`]. Expands to
+/// nothing on other targets than WebAssembly.
 ///
-/// What the component needs beyond clocks and randomness is said after that, and why:
-/// people are asked for it before the component runs, and what is not granted is denied.
-/// See [`crate::declaration`].
+/// The capabilities that the component needs, except clocks and randomness, follow with a reason
+/// each: users approve them before the component runs, and the host denies any other access. See
+/// [`crate::declaration`].
 ///
 /// ```
 /// # fn provider() -> wardian_sdk::Provider { wardian_sdk::Provider::new("cloud") }
 /// wardian_sdk::export_provider!(
 ///     provider,
-///     network { hosts: ["api.example.com"], reason: "servers are made by its API" },
-///     filesystem { directories: ["."], reason: "it reads the scripts that servers start with" },
+///     network { hosts: ["api.example.com"], reason: "creates servers through its API" },
+///     filesystem { directories: ["."], reason: "reads the start scripts of servers" },
 /// );
 /// ```
 #[macro_export]
@@ -222,7 +222,7 @@ macro_rules! export_provider {
         $crate::declare_capabilities!($($capability $needed),*);
 
         #[cfg(target_family = "wasm")]
-        #[allow(unsafe_code, reason = "exports of a component are functions of a fixed symbol name")]
+        #[allow(unsafe_code, reason = "exports of a component are functions with fixed symbol names")]
         const _: () = {
             struct This;
 

@@ -1,31 +1,30 @@
-//! Files and directories that have a mode from their first moment, which the
-//! standard library cannot give them in a sandbox.
+//! Files and directories that are created with a given mode, which the standard library cannot
+//! do in a sandbox.
 //!
-//! It works in directories that the provider is granted for writing, by the names
-//! that it is granted them by. A mode is at most `0o777`. The umask of whoever runs
-//! the host applies to what is created. Natively this is the system's own doing;
-//! where the system knows no modes, they are ignored.
+//! The functions work in directories for which the provider has write access, under the names in
+//! the grant. A mode is at most `0o777`. The umask of the host's user applies to new files.
+//! Natively, the operating system does this; systems without modes ignore them.
 
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A file that is being written, whatever its mode allows.
+/// A file that is open for writing, whatever its mode.
 #[derive(Debug)]
 pub struct WritableFile(host::File);
 
-/// Opens an empty file. A new one has the mode, less the umask; one that is
-/// already there is emptied and keeps the mode that it has.
+/// Opens an empty file. A new file has the mode, less the umask; an existing file is truncated
+/// and keeps its mode.
 pub fn create_file(path: impl AsRef<Path>, mode: u32) -> io::Result<WritableFile> {
     host::create_file(path.as_ref(), mode).map(WritableFile)
 }
 
-/// Creates a directory and those above it that are missing, each with the mode,
-/// less the umask. A directory that is already there stays as it is.
+/// Creates a directory and its missing parents, each with the mode, less the umask. An existing
+/// directory stays as it is.
 pub fn create_directory(path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
     host::create_directory(path.as_ref(), mode)
 }
 
-/// Gives a file or directory that is there exactly this mode.
+/// Sets the mode of an existing file or directory to exactly this mode.
 pub fn set_mode(path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
     host::set_mode(path.as_ref(), mode)
 }
@@ -47,17 +46,17 @@ mod host {
 
     use crate::bindings::wardian::plugin::file_mode::{self, ModeError, WritableFile};
 
-    /// Bytes of one call: the host bounds what a call may hand over.
-    const PORTION: usize = 1 << 20;
+    /// The number of bytes per call: the host limits the size of a call's arguments.
+    const CHUNK_SIZE: usize = 1 << 20;
 
     #[derive(Debug)]
     pub(super) struct File(WritableFile);
 
     impl Write for File {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let portion = &bytes[..bytes.len().min(PORTION)];
-            self.0.write(portion).map_err(error)?;
-            Ok(portion.len())
+            let chunk = &bytes[..bytes.len().min(CHUNK_SIZE)];
+            self.0.write(chunk).map_err(error)?;
+            Ok(chunk.len())
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -99,7 +98,7 @@ mod host {
     use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
     use std::path::Path;
 
-    #[cfg_attr(not(unix), expect(unused_variables, reason = "there are no modes"))]
+    #[cfg_attr(not(unix), expect(unused_variables, reason = "the system has no modes"))]
     pub(super) fn create_file(path: &Path, mode: u32) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
@@ -108,7 +107,7 @@ mod host {
         options.open(path)
     }
 
-    #[cfg_attr(not(unix), expect(unused_variables, reason = "there are no modes"))]
+    #[cfg_attr(not(unix), expect(unused_variables, reason = "the system has no modes"))]
     pub(super) fn create_directory(path: &Path, mode: u32) -> io::Result<()> {
         let mut builder = DirBuilder::new();
         builder.recursive(true);
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_created_has_its_mode_and_what_is_there_keeps_it() {
+    fn create_sets_mode_of_new_files_only() {
         let place = tempfile::tempdir().unwrap();
         let directory = place.path().join("a/b");
         create_directory(&directory, 0o700).unwrap();
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_found() {
+    fn absent_parents_are_not_found() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("absent/file");
         assert_eq!(create_file(&path, 0o600).unwrap_err().kind(), io::ErrorKind::NotFound);

@@ -1,4 +1,4 @@
-//! Functions of a provider: pure, and callable before it is configured.
+//! Provider functions: pure, and callable before the provider is configured.
 
 use std::fmt::Display;
 
@@ -10,22 +10,22 @@ use crate::Diagnostics;
 use crate::model::{ModelError, Unknowns, from_value, to_value};
 use crate::schema::Deprecation;
 
-/// Why a function has no result.
+/// The error of a function call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionError {
-    /// What is wrong.
+    /// The message.
     pub text: String,
-    /// The index of the argument at fault, if it is one argument's.
+    /// The index of the invalid argument, if the error refers to one argument.
     pub argument: Option<u64>,
 }
 
 impl FunctionError {
-    /// An error that no single argument is to blame for.
+    /// Creates an error that does not refer to a single argument.
     pub fn new(text: impl Display) -> Self {
         Self { text: text.to_string(), argument: None }
     }
 
-    /// An error of one argument, counted from 0; variadic ones go on counting.
+    /// Creates an error about one argument, counted from 0 and including variadic arguments.
     pub fn argument(index: u64, text: impl Display) -> Self {
         Self { text: text.to_string(), argument: Some(index) }
     }
@@ -48,41 +48,41 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// A parameter of any type.
-    pub fn of(name: impl Into<String>, ty: Type) -> Self {
+    /// Creates a parameter of any type.
+    pub fn new(name: impl Into<String>, ty: Type) -> Self {
         Self { name: name.into(), ty, allow_null: false, allow_unknown: false, description: String::new() }
     }
 
-    /// A string.
+    /// Creates a string parameter.
     pub fn string(name: impl Into<String>) -> Self {
-        Self::of(name, Type::String)
+        Self::new(name, Type::String)
     }
 
-    /// A number.
+    /// Creates a number parameter.
     pub fn number(name: impl Into<String>) -> Self {
-        Self::of(name, Type::Number)
+        Self::new(name, Type::Number)
     }
 
-    /// A truth value.
+    /// Creates a bool parameter.
     pub fn bool(name: impl Into<String>) -> Self {
-        Self::of(name, Type::Bool)
+        Self::new(name, Type::Bool)
     }
 
-    /// Null may be passed: the argument is an `Option`.
+    /// Allows null: the argument is then an `Option`.
     #[must_use]
     pub fn allow_null(mut self) -> Self {
         self.allow_null = true;
         self
     }
 
-    /// Unknown values may be passed: the argument is an `Attr`.
+    /// Allows unknown values: the argument is then an `Attr`.
     #[must_use]
     pub fn allow_unknown(mut self) -> Self {
         self.allow_unknown = true;
         self
     }
 
-    /// What it is for, in Markdown.
+    /// Sets the description, in Markdown.
     #[must_use]
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.description = text.into();
@@ -92,13 +92,13 @@ impl Parameter {
 
 type Run = Box<dyn Fn(&[Value], &Signature) -> Result<Value, FunctionError>>;
 
-/// A function.
+/// A provider function.
 ///
 /// ```
 /// use wardian_sdk::{Function, Parameter, Type};
 ///
 /// let shout = Function::new("shout", Type::String)
-///     .summary("Says it loudly")
+///     .summary("Converts text to upper case")
 ///     .parameter(Parameter::string("text"))
 ///     .run(|(text,): (String,)| Ok(text.to_uppercase()));
 /// ```
@@ -108,7 +108,7 @@ pub struct Function {
     pub(crate) run: Run,
 }
 
-/// A function whose body is still missing; see [`Function::new`].
+/// A function that still needs its implementation; see [`Function::new`].
 pub struct FunctionBuilder {
     name: String,
     signature: Signature,
@@ -125,8 +125,8 @@ pub(crate) struct Signature {
 }
 
 impl Function {
-    /// Starts a function with its name and the type of its result.
-    #[expect(clippy::new_ret_no_self, reason = "a function is complete only with its body")]
+    /// Starts the definition of a function with its name and result type.
+    #[expect(clippy::new_ret_no_self, reason = "a function is complete only with its implementation")]
     pub fn new(name: impl Into<String>, returns: Type) -> FunctionBuilder {
         FunctionBuilder {
             name: name.into(),
@@ -150,58 +150,60 @@ impl FunctionBuilder {
         self
     }
 
-    /// The parameter that all further arguments are for. They arrive as a `Vec`, the
-    /// last element of the tuple.
+    /// Sets the parameter for all further arguments. They arrive as a `Vec`, the last element of
+    /// the tuple.
     #[must_use]
     pub fn variadic(mut self, parameter: Parameter) -> Self {
         self.signature.variadic = Some(parameter);
         self
     }
 
-    /// One line on what it does.
+    /// Sets the summary, one line.
     #[must_use]
     pub fn summary(mut self, text: impl Into<String>) -> Self {
         self.signature.summary = text.into();
         self
     }
 
-    /// What it does, in Markdown.
+    /// Sets the description, in Markdown.
     #[must_use]
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.signature.description = text.into();
         self
     }
 
-    /// It should no longer be used; the text says what to do instead.
+    /// Marks the function as deprecated; the text names the alternative.
     #[must_use]
     pub fn deprecated(mut self, text: impl Into<String>) -> Self {
         self.signature.deprecation = Deprecation::Message(text.into());
         self
     }
 
-    /// The body: from a tuple of the arguments to a result.
+    /// Sets the implementation: a function from a tuple of the arguments to the result.
     pub fn run<Arguments: DeserializeOwned, Answer: Serialize>(
         self,
         body: impl Fn(Arguments) -> Result<Answer, FunctionError> + 'static,
     ) -> Function {
         let run = move |arguments: &[Value], signature: &Signature| {
-            let answer =
-                body(from_value(&grouped(arguments, signature), Unknowns::Refused).map_err(misfit)?)?;
+            let answer = body(
+                from_value(&argument_tuple(arguments, signature), Unknowns::Reject)
+                    .map_err(argument_error)?,
+            )?;
             to_value(&answer, &signature.returns).map_err(FunctionError::new)
         };
         Function { name: self.name, signature: self.signature, run: Box::new(run) }
     }
 }
 
-/// The arguments as one tuple, in which the variadic ones are one tuple.
-fn grouped(arguments: &[Value], signature: &Signature) -> Value {
+/// Returns the arguments as one tuple, whose last element is the tuple of the variadic ones.
+fn argument_tuple(arguments: &[Value], signature: &Signature) -> Value {
     let fixed = signature.parameters.len().min(arguments.len());
     let (fixed, rest) = arguments.split_at(fixed);
     let rest = signature.variadic.is_some().then(|| Value::tuple(rest.iter().cloned()));
     Value::tuple(fixed.iter().cloned().chain(rest))
 }
 
-fn misfit(error: ModelError) -> FunctionError {
+fn argument_error(error: ModelError) -> FunctionError {
     let argument = match error.path().steps().first() {
         Some(PathStep::Index(index)) => Some(*index),
         _ => None,

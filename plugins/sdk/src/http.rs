@@ -1,28 +1,28 @@
-//! Requests of HTTP, sent by the host, as far as its policy lets.
+//! HTTP requests, which the host sends as far as policy allows.
 //!
 //! ```no_run
 //! # fn read() -> wardian_sdk::Result<()> {
 //! use wardian_sdk::http;
 //!
-//! let thing = http::get("https://api.example.com/v1/things/7").send()?.successful()?;
+//! let thing = http::get("https://api.example.com/v1/things/7").send()?.error_for_status()?;
 //! let thing: serde_json::Value = thing.json()?;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! A call waits until the answer is there whole. TLS, proxies and credentials that the
-//! person keeps from plugins are the host's matter; redirects are answers, and following
-//! one is a new request. A provider that uses none of this does not import `wasi:http`,
-//! and needs no grant.
+//! A call waits until the complete response has arrived. The host handles TLS, proxies and
+//! credentials that are hidden from plugins. Redirects are returned as responses; following one
+//! is a new request. A provider that does not use this module does not import `wasi:http` and
+//! needs no grant.
 //!
 //! Natively, in unit tests, there is no network:
-//! [`testing::answer_requests`](crate::testing::answer_requests) plays the other side.
+//! [`testing::with_mock_http`](crate::testing::with_mock_http) plays the server.
 
 #[cfg(target_os = "wasi")]
 #[path = "http/host.rs"]
 mod transport;
 #[cfg(not(target_os = "wasi"))]
-#[path = "http/played.rs"]
+#[path = "http/mock.rs"]
 mod transport;
 
 use std::fmt;
@@ -33,10 +33,9 @@ use serde::de::DeserializeOwned;
 
 #[cfg(not(target_os = "wasi"))]
 #[doc(hidden)]
-pub use transport::answer_requests;
+pub use transport::with_mock_http;
 
-/// A request that is being put together. What is wrong with it is told by
-/// [`Request::send`].
+/// A request under construction. [`Request::send`] reports its errors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     method: String,
@@ -47,7 +46,7 @@ pub struct Request {
     problem: Option<String>,
 }
 
-/// An answer, whatever it says.
+/// A response, whatever its status.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
     status: u16,
@@ -55,63 +54,63 @@ pub struct Response {
     body: Vec<u8>,
 }
 
-/// Why there is no answer, or not the one that was wanted.
+/// The reason why a request has no response, or no usable one.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// Policy does not let this provider send it. What would is told to the person by the
-    /// host.
+    /// Policy does not allow the provider to send the request. The host shows the user which
+    /// rule would.
     Denied {
-        /// What was to be sent: method and URL without its query.
+        /// The method and the URL without its query.
         request: String,
     },
-    /// It could not be put together.
-    Request {
-        /// What was to be sent.
+    /// The request is invalid.
+    InvalidRequest {
+        /// The method and the URL without its query.
         request: String,
-        /// What is wrong with it.
+        /// The error in the request.
         problem: String,
     },
-    /// No answer came, or not all of it.
+    /// No response arrived, or an incomplete one.
     Failed {
-        /// What was to be sent.
+        /// The method and the URL without its query.
         request: String,
-        /// What went wrong, as `wasi:http` calls it.
+        /// The error, as `wasi:http` names it.
         problem: String,
     },
-    /// The answer does not say that it went well.
+    /// The status is not a success.
     Status {
-        /// What it says.
+        /// The status of the response.
         status: u16,
-        /// The beginning of its body, where that is text.
+        /// The beginning of the response body, as text.
         body: String,
     },
-    /// The body is not what it was read as.
+    /// The body does not have the expected format.
     Body(String),
 }
 
-/// A request to read something.
+/// Creates a GET request.
 pub fn get(url: impl Into<String>) -> Request {
     Request::new("GET", url)
 }
 
-/// A request to create something, or whatever else the body says.
+/// Creates a POST request.
 pub fn post(url: impl Into<String>, body: impl Into<Vec<u8>>) -> Request {
     Request::new("POST", url).body(body)
 }
 
-/// A request to replace something.
+/// Creates a PUT request.
 pub fn put(url: impl Into<String>, body: impl Into<Vec<u8>>) -> Request {
     Request::new("PUT", url).body(body)
 }
 
-/// A request to remove something.
+/// Creates a DELETE request.
 pub fn delete(url: impl Into<String>) -> Request {
     Request::new("DELETE", url)
 }
 
 impl Request {
-    /// A request with any method.
+    /// Creates a request with any method.
     pub fn new(method: impl Into<String>, url: impl Into<String>) -> Self {
         Self {
             method: method.into(),
@@ -123,7 +122,7 @@ impl Request {
         }
     }
 
-    /// Adds a header. `Host`, and what is about the connection, are the host's.
+    /// Adds a header. The host sets `Host` and the headers about the connection.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<Vec<u8>>) -> Self {
         self.headers.push((name.into(), value.into()));
@@ -137,92 +136,92 @@ impl Request {
         self
     }
 
-    /// Sets the body to a value in JSON, with its header.
+    /// Sets the body to a value encoded as JSON, with the matching `Content-Type`.
     #[must_use]
     pub fn json(mut self, value: &impl Serialize) -> Self {
         match serde_json::to_vec(value) {
             Ok(body) => self.body(body).header("Content-Type", "application/json"),
             Err(error) => {
-                self.problem = Some(format!("its body cannot be written as JSON: {error}"));
+                self.problem = Some(format!("its body cannot be encoded as JSON: {error}"));
                 self
             }
         }
     }
 
-    /// How long to wait to be connected, then for the answer to begin, and then for each
-    /// part of it. The host has limits besides.
+    /// Sets the timeout for connecting, for the beginning of the response, and for each further
+    /// part of it. The host has its own limits in addition.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// The method.
+    /// Returns the method.
     pub fn method(&self) -> &str {
         &self.method
     }
 
-    /// The URL.
+    /// Returns the URL.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The headers, in the order in which they were added.
+    /// Returns the headers in the order in which they were added.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()))
     }
 
-    /// The body.
+    /// Returns the body.
     pub fn content(&self) -> &[u8] {
         &self.body
     }
 
-    /// Sends it and waits for the whole answer.
+    /// Sends the request and waits for the complete response.
     ///
     /// # Errors
-    /// Where there is none. An answer that says that something failed is an answer:
-    /// [`Response::successful`] makes an error of it.
+    /// If there is no response. A response with an error status is `Ok`;
+    /// [`Response::error_for_status`] turns it into an error.
     pub fn send(&self) -> Result<Response, Error> {
         if let Some(problem) = &self.problem {
-            return Err(self.wrong(problem.clone()));
+            return Err(self.invalid(problem.clone()));
         }
         transport::send(self)
     }
 
-    fn wrong(&self, problem: impl Into<String>) -> Error {
-        Error::Request { request: self.shown(), problem: problem.into() }
+    fn invalid(&self, problem: impl Into<String>) -> Error {
+        Error::InvalidRequest { request: self.method_and_url(), problem: problem.into() }
     }
 
-    /// Without a query, where keys and names of people are.
-    fn shown(&self) -> String {
+    /// The request without its query, which may contain keys and personal data.
+    fn method_and_url(&self) -> String {
         let url = self.url.split(['?', '#']).next().unwrap_or_default();
         format!("{} {url}", self.method)
     }
 }
 
 impl Response {
-    /// An answer with a status and a body.
+    /// Creates a response with a status and a body.
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self { status, headers: Vec::new(), body: body.into() }
     }
 
-    /// The same with a header.
+    /// Returns the response with a header added.
     #[must_use]
     pub fn with_header(mut self, name: impl Into<String>, value: impl Into<Vec<u8>>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// The status.
+    /// Returns the status.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// This answer if its status is between 200 and 299.
+    /// Returns the response if its status is between 200 and 299.
     ///
     /// # Errors
-    /// If it is another one.
-    pub fn successful(self) -> Result<Self, Error> {
+    /// If the status is not in that range.
+    pub fn error_for_status(self) -> Result<Self, Error> {
         if (200..300).contains(&self.status) {
             return Ok(self);
         }
@@ -230,39 +229,39 @@ impl Response {
         Err(Error::Status { status: self.status, body: body.trim().chars().take(1_000).collect() })
     }
 
-    /// The first header of that name, as text.
+    /// Returns the first header of that name, as text.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.and_then(|(_, value)| std::str::from_utf8(value).ok())
     }
 
-    /// All headers.
+    /// Returns all headers.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()))
     }
 
-    /// The body.
+    /// Returns the body.
     pub fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// The body, taken.
+    /// Returns the body and drops the rest.
     pub fn into_body(self) -> Vec<u8> {
         self.body
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     ///
     /// # Errors
-    /// Where it is not UTF-8.
+    /// If the body is not UTF-8.
     pub fn text(&self) -> Result<&str, Error> {
         std::str::from_utf8(&self.body).map_err(|error| Error::Body(format!("it is not UTF-8: {error}")))
     }
 
-    /// The body as JSON.
+    /// Decodes the body as JSON.
     ///
     /// # Errors
-    /// Where it is none, or another value.
+    /// If the body is not JSON, or does not fit the type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
         serde_json::from_slice(&self.body).map_err(|error| Error::Body(error.to_string()))
     }
@@ -271,12 +270,20 @@ impl Response {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Denied { request } => write!(f, "{request}: policy does not let this provider send it"),
-            Self::Request { request, problem } => write!(f, "{request} cannot be sent: {problem}"),
+            Self::Denied { request } => write!(
+                f,
+                "{request}: policy does not allow this provider to send \
+                it"
+            ),
+            Self::InvalidRequest { request, problem } => write!(f, "{request} cannot be sent: {problem}"),
             Self::Failed { request, problem } => write!(f, "{request} failed: {problem}"),
-            Self::Status { status, body } if body.is_empty() => write!(f, "the server answers {status}"),
-            Self::Status { status, body } => write!(f, "the server answers {status}: {body}"),
-            Self::Body(problem) => write!(f, "the answer's body is not what it should be: {problem}"),
+            Self::Status { status, body } if body.is_empty() => write!(
+                f,
+                "the server responded with status \
+                {status}"
+            ),
+            Self::Status { status, body } => write!(f, "the server responded with status {status}: {body}"),
+            Self::Body(problem) => write!(f, "the response body is not valid: {problem}"),
         }
     }
 }
@@ -286,11 +293,11 @@ impl std::error::Error for Error {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::answer_requests;
+    use crate::testing::with_mock_http;
 
     #[test]
-    fn a_test_answers_what_a_provider_sends() {
-        let answer = answer_requests(
+    fn mock_server_answers_request() {
+        let answer = with_mock_http(
             |request| {
                 assert_eq!((request.method(), request.url()), ("POST", "https://api.example/v1?key=1"));
                 assert_eq!(request.headers().next(), Some(("Content-Type", &b"application/json"[..])));
@@ -298,7 +305,7 @@ mod tests {
             },
             || Request::new("POST", "https://api.example/v1?key=1").json(&[1, 2]).send(),
         );
-        let answer = answer.unwrap().successful().unwrap();
+        let answer = answer.unwrap().error_for_status().unwrap();
         assert_eq!((answer.status(), answer.header("etag")), (201, Some("7")));
         assert_eq!(answer.json::<Vec<u8>>(), Ok(vec![1, 2]));
         assert_eq!(answer.text(), Ok("[1,2]"));
@@ -306,16 +313,16 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_was_asked_and_no_query() {
+    fn errors_name_url_without_query() {
         let error = get("https://api.example/v1?key=secret").send().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "GET https://api.example/v1 failed: there is no network here, and no test that answers"
+            "GET https://api.example/v1 failed: there is no network in unit tests; use testing::with_mock_http"
         );
-        let refused = Response::new(404, "no such thing\n").successful().unwrap_err();
-        assert_eq!(refused.to_string(), "the server answers 404: no such thing");
+        let refused = Response::new(404, "no such thing\n").error_for_status().unwrap_err();
+        assert_eq!(refused.to_string(), "the server responded with status 404: no such thing");
         let unwritable = std::collections::BTreeMap::from([([1], 1)]);
         let error = get("https://api.example").json(&unwritable).send().unwrap_err();
-        assert!(matches!(error, Error::Request { .. }), "{error}");
+        assert!(matches!(error, Error::InvalidRequest { .. }), "{error}");
     }
 }

@@ -1,15 +1,15 @@
-//! What identifies an object beyond its state, so that an import can name it.
+//! Resource identities: attributes by which an import can name an object.
 
 use wardian_value::Type;
 
-/// The identity of a resource type's objects.
+/// The schema of a resource type's identity.
 #[derive(Debug, Default)]
 pub struct IdentitySchema {
     pub(crate) version: i64,
     pub(crate) attributes: Vec<IdentityAttribute>,
 }
 
-/// An attribute of an identity: a primitive or a list of primitives.
+/// An identity attribute: a primitive or a list of primitives.
 #[derive(Debug)]
 pub struct IdentityAttribute {
     pub(crate) name: String,
@@ -19,12 +19,12 @@ pub struct IdentityAttribute {
 }
 
 impl IdentitySchema {
-    /// An identity without attributes, of version 0.
+    /// Creates an identity schema without attributes, of version 0.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The version that identities are stored with.
+    /// Sets the version that identities are stored with.
     #[must_use]
     pub fn version(mut self, version: i64) -> Self {
         self.version = version;
@@ -44,17 +44,17 @@ impl IdentitySchema {
 }
 
 impl IdentityAttribute {
-    /// An attribute that an import by identity must give.
-    pub fn required(name: impl Into<String>, ty: Type) -> Self {
+    /// Creates an attribute that an import by identity must set.
+    pub fn required_for_import(name: impl Into<String>, ty: Type) -> Self {
         Self { name: name.into(), ty, required_for_import: true, description: String::new() }
     }
 
-    /// An attribute that an import by identity may give.
-    pub fn optional(name: impl Into<String>, ty: Type) -> Self {
-        Self { required_for_import: false, ..Self::required(name, ty) }
+    /// Creates an attribute that an import by identity may set.
+    pub fn optional_for_import(name: impl Into<String>, ty: Type) -> Self {
+        Self { required_for_import: false, ..Self::required_for_import(name, ty) }
     }
 
-    /// What it is for.
+    /// Sets the description.
     #[must_use]
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.description = text.into();

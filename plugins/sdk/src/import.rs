@@ -1,10 +1,10 @@
-//! Finding an existing object.
+//! Import of existing objects.
 
 use serde::Serialize;
 
 use crate::{Diagnostics, Object, Result};
 
-/// What an import names an object by, and what is known of it so far.
+/// An import request, and the imported object as far as it is known.
 pub struct Import {
     pub(crate) type_name: String,
     pub(crate) id: Option<String>,
@@ -13,8 +13,7 @@ pub struct Import {
 }
 
 impl Import {
-    /// The identifier that the person gave. An error where an identity was given
-    /// instead.
+    /// Returns the identifier that the user gave. An error if the user gave an identity instead.
     pub fn id(&self) -> Result<&str> {
         self.id.as_deref().ok_or_else(|| {
             Diagnostics::error(
@@ -24,12 +23,12 @@ impl Import {
         })
     }
 
-    /// The identity that was given instead of an identifier.
+    /// Returns the identity that the user gave instead of an identifier.
     pub fn identity(&self) -> Option<&Object> {
         self.identity.as_ref()
     }
 
-    /// Takes the identifier as this attribute and leaves the rest to a read.
+    /// Sets the attribute to the identifier and leaves the rest to a read.
     pub fn passthrough(&mut self, attribute: &str) -> Result<()> {
         let id = self.id()?.to_owned();
         self.state.set(attribute, &id)
@@ -45,12 +44,12 @@ impl Import {
         self.state.replace(state)
     }
 
-    /// The error for an identifier that is not of the form that the resource has.
+    /// Returns the error for an identifier that does not have the expected form.
     pub fn invalid_id(&self, expected: &str) -> Diagnostics {
         let id = self.id.as_deref().unwrap_or_default();
         Diagnostics::error(
             "Unexpected Import Identifier",
-            format!("The import identifier of {} has to be {expected}, got: {id:?}", self.type_name),
+            format!("The import identifier of {} must be {expected}, got: {id:?}", self.type_name),
         )
     }
 

@@ -1,10 +1,10 @@
-//! wardian-sdk: what a provider is written with.
+//! wardian-sdk: the library for writing Wardian plugins.
 //!
-//! A provider is a function that answers with a [`Provider`]; the macro
-//! [`export_provider!`] makes a component of it. The crate has no `unsafe` of its
-//! own, does no I/O but by [`file_mode`], [`http`] and what [`granted`] asks, and compiles for
-//! the host too, so that a provider's unit tests run natively ([`testing`]) on the
-//! same request path as in a sandbox.
+//! A provider is a function that returns a [`Provider`]; the macro [`export_provider!`] makes
+//! the crate a component that exports it. This crate has no `unsafe` of its own, does I/O only
+//! in [`file_mode`], [`http`] and [`file_access`], and also compiles for the host, so that a
+//! provider's unit tests run natively ([`testing`]) on the same request path as in a sandbox.
+//! [`provisioner`] is for provisioners.
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
@@ -40,10 +40,10 @@
 //! wardian_sdk::export_provider!(provider);
 //!
 //! // In a test:
-//! wardian_sdk::assert_provider_is_sound(provider());
+//! wardian_sdk::assert_valid_provider(provider());
 //! ```
 
-// The generated bindings name this crate as its users do.
+// The generated bindings and the doc tests refer to this crate by its external name.
 extern crate self as wardian_sdk;
 
 mod action;
@@ -55,13 +55,14 @@ mod context;
 mod data_source;
 #[doc(hidden)]
 pub mod declaration;
+mod definition_check;
 mod diagnostic;
 pub mod duration;
 mod ephemeral;
 pub mod export;
+pub mod file_access;
 pub mod file_mode;
 mod function;
-pub mod granted;
 pub mod http;
 mod identity;
 mod import;
@@ -74,7 +75,6 @@ mod provider;
 pub mod provisioner;
 mod resource;
 mod schema;
-mod self_check;
 mod service;
 mod stored;
 pub mod testing;
@@ -84,23 +84,23 @@ pub mod validate;
 
 pub use wardian_value::{Number, Path, PathStep, Str, Type, Value, View};
 
-pub use action::{Action, Steps};
+pub use action::{Action, ActionSteps};
 pub use context::{Context, DeferredReason};
 pub use data_source::DataSource;
+pub use definition_check::{assert_valid_provider, definition_errors};
 pub use diagnostic::{Diagnostic, Diagnostics, Explain, Result, Severity};
 pub use ephemeral::{EphemeralResource, Opened, Renew};
 pub use function::{Function, FunctionBuilder, FunctionError, Parameter};
 pub use identity::{IdentityAttribute, IdentitySchema};
 pub use import::Import;
-pub use list::{Found, ListItem, ListRequest, ListResource};
-pub use model::{Attr, Model, ModelError, Object, Raw};
-pub use modifier::AttributeChange;
+pub use list::{ListRequest, ListResource, ListResult, ListResults};
+pub use model::{Attr, Dynamic, Model, ModelError, Object};
+pub use modifier::AttributePlan;
 pub use provider::Provider;
 pub use resource::{Plan, Resource, Update};
 pub use schema::{Attribute, Block, BlockNesting, Nesting, Schema};
-pub use self_check::{assert_provider_is_sound, self_check};
 pub use timeouts::{Deadline, Timeouts};
-pub use upgrade::{MoveSource, Upgrader};
+pub use upgrade::{MoveSource, StateUpgrader};
 
 #[doc(hidden)]
 pub use wit_bindgen::rt as wit_runtime;

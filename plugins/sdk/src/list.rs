@@ -1,4 +1,4 @@
-//! Listing the objects of a resource type that exist.
+//! List resources: the existing objects of a resource type.
 
 use std::marker::PhantomData;
 
@@ -10,17 +10,17 @@ use crate::context::Call;
 use crate::model::{Unknowns, from_value, to_value};
 use crate::{Context, Diagnostics, Object, Result, Schema};
 
-/// The list of a resource type's objects. It is registered under the name of a
-/// resource that has an identity.
+/// A list of a resource type's objects. It is registered under the name of a resource that has
+/// an identity.
 pub trait ListResource<Client: 'static = ()>: 'static {
     /// The configuration of the list block as a Rust type.
     type Config: DeserializeOwned;
-    /// The identity of an object, as the resource's identity schema has it.
+    /// An object's identity, with the attributes of the resource's identity schema.
     type Identity: Serialize + 'static;
-    /// An object, as the resource's schema has it.
+    /// An object, with the attributes of the resource's schema.
     type State: Serialize + 'static;
 
-    /// What the list block is configured with.
+    /// Returns the schema of the list block.
     fn schema(&self) -> Schema;
 
     /// Checks a configuration, which may hold unknown values.
@@ -29,50 +29,50 @@ pub trait ListResource<Client: 'static = ()>: 'static {
         Ok(())
     }
 
-    /// Objects as they are found. The host may stop asking at any time.
+    /// Returns the objects as an iterator. The host may stop before its end.
     fn list(
         &self,
         request: ListRequest<Self::Config>,
         context: &mut Context<'_, Client>,
-    ) -> Result<Found<Self::Identity, Self::State>>;
+    ) -> Result<ListResults<Self::Identity, Self::State>>;
 }
 
-/// What a list is asked for.
+/// A list request.
 pub struct ListRequest<Config> {
     /// The configuration.
     pub config: Config,
-    /// Whether the objects themselves are wanted beside their identities.
-    pub with_objects: bool,
-    /// The most objects that are wanted.
+    /// Whether the results should include the objects in addition to their identities.
+    pub include_objects: bool,
+    /// The maximum number of results.
     pub limit: Option<u64>,
 }
 
-/// Objects as they are found.
-pub type Found<Identity, State> = Box<dyn Iterator<Item = Result<ListItem<Identity, State>>>>;
+/// The results of a list, found one by one.
+pub type ListResults<Identity, State> = Box<dyn Iterator<Item = Result<ListResult<Identity, State>>>>;
 
-/// An object that was found.
-pub struct ListItem<Identity, State> {
-    /// What identifies it.
+/// An object that a list found.
+pub struct ListResult<Identity, State> {
+    /// The identity of the object.
     pub identity: Identity,
-    /// What people call it.
+    /// The name of the object for users.
     pub display_name: String,
-    /// The object itself, where that was asked for.
+    /// The object itself, if the request asked for it.
     pub object: Option<State>,
 }
 
-/// What a list answers, without its types.
-pub(crate) type AnyFound = Box<dyn Iterator<Item = Result<ListItem<Value, Value>>>>;
+/// The results of a list with their Rust types erased.
+pub(crate) type AnyListResults = Box<dyn Iterator<Item = Result<ListResult<Value, Value>>>>;
 
 pub(crate) struct ListTypes {
     pub(crate) identity: Type,
     pub(crate) object: Type,
 }
 
-/// A list without its types.
+/// A list resource with its Rust types erased.
 pub(crate) trait AnyListResource {
     fn schema(&self) -> Schema;
     fn validate(&self, config: &Object) -> Result<()>;
-    fn list(&self, request: ListRequest<Value>, types: ListTypes, call: &mut Call) -> Result<AnyFound>;
+    fn list(&self, request: ListRequest<Value>, types: ListTypes, call: &mut Call) -> Result<AnyListResults>;
 }
 
 pub(crate) struct TypedListResource<L, Client> {
@@ -89,14 +89,14 @@ impl<L: ListResource<Client>, Client: 'static> AnyListResource for TypedListReso
         self.list.validate(config)
     }
 
-    fn list(&self, request: ListRequest<Value>, types: ListTypes, call: &mut Call) -> Result<AnyFound> {
-        let config = from_value(&request.config, Unknowns::Refused)
+    fn list(&self, request: ListRequest<Value>, types: ListTypes, call: &mut Call) -> Result<AnyListResults> {
+        let config = from_value(&request.config, Unknowns::Reject)
             .map_err(|error| error.into_diagnostic("Configuration does not fit the provider's type"))?;
-        let request = ListRequest { config, with_objects: request.with_objects, limit: request.limit };
+        let request = ListRequest { config, include_objects: request.include_objects, limit: request.limit };
         let found = Context::run(call, |context| self.list.list(request, context))?;
         Ok(Box::new(found.map(move |item| {
             let item = item?;
-            Ok(ListItem {
+            Ok(ListResult {
                 identity: to_value(&item.identity, &types.identity).map_err(Diagnostics::from)?,
                 display_name: item.display_name,
                 object: item

@@ -1,32 +1,33 @@
-//! Log lines that the host keeps with the plugin and the call. Outside a sandbox,
-//! as in unit tests, nothing is kept.
+//! Log lines, which the host records with the plugin and the call. Outside a sandbox, as in unit
+//! tests, they are dropped.
 
-/// How much a line matters.
+/// The severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Steps within a step.
+    /// Details of a step.
     Trace,
-    /// For the provider's author.
+    /// Information for the provider's author.
     Debug,
-    /// For whoever operates.
+    /// Information for operators.
     Info,
-    /// Something is odd.
+    /// An unexpected event.
     Warn,
-    /// Something failed.
+    /// A failure.
     Error,
 }
 
-/// Whether lines of this level are kept at all: ask before costly formatting.
+/// Returns whether the host records lines of this level, so that costly formatting can be
+/// skipped.
 pub fn enabled(level: Level) -> bool {
     host::enabled(level)
 }
 
-/// Writes a line with further facts by name.
+/// Writes a log line with named fields.
 pub fn write(level: Level, message: &str, fields: &[(&str, &str)]) {
     host::write(level, message, fields);
 }
 
-/// Writes a line of steps within a step.
+/// Writes a line with details of a step.
 pub fn trace(message: &str) {
     write(Level::Trace, message, &[]);
 }
@@ -36,17 +37,17 @@ pub fn debug(message: &str) {
     write(Level::Debug, message, &[]);
 }
 
-/// Writes a line for whoever operates.
+/// Writes a line for operators.
 pub fn info(message: &str) {
     write(Level::Info, message, &[]);
 }
 
-/// Writes a line on something odd.
+/// Writes a line about an unexpected event.
 pub fn warn(message: &str) {
     write(Level::Warn, message, &[]);
 }
 
-/// Writes a line on something that failed.
+/// Writes a line about a failure.
 pub fn error(message: &str) {
     write(Level::Error, message, &[]);
 }

@@ -1,4 +1,4 @@
-//! What an attribute does to its planned value.
+//! Plan modifiers of attributes.
 
 use serde::Serialize;
 use wardian_value::{Path, Value};
@@ -6,8 +6,8 @@ use wardian_value::{Path, Value};
 use crate::model::to_value;
 use crate::{Diagnostics, Result};
 
-pub(crate) type Condition = Box<dyn Fn(&AttributeChange<'_>) -> bool>;
-pub(crate) type Modify = Box<dyn Fn(&mut AttributeChange<'_>) -> Result<()>>;
+pub(crate) type Condition = Box<dyn Fn(&AttributePlan<'_>) -> bool>;
+pub(crate) type Modify = Box<dyn Fn(&mut AttributePlan<'_>) -> Result<()>>;
 
 pub(crate) enum Modifier {
     ForceNew,
@@ -17,15 +17,15 @@ pub(crate) enum Modifier {
     Custom(Modify),
 }
 
-/// The configuration, the prior state and the plan of a whole object.
+/// The configuration, the prior state and the plan of the complete object.
 pub(crate) struct Roots {
     pub(crate) config: Value,
     pub(crate) prior: Value,
     pub(crate) planned: Value,
 }
 
-/// The plan of one attribute, as a plan modifier sees and changes it.
-pub struct AttributeChange<'a> {
+/// The plan of one attribute, as plan modifiers read and change it.
+pub struct AttributePlan<'a> {
     pub(crate) path: &'a Path,
     pub(crate) config: &'a Value,
     pub(crate) prior: &'a Value,
@@ -34,71 +34,71 @@ pub struct AttributeChange<'a> {
     pub(crate) requires_replace: bool,
 }
 
-impl AttributeChange<'_> {
-    /// Where the attribute is. It stops at a set.
+impl AttributePlan<'_> {
+    /// Returns the path of the attribute. It stops at a set.
     pub fn path(&self) -> &Path {
         self.path
     }
 
-    /// What the configuration says; null where it says nothing.
+    /// Returns the configured value; null if it is not configured.
     pub fn config(&self) -> &Value {
         self.config
     }
 
-    /// What the state says; null where there is none.
+    /// Returns the value in the prior state; null for a create.
     pub fn prior(&self) -> &Value {
         self.prior
     }
 
-    /// What is planned so far.
+    /// Returns the value that is planned so far.
     pub fn planned(&self) -> &Value {
         &self.planned
     }
 
-    /// Whether the object is to be created.
+    /// Returns whether the plan creates the object.
     pub fn is_create(&self) -> bool {
         self.roots.prior.is_null()
     }
 
-    /// The configuration of the whole object.
+    /// Returns the configuration of the complete object.
     pub fn root_config(&self) -> &Value {
         &self.roots.config
     }
 
-    /// The state of the whole object; null where it is to be created.
+    /// Returns the prior state of the complete object; null for a create.
     pub fn root_prior(&self) -> &Value {
         &self.roots.prior
     }
 
-    /// The plan of the whole object before any modifier ran.
+    /// Returns the plan of the complete object before any modifier ran.
     pub fn root_planned(&self) -> &Value {
         &self.roots.planned
     }
 
-    /// Plans a value.
+    /// Sets the planned value.
     pub fn set<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
         self.planned = to_value(value, self.planned.ty()).map_err(Diagnostics::from)?;
         Ok(())
     }
 
-    /// Plans a value, which must be of the attribute's type.
+    /// Sets the planned value, which must be of the attribute's type.
     pub fn set_value(&mut self, value: Value) {
         self.planned = value;
     }
 
-    /// Plans "known after apply".
+    /// Sets the planned value to unknown ("known after apply").
     pub fn set_unknown(&mut self) {
         self.planned = Value::unknown(self.planned.ty().clone());
     }
 
-    /// The change needs a new object.
+    /// Makes the change replace the object.
     pub fn require_replace(&mut self) {
         self.requires_replace = true;
     }
 }
 
 impl Modifier {
-    pub(crate) fn run(&self, change: &mut AttributeChange<'_>) -> Result<()> {
+    pub(crate) fn run(&self, change: &mut AttributePlan<'_>) -> Result<()> {
         match self {
             Self::ForceNew => change.requires_replace |= is_changed(change),
             Self::ForceNewIfConfigured => {
@@ -123,6 +123,6 @@ impl Modifier {
     }
 }
 
-fn is_changed(change: &AttributeChange<'_>) -> bool {
+fn is_changed(change: &AttributePlan<'_>) -> bool {
     !change.is_create() && change.planned != *change.prior
 }

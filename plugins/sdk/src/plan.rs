@@ -1,14 +1,13 @@
-//! How a plan is made of what the host proposes.
+//! Plans a resource from the proposed new state.
 //!
-//! In this order: defaults; write-only values become null; if anything then
-//! differs from the prior state, every computed attribute that the configuration
-//! leaves null becomes unknown; the attributes' plan modifiers, those of a nested
-//! attribute before those of its parts. (The resource's own `modify_plan` comes
-//! after that.) A destroy has no such plan.
+//! The order is: set defaults; set write-only values to null; if anything then differs from the
+//! prior state, set every computed attribute that is null in the configuration to unknown; run
+//! the attributes' plan modifiers, those of a nested attribute before those of its parts. (The
+//! resource's own `modify_plan` runs after that.) None of this applies to a destroy.
 
 use wardian_value::{Path, Type, Value, View};
 
-use crate::modifier::{AttributeChange, Roots};
+use crate::modifier::{AttributePlan, Roots};
 use crate::schema::{Attribute, Block, BlockNesting, Nesting, Root, Shape};
 use crate::{Diagnostics, Schema};
 
@@ -33,25 +32,37 @@ pub(crate) fn plan(schema: &Schema, config: &Value, prior: &Value, proposed: Val
 }
 
 fn walk(root: &Root, config: &Value, prior: &Value, planned: Value, visit: &mut dyn Visit) -> Value {
-    let mut place = Place { path: Path::root(), in_set: 0 };
-    contents(root, &Sides { config, prior }, planned, &mut place, visit)
+    let mut position = Position { path: Path::root(), in_set: 0 };
+    contents(root, &Counterparts { config, prior }, planned, &mut position, visit)
 }
 
-/// What is done at each attribute and block.
+/// An operation on each attribute and block.
 trait Visit {
-    fn attribute(&mut self, attribute: &Attribute, sides: &Sides<'_>, planned: Value, path: &Path) -> Value;
+    fn attribute(
+        &mut self,
+        attribute: &Attribute,
+        counterparts: &Counterparts<'_>,
+        planned: Value,
+        path: &Path,
+    ) -> Value;
 
-    fn block(&mut self, block: &Block, sides: &Sides<'_>, planned: &Value, path: &Path) {
-        let _ = (block, sides, planned, path);
+    fn block(&mut self, block: &Block, counterparts: &Counterparts<'_>, planned: &Value, path: &Path) {
+        let _ = (block, counterparts, planned, path);
     }
 }
 
 struct Defaults;
 
 impl Visit for Defaults {
-    fn attribute(&mut self, attribute: &Attribute, sides: &Sides<'_>, planned: Value, _: &Path) -> Value {
+    fn attribute(
+        &mut self,
+        attribute: &Attribute,
+        counterparts: &Counterparts<'_>,
+        planned: Value,
+        _: &Path,
+    ) -> Value {
         match &attribute.default {
-            Some(default) if sides.config.is_null() => default.clone(),
+            Some(default) if counterparts.config.is_null() => default.clone(),
             _ => planned,
         }
     }
@@ -60,7 +71,7 @@ impl Visit for Defaults {
 struct WithoutWriteOnly;
 
 impl Visit for WithoutWriteOnly {
-    fn attribute(&mut self, attribute: &Attribute, _: &Sides<'_>, planned: Value, _: &Path) -> Value {
+    fn attribute(&mut self, attribute: &Attribute, _: &Counterparts<'_>, planned: Value, _: &Path) -> Value {
         if attribute.write_only { Value::null(planned.ty().clone()) } else { planned }
     }
 }
@@ -68,8 +79,14 @@ impl Visit for WithoutWriteOnly {
 struct MarkUnknown;
 
 impl Visit for MarkUnknown {
-    fn attribute(&mut self, attribute: &Attribute, sides: &Sides<'_>, planned: Value, _: &Path) -> Value {
-        if attribute.computed && attribute.default.is_none() && sides.config.is_null() {
+    fn attribute(
+        &mut self,
+        attribute: &Attribute,
+        counterparts: &Counterparts<'_>,
+        planned: Value,
+        _: &Path,
+    ) -> Value {
+        if attribute.computed && attribute.default.is_none() && counterparts.config.is_null() {
             Value::unknown(attribute.ty())
         } else {
             planned
@@ -84,14 +101,20 @@ struct Modify<'a> {
 }
 
 impl Visit for Modify<'_> {
-    fn attribute(&mut self, attribute: &Attribute, sides: &Sides<'_>, planned: Value, path: &Path) -> Value {
+    fn attribute(
+        &mut self,
+        attribute: &Attribute,
+        counterparts: &Counterparts<'_>,
+        planned: Value,
+        path: &Path,
+    ) -> Value {
         if attribute.modifiers.is_empty() {
             return planned;
         }
-        let mut change = AttributeChange {
+        let mut change = AttributePlan {
             path,
-            config: sides.config,
-            prior: sides.prior,
+            config: counterparts.config,
+            prior: counterparts.prior,
             planned,
             roots: self.roots,
             requires_replace: false,
@@ -107,27 +130,27 @@ impl Visit for Modify<'_> {
         change.planned
     }
 
-    fn block(&mut self, block: &Block, sides: &Sides<'_>, planned: &Value, path: &Path) {
-        if block.force_new && !self.roots.prior.is_null() && sides.prior != planned {
+    fn block(&mut self, block: &Block, counterparts: &Counterparts<'_>, planned: &Value, path: &Path) {
+        if block.force_new && !self.roots.prior.is_null() && counterparts.prior != planned {
             self.requires_replace.push(path.clone());
         }
     }
 }
 
-/// The configuration and the prior state at the place of a planned value; null
-/// where they have nothing there.
-struct Sides<'a> {
+/// The configuration and the prior state that correspond to a planned value; null if they have
+/// no value there.
+struct Counterparts<'a> {
     config: &'a Value,
     prior: &'a Value,
 }
 
-/// Where the walk is. Paths stop at the outermost set.
-struct Place {
+/// The position of the walk. Paths stop at the outermost set.
+struct Position {
     path: Path,
     in_set: usize,
 }
 
-impl Place {
+impl Position {
     fn inside<T>(&mut self, step: Option<wardian_value::PathStep>, walk: impl FnOnce(&mut Self) -> T) -> T {
         match step {
             Some(step) if self.in_set == 0 => {
@@ -153,26 +176,26 @@ fn part(value: &Value, name: &str, ty: impl FnOnce() -> Type) -> Value {
 
 fn contents(
     root: &Root,
-    sides: &Sides<'_>,
+    counterparts: &Counterparts<'_>,
     planned: Value,
-    place: &mut Place,
+    position: &mut Position,
     visit: &mut dyn Visit,
 ) -> Value {
     let Some(parts) = planned.as_mapping() else { return planned };
     let mut parts = parts.clone();
-    attributes(&root.attributes, sides, &mut parts, place, visit);
+    attributes(&root.attributes, counterparts, &mut parts, position, visit);
     for block in &root.blocks {
         let Some(planned) = parts.get(block.name.as_str()).cloned() else { continue };
-        let config = part(sides.config, &block.name, || planned.ty().clone());
-        let prior = part(sides.prior, &block.name, || planned.ty().clone());
-        let sides = Sides { config: &config, prior: &prior };
+        let config = part(counterparts.config, &block.name, || planned.ty().clone());
+        let prior = part(counterparts.prior, &block.name, || planned.ty().clone());
+        let counterparts = Counterparts { config: &config, prior: &prior };
         let name = wardian_value::Str::new(&block.name);
         let step = wardian_value::PathStep::Attribute(name.clone());
-        let value = place.inside(Some(step), |place| {
-            visit.block(block, &sides, &planned, &place.path);
+        let value = position.inside(Some(step), |position| {
+            visit.block(block, &counterparts, &planned, &position.path);
             let single = matches!(block.nesting, BlockNesting::Single | BlockNesting::Group);
-            each(single, &sides, planned, place, &mut |sides, planned, place| {
-                contents(&block.contents, sides, planned, place, visit)
+            each(single, &counterparts, planned, position, &mut |counterparts, planned, position| {
+                contents(&block.contents, counterparts, planned, position, visit)
             })
         });
         parts.insert(name, value);
@@ -184,21 +207,21 @@ type Parts = std::collections::BTreeMap<wardian_value::Str, Value>;
 
 fn attributes(
     attributes: &[Attribute],
-    sides: &Sides<'_>,
+    counterparts: &Counterparts<'_>,
     parts: &mut Parts,
-    place: &mut Place,
+    position: &mut Position,
     visit: &mut dyn Visit,
 ) {
     for attribute in attributes {
         let Some(planned) = parts.get(attribute.name.as_str()).cloned() else { continue };
-        let config = part(sides.config, &attribute.name, || attribute.ty());
-        let prior = part(sides.prior, &attribute.name, || attribute.ty());
-        let sides = Sides { config: &config, prior: &prior };
+        let config = part(counterparts.config, &attribute.name, || attribute.ty());
+        let prior = part(counterparts.prior, &attribute.name, || attribute.ty());
+        let counterparts = Counterparts { config: &config, prior: &prior };
         let name = wardian_value::Str::new(&attribute.name);
         let step = wardian_value::PathStep::Attribute(name.clone());
-        let value = place.inside(Some(step), |place| {
-            let planned = visit.attribute(attribute, &sides, planned, &place.path);
-            nested(attribute, &sides, planned, place, visit)
+        let value = position.inside(Some(step), |position| {
+            let planned = visit.attribute(attribute, &counterparts, planned, &position.path);
+            nested(attribute, &counterparts, planned, position, visit)
         });
         parts.insert(name, value);
     }
@@ -206,32 +229,38 @@ fn attributes(
 
 fn nested(
     attribute: &Attribute,
-    sides: &Sides<'_>,
+    counterparts: &Counterparts<'_>,
     planned: Value,
-    place: &mut Place,
+    position: &mut Position,
     visit: &mut dyn Visit,
 ) -> Value {
     let Shape::Nested(nesting, inner) = &attribute.shape else { return planned };
-    each(*nesting == Nesting::Single, sides, planned, place, &mut |sides, planned, place| {
-        let Some(parts) = planned.as_mapping() else { return planned };
-        let mut parts = parts.clone();
-        attributes(inner, sides, &mut parts, place, visit);
-        Value::object(parts)
-    })
+    each(
+        *nesting == Nesting::Single,
+        counterparts,
+        planned,
+        position,
+        &mut |counterparts, planned, position| {
+            let Some(parts) = planned.as_mapping() else { return planned };
+            let mut parts = parts.clone();
+            attributes(inner, counterparts, &mut parts, position, visit);
+            Value::object(parts)
+        },
+    )
 }
 
-/// Goes through the objects of a nested attribute or block.
+/// Calls `change` for each object of a nested attribute or block.
 fn each(
     single: bool,
-    sides: &Sides<'_>,
+    counterparts: &Counterparts<'_>,
     planned: Value,
-    place: &mut Place,
-    change: &mut dyn FnMut(&Sides<'_>, Value, &mut Place) -> Value,
+    position: &mut Position,
+    change: &mut dyn FnMut(&Counterparts<'_>, Value, &mut Position) -> Value,
 ) -> Value {
     use wardian_value::PathStep;
 
     if single {
-        return change(sides, planned, place);
+        return change(counterparts, planned, position);
     }
     let nothing = Value::null(Type::Dynamic);
     let element_type = planned.ty().element().cloned();
@@ -244,10 +273,10 @@ fn each(
                 .iter()
                 .enumerate()
                 .map(|(index, element)| {
-                    let (config, prior) = (at(sides.config, index), at(sides.prior, index));
-                    let sides = Sides { config: &config, prior: &prior };
+                    let (config, prior) = (at(counterparts.config, index), at(counterparts.prior, index));
+                    let counterparts = Counterparts { config: &config, prior: &prior };
                     let step = PathStep::Index(index as u64);
-                    place.inside(Some(step), |place| change(&sides, element.clone(), place))
+                    position.inside(Some(step), |position| change(&counterparts, element.clone(), position))
                 })
                 .collect();
             match element_type {
@@ -260,10 +289,14 @@ fn each(
             let changed: Vec<_> = elements
                 .iter()
                 .map(|(key, element)| {
-                    let (config, prior) = (at(sides.config, key), at(sides.prior, key));
-                    let sides = Sides { config: &config, prior: &prior };
+                    let (config, prior) = (at(counterparts.config, key), at(counterparts.prior, key));
+                    let counterparts = Counterparts { config: &config, prior: &prior };
                     let step = PathStep::Key(key.clone());
-                    (key.clone(), place.inside(Some(step), |place| change(&sides, element.clone(), place)))
+                    (
+                        key.clone(),
+                        position
+                            .inside(Some(step), |position| change(&counterparts, element.clone(), position)),
+                    )
                 })
                 .collect();
             match element_type {
@@ -272,17 +305,18 @@ fn each(
             }
         }
         View::Set(elements) => {
-            let mut configs = Unpaired::of(sides.config);
-            let mut priors = Unpaired::of(sides.prior);
+            let mut configs = Unpaired::new(counterparts.config);
+            let mut priors = Unpaired::new(counterparts.prior);
             let changed: Vec<Value> = elements
                 .iter()
                 .map(|element| {
-                    let config = configs.take(|config| came_from(element, config));
-                    let prior = priors.take(|prior| config.as_ref().is_some_and(|c| came_from(prior, c)));
+                    let config = configs.take(|config| matches_config(element, config));
+                    let prior =
+                        priors.take(|prior| config.as_ref().is_some_and(|c| matches_config(prior, c)));
                     let (config, prior) =
                         (config.unwrap_or_else(|| nothing.clone()), prior.unwrap_or_else(|| nothing.clone()));
-                    let sides = Sides { config: &config, prior: &prior };
-                    place.inside(None, |place| change(&sides, element.clone(), place))
+                    let counterparts = Counterparts { config: &config, prior: &prior };
+                    position.inside(None, |position| change(&counterparts, element.clone(), position))
                 })
                 .collect();
             Value::set(element_type.unwrap_or(Type::Dynamic), changed)
@@ -291,28 +325,28 @@ fn each(
     }
 }
 
-/// Elements of a set that no other element was paired with yet.
+/// Elements of a set that are not paired with another element yet.
 struct Unpaired(Vec<Option<Value>>);
 
 impl Unpaired {
-    fn of(set: &Value) -> Self {
+    fn new(set: &Value) -> Self {
         Self(set.as_elements().unwrap_or_default().iter().cloned().map(Some).collect())
     }
 
-    fn take(&mut self, fits: impl Fn(&Value) -> bool) -> Option<Value> {
-        let place = self.0.iter().position(|one| one.as_ref().is_some_and(&fits))?;
-        self.0[place].take()
+    fn take(&mut self, matches: impl Fn(&Value) -> bool) -> Option<Value> {
+        let position = self.0.iter().position(|one| one.as_ref().is_some_and(&matches))?;
+        self.0[position].take()
     }
 }
 
-/// Whether an object may be what became of a configuration: all that the
-/// configuration sets is the same.
-fn came_from(object: &Value, config: &Value) -> bool {
+/// Returns whether an object may result from a configuration: all values that the configuration
+/// sets are equal.
+fn matches_config(object: &Value, config: &Value) -> bool {
     match (object.view(), config.view()) {
         (_, View::Null) => true,
         (View::Object(parts), View::Object(configured)) => configured
             .iter()
-            .all(|(name, config)| parts.get(name).is_some_and(|part| came_from(part, config))),
+            .all(|(name, config)| parts.get(name).is_some_and(|part| matches_config(part, config))),
         _ => object == config,
     }
 }

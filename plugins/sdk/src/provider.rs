@@ -1,4 +1,4 @@
-//! What a provider consists of.
+//! The definition of a provider.
 
 use std::any::Any;
 use std::cell::OnceCell;
@@ -17,10 +17,10 @@ use crate::resource::{AnyResource, Resource, TypedResource, Update};
 use crate::service::Service;
 use crate::{Diagnostics, Function, Object, Result, Schema};
 
-/// A provider: its configuration, and all that it offers.
+/// A provider: its configuration, resources, data sources, functions and other parts.
 ///
-/// `Client` is what the provider makes of its configuration and what every
-/// operation gets by [`crate::Context::client`]; `()` for providers without one.
+/// `Client` is the type that the provider makes from its configuration, and that every operation
+/// gets from [`crate::Context::client`]; `()` for providers without a client.
 pub struct Provider<Client: 'static = ()> {
     pub(crate) parts: Parts,
     client: PhantomData<fn(Client)>,
@@ -29,33 +29,33 @@ pub struct Provider<Client: 'static = ()> {
 pub(crate) type Configure = Box<dyn Fn(Object) -> Result<Rc<dyn Any>>>;
 pub(crate) type Validate = Box<dyn Fn(&Object) -> Result<()>>;
 
-/// A provider without the type of its client.
+/// A provider with the type of its client erased.
 pub(crate) struct Parts {
     pub(crate) name: String,
-    pub(crate) schema: Schemed<()>,
-    pub(crate) meta: Option<Schemed<()>>,
+    pub(crate) schema: WithSchema<()>,
+    pub(crate) meta: Option<WithSchema<()>>,
     pub(crate) configure: Configure,
     pub(crate) validate: Option<Validate>,
-    /// The client of providers that need no configuration.
+    /// The client of a provider that needs no configuration.
     pub(crate) client: Option<Rc<dyn Any>>,
-    pub(crate) resources: BTreeMap<String, Schemed<dyn AnyResource>>,
-    pub(crate) data_sources: BTreeMap<String, Schemed<dyn AnyDataSource>>,
-    pub(crate) ephemeral_resources: BTreeMap<String, Schemed<dyn AnyEphemeralResource>>,
-    pub(crate) list_resources: BTreeMap<String, Schemed<dyn AnyListResource>>,
-    pub(crate) actions: BTreeMap<String, Schemed<dyn AnyAction>>,
+    pub(crate) resources: BTreeMap<String, WithSchema<dyn AnyResource>>,
+    pub(crate) data_sources: BTreeMap<String, WithSchema<dyn AnyDataSource>>,
+    pub(crate) ephemeral_resources: BTreeMap<String, WithSchema<dyn AnyEphemeralResource>>,
+    pub(crate) list_resources: BTreeMap<String, WithSchema<dyn AnyListResource>>,
+    pub(crate) actions: BTreeMap<String, WithSchema<dyn AnyAction>>,
     pub(crate) functions: BTreeMap<String, Function>,
     pub(crate) duplicates: Vec<String>,
     pub(crate) problems: Diagnostics,
 }
 
-/// Something with a schema, which is made when it is first asked for.
-pub(crate) struct Schemed<T: ?Sized> {
+/// A part with its schema, which is built at the first use.
+pub(crate) struct WithSchema<T: ?Sized> {
     make: fn(&T) -> Schema,
     schema: OnceCell<(Schema, Type)>,
     pub(crate) part: Box<T>,
 }
 
-impl<T: ?Sized> Schemed<T> {
+impl<T: ?Sized> WithSchema<T> {
     fn new(part: Box<T>, make: fn(&T) -> Schema) -> Self {
         Self { make, schema: OnceCell::new(), part }
     }
@@ -77,14 +77,13 @@ impl<T: ?Sized> Schemed<T> {
     }
 }
 
-fn fixed(schema: Schema) -> Schemed<()> {
+fn fixed(schema: Schema) -> WithSchema<()> {
     let ty = schema.ty();
-    Schemed { make: |()| Schema::new(), schema: OnceCell::from((schema, ty)), part: Box::new(()) }
+    WithSchema { make: |()| Schema::new(), schema: OnceCell::from((schema, ty)), part: Box::new(()) }
 }
 
 impl Provider {
-    /// A provider that needs no configuration. The name is the one that its
-    /// resource types start with.
+    /// Creates a provider that needs no configuration. Its resource types start with `name`.
     pub fn new(name: impl Into<String>) -> Self {
         let client: Rc<dyn Any> = Rc::new(());
         let configured = Rc::clone(&client);
@@ -98,9 +97,9 @@ impl Provider {
 }
 
 impl<Client: 'static> Provider<Client> {
-    /// A provider with a configuration, of which `configure` makes the client.
-    /// Fields of `Config` that may be unknown while planning are [`crate::Attr`]s.
-    pub fn configured<Config: DeserializeOwned>(
+    /// Creates a provider with a configuration, from which `configure` makes the client. Fields
+    /// of `Config` that may be unknown during a plan must be of type [`crate::Attr`].
+    pub fn with_config<Config: DeserializeOwned>(
         name: impl Into<String>,
         schema: Schema,
         configure: impl Fn(Config) -> Result<Client> + 'static,
@@ -131,80 +130,80 @@ impl<Client: 'static> Provider<Client> {
         }
     }
 
-    /// Checks the provider's configuration beyond what each attribute's validators
-    /// check. It may hold unknown values.
+    /// Adds a check of the provider's configuration beyond what each attribute's validators
+    /// check. Unknown values in it must be accepted.
     #[must_use]
     pub fn validate(mut self, validate: impl Fn(&Object) -> Result<()> + 'static) -> Self {
         self.parts.validate = Some(Box::new(validate));
         self
     }
 
-    /// Tells what is wrong with what the provider is made of, where that is read at run
-    /// time. Whoever asks for the schema hears of it, and an error ends the run there.
+    /// Adds diagnostics about the provider's definition, for a provider that reads it at run
+    /// time. The host gets them with the schema, and an error ends the run.
     #[must_use]
-    pub fn problems(mut self, problems: impl Into<Diagnostics>) -> Self {
+    pub fn definition_diagnostics(mut self, problems: impl Into<Diagnostics>) -> Self {
         self.parts.problems.append(problems);
         self
     }
 
-    /// What a module may tell the provider about itself.
+    /// Sets the schema of `provider_meta` blocks, in which a module passes data to the provider.
     #[must_use]
-    pub fn meta(mut self, schema: Schema) -> Self {
+    pub fn meta_schema(mut self, schema: Schema) -> Self {
         self.parts.meta = Some(fixed(schema));
         self
     }
 
-    /// Adds a resource type whose objects never change in place.
+    /// Adds a resource type whose objects cannot be changed in place.
     #[must_use]
     pub fn resource(self, name: &str, resource: impl Resource<Client>) -> Self {
         self.any_resource(name, Box::new(TypedResource::new(resource)))
     }
 
-    /// Adds a resource type whose objects can change in place.
+    /// Adds a resource type whose objects can be changed in place.
     #[must_use]
     pub fn updatable_resource(self, name: &str, resource: impl Update<Client>) -> Self {
         self.any_resource(name, Box::new(TypedResource::updatable(resource)))
     }
 
     fn any_resource(mut self, name: &str, resource: Box<dyn AnyResource>) -> Self {
-        let resource = Schemed::new(resource, |resource| resource.schema());
+        let resource = WithSchema::new(resource, |resource| resource.schema());
         insert(&mut self.parts.resources, &mut self.parts.duplicates, name, resource);
         self
     }
 
-    /// Adds a type of data sources.
+    /// Adds a data source type.
     #[must_use]
     pub fn data_source(mut self, name: &str, source: impl DataSource<Client>) -> Self {
         let source: Box<dyn AnyDataSource> = Box::new(TypedDataSource { source, client: PhantomData });
-        let source = Schemed::new(source, |source| source.schema());
+        let source = WithSchema::new(source, |source| source.schema());
         insert(&mut self.parts.data_sources, &mut self.parts.duplicates, name, source);
         self
     }
 
-    /// Adds a type of ephemeral resources.
+    /// Adds an ephemeral resource type.
     #[must_use]
     pub fn ephemeral_resource(mut self, name: &str, resource: impl EphemeralResource<Client>) -> Self {
         let resource: Box<dyn AnyEphemeralResource> =
             Box::new(TypedEphemeralResource { resource, client: PhantomData });
-        let resource = Schemed::new(resource, |resource| resource.schema());
+        let resource = WithSchema::new(resource, |resource| resource.schema());
         insert(&mut self.parts.ephemeral_resources, &mut self.parts.duplicates, name, resource);
         self
     }
 
-    /// Adds the list of a resource type's objects, under the resource type's name.
+    /// Adds the list of a resource type's objects, under the name of the resource type.
     #[must_use]
     pub fn list_resource(mut self, name: &str, list: impl ListResource<Client>) -> Self {
         let list: Box<dyn AnyListResource> = Box::new(TypedListResource { list, client: PhantomData });
-        let list = Schemed::new(list, |list| list.schema());
+        let list = WithSchema::new(list, |list| list.schema());
         insert(&mut self.parts.list_resources, &mut self.parts.duplicates, name, list);
         self
     }
 
-    /// Adds a type of actions.
+    /// Adds an action type.
     #[must_use]
     pub fn action(mut self, name: &str, action: impl Action<Client>) -> Self {
         let action: Box<dyn AnyAction> = Box::new(TypedAction { action, client: PhantomData });
-        let action = Schemed::new(action, |action| action.schema());
+        let action = WithSchema::new(action, |action| action.schema());
         insert(&mut self.parts.actions, &mut self.parts.duplicates, name, action);
         self
     }
@@ -224,7 +223,7 @@ fn insert<T>(all: &mut BTreeMap<String, T>, duplicates: &mut Vec<String>, name: 
     }
 }
 
-/// A provider as it answers requests, whatever the type of its client.
+/// Builds the request path of a provider with any client type.
 impl<Client: 'static> From<Provider<Client>> for Service {
     fn from(provider: Provider<Client>) -> Self {
         Self::new(provider.parts)

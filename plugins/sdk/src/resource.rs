@@ -5,85 +5,84 @@ use wardian_value::{Path, Type, Value};
 use crate::context::Call;
 use crate::import::Import;
 use crate::model::{Convert, Unknowns};
-use crate::upgrade::{MoveSource, Upgrader};
+use crate::upgrade::{MoveSource, StateUpgrader};
 use crate::{Context, Diagnostics, IdentitySchema, Model, Object, Result, Schema};
 
-/// A type of managed resources.
+/// A managed resource type.
 ///
-/// Only [`Resource::schema`] and [`Resource::create`] must be written. A resource
-/// whose objects can change in place also implements [`Update`] and is registered
-/// with [`crate::Provider::updatable_resource`]; for all others every attribute
-/// that a configuration may set has to be `force_new`, which the self-check makes
-/// sure of.
+/// Only [`Resource::schema`] and [`Resource::create`] are mandatory. A resource whose objects
+/// can be changed in place also implements [`Update`] and is registered with
+/// [`crate::Provider::updatable_resource`]; in all others, every configurable attribute must
+/// be `force_new`. [`crate::assert_valid_provider`] checks that.
 pub trait Resource<Client: 'static = ()>: 'static {
-    /// An object as a Rust type: a struct with a field for each attribute and block.
-    /// `Option<T>` is for what may be null; in `create` and `update` a value that is
-    /// still to be found also arrives as `None`. [`Object`] where the schema is made at
-    /// run time.
+    /// An object as a Rust type: a struct with a field for each attribute and block. Use
+    /// `Option<T>` for a value that may be null; in `create` and `update`, a value that the
+    /// operation must still compute is also `None`. Use [`Object`] if the schema is built at run
+    /// time.
     type State: Model;
 
-    /// What it is configured with.
+    /// Returns the schema of the resource.
     fn schema(&self) -> Schema;
 
-    /// Checks a configuration beyond what each attribute's validators check. It may
-    /// hold unknown values, of which nothing may be said. What is answered as an error
-    /// may also be warnings alone.
+    /// Checks a configuration beyond what each attribute's validators check. Unknown values in
+    /// it must be accepted. The diagnostics of an `Err` may be warnings only.
     fn validate(&self, config: &Object) -> Result<()> {
         let _ = config;
         Ok(())
     }
 
-    /// Changes a plan after defaults, unknowns and the attributes' plan modifiers.
-    /// Called for destroys too.
+    /// Changes a plan after defaults, unknown values and the attributes' plan modifiers have
+    /// been applied. Called for destroys too.
     fn modify_plan(&self, plan: &mut Plan, context: &mut Context<'_, Client>) -> Result<()> {
         let _ = (plan, context);
         Ok(())
     }
 
-    /// Creates an object as planned and answers with it as it is now.
+    /// Creates the planned object and returns its new state.
     fn create(&self, plan: Self::State, context: &mut Context<'_, Client>) -> Result<Self::State>;
 
-    /// The object as it is now; `None` if it is gone. The default leaves it as it is.
+    /// Returns the current state of the object; `None` if it no longer exists. By default,
+    /// returns the stored state.
     fn read(&self, state: Self::State, context: &mut Context<'_, Client>) -> Result<Option<Self::State>> {
         let _ = context;
         Ok(Some(state))
     }
 
-    /// Deletes an object. The default has nothing to delete.
+    /// Deletes an object. Does nothing by default.
     fn delete(&self, state: Self::State, context: &mut Context<'_, Client>) -> Result<()> {
         let _ = (state, context);
         Ok(())
     }
 
-    /// Finds an existing object by what [`Import`] says. A read completes what is
-    /// left null.
+    /// Finds the existing object that [`Import`] names. A read then completes the attributes
+    /// that are null.
     fn import(&self, import: &mut Import, context: &mut Context<'_, Client>) -> Result<()> {
         let _ = context;
         Err(import.not_supported())
     }
 
-    /// How states of earlier schema versions are brought to the current one, each
-    /// in one step.
-    fn upgraders(&self) -> Vec<Upgrader> {
+    /// Returns the upgraders of stored states, one for each earlier schema version; each
+    /// upgrades to the current version.
+    fn state_upgraders(&self) -> Vec<StateUpgrader> {
         Vec::new()
     }
 
-    /// Takes over an object of another resource type; `None` if it is of a type
-    /// that this one knows nothing of.
-    fn take_over(&self, source: &MoveSource) -> Result<Option<Self::State>> {
+    /// Converts the object of another resource type into one of this type; `None` if the source
+    /// type is not supported.
+    fn move_state(&self, source: &MoveSource) -> Result<Option<Self::State>> {
         let _ = source;
         Ok(None)
     }
 
-    /// What identifies an object, beyond its state.
+    /// Returns the identity schema.
     fn identity(&self) -> Option<IdentitySchema> {
         None
     }
 }
 
-/// A resource whose objects can change in place.
+/// A resource whose objects can be changed in place.
 pub trait Update<Client: 'static = ()>: Resource<Client> {
-    /// Changes an object as planned and answers with it as it is now.
+    /// Changes an object as planned and returns its new state.
     fn update(
         &self,
         prior: Self::State,
@@ -92,7 +91,7 @@ pub trait Update<Client: 'static = ()>: Resource<Client> {
     ) -> Result<Self::State>;
 }
 
-/// A plan that a resource may change.
+/// The plan of an object, which a resource can modify.
 pub struct Plan {
     pub(crate) config: Option<Object>,
     pub(crate) prior: Option<Object>,
@@ -101,42 +100,43 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The configuration; `None` for a destroy.
+    /// Returns the configuration; `None` for a destroy.
     pub fn config(&self) -> Option<&Object> {
         self.config.as_ref()
     }
 
-    /// The object as it is; `None` for a create.
+    /// Returns the prior state; `None` for a create.
     pub fn prior(&self) -> Option<&Object> {
         self.prior.as_ref()
     }
 
-    /// The object as it is planned; `None` for a destroy.
+    /// Returns the planned state; `None` for a destroy.
     pub fn planned(&self) -> Option<&Object> {
         self.planned.as_ref()
     }
 
-    /// The object as it is planned, to be changed; `None` for a destroy.
+    /// Returns the planned state for modification; `None` for a destroy.
     pub fn planned_mut(&mut self) -> Option<&mut Object> {
         self.planned.as_mut()
     }
 
-    /// Whether the object is to be created.
+    /// Returns whether the plan creates the object.
     pub fn is_create(&self) -> bool {
         self.prior.is_none()
     }
 
-    /// Whether the object is to be destroyed.
+    /// Returns whether the plan destroys the object.
     pub fn is_destroy(&self) -> bool {
         self.planned.is_none()
     }
 
-    /// Whether an existing object stays, changed or not.
+    /// Returns whether the object exists and remains, changed or not.
     pub fn is_update(&self) -> bool {
         self.prior.is_some() && self.planned.is_some()
     }
 
-    /// Whether an attribute of an existing object is planned to be another.
+    /// Returns whether the planned value of an existing object's attribute differs from the
+    /// prior value.
     pub fn is_changed(&self, name: &str) -> bool {
         match (&self.prior, &self.planned) {
             (Some(prior), Some(planned)) => prior.value(name) != planned.value(name),
@@ -144,24 +144,24 @@ impl Plan {
         }
     }
 
-    /// A change of this attribute needs a new object.
+    /// Makes a change of this attribute replace the object.
     pub fn require_replace(&mut self, name: &str) {
         self.require_replace_at(Path::root().attribute(name));
     }
 
-    /// A change at this path needs a new object.
+    /// Makes a change at this path replace the object.
     pub fn require_replace_at(&mut self, path: Path) {
         self.requires_replace.push(path);
     }
 }
 
-/// A resource without its types.
+/// A resource type with its Rust types erased.
 pub(crate) trait AnyResource {
     fn schema(&self) -> Schema;
     fn state_fields(&self) -> Option<&'static [&'static str]>;
     fn can_update(&self) -> bool;
     fn identity(&self) -> Option<IdentitySchema>;
-    fn upgraders(&self) -> Vec<Upgrader>;
+    fn state_upgraders(&self) -> Vec<StateUpgrader>;
     fn validate(&self, config: &Object) -> Result<()>;
     fn modify_plan(&self, plan: &mut Plan, call: &mut Call) -> Result<()>;
     fn create(&self, planned: &Value, call: &mut Call) -> Result<Value>;
@@ -169,7 +169,7 @@ pub(crate) trait AnyResource {
     fn update(&self, prior: &Value, planned: &Value, call: &mut Call) -> Result<Value>;
     fn delete(&self, state: &Value, call: &mut Call) -> Result<()>;
     fn import(&self, import: &mut Import, call: &mut Call) -> Result<()>;
-    fn take_over(&self, source: &MoveSource, call: &Call) -> Result<Option<Value>>;
+    fn move_state(&self, source: &MoveSource, call: &Call) -> Result<Option<Value>>;
 }
 
 type UpdateOperation<R, Client> = fn(
@@ -197,18 +197,18 @@ impl<R: Update<Client>, Client: 'static> TypedResource<R, Client> {
 }
 
 fn planned_state<T: Model>(value: &Value, ty: &Type) -> Result<T> {
-    T::of_value(value, ty, Unknowns::Absent)
+    T::decode_value(value, ty, Unknowns::AsNone)
         .map_err(|error| error.into_diagnostic("Plan does not fit the provider's type").into())
 }
 
 fn stored_state<T: Model>(value: &Value, ty: &Type) -> Result<T> {
-    T::of_value(value, ty, Unknowns::Refused)
+    T::decode_value(value, ty, Unknowns::Reject)
         .map_err(|error| error.into_diagnostic("State does not fit the provider's type").into())
 }
 
 fn answer<T: Model>(state: &T, call: &Call) -> Result<Value> {
     state
-        .as_value_of(&call.state_type)
+        .encode_value(&call.state_type)
         .map_err(|error| error.into_diagnostic("Provider's answer does not fit its schema").into())
 }
 
@@ -229,8 +229,8 @@ impl<R: Resource<Client>, Client: 'static> AnyResource for TypedResource<R, Clie
         self.resource.identity()
     }
 
-    fn upgraders(&self) -> Vec<Upgrader> {
-        self.resource.upgraders()
+    fn state_upgraders(&self) -> Vec<StateUpgrader> {
+        self.resource.state_upgraders()
     }
 
     fn validate(&self, config: &Object) -> Result<()> {
@@ -255,15 +255,16 @@ impl<R: Resource<Client>, Client: 'static> AnyResource for TypedResource<R, Clie
 
     fn update(&self, prior: &Value, planned: &Value, call: &mut Call) -> Result<Value> {
         let Some(update) = self.update else {
-            // All that a configuration can change replaces the object, so what is
-            // left to differ is the provider's own and in the plan already.
+            // Every configurable change replaces the object, so any remaining difference comes
+            // from the provider itself and is in the plan already.
             if planned.is_wholly_known() {
                 return Ok(planned.clone());
             }
             return Err(Diagnostics::error(
                 "Resource cannot be changed in place",
-                "The plan of this resource leaves values to be found by an update, which the provider does \
-                 not have. This is a mistake in the provider.",
+                "The plan of this resource has values that an update would have to compute, but the \
+                 provider does not implement updates of this resource. This is a bug in the \
+                 provider.",
             ));
         };
         let ty = &call.state_type;
@@ -281,8 +282,8 @@ impl<R: Resource<Client>, Client: 'static> AnyResource for TypedResource<R, Clie
         Context::run(call, |context| self.resource.import(import, context))
     }
 
-    fn take_over(&self, source: &MoveSource, call: &Call) -> Result<Option<Value>> {
-        let state = self.resource.take_over(source)?;
+    fn move_state(&self, source: &MoveSource, call: &Call) -> Result<Option<Value>> {
+        let state = self.resource.move_state(source)?;
         state.map(|state| answer(&state, call)).transpose()
     }
 }

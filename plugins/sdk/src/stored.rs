@@ -1,13 +1,13 @@
-//! Stored states: JSON without type information, read against a schema that may
-//! have changed a little since.
+//! Stored states: JSON without type information, decoded with a schema that may have changed
+//! slightly since.
 
 use serde_json::{Map, Value as Json};
 use wardian_value::{Type, Value};
 
 use crate::{Diagnostics, Result, codec};
 
-/// Stored JSON as a value: attributes that the type does not have are dropped,
-/// absent ones become null.
+/// Decodes stored JSON: attributes that the type does not have are dropped, absent ones are
+/// null.
 pub(crate) fn from_json(json: &Json, ty: &Type) -> Result<Value> {
     codec::decode_json(&fit(json, ty), ty)
         .map_err(|error| Diagnostics::error("Unable to read the stored state", error))

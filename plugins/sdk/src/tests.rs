@@ -1,4 +1,4 @@
-//! The library as an author meets it: small providers through the harness.
+//! Tests of the public API: small providers, run through the harness.
 
 mod nested;
 mod operations;

@@ -1,4 +1,4 @@
-//! How long operations may take, as the person configures it.
+//! Timeouts of operations, as users configure them.
 
 use std::time::{Duration, Instant};
 
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::duration::GoDuration;
 use crate::{Attribute, Block, Diagnostic, Diagnostics, Result, validate};
 
-/// The `timeouts` of a resource: an optional nested attribute or block with a
-/// duration for each operation, such as `"30m"`.
+/// The `timeouts` of a resource: an optional nested attribute or block with a duration for each
+/// operation, such as `"30m"`.
 ///
-/// In a state it is a field `timeouts: Option<Timeouts>`; in an operation
-/// `Timeouts::create(state.timeouts.as_ref(), default)?` gives its [`Deadline`].
+/// In a state it is a field `timeouts: Option<Timeouts>`; in an operation,
+/// `Timeouts::create(state.timeouts.as_ref(), default)?` returns its [`Deadline`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeouts {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,33 +25,33 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
-    /// The nested attribute `timeouts = { create = "30m" }` for these operations (of
-    /// `create`, `read`, `update`, `delete`).
+    /// Creates the nested attribute `timeouts = { create = "30m" }` with these operations, out
+    /// of `create`, `read`, `update` and `delete`.
     pub fn attribute(operations: &[&str]) -> Attribute {
         Attribute::nested("timeouts", members(operations))
     }
 
-    /// The block `timeouts { create = "30m" }` for these operations.
+    /// Creates the block `timeouts { create = "30m" }` with these operations.
     pub fn block(operations: &[&str]) -> Block {
         Block::single("timeouts").attributes(members(operations))
     }
 
-    /// When a create has to be done.
+    /// Returns the deadline of a create.
     pub fn create(timeouts: Option<&Self>, default: Duration) -> Result<Deadline> {
         deadline(timeouts.and_then(|t| t.create.as_deref()), "create", default)
     }
 
-    /// When a read has to be done.
+    /// Returns the deadline of a read.
     pub fn read(timeouts: Option<&Self>, default: Duration) -> Result<Deadline> {
         deadline(timeouts.and_then(|t| t.read.as_deref()), "read", default)
     }
 
-    /// When an update has to be done.
+    /// Returns the deadline of an update.
     pub fn update(timeouts: Option<&Self>, default: Duration) -> Result<Deadline> {
         deadline(timeouts.and_then(|t| t.update.as_deref()), "update", default)
     }
 
-    /// When a delete has to be done.
+    /// Returns the deadline of a delete.
     pub fn delete(timeouts: Option<&Self>, default: Duration) -> Result<Deadline> {
         deadline(timeouts.and_then(|t| t.delete.as_deref()), "delete", default)
     }
@@ -73,7 +73,9 @@ fn members(operations: &[&str]) -> Vec<Attribute> {
             let duration = std::rc::Rc::clone(&duration);
             Attribute::string(*operation)
                 .description(format!("How long {operation} may take, such as `30s` or `2h45m`."))
-                .validate(validate::any(move |check, diagnostics| duration.run(check, diagnostics)))
+                .validate(validate::custom_with_context(move |check, diagnostics| {
+                    duration.run(check, diagnostics)
+                }))
         })
         .collect()
 }
@@ -89,7 +91,7 @@ fn deadline(text: Option<&str>, operation: &str, default: Duration) -> Result<De
     }
 }
 
-/// A moment by which an operation has to be done.
+/// The time by which an operation must finish.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     start: Instant,
@@ -97,22 +99,22 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// So long from now.
+    /// Creates a deadline this long from now.
     pub fn after(allowed: Duration) -> Self {
         Self { start: Instant::now(), allowed }
     }
 
-    /// What is left of the time.
+    /// Returns the remaining time.
     pub fn remaining(&self) -> Duration {
         self.allowed.saturating_sub(self.start.elapsed())
     }
 
-    /// An error once the time is over: "timeout while `doing`".
+    /// Returns an error after the deadline; `doing` names the current step.
     pub fn check(&self, doing: &str) -> Result<()> {
         if self.remaining().is_zero() { Err(self.over(doing)) } else { Ok(()) }
     }
 
-    /// Waits, but not beyond the deadline, which then is an error.
+    /// Sleeps, but not past the deadline. Reaching the deadline is an error.
     pub fn sleep(&self, duration: Duration, doing: &str) -> Result<()> {
         let remaining = self.remaining();
         std::thread::sleep(duration.min(remaining));

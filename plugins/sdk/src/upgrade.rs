@@ -1,4 +1,4 @@
-//! Stored objects of earlier versions and of other resource types.
+//! Conversion of stored objects: from earlier schema versions and from other resource types.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -10,15 +10,15 @@ use crate::{Diagnostics, Result};
 
 type Run = Box<dyn Fn(&Json, &Type) -> Result<Value>>;
 
-/// Brings states of one earlier schema version to the current schema.
-pub struct Upgrader {
+/// Upgrades states of one earlier schema version to the current one.
+pub struct StateUpgrader {
     pub(crate) from: i64,
     pub(crate) run: Run,
 }
 
-impl Upgrader {
-    /// From a version, between two Rust types. `Old` reads the stored JSON: absent
-    /// attributes are as serde's attributes say, unknown ones are ignored.
+impl StateUpgrader {
+    /// Creates an upgrader from a version, between two Rust types. `Old` is decoded from the
+    /// stored JSON: serde's attributes apply to absent attributes, and unknown ones are ignored.
     pub fn new<Old: DeserializeOwned, New: Serialize>(
         from: i64,
         upgrade: impl Fn(Old) -> Result<New> + 'static,
@@ -34,9 +34,9 @@ impl Upgrader {
         }
     }
 
-    /// From a version, by changing the stored JSON, which is then read by the
-    /// current schema: attributes that it does not have are dropped, those that are
-    /// absent become null.
+    /// Creates an upgrader from a version that changes the stored JSON. The result is decoded
+    /// with the current schema: attributes that it does not have are dropped, absent ones are
+    /// null.
     pub fn json(from: i64, upgrade: impl Fn(&mut Json) -> Result<()> + 'static) -> Self {
         Self {
             from,
@@ -49,7 +49,7 @@ impl Upgrader {
     }
 }
 
-/// An object of another resource type that is to be taken over.
+/// The object of another resource type in a move.
 pub struct MoveSource {
     pub(crate) provider_address: String,
     pub(crate) type_name: String,
@@ -59,33 +59,33 @@ pub struct MoveSource {
 }
 
 impl MoveSource {
-    /// The full address of the provider that the object was of.
+    /// Returns the full address of the object's provider.
     pub fn provider_address(&self) -> &str {
         &self.provider_address
     }
 
-    /// Its resource type.
+    /// Returns the object's resource type.
     pub fn type_name(&self) -> &str {
         &self.type_name
     }
 
-    /// The schema version that it was stored with.
+    /// Returns the schema version that the object was stored with.
     pub fn schema_version(&self) -> i64 {
         self.schema_version
     }
 
-    /// Its attributes as they were stored.
+    /// Returns the stored attributes.
     pub fn state(&self) -> &Json {
         &self.state
     }
 
-    /// Its attributes as a Rust type.
+    /// Decodes the stored attributes as a Rust type.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
         T::deserialize(&self.state)
             .map_err(|error| Diagnostics::error("Unable to read the stored state", error.to_string()))
     }
 
-    /// Its private bytes.
+    /// Returns the object's private data.
     pub fn private(&self) -> &[u8] {
         &self.private
     }

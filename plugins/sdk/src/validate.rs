@@ -1,8 +1,8 @@
-//! Checks of what a configuration says, for [`crate::Attribute::validate`] and
+//! Validators of configurations, for [`crate::Attribute::validate`] and
 //! [`crate::Block::validate`].
 //!
-//! A check of a value sees it only where it is set and known. Checks that relate
-//! attributes name siblings: attributes of the same object.
+//! A validator of a value is only called with values that are set and known. Validators that
+//! relate attributes refer to siblings: attributes of the same object.
 
 use std::fmt::Display;
 use std::ops::{Bound, RangeBounds};
@@ -11,14 +11,14 @@ use wardian_value::{Path, Value, View};
 
 use crate::{Diagnostic, Diagnostics};
 
-/// A check. Made by the functions of this module.
+/// A validator. Created by the functions of this module.
 pub struct Validator(Run);
 
-type Run = Box<dyn Fn(&Check<'_>, &mut Diagnostics)>;
+type Run = Box<dyn Fn(&ValidationContext<'_>, &mut Diagnostics)>;
 
 impl Validator {
-    pub(crate) fn run(&self, check: &Check<'_>, diagnostics: &mut Diagnostics) {
-        (self.0)(check, diagnostics);
+    pub(crate) fn run(&self, context: &ValidationContext<'_>, diagnostics: &mut Diagnostics) {
+        (self.0)(context, diagnostics);
     }
 }
 
@@ -28,42 +28,43 @@ impl std::fmt::Debug for Validator {
     }
 }
 
-/// What a check looks at.
-pub struct Check<'a> {
+/// The value that a validator checks, with its surrounding configuration.
+pub struct ValidationContext<'a> {
     pub(crate) path: &'a Path,
     pub(crate) value: &'a Value,
     pub(crate) parent: &'a Value,
     pub(crate) root: &'a Value,
 }
 
-impl Check<'_> {
-    /// Where the value is.
+impl ValidationContext<'_> {
+    /// Returns the path of the value.
     pub fn path(&self) -> &Path {
         self.path
     }
 
-    /// The value, which may be null or unknown.
+    /// Returns the value, which may be null or unknown.
     pub fn value(&self) -> &Value {
         self.value
     }
 
-    /// An attribute of the same object.
+    /// Returns an attribute of the same object.
     pub fn sibling(&self, name: &str) -> Option<&Value> {
         self.parent.get(name)
     }
 
-    /// The whole configuration.
+    /// Returns the complete configuration.
     pub fn root(&self) -> &Value {
         self.root
     }
 
-    /// The name of what is checked, as it is written in a configuration.
+    /// Returns the path as it is written in a configuration.
     fn name(&self) -> String {
         let path = self.path.to_string();
         path.strip_prefix('.').unwrap_or(&path).to_owned()
     }
 
-    /// That the value is not as it has to be: "must be between 1 and 5".
+    /// Returns the error for a value that does not meet a requirement such as "must be between 1
+    /// and 5".
     pub fn invalid_value(&self, requirement: impl Display) -> Diagnostic {
         let got = match self.value.view() {
             View::String(text) => format!("{:?}", &**text),
@@ -73,20 +74,20 @@ impl Check<'_> {
         Diagnostic::error("Invalid Attribute Value", detail).at(self.path.clone())
     }
 
-    /// That attributes contradict each other.
+    /// Returns the error for attributes that contradict each other.
     pub fn invalid_combination(&self, detail: impl Into<String>) -> Diagnostic {
         Diagnostic::error("Invalid Attribute Combination", detail).at(self.path.clone())
     }
 
-    fn with<'a>(&'a self, path: &'a Path, value: &'a Value) -> Check<'a> {
-        Check { path, value, parent: self.parent, root: self.root }
+    fn with<'a>(&'a self, path: &'a Path, value: &'a Value) -> ValidationContext<'a> {
+        ValidationContext { path, value, parent: self.parent, root: self.root }
     }
 }
 
-/// A check of a value that is set and wholly known. The error says what it must
-/// be: `"must start with a letter"`.
+/// Checks a value that is set and wholly known with a function. Its error is the requirement:
+/// `"must start with a letter"`.
 pub fn custom<M: Display>(check: impl Fn(&Value) -> Result<(), M> + 'static) -> Validator {
-    any(move |context, diagnostics| {
+    custom_with_context(move |context, diagnostics| {
         if context.value.is_null() || !context.value.is_wholly_known() {
             return;
         }
@@ -96,8 +97,8 @@ pub fn custom<M: Display>(check: impl Fn(&Value) -> Result<(), M> + 'static) -> 
     })
 }
 
-/// A check that sees everything, null and unknown values too.
-pub fn any(check: impl Fn(&Check<'_>, &mut Diagnostics) + 'static) -> Validator {
+/// Checks any value, also null and unknown ones, with a function that gets its context.
+pub fn custom_with_context(check: impl Fn(&ValidationContext<'_>, &mut Diagnostics) + 'static) -> Validator {
     Validator(Box::new(check))
 }
 
@@ -105,12 +106,12 @@ fn string<M: Display>(check: impl Fn(&str) -> Result<(), M> + 'static) -> Valida
     custom(move |value| value.as_str().map_or(Ok(()), &check))
 }
 
-/// A string, by a condition with its description: `"must be lower-case"`.
+/// Requires a string that meets a condition, with its description: `"must be lower-case"`.
 pub fn matches(requirement: &'static str, condition: impl Fn(&str) -> bool + 'static) -> Validator {
     string(move |text| if condition(text) { Ok(()) } else { Err(requirement) })
 }
 
-/// A string of so many characters (`1..=63`).
+/// Requires a string of this number of characters (`1..=63`).
 pub fn length(range: impl RangeBounds<usize>) -> Validator {
     let range = (range.start_bound().cloned(), range.end_bound().cloned());
     string(move |text| {
@@ -118,7 +119,7 @@ pub fn length(range: impl RangeBounds<usize>) -> Validator {
     })
 }
 
-/// A string that is one of these.
+/// Requires a string that is one of the choices.
 pub fn one_of<T: Into<String>>(choices: impl IntoIterator<Item = T>) -> Validator {
     let choices: Vec<String> = choices.into_iter().map(Into::into).collect();
     string(move |text| {
@@ -129,7 +130,7 @@ pub fn one_of<T: Into<String>>(choices: impl IntoIterator<Item = T>) -> Validato
     })
 }
 
-/// A string that is none of these.
+/// Requires a string that is not one of the choices.
 pub fn none_of<T: Into<String>>(choices: impl IntoIterator<Item = T>) -> Validator {
     let choices: Vec<String> = choices.into_iter().map(Into::into).collect();
     string(move |text| {
@@ -140,8 +141,8 @@ pub fn none_of<T: Into<String>>(choices: impl IntoIterator<Item = T>) -> Validat
     })
 }
 
-/// A whole number.
-pub fn whole() -> Validator {
+/// Requires a whole number.
+pub fn integer() -> Validator {
     custom(|value| match value.as_number() {
         Some(number) if number.as_i64().is_none() && number.to_f64().fract() != 0.0 => {
             Err("must be a whole number")
@@ -150,7 +151,7 @@ pub fn whole() -> Validator {
     })
 }
 
-/// A whole number in a range (`1..=10`, `0..`).
+/// Requires a whole number in a range (`1..=10`, `0..`).
 pub fn range(range: impl RangeBounds<i64>) -> Validator {
     let range = (range.start_bound().cloned(), range.end_bound().cloned());
     custom(move |value| {
@@ -161,7 +162,7 @@ pub fn range(range: impl RangeBounds<i64>) -> Validator {
     })
 }
 
-/// A number, fractions allowed, in a range.
+/// Requires a number in a range, also with a fraction.
 pub fn float_range(range: impl RangeBounds<f64>) -> Validator {
     let range = (range.start_bound().cloned(), range.end_bound().cloned());
     custom(move |value| {
@@ -171,74 +172,74 @@ pub fn float_range(range: impl RangeBounds<f64>) -> Validator {
     })
 }
 
-/// A collection of so many elements (`1..`).
+/// Requires a collection with this number of elements (`1..`).
 pub fn size(range: impl RangeBounds<usize>) -> Validator {
     let range = (range.start_bound().cloned(), range.end_bound().cloned());
-    any(move |check, diagnostics| {
-        let size = match check.value.view() {
+    custom_with_context(move |context, diagnostics| {
+        let size = match context.value.view() {
             View::List(elements) | View::Tuple(elements) => elements.len(),
-            // Unknown elements of a set may turn out to be equal.
-            View::Set(elements) if check.value.is_wholly_known() => elements.len(),
+            // Unknown elements of a set may turn out to be equal to others.
+            View::Set(elements) if context.value.is_wholly_known() => elements.len(),
             View::Map(elements) | View::Object(elements) => elements.len(),
             _ => return,
         };
         if let Err(bounds) = in_range(size, range) {
-            diagnostics.push(check.invalid_value(format!("must have {bounds} elements")));
+            diagnostics.push(context.invalid_value(format!("must have {bounds} elements")));
         }
     })
 }
 
-/// Each element of a list, set or map passes a check.
+/// Applies a validator to each element of a list, set or map.
 pub fn elements(validator: Validator) -> Validator {
-    any(move |check, diagnostics| match check.value.view() {
+    custom_with_context(move |context, diagnostics| match context.value.view() {
         View::List(elements) | View::Tuple(elements) => {
             for (index, element) in (0u64..).zip(elements) {
-                validator.run(&check.with(&check.path.index(index), element), diagnostics);
+                validator.run(&context.with(&context.path.index(index), element), diagnostics);
             }
         }
         View::Set(elements) => {
             for element in elements {
-                validator.run(&check.with(check.path, element), diagnostics);
+                validator.run(&context.with(context.path, element), diagnostics);
             }
         }
         View::Map(elements) => {
             for (key, element) in elements {
-                validator.run(&check.with(&check.path.key(key.clone()), element), diagnostics);
+                validator.run(&context.with(&context.path.key(key.clone()), element), diagnostics);
             }
         }
         _ => {}
     })
 }
 
-/// Each key of a map passes a check of strings.
+/// Applies a validator of strings to each key of a map.
 pub fn keys(validator: Validator) -> Validator {
-    any(move |check, diagnostics| {
-        if let View::Map(elements) = check.value.view() {
+    custom_with_context(move |context, diagnostics| {
+        if let View::Map(elements) = context.value.view() {
             for key in elements.keys() {
                 let text = Value::string(key.clone());
-                validator.run(&check.with(&check.path.key(key.clone()), &text), diagnostics);
+                validator.run(&context.with(&context.path.key(key.clone()), &text), diagnostics);
             }
         }
     })
 }
 
-/// Elements of a list are unique.
+/// Requires a list without equal elements.
 pub fn unique() -> Validator {
     custom(|value| {
         let elements = value.as_elements().unwrap_or_default();
         let repeated = elements.iter().enumerate().any(|(index, one)| elements[..index].contains(one));
-        if repeated { Err("must not have the same element twice") } else { Ok(()) }
+        if repeated { Err("must not contain equal elements") } else { Ok(()) }
     })
 }
 
-/// At least one of the checks passes.
-pub fn either(validators: impl IntoIterator<Item = Validator>) -> Validator {
+/// Requires that at least one of the validators succeeds.
+pub fn any_of(validators: impl IntoIterator<Item = Validator>) -> Validator {
     let validators: Vec<Validator> = validators.into_iter().collect();
-    any(move |check, diagnostics| {
+    custom_with_context(move |context, diagnostics| {
         let mut errors = Diagnostics::new();
         for validator in &validators {
             let mut found = Diagnostics::new();
-            validator.run(check, &mut found);
+            validator.run(context, &mut found);
             if !found.has_errors() {
                 return;
             }
@@ -248,65 +249,66 @@ pub fn either(validators: impl IntoIterator<Item = Validator>) -> Validator {
     })
 }
 
-/// Not together with any of these siblings.
+/// Rejects the attribute if one of these siblings is set.
 pub fn conflicts_with<T: Into<String>>(siblings: impl IntoIterator<Item = T>) -> Validator {
     let siblings = names(siblings);
-    any(move |check, diagnostics| {
-        if check.value.is_null() {
+    custom_with_context(move |context, diagnostics| {
+        if context.value.is_null() {
             return;
         }
-        for sibling in siblings.iter().filter(|name| is_set(check, name) == Some(true)) {
-            let detail = format!("Attribute {sibling:?} cannot be specified together with {}", check.name());
-            diagnostics.push(check.invalid_combination(detail));
-        }
-    })
-}
-
-/// Only together with all of these siblings.
-pub fn requires<T: Into<String>>(siblings: impl IntoIterator<Item = T>) -> Validator {
-    let siblings = names(siblings);
-    any(move |check, diagnostics| {
-        if check.value.is_null() {
-            return;
-        }
-        for sibling in siblings.iter().filter(|name| is_set(check, name) == Some(false)) {
+        for sibling in siblings.iter().filter(|name| is_set(context, name) == Some(true)) {
             let detail =
-                format!("Attribute {sibling:?} must be specified when {} is specified", check.name());
-            diagnostics.push(check.invalid_combination(detail));
+                format!("Attribute {sibling:?} cannot be specified together with {}", context.name());
+            diagnostics.push(context.invalid_combination(detail));
         }
     })
 }
 
-/// This one or at least one of these siblings is set.
+/// Requires that these siblings are set if the attribute is.
+pub fn also_requires<T: Into<String>>(siblings: impl IntoIterator<Item = T>) -> Validator {
+    let siblings = names(siblings);
+    custom_with_context(move |context, diagnostics| {
+        if context.value.is_null() {
+            return;
+        }
+        for sibling in siblings.iter().filter(|name| is_set(context, name) == Some(false)) {
+            let detail =
+                format!("Attribute {sibling:?} must be specified when {} is specified", context.name());
+            diagnostics.push(context.invalid_combination(detail));
+        }
+    })
+}
+
+/// Requires that the attribute or at least one of these siblings is set.
 pub fn at_least_one_of<T: Into<String>>(siblings: impl IntoIterator<Item = T>) -> Validator {
     let siblings = names(siblings);
-    any(move |check, diagnostics| {
-        let (set, unknown) = count(check, &siblings);
+    custom_with_context(move |context, diagnostics| {
+        let (set, unknown) = count(context, &siblings);
         if set == 0 && unknown == 0 {
             let detail =
-                format!("At least one of these attributes must be configured: {}", list(check, &siblings));
-            diagnostics.push(check.invalid_combination(detail));
+                format!("At least one of these attributes must be configured: {}", list(context, &siblings));
+            diagnostics.push(context.invalid_combination(detail));
         }
     })
 }
 
-/// Exactly one of this one and these siblings is set.
+/// Requires that exactly one of the attribute and these siblings is set.
 pub fn exactly_one_of<T: Into<String>>(siblings: impl IntoIterator<Item = T>) -> Validator {
     let siblings = names(siblings);
-    any(move |check, diagnostics| {
-        let (set, unknown) = count(check, &siblings);
+    custom_with_context(move |context, diagnostics| {
+        let (set, unknown) = count(context, &siblings);
         if set == 0 && unknown == 0 {
             let detail = format!(
                 "No attribute specified when one (and only one) of {} is required",
-                list(check, &siblings)
+                list(context, &siblings)
             );
-            diagnostics.push(check.invalid_combination(detail));
+            diagnostics.push(context.invalid_combination(detail));
         } else if set > 1 {
             let detail = format!(
                 "{set} attributes specified when one (and only one) of {} is required",
-                list(check, &siblings)
+                list(context, &siblings)
             );
-            diagnostics.push(check.invalid_combination(detail));
+            diagnostics.push(context.invalid_combination(detail));
         }
     })
 }
@@ -315,19 +317,20 @@ fn names<T: Into<String>>(siblings: impl IntoIterator<Item = T>) -> Vec<String> 
     siblings.into_iter().map(Into::into).collect()
 }
 
-/// Whether a sibling is set; `None` where that is not known.
-fn is_set(check: &Check<'_>, sibling: &str) -> Option<bool> {
-    match check.sibling(sibling) {
+/// Returns whether a sibling is set; `None` if that is unknown.
+fn is_set(context: &ValidationContext<'_>, sibling: &str) -> Option<bool> {
+    match context.sibling(sibling) {
         None => Some(false),
         Some(value) if !value.is_known() => None,
         Some(value) => Some(!value.is_null()),
     }
 }
 
-/// How many of this one and its siblings are set, and of how many that is unknown.
-fn count(check: &Check<'_>, siblings: &[String]) -> (usize, usize) {
-    let own = if check.value.is_known() { Some(!check.value.is_null()) } else { None };
-    let all = siblings.iter().map(|name| is_set(check, name)).chain([own]);
+/// Counts the attributes, out of the attribute and its siblings, that are set and those that are
+/// unknown.
+fn count(context: &ValidationContext<'_>, siblings: &[String]) -> (usize, usize) {
+    let own = if context.value.is_known() { Some(!context.value.is_null()) } else { None };
+    let all = siblings.iter().map(|name| is_set(context, name)).chain([own]);
     all.fold((0, 0), |(set, unknown), one| match one {
         Some(true) => (set + 1, unknown),
         Some(false) => (set, unknown),
@@ -335,8 +338,8 @@ fn count(check: &Check<'_>, siblings: &[String]) -> (usize, usize) {
     })
 }
 
-fn list(check: &Check<'_>, siblings: &[String]) -> String {
-    let mut all = vec![check.name()];
+fn list(context: &ValidationContext<'_>, siblings: &[String]) -> String {
+    let mut all = vec![context.name()];
     all.extend(siblings.iter().cloned());
     format!("[{}]", all.join(","))
 }

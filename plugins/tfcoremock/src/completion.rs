@@ -1,17 +1,16 @@
-//! What a plan leaves to be found: a new identifier, and the values of computed
-//! attributes.
+//! Completes a planned object: a new identifier, and the values of computed attributes.
 
 use wardian_sdk::{Nesting, Type, Value, View};
 
 use crate::definition::{Attribute, Attributes, Contents, Kind};
 
-/// The host gave no randomness for an identifier.
+/// The host returned no random bytes for an identifier.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to obtain randomness for an identifier")]
 pub(crate) struct EntropyError(#[from] getrandom::Error);
 
-/// The planned object with nothing left unknown.
-pub(crate) fn completed(planned: &Value, contents: &Contents) -> Result<Value, EntropyError> {
+/// Returns the planned object without unknown values.
+pub(crate) fn complete(planned: &Value, contents: &Contents) -> Result<Value, EntropyError> {
     let planned = complete_contents(planned, contents);
     if planned.get("id").is_some_and(Value::is_known) {
         return Ok(planned);

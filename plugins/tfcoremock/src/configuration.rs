@@ -1,4 +1,4 @@
-//! The provider's configuration, and what follows from it for an operation.
+//! The provider's configuration and client.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub(crate) struct Configuration {
     fail_on_delete: Attr<Vec<Attr<String>>>,
 }
 
-/// A configured provider.
+/// The client of a configured provider.
 #[derive(Debug)]
 pub struct Client {
     storage: Storage,
@@ -27,16 +27,16 @@ pub struct Client {
     fail_on: [(Operation, Vec<String>); 4],
 }
 
-/// Where resources are kept.
+/// The storage of resources.
 #[derive(Debug)]
 enum Storage {
     Files(Directory),
     StateOnly,
-    /// A part of the configuration that decides it is not known yet.
-    NotKnown,
+    /// Depends on an unknown part of the configuration.
+    Unknown,
 }
 
-/// What is done to a resource.
+/// An operation on a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Create,
@@ -45,7 +45,7 @@ pub(crate) enum Operation {
     Delete,
 }
 
-/// The schema of the provider's configuration.
+/// Returns the schema of the provider's configuration.
 pub(crate) fn schema() -> Schema {
     let fails = |name: &str, operation: &str| {
         Attribute::list(name, Type::String).description(format!(
@@ -54,21 +54,19 @@ pub(crate) fn schema() -> Schema {
     };
     Schema::new()
         .description(
-            "Resources that are JSON files in the project, for trying out configurations. Types beside \
-             `tfcoremock_simple_resource` and `tfcoremock_complex_resource` are defined in \
-             `dynamic_resources.json`, in the root module's directory.",
+            "Resources that are JSON files in the project, for testing configurations. The file \
+             `dynamic_resources.json` in the root module's directory defines further types in \
+             addition to `tfcoremock_simple_resource` and `tfcoremock_complex_resource`.",
         )
         .attribute(Attribute::string("resource_directory").description(
-            "The directory that resources are kept in, as `ID.json`; `terraform.resource` unless set.",
+            "The directory where resources are stored as `ID.json`. Default: `terraform.resource`.",
         ))
         .attribute(Attribute::string("data_directory").description(
-            "The directory that data sources are read from, as `ID.json`; `terraform.data` unless set.",
+            "The directory where data sources are read from `ID.json`. Default: `terraform.data`.",
         ))
-        .attribute(
-            Attribute::bool("use_only_state").description(
-                "Whether resources are in the state alone and have no files; `false` unless set.",
-            ),
-        )
+        .attribute(Attribute::bool("use_only_state").description(
+            "Whether resources are stored only in the state and have no files. Default: `false`.",
+        ))
         .attribute(fails("fail_on_create", "creation"))
         .attribute(fails("fail_on_read", "reading"))
         .attribute(fails("fail_on_update", "update"))
@@ -76,17 +74,17 @@ pub(crate) fn schema() -> Schema {
 }
 
 impl Configuration {
-    /// What follows from it. `Err` never: what is not known yet is told when an
-    /// operation needs it.
-    #[expect(clippy::unnecessary_wraps, reason = "what `Provider::configured` takes")]
+    /// Returns the client. Never an error: unknown values are reported by the operation that
+    /// needs them.
+    #[expect(clippy::unnecessary_wraps, reason = "the signature that `Provider::with_config` requires")]
     pub(crate) fn into_client(self) -> Result<Client> {
         let storage = match self.use_only_state {
-            Attr::Unknown => Storage::NotKnown,
+            Attr::Unknown => Storage::Unknown,
             Attr::Known(true) => Storage::StateOnly,
             Attr::Known(false) | Attr::Null => match directory(self.resource_directory, "terraform.resource")
             {
                 Some(directory) => Storage::Files(directory),
-                None => Storage::NotKnown,
+                None => Storage::Unknown,
             },
         };
         let listed = |ids: Attr<Vec<Attr<String>>>| {
@@ -105,7 +103,7 @@ impl Configuration {
     }
 }
 
-/// `None` where it is not known yet.
+/// Returns the configured directory; `None` if it is unknown.
 fn directory(configured: Attr<String>, default: &str) -> Option<Directory> {
     match configured {
         Attr::Unknown => None,
@@ -115,22 +113,22 @@ fn directory(configured: Attr<String>, default: &str) -> Option<Directory> {
 }
 
 impl Client {
-    /// The directory of resources; `None` where the state alone has them.
-    pub(crate) fn resources(&self) -> Result<Option<&Directory>> {
+    /// Returns the directory of resources; `None` if only the state has them.
+    pub(crate) fn resource_directory(&self) -> Result<Option<&Directory>> {
         match &self.storage {
             Storage::Files(directory) => Ok(Some(directory)),
             Storage::StateOnly => Ok(None),
-            Storage::NotKnown => Err(not_known("where resources are kept")),
+            Storage::Unknown => Err(unknown_configuration("where resources are stored")),
         }
     }
 
-    /// The directory of data sources.
-    pub(crate) fn data(&self) -> Result<&Directory> {
-        self.data_directory.as_ref().ok_or_else(|| not_known("where data sources are read from"))
+    /// Returns the directory of data sources.
+    pub(crate) fn data_directory(&self) -> Result<&Directory> {
+        self.data_directory.as_ref().ok_or_else(|| unknown_configuration("where data sources are read from"))
     }
 
-    /// The error that the configuration asks for when this has been done.
-    pub(crate) fn forced_failure(&self, operation: Operation, id: &str) -> Result<()> {
+    /// Returns the error that the configuration requests for an operation.
+    pub(crate) fn configured_failure(&self, operation: Operation, id: &str) -> Result<()> {
         let listed = |ids: &Vec<String>| ids.iter().any(|one| one == id);
         if !self.fail_on.iter().any(|(when, ids)| *when == operation && listed(ids)) {
             return Ok(());
@@ -142,17 +140,17 @@ impl Client {
             Operation::Delete => ("Failed to delete the resource", "fail_on_delete"),
         };
         let detail =
-            format!("The failure was asked for: {argument} in the provider's configuration lists {id:?}.");
+            format!("The configuration requests this failure: {argument} of the provider lists {id:?}.");
         Err(Diagnostics::error(summary, detail))
     }
 }
 
-fn not_known(what: &str) -> Diagnostics {
+fn unknown_configuration(what: &str) -> Diagnostics {
     Diagnostics::error(
         "Provider configuration not known yet",
         format!(
-            "The provider's configuration decides {what}, and depends on values that are known only after \
-             apply. Apply what these come from first, with -target."
+            "The provider's configuration determines {what}, but depends on values that are only known \
+             after apply. Apply the objects with these values first, with -target."
         ),
     )
 }

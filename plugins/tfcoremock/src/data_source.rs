@@ -1,4 +1,4 @@
-//! Every type of data sources: a file that is read.
+//! The data source types: the content of a file.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use crate::definition::Definition;
 use crate::schema;
 use crate::stored_value;
 
-/// A type of data sources.
+/// A data source type.
 pub(crate) struct MockDataSource {
     definition: Rc<Definition>,
 }
@@ -24,20 +24,20 @@ impl DataSource<Client> for MockDataSource {
     type State = Object;
 
     fn schema(&self) -> Schema {
-        schema::of_data_source(&self.definition)
+        schema::data_source_schema(&self.definition)
     }
 
     fn read(&self, config: Object, context: &mut Context<'_, Client>) -> Result<Object> {
         let id: String = config.get("id")?;
-        let directory = context.client().data()?;
+        let directory = context.client().data_directory()?;
         let stored = directory.read(&id).explain("Data source not read")?.ok_or_else(|| {
             Diagnostics::error(
                 "Data source not found",
-                format!("There is no file \"{id}.json\" in {}.", directory.0.display()),
+                format!("The file \"{id}.json\" does not exist in {}.", directory.0.display()),
             )
         })?;
         let value = stored_value::object(&stored, &self.definition.contents, config.ty())
             .explain(&format!("Data source {id:?} does not fit its type"))?;
-        Object::of(value.with_attribute("id", Value::string(id)), config.ty().clone())
+        Object::from_value(value.with_attribute("id", Value::string(id)), config.ty().clone())
     }
 }

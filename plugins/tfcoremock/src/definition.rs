@@ -1,11 +1,11 @@
-//! What a resource type consists of.
+//! Definitions of resource types.
 
 use std::collections::BTreeMap;
 
 use wardian_sdk::{Nesting, Type, Value};
 
-/// A type of resources, and of data sources under the same name. `id` is not part of
-/// it: every type has one.
+/// The definition of a resource type, and of the data source type of the same name. `id` is not
+/// part of it, because every type has one.
 #[derive(Debug, Default)]
 pub(crate) struct Definition {
     pub(crate) description: &'static str,
@@ -28,26 +28,25 @@ pub(crate) struct Attribute {
     pub(crate) presence: Presence,
     pub(crate) visibility: Visibility,
     pub(crate) on_change: OnChange,
-    /// What a computed attribute becomes that the configuration does not set; null
-    /// if there is nothing here.
+    /// The value of a computed attribute that the configuration does not set; null by default.
     pub(crate) computed_value: Option<Value>,
     pub(crate) description: &'static str,
 }
 
-/// What an attribute holds.
+/// The kind of value that an attribute has.
 #[derive(Debug)]
 pub(crate) enum Kind {
-    /// A whole number of 64 bits.
+    /// A 64-bit integer.
     Integer,
     /// A number that fits a double.
     Float,
-    /// Anything else without a schema of its own.
+    /// Any other type without its own schema.
     Plain(Type),
-    /// Objects whose attributes say of themselves who sets them.
+    /// Objects whose attributes have their own definitions.
     Nested(Nesting, Attributes),
 }
 
-/// Who sets an attribute.
+/// Whether the configuration or the provider sets an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     Required,
@@ -63,21 +62,21 @@ pub(crate) enum Visibility {
     Sensitive,
 }
 
-/// What a change of an attribute does to the object.
+/// The effect of a change of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnChange {
     Update,
     Replace,
 }
 
-/// A kind of nested block.
+/// A nested block type.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) nesting: BlockCollection,
     pub(crate) contents: Contents,
 }
 
-/// How the blocks of one kind are collected.
+/// The collection of a block type's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockCollection {
     List,
@@ -85,7 +84,7 @@ pub(crate) enum BlockCollection {
 }
 
 impl Attribute {
-    /// An optional attribute.
+    /// Creates an optional attribute.
     pub(crate) fn optional(kind: Kind) -> Self {
         Self {
             kind,
@@ -97,7 +96,7 @@ impl Attribute {
         }
     }
 
-    /// The type of its values.
+    /// Returns the type of the attribute's values.
     pub(crate) fn ty(&self) -> Type {
         match &self.kind {
             Kind::Integer | Kind::Float => Type::Number,

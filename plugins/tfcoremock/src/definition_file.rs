@@ -1,8 +1,8 @@
-//! `dynamic_resources.json`: types that the person defines.
+//! `dynamic_resources.json`: resource types that the user defines.
 //!
-//! An object with a member for each type, in which `attributes` and `blocks` have a
-//! member for each of them. README.md has the members of these. Everything that is
-//! wrong with a file is found before anything is done with it, and names its place.
+//! The file is an object with a member for each type, whose `attributes` and `blocks` have a
+//! member for each attribute and block; README.md lists their members. All mistakes are reported
+//! with their location before the definitions are used.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::Deserialize;
-use wardian_sdk::granted::is_granted;
+use wardian_sdk::file_access::is_granted;
 use wardian_sdk::{Diagnostic, Diagnostics, Nesting, Type};
 
 use crate::definition::{
@@ -19,66 +19,66 @@ use crate::definition::{
 };
 use crate::stored_value::{StoredObject, StoredValue};
 
-/// Attributes and blocks inside each other. Hosts refuse schemas much deeper.
-const DEEPEST: usize = 32;
-/// What the language means something else by.
+/// The maximum depth of nested attributes and blocks. Hosts reject schemas much deeper.
+const MAX_DEPTH: usize = 32;
+/// Names with a special meaning in the language.
 const RESERVED: [&str; 7] =
     ["connection", "count", "depends_on", "for_each", "lifecycle", "provider", "provisioner"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenContents {
+struct JsonContents {
     #[serde(default)]
-    attributes: BTreeMap<String, WrittenAttribute>,
+    attributes: BTreeMap<String, JsonAttribute>,
     #[serde(default)]
-    blocks: BTreeMap<String, WrittenBlock>,
+    blocks: BTreeMap<String, JsonBlock>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenBlock {
+struct JsonBlock {
     #[serde(default)]
-    attributes: BTreeMap<String, WrittenAttribute>,
+    attributes: BTreeMap<String, JsonAttribute>,
     #[serde(default)]
-    blocks: BTreeMap<String, WrittenBlock>,
+    blocks: BTreeMap<String, JsonBlock>,
     mode: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct WrittenAttribute {
+struct JsonAttribute {
     #[serde(rename = "type")]
     kind: Option<String>,
     optional: bool,
     required: bool,
     computed: bool,
     value: Option<StoredValue>,
-    list: Option<Box<WrittenAttribute>>,
-    map: Option<Box<WrittenAttribute>>,
-    set: Option<Box<WrittenAttribute>>,
-    object: Option<BTreeMap<String, WrittenAttribute>>,
+    list: Option<Box<JsonAttribute>>,
+    map: Option<Box<JsonAttribute>>,
+    set: Option<Box<JsonAttribute>>,
+    object: Option<BTreeMap<String, JsonAttribute>>,
     sensitive: bool,
     replace: bool,
     skip_nested_metadata: bool,
 }
 
-/// The types that a file defines beside those that are there; none if there is no
-/// such file.
+/// Returns the types that a file defines, in addition to `others`; none if there is no such
+/// file.
 pub(crate) fn read(
     file: &Path,
     others: &BTreeMap<String, Definition>,
 ) -> Result<BTreeMap<String, Definition>, Diagnostics> {
-    // Without the directory there is nothing that the file could be in.
+    // Without a grant for the directory, there can be no file in it.
     if !is_granted(file) {
         return Ok(BTreeMap::new());
     }
     match fs::read(file) {
         Ok(content) => parse(&content, others).map_err(|problems| {
             let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
-            let told = problems.into_iter().map(|problem| {
+            let diagnostics = problems.into_iter().map(|problem| {
                 Diagnostic::error("Invalid type definitions", format!("In {name}: {problem}."))
             });
-            told.collect()
+            diagnostics.collect()
         }),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(BTreeMap::new()),
         Err(error) => Err(Diagnostics::error(
@@ -92,22 +92,22 @@ fn parse(
     content: &[u8],
     others: &BTreeMap<String, Definition>,
 ) -> Result<BTreeMap<String, Definition>, Vec<String>> {
-    let written: BTreeMap<String, WrittenContents> =
+    let written: BTreeMap<String, JsonContents> =
         serde_json::from_slice(content).map_err(|error| vec![error.to_string()])?;
-    let mut reader = Reader { place: Vec::new(), problems: Vec::new() };
+    let mut reader = Reader { location: Vec::new(), problems: Vec::new() };
     let mut types = BTreeMap::new();
     for (name, one) in written {
         reader.at(&name, |reader| {
             reader.name(&name);
             if others.contains_key(&name) {
-                reader.problem("the provider has this type already");
+                reader.problem("the provider already has this type");
             }
             if one.attributes.contains_key("id") || one.blocks.contains_key("id") {
                 reader.problem("\"id\" cannot be defined: every type has it");
             }
             for name in one.attributes.keys().chain(one.blocks.keys()) {
                 if RESERVED.contains(&name.as_str()) {
-                    reader.problem(format!("the language has another meaning for {name:?}"));
+                    reader.problem(format!("{name:?} has a special meaning in the language"));
                 }
             }
             let contents = reader.contents(one.attributes, one.blocks);
@@ -117,26 +117,26 @@ fn parse(
     if reader.problems.is_empty() { Ok(types) } else { Err(reader.problems) }
 }
 
-/// Makes definitions of what is written, and collects what is wrong with it.
+/// Builds definitions from the JSON and collects the mistakes.
 struct Reader {
-    place: Vec<String>,
+    location: Vec<String>,
     problems: Vec<String>,
 }
 
 impl Reader {
     fn problem(&mut self, what: impl Display) {
-        self.problems.push(format!("{}: {what}", self.place.join(".")));
+        self.problems.push(format!("{}: {what}", self.location.join(".")));
     }
 
     fn at<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> T {
-        self.place.push(name.to_owned());
+        self.location.push(name.to_owned());
         let result = read(self);
-        self.place.pop();
+        self.location.pop();
         result
     }
 
     fn is_too_deep(&mut self) -> bool {
-        let too_deep = self.place.len() > DEEPEST;
+        let too_deep = self.location.len() > MAX_DEPTH;
         if too_deep {
             self.problem("too many levels of attributes and blocks");
         }
@@ -147,14 +147,14 @@ impl Reader {
         let mut bytes = name.bytes();
         let first = bytes.next().is_some_and(|byte| byte.is_ascii_lowercase() || byte == b'_');
         if !first || !bytes.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_') {
-            self.problem("a name has to be of lower-case letters, digits and underscores");
+            self.problem("a name must consist of lower-case letters, digits and underscores");
         }
     }
 
     fn contents(
         &mut self,
-        attributes: BTreeMap<String, WrittenAttribute>,
-        blocks: BTreeMap<String, WrittenBlock>,
+        attributes: BTreeMap<String, JsonAttribute>,
+        blocks: BTreeMap<String, JsonBlock>,
     ) -> Contents {
         if self.is_too_deep() {
             return Contents::default();
@@ -171,7 +171,7 @@ impl Reader {
                     None | Some("" | "list") => BlockCollection::List,
                     Some("set") => BlockCollection::Set,
                     Some(other) => {
-                        reader.problem(format!("the mode has to be \"list\" or \"set\", not {other:?}"));
+                        reader.problem(format!("the mode must be \"list\" or \"set\", not {other:?}"));
                         BlockCollection::List
                     }
                 };
@@ -182,7 +182,7 @@ impl Reader {
         Contents { attributes, blocks: read }
     }
 
-    fn attributes(&mut self, written: BTreeMap<String, WrittenAttribute>) -> Attributes {
+    fn attributes(&mut self, written: BTreeMap<String, JsonAttribute>) -> Attributes {
         let mut read = BTreeMap::new();
         for (name, one) in written {
             let attribute = self.at(&name, |reader| {
@@ -196,8 +196,8 @@ impl Reader {
         read
     }
 
-    /// `None` where its type is not to be made out, which has been told.
-    fn attribute(&mut self, written: WrittenAttribute) -> Option<Attribute> {
+    /// Reads an attribute; `None` if its type is invalid, which is reported.
+    fn attribute(&mut self, written: JsonAttribute) -> Option<Attribute> {
         let presence = self.presence(&written);
         let visibility = if written.sensitive { Visibility::Sensitive } else { Visibility::Shown };
         let on_change = if written.replace { OnChange::Replace } else { OnChange::Update };
@@ -211,20 +211,22 @@ impl Reader {
             }
             match value.value(&attribute.ty()) {
                 Ok(value) => attribute.computed_value = Some(value),
-                Err(misfit) => self.problem(format!("the value does not fit: {misfit}")),
+                Err(stored_value_error) => {
+                    self.problem(format!("the value does not fit: {stored_value_error}"))
+                }
             }
         }
         Some(attribute)
     }
 
-    fn presence(&mut self, written: &WrittenAttribute) -> Presence {
+    fn presence(&mut self, written: &JsonAttribute) -> Presence {
         match (written.required, written.optional, written.computed) {
             (true, false, false) => Presence::Required,
             (false, true, false) => Presence::Optional,
             (false, false, true) => Presence::Computed,
             (false, true, true) => Presence::OptionalComputed,
             (false, false, false) => {
-                self.problem("one of \"required\", \"optional\" and \"computed\" has to be true");
+                self.problem("one of \"required\", \"optional\" and \"computed\" must be true");
                 Presence::Optional
             }
             (true, _, _) => {
@@ -234,7 +236,7 @@ impl Reader {
         }
     }
 
-    fn kind(&mut self, written: WrittenAttribute) -> Option<Kind> {
+    fn kind(&mut self, written: JsonAttribute) -> Option<Kind> {
         let nests = !written.skip_nested_metadata;
         let nesting = match written.kind.as_deref() {
             Some("integer") => return Some(Kind::Integer),
@@ -263,31 +265,31 @@ impl Reader {
         self.plain_type(written).map(Kind::Plain)
     }
 
-    fn object(&mut self, written: WrittenAttribute, nests: bool) -> Option<Kind> {
+    fn object(&mut self, written: JsonAttribute, nests: bool) -> Option<Kind> {
         if !nests {
             return self.plain_type(written).map(Kind::Plain);
         }
         self.members(written).map(|attributes| Kind::Nested(Nesting::Single, attributes))
     }
 
-    /// The attributes of a nested object.
-    fn members(&mut self, object: WrittenAttribute) -> Option<Attributes> {
+    /// Reads the attributes of a nested object.
+    fn members(&mut self, object: JsonAttribute) -> Option<Attributes> {
         if self.is_too_deep() {
             return None;
         }
         let written = object.object.unwrap_or_default();
         if written.is_empty() {
-            self.problem("an object has to have attributes, in \"object\"");
+            self.problem("an object must have attributes, in \"object\"");
             return None;
         }
         Some(self.attributes(written))
     }
 
-    fn plain_type(&mut self, written: WrittenAttribute) -> Option<Type> {
+    fn plain_type(&mut self, written: JsonAttribute) -> Option<Type> {
         if self.is_too_deep() {
             return None;
         }
-        let mut element = |name: &str, element: Option<Box<WrittenAttribute>>| {
+        let mut element = |name: &str, element: Option<Box<JsonAttribute>>| {
             let Some(element) = element else {
                 self.problem(format!("the type of the elements is missing, in {name:?}"));
                 return None;
@@ -310,8 +312,8 @@ impl Reader {
             }
             Some(other) => {
                 self.problem(format!(
-                    "there is no type {other:?}: use boolean, float, integer, number, string, list, map, \
-                     object or set"
+                    "unknown type {other:?}: use boolean, float, integer, number, string, list, map, object \
+                     or set"
                 ));
                 None
             }
@@ -323,10 +325,10 @@ impl Reader {
     }
 }
 
-/// The value of a computed attribute, in which what the objects inside it do not state
-/// is taken from the values that their own attributes have.
-fn filled(mut value: StoredValue, attribute: &WrittenAttribute) -> StoredValue {
-    let each = |all: Option<Vec<StoredValue>>, element: &Option<Box<WrittenAttribute>>| match element {
+/// Returns the value of a computed attribute. Members that its objects do not set get the values
+/// of their own attributes.
+fn filled(mut value: StoredValue, attribute: &JsonAttribute) -> StoredValue {
+    let each = |all: Option<Vec<StoredValue>>, element: &Option<Box<JsonAttribute>>| match element {
         Some(element) => all.map(|all| all.into_iter().map(|one| filled(one, element)).collect()),
         None => all,
     };
@@ -343,7 +345,7 @@ fn filled(mut value: StoredValue, attribute: &WrittenAttribute) -> StoredValue {
     value
 }
 
-fn fill(members: &mut StoredObject, attributes: &BTreeMap<String, WrittenAttribute>) {
+fn fill(members: &mut StoredObject, attributes: &BTreeMap<String, JsonAttribute>) {
     for (name, attribute) in attributes {
         let stated = members.remove(name).or_else(|| attribute.value.clone());
         if let Some(value) = stated {

@@ -1,42 +1,41 @@
-//! The files of resources and data sources: `ID.json` in a directory that the host
-//! has granted.
+//! The files of resources and data sources: `ID.json` in a granted directory.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use wardian_sdk::file_access::is_granted;
 use wardian_sdk::file_mode;
-use wardian_sdk::granted::is_granted;
 
 use crate::stored_value::StoredObject;
 
 const DIRECTORY_MODE: u32 = 0o700;
-/// How often a new directory is made again that somebody else removes for being empty.
+/// The number of attempts to create a directory that another process removes because it is
+/// empty.
 const ATTEMPTS: usize = 8;
 
-/// A directory of such files. It need not be there.
+/// A directory of resource or data source files. It may be absent.
 #[derive(Debug)]
 pub(crate) struct Directory(pub(crate) PathBuf);
 
-/// Why something on disk could not be done.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
-    /// No directory that the provider may use contains the path.
-    #[error("{} lies outside of the directories that the provider may use", .0.display())]
+    /// No granted directory contains the path.
+    #[error("{} is outside the directories that the provider has access to", .0.display())]
     NotGranted(PathBuf),
-    /// The identifier leads elsewhere.
+    /// The identifier is not a file name.
     #[error(
         "the ID {0:?} cannot be the name of a file: it must not contain \"/\", \"\\\" or the null character"
     )]
     NoFileName(String),
-    /// There is an object of that identifier.
-    #[error("{} is there already: another resource has the ID", .0.display())]
+    /// An object with that identifier exists.
+    #[error("{} already exists: another resource has this ID", .0.display())]
     Exists(PathBuf),
-    /// The content is no such object.
+    /// The content is not an object in JSON.
     #[error("{} is not a resource in JSON: {cause}", .path.display())]
     Malformed { path: PathBuf, cause: serde_json::Error },
-    /// The system refused.
+    /// The operating system reported an error.
     #[error("failed to {action} {}: {cause}", .path.display())]
     Failed { action: &'static str, path: PathBuf, cause: io::Error },
 }
@@ -47,14 +46,14 @@ struct Content {
     values: StoredObject,
 }
 
-/// The same, to be written.
+/// A borrowed [`Content`], for writing.
 #[derive(Serialize)]
 struct ContentRef<'a> {
     values: &'a StoredObject,
 }
 
 impl Directory {
-    /// The object, or none if there is no such file.
+    /// Returns the object; `None` if there is no such file.
     pub(crate) fn read(&self, id: &str) -> Result<Option<StoredObject>, FileError> {
         let path = self.file(id)?;
         let content = match fs::read(&path) {
@@ -68,7 +67,7 @@ impl Directory {
         }
     }
 
-    /// Makes a file for a new object, and the directory where it is missing.
+    /// Creates the file of a new object, and the directory if it is missing.
     pub(crate) fn create(&self, id: &str, object: &StoredObject) -> Result<(), FileError> {
         let path = self.file(id)?;
         let text = text(object, &path)?;
@@ -93,7 +92,7 @@ impl Directory {
         OpenOptions::new().write(true).create_new(true).open(path)
     }
 
-    /// Gives the file of an object its new content, all at once.
+    /// Replaces the content of an object's file atomically.
     pub(crate) fn replace(&self, id: &str, object: &StoredObject) -> Result<(), FileError> {
         let path = self.file(id)?;
         let text = text(object, &path)?;
@@ -105,13 +104,13 @@ impl Directory {
         replaced.map_err(|cause| FileError::Failed { action: "update", path, cause })
     }
 
-    /// Removes the file of an object, and the directory after the last one.
+    /// Removes the file of an object, and the directory if it is then empty.
     pub(crate) fn remove(&self, id: &str) -> Result<(), FileError> {
         let path = self.file(id)?;
         if let Err(cause) = fs::remove_file(&path) {
             return Err(FileError::Failed { action: "delete", path, cause });
         }
-        // One that holds anything else stays, which is no failure.
+        // Fails if the directory has other files, which is fine.
         let _ = fs::remove_dir(&self.0);
         Ok(())
     }
@@ -125,8 +124,8 @@ impl Directory {
     }
 }
 
-/// Indented, and with the characters escaped that mean something in HTML, as other
-/// writers of these files have it.
+/// Formats an object, indented and with HTML's special characters escaped, as other writers of
+/// these files do.
 fn text(object: &StoredObject, path: &std::path::Path) -> Result<String, FileError> {
     let text = serde_json::to_string_pretty(&ContentRef { values: object })
         .map_err(|cause| FileError::Malformed { path: path.to_path_buf(), cause })?;

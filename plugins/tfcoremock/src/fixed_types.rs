@@ -1,4 +1,4 @@
-//! The two types that are always there.
+//! The two predefined resource types.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use wardian_sdk::{Nesting, Type};
 
 use crate::definition::{Attribute, Attributes, Block, BlockCollection, Contents, Definition, Kind};
 
-/// How many levels of attributes and blocks the complex type has below its own.
+/// The number of levels of attributes and blocks below those of the complex type.
 const LEVELS: usize = 3;
 
-/// Both, by name.
+/// Returns both types by name.
 pub(crate) fn all() -> BTreeMap<String, Definition> {
     let simple = Definition {
         description: "A resource with an attribute of each primitive type.",
@@ -35,7 +35,7 @@ fn primitives() -> Attributes {
         primitive("number", Kind::Plain(Type::Number), "A number, with or without a fraction."),
         primitive("string", Kind::Plain(Type::String), "A string."),
         primitive("float", Kind::Float, "A number that a double can hold."),
-        primitive("integer", Kind::Integer, "A whole number of 64 bits."),
+        primitive("integer", Kind::Integer, "A 64-bit integer."),
     ])
 }
 
@@ -44,7 +44,7 @@ fn attributes(levels_below: usize) -> Attributes {
     if let Some(levels) = levels_below.checked_sub(1) {
         let nested = [
             ("list", Nesting::List, "A list of objects with the same attributes."),
-            ("map", Nesting::Map, "Objects with the same attributes, by key."),
+            ("map", Nesting::Map, "A map of objects with the same attributes."),
             ("object", Nesting::Single, "An object with the same attributes."),
             ("set", Nesting::Set, "A set of objects with the same attributes."),
         ];

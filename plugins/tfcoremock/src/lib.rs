@@ -1,12 +1,11 @@
-//! The tfcoremock provider: resources that are JSON files in the project, for
-//! trying out a configuration, a plan, an engine.
+//! The tfcoremock provider: resources that are JSON files in the project, for testing
+//! configurations and engines.
 //!
-//! Compatible with `hashicorp/tfcoremock` 0.5, state by state and file by file;
-//! README.md lists what it offers and the few differences. What a resource type
-//! consists of is a [`definition`]: two are fixed, the others are read from
-//! `dynamic_resources.json` when the provider starts. All types share one
-//! implementation, which knows values and not Rust types. `files` is the only module
-//! that touches the file system.
+//! Its states and files are compatible with `hashicorp/tfcoremock` 0.5; README.md lists its
+//! features and the few differences. Each resource type has a [`definition`]: two are
+//! predefined, the others are read from `dynamic_resources.json` when the provider starts. All
+//! types share one implementation that works with values instead of Rust types. `files` is the
+//! only module that accesses the file system.
 
 mod completion;
 mod configuration;
@@ -30,15 +29,15 @@ use crate::data_source::MockDataSource;
 use crate::definition::Definition;
 use crate::resource::MockResource;
 
-/// Where types are defined, in the directory that the provider works in.
+/// The file with the definitions of types, in the working directory.
 const DEFINITION_FILE: &str = "dynamic_resources.json";
 
-/// The provider with its two types and those that the working directory defines.
+/// Returns the provider with the predefined types and those that the working directory defines.
 pub fn provider() -> Provider<Client> {
     provider_in(Path::new(""))
 }
 
-/// The provider with the types that this directory defines.
+/// Returns the provider with the types that a directory defines.
 fn provider_in(directory: &Path) -> Provider<Client> {
     let mut types = fixed_types::all();
     let mut problems = Diagnostics::new();
@@ -46,12 +45,12 @@ fn provider_in(directory: &Path) -> Provider<Client> {
         Ok(dynamic) => types.extend(dynamic),
         Err(errors) => problems = errors,
     }
-    with_types(types).problems(problems)
+    with_types(types).definition_diagnostics(problems)
 }
 
 fn with_types(types: BTreeMap<String, Definition>) -> Provider<Client> {
     let mut provider =
-        Provider::configured("tfcoremock", configuration::schema(), Configuration::into_client);
+        Provider::with_config("tfcoremock", configuration::schema(), Configuration::into_client);
     for (name, definition) in types {
         let definition = Rc::new(definition);
         provider = provider
@@ -66,7 +65,7 @@ wardian_sdk::export_provider!(
     filesystem {
         directories: ["."],
         access: ["read", "write"],
-        reason: "its resources are files in the configuration's directory, and so is what types it has",
+        reason: "its resources and the definitions of its types are files in the configuration's directory",
     },
 );
 

@@ -1,10 +1,10 @@
-//! Every resource type: an object that is a file.
+//! The resource types: objects that are files.
 
 use std::rc::Rc;
 
 use wardian_sdk::{Context, Explain as _, Import, Object, Resource, Result, Schema, Update, Value};
 
-use crate::completion::completed;
+use crate::completion::complete;
 use crate::configuration::{Client, Operation};
 use crate::definition::{Contents, Definition};
 use crate::schema;
@@ -25,8 +25,8 @@ impl MockResource {
     }
 
     fn completed(&self, plan: &Object) -> Result<Object> {
-        let value = completed(plan.as_value(), self.contents()).explain("Identifier not generated")?;
-        Object::of(value, plan.ty().clone())
+        let value = complete(plan.as_value(), self.contents()).explain("Identifier not generated")?;
+        Object::from_value(value, plan.ty().clone())
     }
 }
 
@@ -38,39 +38,39 @@ impl Resource<Client> for MockResource {
     type State = Object;
 
     fn schema(&self) -> Schema {
-        schema::of_resource(&self.definition)
+        schema::resource_schema(&self.definition)
     }
 
     fn create(&self, plan: Object, context: &mut Context<'_, Client>) -> Result<Object> {
         let object = self.completed(&plan)?;
         let id = id(&object)?;
-        if let Some(directory) = context.client().resources()? {
+        if let Some(directory) = context.client().resource_directory()? {
             let stored = stored_object(object.as_value(), self.contents());
             directory.create(&id, &stored).explain("Resource not created")?;
         }
-        context.happened(&object)?;
-        context.client().forced_failure(Operation::Create, &id)?;
+        context.save_partial(&object)?;
+        context.client().configured_failure(Operation::Create, &id)?;
         Ok(object)
     }
 
     fn read(&self, state: Object, context: &mut Context<'_, Client>) -> Result<Option<Object>> {
         let id = id(&state)?;
-        context.client().forced_failure(Operation::Read, &id)?;
-        let Some(directory) = context.client().resources()? else { return Ok(Some(state)) };
+        context.client().configured_failure(Operation::Read, &id)?;
+        let Some(directory) = context.client().resource_directory()? else { return Ok(Some(state)) };
         let Some(stored) = directory.read(&id).explain("Resource not read")? else { return Ok(None) };
         let value = stored_value::object(&stored, self.contents(), state.ty())
             .explain(&format!("Resource {id:?} does not fit its type"))?;
         let named = value.get("id").is_some_and(|id| !id.is_null());
         let value = if named { value } else { value.with_attribute("id", Value::string(id)) };
-        Object::of(value, state.ty().clone()).map(Some)
+        Object::from_value(value, state.ty().clone()).map(Some)
     }
 
     fn delete(&self, state: Object, context: &mut Context<'_, Client>) -> Result<()> {
         let id = id(&state)?;
-        if let Some(directory) = context.client().resources()? {
+        if let Some(directory) = context.client().resource_directory()? {
             directory.remove(&id).explain("Resource not deleted")?;
         }
-        context.client().forced_failure(Operation::Delete, &id)
+        context.client().configured_failure(Operation::Delete, &id)
     }
 
     fn import(&self, import: &mut Import, _: &mut Context<'_, Client>) -> Result<()> {
@@ -82,12 +82,12 @@ impl Update<Client> for MockResource {
     fn update(&self, _: Object, plan: Object, context: &mut Context<'_, Client>) -> Result<Object> {
         let object = self.completed(&plan)?;
         let id = id(&object)?;
-        if let Some(directory) = context.client().resources()? {
+        if let Some(directory) = context.client().resource_directory()? {
             let stored = stored_object(object.as_value(), self.contents());
             directory.replace(&id, &stored).explain("Resource not updated")?;
         }
-        context.happened(&object)?;
-        context.client().forced_failure(Operation::Update, &id)?;
+        context.save_partial(&object)?;
+        context.client().configured_failure(Operation::Update, &id)?;
         Ok(object)
     }
 }

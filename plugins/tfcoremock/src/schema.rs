@@ -1,31 +1,30 @@
-//! Definitions as schemas. What a data source holds is always found by the provider,
-//! whoever sets it in a resource.
+//! Schemas of definitions. In a data source all attributes are computed, except `id`.
 
 use wardian_sdk::{Attribute, Block, Nesting, Schema, Value, validate};
 
 use crate::definition::{self, BlockCollection, Contents, Definition, Kind, OnChange, Presence, Visibility};
 
-/// What a schema is for.
+/// The kind of type that a schema is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Resource,
     DataSource,
 }
 
-/// The schema of a resource type.
-pub(crate) fn of_resource(definition: &Definition) -> Schema {
+/// Returns the schema of a resource type.
+pub(crate) fn resource_schema(definition: &Definition) -> Schema {
     let id = Attribute::string("id")
         .optional()
         .computed()
         .use_state_for_unknown()
         .force_new()
-        .description("Names the object and its file. A UUID unless the configuration sets it.");
+        .description("The name of the object and its file. Default: a new UUID.");
     schema(definition, Owner::Resource, id)
 }
 
-/// The schema of a type of data sources.
-pub(crate) fn of_data_source(definition: &Definition) -> Schema {
-    let id = Attribute::string("id").required().description("Names the file to read.");
+/// Returns the schema of a data source type.
+pub(crate) fn data_source_schema(definition: &Definition) -> Schema {
+    let id = Attribute::string("id").required().description("The name of the file to read.");
     schema(definition, Owner::DataSource, id)
 }
 
@@ -59,7 +58,7 @@ fn attribute(name: &str, definition: &definition::Attribute, owner: Owner) -> At
         }
         Kind::Float if is_configured => Attribute::number(name).validate(validate::custom(fits_a_double)),
         Kind::Integer | Kind::Float => Attribute::number(name),
-        Kind::Plain(ty) => Attribute::of(name, ty.clone()),
+        Kind::Plain(ty) => Attribute::new(name, ty.clone()),
         Kind::Nested(nesting, inner) => nested(name, *nesting, attributes(inner, owner)),
     };
     let attribute = attribute.description(definition.description);
@@ -93,9 +92,7 @@ fn nested(name: &str, nesting: Nesting, inner: impl Iterator<Item = Attribute>) 
 
 fn fits_an_integer(value: &Value) -> Result<(), &'static str> {
     match value.as_number() {
-        Some(number) if number.is_integer() && number.as_i64().is_none() => {
-            Err("must be a whole number of 64 bits")
-        }
+        Some(number) if number.is_integer() && number.as_i64().is_none() => Err("must be a 64-bit integer"),
         _ => Ok(()),
     }
 }

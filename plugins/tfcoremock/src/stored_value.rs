@@ -1,11 +1,9 @@
-//! Values as files store them: each an object with one member, which is named for
-//! what the value is. `{"string": "a"}`, `{"number": "1.5"}`,
-//! `{"list": [{"boolean": true}]}`.
+//! Values in files: each is an object with one member, which is named after the kind of value.
+//! `{"string": "a"}`, `{"number": "1.5"}`, `{"list": [{"boolean": true}]}`.
 //!
-//! What is null is left out of objects and is `{}` in collections. Blocks are lists
-//! and sets of objects, left out where there are none. Members that a type does not
-//! have are left aside, so that a file stays readable when a type loses an attribute;
-//! a value of the wrong kind is an error.
+//! Null is omitted in objects and is `{}` in collections. Blocks are lists and sets of objects,
+//! omitted if there are none. Members that a type does not have are ignored, so that a file
+//! stays readable when a type loses an attribute; a value of the wrong kind is an error.
 
 use std::collections::BTreeMap;
 
@@ -37,17 +35,17 @@ pub(crate) struct StoredValue {
 /// The members of an object.
 pub(crate) type StoredObject = BTreeMap<String, StoredValue>;
 
-/// A stored value is not what its place asks for.
+/// A stored value has the wrong kind.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {message}")]
-pub(crate) struct Misfit {
+pub(crate) struct StoredValueError {
     path: String,
     message: String,
 }
 
 impl StoredValue {
-    /// A wholly known value as files store it.
-    pub(crate) fn of(value: &Value) -> Self {
+    /// Converts a wholly known value.
+    pub(crate) fn from_value(value: &Value) -> Self {
         let nothing = Self::default();
         match value.view() {
             View::Null | View::Unknown => nothing,
@@ -55,28 +53,28 @@ impl StoredValue {
             View::Number(number) => Self { number: Some(number.to_general(None)), ..nothing },
             View::String(text) => Self { string: Some(text.to_string()), ..nothing },
             View::List(all) | View::Tuple(all) => {
-                Self { list: Some(all.iter().map(Self::of).collect()), ..nothing }
+                Self { list: Some(all.iter().map(Self::from_value).collect()), ..nothing }
             }
-            View::Set(all) => Self { set: Some(all.iter().map(Self::of).collect()), ..nothing },
+            View::Set(all) => Self { set: Some(all.iter().map(Self::from_value).collect()), ..nothing },
             View::Map(all) => {
-                let map = all.iter().map(|(key, one)| (key.to_string(), Self::of(one)));
+                let map = all.iter().map(|(key, one)| (key.to_string(), Self::from_value(one)));
                 Self { map: Some(map.collect()), ..nothing }
             }
             View::Object(all) => {
                 let object = all.iter().filter(|(_, one)| !one.is_null());
-                let object = object.map(|(name, one)| (name.to_string(), Self::of(one)));
+                let object = object.map(|(name, one)| (name.to_string(), Self::from_value(one)));
                 Self { object: Some(object.collect()), ..nothing }
             }
         }
     }
 
-    /// The value of a type.
-    pub(crate) fn value(&self, ty: &Type) -> Result<Value, Misfit> {
+    /// Returns the value as one of a type.
+    pub(crate) fn value(&self, ty: &Type) -> Result<Value, StoredValueError> {
         self.value_at(ty, &Path::root())
     }
 
-    fn value_at(&self, ty: &Type, path: &Path) -> Result<Value, Misfit> {
-        let elements = |all: &[Self], element: &Type| -> Result<Vec<Value>, Misfit> {
+    fn value_at(&self, ty: &Type, path: &Path) -> Result<Value, StoredValueError> {
+        let elements = |all: &[Self], element: &Type| -> Result<Vec<Value>, StoredValueError> {
             let all = (0u64..).zip(all);
             all.map(|(index, one)| one.value_at(element, &path.child(PathStep::Index(index)))).collect()
         };
@@ -108,7 +106,7 @@ impl StoredValue {
                 };
                 let all = self.object.as_ref().map(|stored| {
                     let all = object.iter().map(|(name, ty)| Ok((name.clone(), member(stored, name, ty)?)));
-                    all.collect::<Result<Vec<_>, Misfit>>()
+                    all.collect::<Result<Vec<_>, StoredValueError>>()
                 });
                 all.transpose()?.map(Value::object)
             }
@@ -118,12 +116,14 @@ impl StoredValue {
             Some(value) => Ok(value),
             None => match self.kind() {
                 None => Ok(Value::null(ty.clone())),
-                Some(kind) => Err(misfit(path, format!("{} is required, not a {kind}", ty.friendly_name()))),
+                Some(kind) => {
+                    Err(stored_value_error(path, format!("{} is required, not a {kind}", ty.friendly_name())))
+                }
             },
         }
     }
 
-    /// What it is; `None` for a null.
+    /// Returns the kind of the value; `None` for null.
     fn kind(&self) -> Option<&'static str> {
         let kinds = [
             (self.boolean.is_some(), "boolean"),
@@ -138,14 +138,14 @@ impl StoredValue {
     }
 }
 
-/// A wholly known object with blocks as files store it.
+/// Converts a wholly known object with blocks.
 pub(crate) fn stored_object(object: &Value, contents: &Contents) -> StoredObject {
     let members = object.as_mapping().into_iter().flatten();
     let members = members.filter_map(|(name, value)| {
         let stored = match contents.blocks.get(&**name) {
             Some(block) => stored_blocks(value, block.nesting, &block.contents)?,
             None if value.is_null() => return None,
-            None => StoredValue::of(value),
+            None => StoredValue::from_value(value),
         };
         Some((name.to_string(), stored))
     });
@@ -163,14 +163,23 @@ fn stored_blocks(blocks: &Value, nesting: BlockCollection, contents: &Contents) 
     })
 }
 
-/// The object with blocks of a type.
-pub(crate) fn object(stored: &StoredObject, contents: &Contents, ty: &Type) -> Result<Value, Misfit> {
+/// Returns the stored object with blocks as a value of a type.
+pub(crate) fn object(
+    stored: &StoredObject,
+    contents: &Contents,
+    ty: &Type,
+) -> Result<Value, StoredValueError> {
     object_at(stored, contents, ty, &Path::root())
 }
 
-fn object_at(stored: &StoredObject, contents: &Contents, ty: &Type, path: &Path) -> Result<Value, Misfit> {
+fn object_at(
+    stored: &StoredObject,
+    contents: &Contents,
+    ty: &Type,
+    path: &Path,
+) -> Result<Value, StoredValueError> {
     let Type::Object(object) = ty else {
-        return Err(misfit(path, format!("{} is required, not an object", ty.friendly_name())));
+        return Err(stored_value_error(path, format!("{} is required, not an object", ty.friendly_name())));
     };
     let nothing = StoredValue::default();
     let members = object.iter().map(|(name, ty)| {
@@ -182,38 +191,45 @@ fn object_at(stored: &StoredObject, contents: &Contents, ty: &Type, path: &Path)
         };
         Ok((name.clone(), value))
     });
-    Ok(Value::object(members.collect::<Result<Vec<_>, Misfit>>()?))
+    Ok(Value::object(members.collect::<Result<Vec<_>, StoredValueError>>()?))
 }
 
-fn blocks_at(stored: &StoredValue, contents: &Contents, ty: &Type, path: &Path) -> Result<Value, Misfit> {
+fn blocks_at(
+    stored: &StoredValue,
+    contents: &Contents,
+    ty: &Type,
+    path: &Path,
+) -> Result<Value, StoredValueError> {
     let (all, element) = match ty {
         Type::List(element) => (&stored.list, element),
         Type::Set(element) => (&stored.set, element),
-        _ => return Err(misfit(path, "blocks are lists and sets".to_owned())),
+        _ => return Err(stored_value_error(path, "blocks are lists and sets".to_owned())),
     };
     if let (None, Some(kind)) = (all, stored.kind()) {
-        return Err(misfit(path, format!("{} is required, not a {kind}", ty.friendly_name())));
+        return Err(stored_value_error(path, format!("{} is required, not a {kind}", ty.friendly_name())));
     }
     let nothing = StoredObject::new();
     let all = (0u64..).zip(all.iter().flatten()).map(|(index, one)| {
         let path = path.index(index);
         match (&one.object, one.kind()) {
-            (None, Some(kind)) => Err(misfit(&path, format!("object is required, not a {kind}"))),
+            (None, Some(kind)) => Err(stored_value_error(&path, format!("object is required, not a {kind}"))),
             (object, _) => object_at(object.as_ref().unwrap_or(&nothing), contents, element, &path),
         }
     });
-    let all = all.collect::<Result<Vec<_>, Misfit>>()?;
+    let all = all.collect::<Result<Vec<_>, StoredValueError>>()?;
     let element = (**element).clone();
     Ok(if matches!(ty, Type::Set(_)) { Value::set(element, all) } else { Value::list(element, all) })
 }
 
-fn number(text: &str, path: &Path) -> Result<Value, Misfit> {
-    Number::parse(text).map(Value::number).map_err(|error| misfit(path, format!("{text:?}: {error}")))
+fn number(text: &str, path: &Path) -> Result<Value, StoredValueError> {
+    Number::parse(text)
+        .map(Value::number)
+        .map_err(|error| stored_value_error(path, format!("{text:?}: {error}")))
 }
 
-fn misfit(path: &Path, message: String) -> Misfit {
+fn stored_value_error(path: &Path, message: String) -> StoredValueError {
     let path = path.to_string();
     let path = path.strip_prefix('.').unwrap_or(&path);
     let path = if path.is_empty() { "value" } else { path };
-    Misfit { path: path.to_owned(), message }
+    StoredValueError { path: path.to_owned(), message }
 }

@@ -1,4 +1,4 @@
-//! The whole provider, as a host sees it, in a directory of its own.
+//! Tests of the provider through the harness, each in its own directory.
 
 mod definitions;
 mod files;
@@ -18,7 +18,7 @@ impl Project {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// One that defines types.
+    /// Creates a project that defines types.
     fn defining(definitions: &Json) -> Self {
         let project = Self::new();
         project.write(crate::DEFINITION_FILE, &definitions.to_string());
@@ -39,18 +39,18 @@ impl Project {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The values of a resource's file.
-    fn stored(&self, id: &str) -> Json {
+    /// Returns the values in a resource's file.
+    fn stored_object(&self, id: &str) -> Json {
         let text = self.file(&format!("resources/{id}.json"));
         serde_json::from_str::<Json>(&text).unwrap()["values"].take()
     }
 
-    /// The provider, configured to work here.
+    /// Returns the provider, configured to use this directory.
     fn provider(&self) -> ProviderHarness {
         self.configured(json!({}))
     }
 
-    /// The provider with further configuration.
+    /// Returns the provider with further configuration.
     fn configured(&self, mut further: Json) -> ProviderHarness {
         let text = |name: &str| Json::from(self.path(name).to_str().unwrap());
         for (argument, name) in [("resource_directory", "resources"), ("data_directory", "data")] {

@@ -1,10 +1,10 @@
-//! Functions that take durations and timestamps apart.
+//! Functions that split durations and timestamps into parts.
 
 use serde::Serialize;
 use wardian_sdk::duration::GoDuration;
 use wardian_sdk::{Function, FunctionError, Parameter, Type};
 
-use crate::moment::{Civil, Moment};
+use crate::timestamp::{Civil, Timestamp};
 
 const MONTHS: [&str; 12] = [
     "January",
@@ -22,7 +22,7 @@ const MONTHS: [&str; 12] = [
 ];
 const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// A duration in each unit.
+/// A duration in several units.
 #[derive(Serialize)]
 struct DurationParts {
     hours: f64,
@@ -34,7 +34,7 @@ struct DurationParts {
 }
 
 impl DurationParts {
-    fn of(duration: GoDuration) -> Self {
+    fn new(duration: GoDuration) -> Self {
         let nanoseconds = duration.nanoseconds();
         Self {
             hours: in_units(nanoseconds, 3_600_000_000_000),
@@ -47,8 +47,9 @@ impl DurationParts {
     }
 }
 
-/// Whole units and the rest apart, so that long durations keep their fractions.
-#[expect(clippy::cast_precision_loss, reason = "a fraction of a unit is a binary fraction")]
+/// Divides, with the quotient and the remainder apart, so that long durations keep their
+/// fractions.
+#[expect(clippy::cast_precision_loss, reason = "the result is a binary fraction anyway")]
 fn in_units(nanoseconds: i64, unit: i64) -> f64 {
     (nanoseconds / unit) as f64 + (nanoseconds % unit) as f64 / unit as f64
 }
@@ -56,14 +57,14 @@ fn in_units(nanoseconds: i64, unit: i64) -> f64 {
 pub(crate) fn duration_parse() -> Function {
     let numbers = ["hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds"];
     Function::new("duration_parse", Type::object(numbers.map(|name| (name, Type::Number))))
-        .summary("Takes a duration of Go apart")
+        .summary("Converts a Go duration into units")
         .description(
-            "Reads a [duration as Go writes it](https://pkg.go.dev/time#ParseDuration), such as `1h30m`, and \
-             gives it in each unit.",
+            "Parses a [Go duration](https://pkg.go.dev/time#ParseDuration), such as `1h30m`, and returns it \
+             in several units.",
         )
         .parameter(Parameter::string("duration").description("The duration."))
         .run(|(duration,): (String,)| {
-            GoDuration::parse(&duration).map(DurationParts::of).map_err(|_| {
+            GoDuration::parse(&duration).map(DurationParts::new).map_err(|_| {
                 FunctionError::argument(
                     0,
                     format!("Error parsing duration string: {duration:?} is not a valid duration string"),
@@ -72,9 +73,9 @@ pub(crate) fn duration_parse() -> Function {
         })
 }
 
-/// A moment in parts; each function has all but one of the last two.
+/// The parts of a timestamp; each function returns all except one of the last two.
 #[derive(Serialize)]
-struct MomentParts {
+struct TimestampParts {
     year: i64,
     year_day: i64,
     day: i64,
@@ -93,8 +94,8 @@ struct MomentParts {
     rfc3339: Option<String>,
 }
 
-impl MomentParts {
-    fn of(moment: Moment) -> Self {
+impl TimestampParts {
+    fn new(moment: Timestamp) -> Self {
         let Civil { year, month, day, hour, minute, second } = moment.civil();
         let (iso_year, iso_week) = moment.iso_week();
         Self {
@@ -120,7 +121,7 @@ fn named(names: &[&'static str], index: i64) -> &'static str {
     usize::try_from(index).ok().and_then(|index| names.get(index)).copied().unwrap_or_default()
 }
 
-/// The type of [`MomentParts`] with one more attribute.
+/// Returns the type of [`TimestampParts`] with one additional attribute.
 fn parts_type(other: &'static str, ty: Type) -> Type {
     let numbers =
         ["year", "year_day", "day", "month", "weekday", "hour", "minute", "second", "iso_year", "iso_week"];
@@ -130,13 +131,14 @@ fn parts_type(other: &'static str, ty: Type) -> Type {
 
 pub(crate) fn rfc3339_parse() -> Function {
     Function::new("rfc3339_parse", parts_type("unix", Type::Number))
-        .summary("Takes a timestamp of RFC 3339 apart")
+        .summary("Splits an RFC 3339 timestamp into parts")
         .description(
-            "Reads a timestamp of RFC 3339 and gives date and time in parts, in the offset of the timestamp.",
+            "Parses an RFC 3339 timestamp and returns the parts of its date and time, in the timestamp's \
+             UTC offset.",
         )
         .parameter(Parameter::string("timestamp").description("The timestamp."))
         .run(|(timestamp,): (String,)| {
-            let moment = Moment::parse(&timestamp).ok_or_else(|| {
+            let moment = Timestamp::parse(&timestamp).ok_or_else(|| {
                 FunctionError::argument(
                     0,
                     format!(
@@ -144,17 +146,20 @@ pub(crate) fn rfc3339_parse() -> Function {
                     ),
                 )
             })?;
-            Ok(MomentParts { unix: Some(moment.unix()), ..MomentParts::of(moment) })
+            Ok(TimestampParts { unix: Some(moment.unix()), ..TimestampParts::new(moment) })
         })
 }
 
 pub(crate) fn unix_timestamp_parse() -> Function {
     Function::new("unix_timestamp_parse", parts_type("rfc3339", Type::String))
-        .summary("Takes a Unix timestamp apart")
-        .description("Takes the number of seconds since 1970-01-01T00:00:00Z and gives date and time in parts, in UTC.")
-        .parameter(Parameter::number("unix_timestamp").description("The whole number of seconds."))
+        .summary("Splits a Unix timestamp into parts")
+        .description(
+            "Converts the number of seconds since 1970-01-01T00:00:00Z into the parts of a date \
+            and time in UTC.",
+        )
+        .parameter(Parameter::number("unix_timestamp").description("The number of seconds, a whole number."))
         .run(|(seconds,): (i64,)| {
-            let moment = Moment::from_unix(seconds);
-            Ok(MomentParts { rfc3339: Some(moment.to_string()), ..MomentParts::of(moment) })
+            let moment = Timestamp::from_unix(seconds);
+            Ok(TimestampParts { rfc3339: Some(moment.to_string()), ..TimestampParts::new(moment) })
         })
 }

@@ -1,25 +1,25 @@
-//! The provider `time`: moments that stay in the state, and waiting.
+//! The time provider: timestamps that are stored in the state, and delays.
 //!
-//! Schema-compatible with `hashicorp/time` 0.13.
+//! Its schemas are compatible with `hashicorp/time` 0.13.
 
-mod fixed;
 mod functions;
-mod identifier;
-mod moment;
-mod moment_attributes;
+mod import_id;
 mod offset;
 mod rotating;
 mod sleep;
+mod static_timestamp;
+mod timestamp;
+mod timestamp_attributes;
 
 use wardian_sdk::Provider;
 
-/// The provider.
+/// Returns the provider.
 pub fn provider() -> Provider {
     Provider::new("time")
         .updatable_resource("time_offset", offset::Offset)
         .updatable_resource("time_rotating", rotating::Rotating)
         .updatable_resource("time_sleep", sleep::Sleep)
-        .resource("time_static", fixed::Static)
+        .resource("time_static", static_timestamp::Static)
         .function(functions::duration_parse())
         .function(functions::rfc3339_parse())
         .function(functions::unix_timestamp_parse())

@@ -1,4 +1,4 @@
-//! `time_offset`: a moment at a distance from another.
+//! `time_offset`: a timestamp at an offset from a base.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,11 @@ use wardian_sdk::{
     Attr, Attribute, Context, Diagnostics, Import, Object, Plan, Resource, Result, Schema, Update, validate,
 };
 
-use crate::identifier;
-use crate::moment::Moment;
-use crate::moment_attributes::{out_of_range, parse, parts, plan_parts, set_parts, timestamp, triggers};
+use crate::import_id;
+use crate::timestamp::Timestamp;
+use crate::timestamp_attributes::{
+    out_of_range_error, parse, parts, set_planned_parts, set_state_parts, timestamp, triggers,
+};
 
 pub(crate) struct Offset;
 
@@ -36,7 +38,7 @@ pub(crate) struct State {
 
 const UNITS: [&str; 6] = ["years", "months", "days", "hours", "minutes", "seconds"];
 
-/// How far a moment is from another.
+/// The offset of a timestamp from its base.
 #[derive(Clone, Copy, Debug, Default)]
 struct Distance {
     years: i64,
@@ -48,8 +50,8 @@ struct Distance {
 }
 
 impl Distance {
-    /// What a plan says; nothing where some of it is not known yet.
-    fn of_plan(planned: &Object) -> Result<Option<Self>> {
+    /// Reads the offset from a plan; `None` if a part of it is unknown.
+    fn from_plan(planned: &Object) -> Result<Option<Self>> {
         let mut known = [0; 6];
         for (amount, unit) in known.iter_mut().zip(UNITS) {
             match planned.get::<Attr<i64>>(&format!("offset_{unit}"))? {
@@ -62,7 +64,7 @@ impl Distance {
         Ok(Some(Self { years, months, days, hours, minutes, seconds }))
     }
 
-    fn of_state(state: &State) -> Self {
+    fn from_state(state: &State) -> Self {
         Self {
             years: state.offset_years.unwrap_or_default(),
             months: state.offset_months.unwrap_or_default(),
@@ -73,9 +75,8 @@ impl Distance {
         }
     }
 
-    /// The moment at this distance. The order matters where months are of different
-    /// lengths.
-    fn from(self, base: Moment) -> Result<Moment> {
+    /// Returns the timestamp at this offset. The order matters because months differ in length.
+    fn from(self, base: Timestamp) -> Result<Timestamp> {
         let sum = || {
             base.plus_date(0, 0, self.days)?
                 .plus_seconds(self.hours.checked_mul(3600)?)?
@@ -84,14 +85,14 @@ impl Distance {
                 .plus_seconds(self.seconds)?
                 .plus_date(self.years, 0, 0)
         };
-        sum().ok_or_else(out_of_range)
+        sum().ok_or_else(out_of_range_error)
     }
 }
 
-/// The state at its distance from a base that was written as `text`.
-fn at_distance(mut state: State, text: String, base: Moment) -> Result<State> {
-    let moment = Distance::of_state(&state).from(base)?;
-    set_parts!(state, moment);
+/// Returns the state at its offset from a base that was configured as `text`.
+fn at_distance(mut state: State, text: String, base: Timestamp) -> Result<State> {
+    let moment = Distance::from_state(&state).from(base)?;
+    set_state_parts!(state, moment);
     Ok(State {
         rfc3339: Some(moment.to_string()),
         id: Some(base.to_string()),
@@ -105,10 +106,9 @@ impl Resource for Offset {
 
     fn schema(&self) -> Schema {
         let offsets = UNITS.map(|unit| {
-            let attribute = Attribute::integer(format!("offset_{unit}")).description(format!(
-                "How many {unit} the moment is after the base. At least one of the offsets has to be configured."
-            ));
-            // Said once, not once for each of them.
+            let attribute = Attribute::integer(format!("offset_{unit}"))
+                .description(format!("The offset in {unit}. At least one of the offsets must be set."));
+            // Only one validator, so that the error is reported once.
             if unit != "seconds" {
                 return attribute;
             }
@@ -116,19 +116,22 @@ impl Resource for Offset {
             attribute.validate(validate::at_least_one_of(others))
         });
         Schema::new()
-            .description("A moment at a distance from another, kept in the state.")
+            .description("A timestamp at an offset from another, stored in the state.")
             .attribute(
                 timestamp("base_rfc3339")
-                    .description("The base as RFC 3339 has it. The moment of the creation by default."),
+                    .description("The base as an RFC 3339 timestamp. Default: the time of creation."),
             )
             .attributes(parts("the moment"))
             .attributes(offsets)
             .attribute(triggers())
-            .attribute(Attribute::string("rfc3339").computed().description("The moment as RFC 3339 has it."))
-            .attribute(Attribute::string("id").computed().description("The base as RFC 3339 has it."))
+            .attribute(Attribute::string("rfc3339").computed().description(
+                "The timestamp in RFC 3339 \
+                format.",
+            ))
+            .attribute(Attribute::string("id").computed().description("The base in RFC 3339 format."))
     }
 
-    /// Shows what a change of the distance will come to.
+    /// Plans the new timestamp if the offset changes.
     fn modify_plan(&self, plan: &mut Plan, _: &mut Context<'_>) -> Result<()> {
         let is_other = UNITS.iter().any(|unit| plan.is_changed(&format!("offset_{unit}")));
         if !is_other || plan.config().is_some_and(|config| config.is_unknown("base_rfc3339")) {
@@ -139,27 +142,27 @@ impl Resource for Offset {
             None => None,
         };
         let Some(planned) = plan.planned_mut() else { return Ok(()) };
-        let Some(distance) = Distance::of_plan(planned)? else { return Ok(()) };
+        let Some(distance) = Distance::from_plan(planned)? else { return Ok(()) };
         let Some(text) = planned.get::<Attr<String>>("base_rfc3339")?.into_known().or(before) else {
             return Ok(());
         };
         let base = parse("base_rfc3339", &text)?;
         let moment = distance.from(base)?;
-        plan_parts(planned, moment)?;
+        set_planned_parts(planned, moment)?;
         planned.set("rfc3339", &moment.to_string())?;
         planned.set("base_rfc3339", &text)?;
         planned.set("id", &base.to_string())
     }
 
     fn create(&self, mut plan: State, _: &mut Context<'_>) -> Result<State> {
-        let text = plan.base_rfc3339.take().unwrap_or_else(|| Moment::now().to_string());
+        let text = plan.base_rfc3339.take().unwrap_or_else(|| Timestamp::now().to_string());
         let base = parse("base_rfc3339", &text)?;
         at_distance(plan, text, base)
     }
 
     fn import(&self, import: &mut Import, _: &mut Context<'_>) -> Result<()> {
         let expected = "BASETIMESTAMP,YEARS,MONTHS,DAYS,HOURS,MINUTES,SECONDS with at least one offset";
-        let parts = identifier::split(import)?;
+        let parts = import_id::split(import)?;
         let [base, offsets @ ..] = parts.as_slice() else { return Err(import.invalid_id(expected)) };
         let [years, months, days, hours, minutes, seconds] = offsets else {
             return Err(import.invalid_id(expected));
@@ -167,14 +170,14 @@ impl Resource for Offset {
         if base.is_empty() || offsets.iter().all(String::is_empty) {
             return Err(import.invalid_id(expected));
         }
-        let base = identifier::moment(base)?;
+        let base = import_id::timestamp(base)?;
         let state = State {
-            offset_years: identifier::number(years)?,
-            offset_months: identifier::number(months)?,
-            offset_days: identifier::number(days)?,
-            offset_hours: identifier::number(hours)?,
-            offset_minutes: identifier::number(minutes)?,
-            offset_seconds: identifier::number(seconds)?,
+            offset_years: import_id::number(years)?,
+            offset_months: import_id::number(months)?,
+            offset_days: import_id::number(days)?,
+            offset_hours: import_id::number(hours)?,
+            offset_minutes: import_id::number(minutes)?,
+            offset_seconds: import_id::number(seconds)?,
             ..State::default()
         };
         import.set_state(&at_distance(state, base.to_string(), base)?)
@@ -183,12 +186,12 @@ impl Resource for Offset {
 
 impl Update for Offset {
     fn update(&self, prior: State, mut plan: State, _: &mut Context<'_>) -> Result<State> {
-        let text = plan.base_rfc3339.take().or(prior.base_rfc3339).ok_or_else(no_base)?;
+        let text = plan.base_rfc3339.take().or(prior.base_rfc3339).ok_or_else(missing_base)?;
         let base = parse("base_rfc3339", &text)?;
         at_distance(plan, text, base)
     }
 }
 
-fn no_base() -> Diagnostics {
+fn missing_base() -> Diagnostics {
     Diagnostics::error("No base", "The state has no base_rfc3339.")
 }

@@ -1,16 +1,18 @@
-//! `time_rotating`: a moment that is replaced once another has passed.
+//! `time_rotating`: a timestamp that is replaced after its rotation time.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wardian_sdk::{
-    Attr, Attribute, AttributeChange, Context, Diagnostics, Import, Object, Plan, Resource, Result, Schema,
+    Attr, Attribute, AttributePlan, Context, Diagnostics, Import, Object, Plan, Resource, Result, Schema,
     Update, log, validate,
 };
 
-use crate::identifier;
-use crate::moment::Moment;
-use crate::moment_attributes::{out_of_range, parse, parts, plan_parts, set_parts, timestamp, triggers};
+use crate::import_id;
+use crate::timestamp::Timestamp;
+use crate::timestamp_attributes::{
+    out_of_range_error, parse, parts, set_planned_parts, set_state_parts, timestamp, triggers,
+};
 
 pub(crate) struct Rotating;
 
@@ -36,7 +38,7 @@ pub(crate) struct State {
 
 const UNITS: [&str; 5] = ["years", "months", "days", "hours", "minutes"];
 
-/// When the moment is replaced, as it is configured.
+/// The configured time of rotation.
 #[derive(Clone, Debug, Default)]
 struct Rotation {
     years: i64,
@@ -48,8 +50,8 @@ struct Rotation {
 }
 
 impl Rotation {
-    /// What a plan says; nothing where some of it is not known yet.
-    fn of_plan(planned: &Object, config: &Object) -> Result<Option<Self>> {
+    /// Reads the rotation from a plan; `None` if a part of it is unknown.
+    fn from_plan(planned: &Object, config: &Object) -> Result<Option<Self>> {
         let mut known = [0; 5];
         for (amount, unit) in known.iter_mut().zip(UNITS) {
             match planned.get::<Attr<i64>>(&format!("rotation_{unit}"))? {
@@ -66,7 +68,7 @@ impl Rotation {
         Ok(Some(Self { years, months, days, hours, minutes, at }))
     }
 
-    fn of_state(state: &State) -> Self {
+    fn from_state(state: &State) -> Self {
         Self {
             years: state.rotation_years.unwrap_or_default(),
             months: state.rotation_months.unwrap_or_default(),
@@ -77,10 +79,10 @@ impl Rotation {
         }
     }
 
-    /// When a moment is replaced, and how that is written. Where several of the
-    /// arguments are configured one of them counts, as it always did: the later of
-    /// days, hours, minutes, months, timestamp, years.
-    fn after(self, base: Moment) -> Result<(Moment, String)> {
+    /// Returns the rotation time, and its text. If several arguments are set, the one that comes
+    /// last in this list applies, for compatibility: days, hours, minutes, months, timestamp,
+    /// years.
+    fn after(self, base: Timestamp) -> Result<(Timestamp, String)> {
         let sum = if self.years != 0 {
             base.plus_date(self.years, 0, 0)
         } else if let Some(text) = self.at {
@@ -94,15 +96,15 @@ impl Rotation {
         } else {
             base.plus_date(0, 0, self.days)
         };
-        let moment = sum.ok_or_else(out_of_range)?;
+        let moment = sum.ok_or_else(out_of_range_error)?;
         Ok((moment, moment.to_string()))
     }
 }
 
-/// The state with what follows from its base, which was written as `text`.
-fn rotated(mut state: State, text: String, base: Moment) -> Result<State> {
-    let (rotation, rotation_text) = Rotation::of_state(&state).after(base)?;
-    set_parts!(state, rotation);
+/// Returns the state with all values computed from its base, which was configured as `text`.
+fn rotated(mut state: State, text: String, base: Timestamp) -> Result<State> {
+    let (rotation, rotation_text) = Rotation::from_state(&state).after(base)?;
+    set_state_parts!(state, rotation);
     Ok(State {
         rotation_rfc3339: Some(rotation_text),
         id: Some(base.to_string()),
@@ -111,13 +113,13 @@ fn rotated(mut state: State, text: String, base: Moment) -> Result<State> {
     })
 }
 
-/// Whether the moment has to be replaced by now.
-fn is_over(rotation: &str) -> bool {
-    Moment::parse(rotation).is_some_and(|rotation| Moment::now().is_after(rotation))
+/// Returns whether the rotation time has passed.
+fn is_expired(rotation: &str) -> bool {
+    Timestamp::parse(rotation).is_some_and(|rotation| Timestamp::now().is_after(rotation))
 }
 
-fn was_over(change: &AttributeChange<'_>) -> bool {
-    change.prior().as_str().is_some_and(is_over)
+fn had_expired(change: &AttributePlan<'_>) -> bool {
+    change.prior().as_str().is_some_and(is_expired)
 }
 
 impl Resource for Rotating {
@@ -127,34 +129,34 @@ impl Resource for Rotating {
         let rotations = UNITS.map(|unit| {
             Attribute::integer(format!("rotation_{unit}")).validate(validate::range(1..)).description(
                 format!(
-                    "After how many {unit} the object is replaced. At least one of the rotations has to be \
-                 configured."
+                    "The number of {unit} after which the object is replaced. At least one of the rotations \
+                     must be set."
                 ),
             )
         });
         Schema::new()
             .description(
-                "A moment that is kept in the state until it is time for another: the object is replaced by \
-                 the first run after its rotation.",
+                "A timestamp that is stored in the state until its rotation time: the first run after that \
+                 replaces the object.",
             )
             .attributes(parts("the rotation"))
             .attributes(rotations)
             .attribute(
                 timestamp("rotation_rfc3339")
-                    .force_new_if(was_over)
+                    .force_new_if(had_expired)
                     .validate(validate::at_least_one_of(UNITS.map(|unit| format!("rotation_{unit}"))))
-                    .description("When the object is replaced, as RFC 3339 has it."),
+                    .description("The rotation time in RFC 3339 format."),
             )
             .attribute(triggers())
             .attribute(
                 timestamp("rfc3339")
                     .force_new()
-                    .description("The base as RFC 3339 has it. The moment of the creation by default."),
+                    .description("The base as an RFC 3339 timestamp. Default: the time of creation."),
             )
-            .attribute(Attribute::string("id").computed().description("The base as RFC 3339 has it."))
+            .attribute(Attribute::string("id").computed().description("The base in RFC 3339 format."))
     }
 
-    /// Shows what a change of the rotation will come to.
+    /// Plans the new rotation time if the rotation changes.
     fn modify_plan(&self, plan: &mut Plan, _: &mut Context<'_>) -> Result<()> {
         let names = UNITS.iter().map(|unit| format!("rotation_{unit}")).chain(["rotation_rfc3339".into()]);
         let is_other = names.into_iter().any(|name| plan.is_changed(&name));
@@ -165,31 +167,31 @@ impl Resource for Rotating {
             return Ok(());
         }
         let Some(planned) = plan.planned_mut() else { return Ok(()) };
-        let Some(rotation) = Rotation::of_plan(planned, &config)? else { return Ok(()) };
+        let Some(rotation) = Rotation::from_plan(planned, &config)? else { return Ok(()) };
         let before = prior.get::<Option<String>>("rfc3339")?;
         let Some(text) = planned.get::<Attr<String>>("rfc3339")?.into_known().or(before) else {
             return Ok(());
         };
         let base = parse("rfc3339", &text)?;
         let (moment, rotation_text) = rotation.after(base)?;
-        plan_parts(planned, moment)?;
+        set_planned_parts(planned, moment)?;
         planned.set("rotation_rfc3339", &rotation_text)?;
         planned.set("rfc3339", &text)?;
         planned.set("id", &base.to_string())
     }
 
     fn create(&self, mut plan: State, _: &mut Context<'_>) -> Result<State> {
-        let text = plan.rfc3339.take().unwrap_or_else(|| Moment::now().to_string());
+        let text = plan.rfc3339.take().unwrap_or_else(|| Timestamp::now().to_string());
         let base = parse("rfc3339", &text)?;
         rotated(plan, text, base)
     }
 
-    /// An object whose time is over is gone, so that the plan makes another.
+    /// Drops the object after its rotation time, so that the plan creates a new one.
     fn read(&self, state: State, _: &mut Context<'_>) -> Result<Option<State>> {
         if let Some(text) = state.rotation_rfc3339.as_deref().filter(|text| !text.is_empty()) {
             parse("rotation_rfc3339", text)?;
-            if is_over(text) {
-                log::info("the rotation is over: the object is dropped");
+            if is_expired(text) {
+                log::info("the rotation time has passed: dropping the object");
                 return Ok(None);
             }
         }
@@ -199,23 +201,23 @@ impl Resource for Rotating {
     fn import(&self, import: &mut Import, _: &mut Context<'_>) -> Result<()> {
         let expected = "BASETIMESTAMP,YEARS,MONTHS,DAYS,HOURS,MINUTES with at least one rotation, or \
                         BASETIMESTAMP,ROTATIONTIMESTAMP";
-        let parts = identifier::split(import)?;
+        let parts = import_id::split(import)?;
         let [base_text, rotations @ ..] = parts.as_slice() else { return Err(import.invalid_id(expected)) };
         if base_text.is_empty() || rotations.iter().all(String::is_empty) {
             return Err(import.invalid_id(expected));
         }
-        let base = identifier::moment(base_text)?;
+        let base = import_id::timestamp(base_text)?;
         let state = match rotations {
             [at] => {
-                identifier::moment(at)?;
+                import_id::timestamp(at)?;
                 State { rotation_rfc3339: Some(at.clone()), ..State::default() }
             }
             [years, months, days, hours, minutes] => State {
-                rotation_years: identifier::number(years)?,
-                rotation_months: identifier::number(months)?,
-                rotation_days: identifier::number(days)?,
-                rotation_hours: identifier::number(hours)?,
-                rotation_minutes: identifier::number(minutes)?,
+                rotation_years: import_id::number(years)?,
+                rotation_months: import_id::number(months)?,
+                rotation_days: import_id::number(days)?,
+                rotation_hours: import_id::number(hours)?,
+                rotation_minutes: import_id::number(minutes)?,
                 ..State::default()
             },
             _ => return Err(import.invalid_id(expected)),
@@ -226,9 +228,9 @@ impl Resource for Rotating {
 
 impl Update for Rotating {
     fn update(&self, prior: State, mut plan: State, context: &mut Context<'_>) -> Result<State> {
-        let text = plan.rfc3339.take().or(prior.rfc3339).ok_or_else(no_base)?;
+        let text = plan.rfc3339.take().or(prior.rfc3339).ok_or_else(missing_base)?;
         let base = parse("rfc3339", &text)?;
-        // In the plan the timestamp may be one that follows from the other arguments.
+        // The planned timestamp may be computed from the other arguments.
         if let Some(config) = context.config() {
             plan.rotation_rfc3339 = config.get("rotation_rfc3339")?;
         }
@@ -236,6 +238,6 @@ impl Update for Rotating {
     }
 }
 
-fn no_base() -> Diagnostics {
+fn missing_base() -> Diagnostics {
     Diagnostics::error("No base", "The state has no rfc3339.")
 }

@@ -1,4 +1,4 @@
-//! `time_sleep`: waiting when it is created or destroyed.
+//! `time_sleep`: a delay when it is created or destroyed.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -9,9 +9,9 @@ use wardian_sdk::{
     Attribute, Context, Diagnostics, Explain, Import, Resource, Result, Schema, Update, validate,
 };
 
-use crate::identifier;
-use crate::moment::Moment;
-use crate::moment_attributes::triggers;
+use crate::import_id;
+use crate::timestamp::Timestamp;
+use crate::timestamp_attributes::triggers;
 
 pub(crate) struct Sleep;
 
@@ -28,30 +28,31 @@ impl Resource for Sleep {
 
     fn schema(&self) -> Schema {
         Schema::new()
-            .description("Waits when it is created, when it is destroyed, or both, so that others are later.")
+            .description(
+                "Waits when it is created, destroyed, or both, to delay the resources that depend \
+                on it.",
+            )
             .attribute(
                 duration("create_duration")
                     .validate(validate::at_least_one_of(["destroy_duration"]))
-                    .description(
-                        "How long the creation waits, such as `30s` or `5m`. A change alone does not wait.",
-                    ),
+                    .description("The delay at creation, such as `30s` or `5m`. Changing it does not wait."),
             )
             .attribute(duration("destroy_duration").description(
-                "How long the destruction waits, such as `30s` or `5m`. A change alone does not wait; what \
-                 counts is what was applied before the destruction.",
+                "The delay at destruction, such as `30s` or `5m`. Changing it does not wait; the \
+                 destruction uses the value that was applied last.",
             ))
             .attribute(triggers())
             .attribute(
                 Attribute::string("id")
                     .computed()
                     .use_state_for_unknown()
-                    .description("When the waiting was over, as RFC 3339 has it."),
+                    .description("The end of the last wait in RFC 3339 format."),
             )
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
         wait("create_duration", plan.create_duration.as_deref())?;
-        Ok(State { id: Some(Moment::now().to_string()), ..plan })
+        Ok(State { id: Some(Timestamp::now().to_string()), ..plan })
     }
 
     fn delete(&self, state: State, _: &mut Context<'_>) -> Result<()> {
@@ -60,7 +61,7 @@ impl Resource for Sleep {
 
     fn import(&self, import: &mut Import, _: &mut Context<'_>) -> Result<()> {
         let expected = "CREATEDURATION,DESTROYDURATION,KEY=VALUE,... with at least one duration";
-        let parts = identifier::split(import)?;
+        let parts = import_id::split(import)?;
         let [create, destroy, pairs @ ..] = parts.as_slice() else { return Err(import.invalid_id(expected)) };
         if create.is_empty() && destroy.is_empty() {
             return Err(import.invalid_id(expected));
@@ -75,7 +76,7 @@ impl Resource for Sleep {
         import.set_state(&State {
             create_duration: imported("create_duration", create)?,
             destroy_duration: imported("destroy_duration", destroy)?,
-            id: Some(Moment::now().to_string()),
+            id: Some(Timestamp::now().to_string()),
             triggers: (!triggers.is_empty()).then_some(triggers),
         })
     }
@@ -95,7 +96,7 @@ fn duration(name: &str) -> Attribute {
     ))
 }
 
-/// Digits, perhaps a fraction, and a unit.
+/// Returns whether the text is digits with an optional fraction, and a unit.
 fn is_one_number_with_unit(text: &str) -> bool {
     let number = ["ms", "s", "m", "h"].iter().find_map(|unit| text.strip_suffix(unit));
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -106,7 +107,7 @@ fn is_one_number_with_unit(text: &str) -> bool {
 }
 
 fn parse(name: &str, text: &str) -> Result<GoDuration> {
-    GoDuration::parse(text).explain(&format!("The {name} cannot be read"))
+    GoDuration::parse(text).explain(&format!("Invalid {name}"))
 }
 
 fn imported(name: &str, text: &str) -> Result<Option<String>> {
@@ -120,7 +121,7 @@ fn wait(name: &str, text: Option<&str>) -> Result<()> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(()) };
     let duration = parse(name, text)?
         .to_std()
-        .ok_or_else(|| Diagnostics::error(format!("The {name} cannot be read"), "It is negative."))?;
+        .ok_or_else(|| Diagnostics::error(format!("Invalid {name}"), "It is negative."))?;
     thread::sleep(duration);
     Ok(())
 }

@@ -1,8 +1,8 @@
-use wardian_sdk::testing::{Action, ProviderHarness, config, json};
+use wardian_sdk::testing::{PlannedAction, ProviderHarness, config, json};
 use wardian_sdk::{Severity, Value};
 
-use crate::moment::Moment;
 use crate::provider;
+use crate::timestamp::Timestamp;
 
 mod functions;
 mod offset;
@@ -14,24 +14,24 @@ fn harness() -> ProviderHarness {
 }
 
 #[test]
-fn the_provider_is_sound() {
-    wardian_sdk::assert_provider_is_sound(provider());
+fn provider_is_valid() {
+    wardian_sdk::assert_valid_provider(provider());
 }
 
 #[test]
-fn a_moment_is_that_of_the_creation_and_stays() {
+fn static_timestamp_is_time_of_creation() {
     let harness = harness();
     let plan = harness.plan("time_static", None, json!({})).unwrap();
     assert!(plan.object.as_ref().unwrap().is_unknown("rfc3339"));
     let state = harness.apply(&plan).unwrap().unwrap();
-    let moment = Moment::parse(&state.get::<String>("rfc3339")).unwrap();
-    assert!(Moment::now().unix() - moment.unix() < 60);
+    let moment = Timestamp::parse(&state.get::<String>("rfc3339")).unwrap();
+    assert!(Timestamp::now().unix() - moment.unix() < 60);
     assert_eq!(state.get::<i64>("unix"), moment.unix());
-    assert_eq!(harness.plan("time_static", Some(&state), json!({})).unwrap().action, Action::NoOp);
+    assert_eq!(harness.plan("time_static", Some(&state), json!({})).unwrap().action, PlannedAction::NoOp);
 }
 
 #[test]
-fn a_configured_moment_is_known_in_the_plan() {
+fn configured_timestamp_is_known_in_plan() {
     let harness = harness();
     let plan = harness.plan("time_static", None, json!({ "rfc3339": "2020-02-12T06:36:13Z" })).unwrap();
     let planned = plan.object.as_ref().unwrap();
@@ -41,28 +41,28 @@ fn a_configured_moment_is_known_in_the_plan() {
 }
 
 #[test]
-fn triggers_and_another_moment_replace() {
+fn changed_triggers_or_timestamp_replace() {
     let harness = harness();
     let state = harness.create("time_static", json!({ "triggers": { "a": "1" } })).unwrap();
     for config in [json!({ "triggers": { "a": "2" } }), json!({ "rfc3339": "2020-02-12T06:36:13Z" })] {
-        assert_eq!(harness.plan("time_static", Some(&state), config).unwrap().action, Action::Replace);
+        assert_eq!(harness.plan("time_static", Some(&state), config).unwrap().action, PlannedAction::Replace);
     }
 }
 
 #[test]
-fn a_state_of_the_official_provider_is_up_to_date() {
+fn official_provider_state_plans_no_changes() {
     let harness = harness();
     let stored = json!({
         "day": 12, "hour": 6, "id": "2020-02-12T06:36:13Z", "minute": 36, "month": 2,
         "rfc3339": "2020-02-12T06:36:13Z", "second": 13, "triggers": null, "unix": 1_581_489_373, "year": 2020
     });
-    let state = harness.stored("time_static", 0, &stored).unwrap();
+    let state = harness.load_state("time_static", 0, &stored).unwrap();
     let read = harness.read("time_static", &state).unwrap().unwrap();
-    assert_eq!(harness.plan("time_static", Some(&read), json!({})).unwrap().action, Action::NoOp);
+    assert_eq!(harness.plan("time_static", Some(&read), json!({})).unwrap().action, PlannedAction::NoOp);
 }
 
 #[test]
-fn a_moment_is_imported_by_its_timestamp() {
+fn static_timestamp_is_imported() {
     let harness = harness();
     let state = harness.import("time_static", "2020-02-12T06:36:13Z").unwrap();
     assert_eq!(state.get::<i64>("second"), 13);
@@ -70,7 +70,7 @@ fn a_moment_is_imported_by_its_timestamp() {
 }
 
 #[test]
-fn what_is_not_a_timestamp_is_an_error_at_its_attribute() {
+fn invalid_timestamp_is_an_error_at_attribute() {
     let found = harness().validate("time_static", json!({ "rfc3339": "yesterday" }));
     let found: Vec<_> = found.iter().collect();
     assert_eq!(found.len(), 1);
@@ -79,7 +79,7 @@ fn what_is_not_a_timestamp_is_an_error_at_its_attribute() {
     assert!(harness().validate("time_static", config(json!({})).unknown("rfc3339")).is_empty());
 }
 
-/// Used by the functions' tests.
+/// Returns an attribute of an object as text.
 fn part(value: &Value, name: &str) -> String {
     let part = value.get(name).unwrap();
     part.as_str().map_or_else(|| format!("{part:?}"), str::to_owned)

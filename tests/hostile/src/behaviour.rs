@@ -1,4 +1,4 @@
-//! Ways to harm the host: what a call does, by its resource type.
+//! Ways to harm the host; the resource type selects one.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub(crate) const NAMES: &[&str] = &[
     "hostile_path",
 ];
 
-/// Does not come back for most types.
+/// Runs the behavior of a resource type. Most of them do not return.
 pub(crate) fn behave(type_name: &str, input: &str) {
     match type_name {
         "hostile_trap" => core::arch::wasm32::unreachable(),
@@ -61,7 +61,7 @@ pub(crate) fn behave(type_name: &str, input: &str) {
     }
 }
 
-/// Uses the machine's stack up before the guest's own.
+/// Exhausts the native stack before the guest's own.
 fn descend(depth: u64) -> u64 {
     if black_box(false) {
         return depth;
@@ -69,7 +69,7 @@ fn descend(depth: u64) -> u64 {
     descend(depth + 1).rotate_left(3) ^ descend(depth + 2)
 }
 
-/// Uses the stack in the guest's memory up.
+/// Exhausts the stack in the guest's memory.
 fn descend_with_frames(depth: u64) -> u64 {
     let frame = black_box([depth; 64]);
     if black_box(false) { 0 } else { descend_with_frames(depth + 1) + frame[(depth % 64) as usize] }
@@ -91,10 +91,10 @@ fn flood() {
     }
 }
 
-/// What says that it is text.
-#[allow(unsafe_code, reason = "there is no other way to do what must not be done")]
+/// Returns a string that is not UTF-8.
+#[allow(unsafe_code, reason = "there is no safe way to make an invalid string")]
 fn no_text() -> String {
-    // SAFETY: nothing here reads it; the host is to find out what it is.
+    // SAFETY: nothing in the guest reads it; the host has to detect that it is invalid.
     unsafe { String::from_utf8_unchecked(black_box(vec![0xff, 0xfe])) }
 }
 
@@ -111,15 +111,15 @@ pub(crate) fn plan(request: wit::PlanResourceChangeRequest) -> wit::PlanResource
     };
     match request.type_name.as_str() {
         "hostile_garbage" => response.planned_state = vec![0xc1, 0xff, 0x00],
-        // An integer where an object should be.
+        // An integer instead of an object.
         "hostile_wrong_type" => response.planned_state = vec![0x07],
-        // Arrays within arrays.
+        // Nested arrays.
         "hostile_deep" => response.planned_state = vec![0x91; 1 << 20],
-        // A map that says it has four thousand million entries.
+        // A map with a length of four thousand million entries.
         "hostile_length" => response.planned_state = vec![0xdf, 0xff, 0xff, 0xff, 0xff],
         "hostile_huge" => response.planned_private = vec![0; 100 << 20],
         "hostile_gigabyte" => response.planned_private = vec![1; 1 << 30],
-        // An object of which one attribute is text that is none.
+        // An object with an attribute that is not UTF-8.
         "hostile_text" => {
             response.planned_state = b"\x82\xa5input\xa2\xff\xfe\xa6result\xc0".to_vec();
         }
@@ -133,7 +133,7 @@ pub(crate) fn plan(request: wit::PlanResourceChangeRequest) -> wit::PlanResource
     response
 }
 
-/// The type `hostile_identity` does its work and then says who it is in garbage.
+/// Applies a change; the type `hostile_identity` returns an invalid identity.
 pub(crate) fn apply(request: wit::ApplyResourceChangeRequest) -> wit::ApplyResourceChangeResponse {
     let input = input(&request.config);
     behave(&request.type_name, &input);

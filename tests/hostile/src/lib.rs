@@ -1,8 +1,8 @@
-//! A provider that does what none should: each resource type is one way to harm
-//! the host, each input of the probe one way to reach what was not granted. Tests
-//! of the sandbox load it as the real component that it is.
+//! A provider that does harm: each resource type is a way to attack the host, each input of the
+//! probe a way to access something without a grant. The sandbox tests load it as a real
+//! component.
 #![cfg(target_family = "wasm")]
-#![allow(clippy::panic, clippy::unwrap_used, reason = "it is here to do harm")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "it is written to do harm")]
 
 mod behaviour;
 mod libc;
@@ -19,7 +19,7 @@ mod bindings {
     use crate::plugin::Hostile;
 }
 
-/// The component without a network has nothing to try here.
+/// The component without network access has no such probes.
 fn reach_out(verb: &str, _object: &str) -> String {
     format!("no such probe: {verb}")
 }

@@ -1,5 +1,4 @@
-//! The provider's calls, as honest as they need to be for a test to get as far as
-//! the behaviour that it is about.
+//! The provider's calls, which behave well enough for a test to reach the behavior under test.
 
 use std::cell::Cell;
 use std::sync::Mutex;
@@ -12,14 +11,14 @@ use crate::{behaviour, probe, schema};
 
 pub(crate) struct Hostile;
 
-/// What this instance was configured with.
+/// The configuration of this instance.
 pub(crate) static CONFIGURED: Mutex<Option<String>> = Mutex::new(None);
 
 pub(crate) fn object_type() -> Type {
     Type::object([("input", Type::String), ("result", Type::String)])
 }
 
-/// The attribute `input` of an object; empty where there is none.
+/// Returns the attribute `input` of an object; empty if it is not set.
 pub(crate) fn input(bytes: &[u8]) -> String {
     let value = msgpack::decode(bytes, &object_type()).ok();
     let input = value.as_ref().and_then(|value| match value.view() {
@@ -201,7 +200,7 @@ impl wit::Guest for Hostile {
         wit::OpenEphemeralResourceResponse {
             result: request.config,
             diagnostics: Vec::new(),
-            // No such moment.
+            // An invalid point in time.
             renew_at: Some(wit::Timestamp { seconds: i64::MIN, nanoseconds: u32::MAX }),
             private: Vec::new(),
             deferred: None,
@@ -256,7 +255,7 @@ impl wit::Guest for Hostile {
     }
 }
 
-/// Events without an end, where no limit is set.
+/// An endless stream of events, unless it is limited.
 pub(crate) struct Events {
     left: Cell<Option<u64>>,
 }

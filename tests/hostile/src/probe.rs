@@ -1,4 +1,5 @@
-//! Attempts to reach what was not granted. Each says how it went.
+//! Attempts to access files, the environment and clocks without a grant. Each returns its
+//! outcome.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -10,16 +11,16 @@ use crate::bindings::wardian::plugin::log;
 use crate::libc;
 use crate::plugin::CONFIGURED;
 
-/// The data source that probes.
+/// The data source that runs the probes.
 pub(crate) const NAME: &str = "hostile_probe";
 
-/// The memory of this instance: how often it was called.
+/// The number of calls of this instance.
 static CALLS: AtomicU32 = AtomicU32::new(0);
 
-/// A file that is not closed when its call ends.
-static HELD: Mutex<Option<File>> = Mutex::new(None);
+/// A file that stays open after its call.
+static HELD_FILE: Mutex<Option<File>> = Mutex::new(None);
 
-/// `input` is a verb, a colon and what it is about.
+/// Runs a probe; `input` is a verb, a colon and its object.
 pub(crate) fn probe(input: &str) -> String {
     let calls = CALLS.fetch_add(1, Ordering::Relaxed) + 1;
     let (verb, object) = input.split_once(':').unwrap_or((input, ""));
@@ -30,13 +31,13 @@ pub(crate) fn probe(input: &str) -> String {
             None => "not at all".into(),
         },
         "environment" => format!("{:?} {:?}", std::env::vars().collect::<Vec<_>>(), std::env::args()),
-        "enter" => said(
+        "enter" => outcome(
             std::env::set_current_dir(wasip2::cli::environment::initial_cwd().unwrap_or_default())
                 .and_then(|()| std::env::current_dir())
                 .map(|path| path.display().to_string()),
         ),
-        "read" => said(fs::read_to_string(object)),
-        "list" => said(fs::read_dir(object).map(|entries| {
+        "read" => outcome(fs::read_to_string(object)),
+        "list" => outcome(fs::read_dir(object).map(|entries| {
             let mut names: Vec<String> = entries
                 .map(|entry| {
                     entry.map_or_else(|e| e.to_string(), |e| e.file_name().to_string_lossy().into_owned())
@@ -45,25 +46,27 @@ pub(crate) fn probe(input: &str) -> String {
             names.sort();
             names.join(" ")
         })),
-        "write" => said(fs::write(object, "written by the guest").map(|()| "written".into())),
-        "truncate" => said(File::create(object).map(|_| "truncated".into())),
-        "remove" => said(fs::remove_file(object).map(|()| "removed".into())),
-        "rename" => two(object, |from, to| said(fs::rename(from, to).map(|()| "renamed".into()))),
-        "hardlink" => two(object, |from, to| said(fs::hard_link(from, to).map(|()| "linked".into()))),
-        "append" => said(append(object, b"more").map(|()| "appended".into())),
-        "touch" => said(touch(object).map(|()| "touched".into())),
-        "resize" => two(object, |path, size| said(resize(path, size).map(|()| "resized".into()))),
-        "fill" => two(object, |path, size| said(fill(path, size).map(|()| "filled".into()))),
-        "make-directory" => said(fs::create_dir(object).map(|()| "made".into())),
-        "remove-directory" => said(fs::remove_dir(object).map(|()| "removed".into())),
-        "symlink" => two(object, |target, path| said(libc::symlink(target, path).map(|()| "linked".into()))),
-        "read-link" => said(fs::read_link(object).map(|path| path.display().to_string())),
-        "look" => said(fs::metadata(object).map(|about| format!("{} bytes", about.len()))),
-        "hold" => said(File::open(object).map(|file| {
-            *HELD.lock().unwrap() = Some(file);
+        "write" => outcome(fs::write(object, "written by the guest").map(|()| "written".into())),
+        "truncate" => outcome(File::create(object).map(|_| "truncated".into())),
+        "remove" => outcome(fs::remove_file(object).map(|()| "removed".into())),
+        "rename" => two(object, |from, to| outcome(fs::rename(from, to).map(|()| "renamed".into()))),
+        "hardlink" => two(object, |from, to| outcome(fs::hard_link(from, to).map(|()| "linked".into()))),
+        "append" => outcome(append(object, b"more").map(|()| "appended".into())),
+        "touch" => outcome(touch(object).map(|()| "touched".into())),
+        "resize" => two(object, |path, size| outcome(resize(path, size).map(|()| "resized".into()))),
+        "fill" => two(object, |path, size| outcome(fill(path, size).map(|()| "filled".into()))),
+        "make-directory" => outcome(fs::create_dir(object).map(|()| "made".into())),
+        "remove-directory" => outcome(fs::remove_dir(object).map(|()| "removed".into())),
+        "symlink" => {
+            two(object, |target, path| outcome(libc::symlink(target, path).map(|()| "linked".into())))
+        }
+        "read-link" => outcome(fs::read_link(object).map(|path| path.display().to_string())),
+        "look" => outcome(fs::metadata(object).map(|about| format!("{} bytes", about.len()))),
+        "hold" => outcome(File::open(object).map(|file| {
+            *HELD_FILE.lock().unwrap() = Some(file);
             "held".into()
         })),
-        "held" => said(held()),
+        "held" => outcome(read_held_file()),
         "random-number" => {
             std::hash::BuildHasher::hash_one(&std::collections::hash_map::RandomState::new(), 0_u8)
                 .to_string()
@@ -85,7 +88,7 @@ pub(crate) fn probe(input: &str) -> String {
         }
         "clock" => {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-            said(now.map(|now| now.as_secs().to_string()).map_err(std::io::Error::other))
+            outcome(now.map(|now| now.as_secs().to_string()).map_err(std::io::Error::other))
         }
         _ => crate::reach_out(verb, object),
     }
@@ -95,7 +98,7 @@ fn append(path: &str, bytes: &[u8]) -> io::Result<()> {
     File::options().append(true).open(path)?.write_all(bytes)
 }
 
-/// The time of the change is set through a handle for reading.
+/// Sets the modification time through a handle that is open for reading.
 fn touch(path: &str) -> io::Result<()> {
     File::open(path)?.set_modified(std::time::UNIX_EPOCH)
 }
@@ -105,7 +108,7 @@ fn resize(path: &str, size: &str) -> io::Result<()> {
     File::options().write(true).open(path)?.set_len(size)
 }
 
-/// Writes that many bytes, and goes on where some of them are refused.
+/// Writes that many bytes, and continues if some of them are rejected.
 fn fill(path: &str, size: &str) -> io::Result<()> {
     let mut left: usize = size.parse().map_err(io::Error::other)?;
     let mut file = File::create(path)?;
@@ -118,8 +121,8 @@ fn fill(path: &str, size: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn held() -> io::Result<String> {
-    let mut held = HELD.lock().unwrap();
+fn read_held_file() -> io::Result<String> {
+    let mut held = HELD_FILE.lock().unwrap();
     let file = held.as_mut().ok_or_else(|| io::Error::other("nothing is held"))?;
     let mut text = String::new();
     file.rewind()?;
@@ -134,14 +137,14 @@ fn clocks() -> String {
     format!("{:?} {}", now.unwrap_or_default(), start.elapsed().as_millis() >= 20)
 }
 
-/// Says what it was told where somebody may read it.
-fn tell(place: &str, what: &str) -> String {
+/// Writes its configuration to a place where others could read it.
+fn write_to(place: &str, what: &str) -> String {
     match place {
         "log" => log::write(log::Level::Warn, "tells", what, &[]),
         "log-field" => log::write(log::Level::Warn, "tells", "see", &[("what".into(), what.into())]),
         "stdout" => println!("{what}"),
         "stderr" => eprintln!("{what}"),
-        // A line is put together of what is written.
+        // The host assembles a line from pieces.
         "pieces" => what.chars().for_each(|letter| print!("{letter}")),
         "panic" => panic!("{what}"),
         "file" => drop(fs::read(what)),
@@ -150,7 +153,7 @@ fn tell(place: &str, what: &str) -> String {
     "told".into()
 }
 
-fn said(result: std::io::Result<String>) -> String {
+fn outcome(result: std::io::Result<String>) -> String {
     result.unwrap_or_else(|error| format!("refused: {error}"))
 }
 
@@ -161,7 +164,7 @@ fn two(object: &str, act: impl Fn(&str, &str) -> String) -> String {
     }
 }
 
-/// `object` is a mode in octal and a path.
+/// Parses `object` as a mode in octal and a path.
 fn with_mode(object: &str, act: impl Fn(&str, u32) -> Result<(), ModeError>) -> String {
     two(object, |mode, path| match act(path, u32::from_str_radix(mode, 8).unwrap()) {
         Ok(()) => "done".into(),

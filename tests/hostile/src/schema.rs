@@ -1,8 +1,7 @@
-//! Schemas, one of them wrong if the variant says so.
+//! Schemas; the variant selects a mistake.
 //!
-//! Nothing tells a provider which test it is in when it is asked for its schema.
-//! So tests that want a variant grant a directory with its name in a
-//! file.
+//! A provider gets no input when it is asked for its schema. Tests that need a variant therefore
+//! grant a directory with a file that contains the variant's name.
 
 use crate::behaviour;
 use crate::bindings::exports::wardian::plugin::provider as wit;
@@ -86,12 +85,12 @@ fn function(variant: &str) -> wit::Function {
     }
 }
 
-/// `input`, which the configuration may set, and `result`, which it may not.
+/// Returns the schema with the argument `input` and the computed attribute `result`.
 fn usual() -> Schema {
     schema(vec![block(vec![string("input", false), string("result", true)], Vec::new())], Vec::new())
 }
 
-/// A schema with something wrong.
+/// Returns an invalid schema.
 fn wrong(variant: &str) -> Option<Schema> {
     let nested = |index| attribute("a", AttributeType::Nested(index), false);
     let empty = || block(Vec::new(), Vec::new());

@@ -1,9 +1,9 @@
-//! What the bridge costs beyond the work of the plugins that it talks with.
+//! Measures the overhead of the bridge.
 //!
-//! `round_trips FAKE SERVED` prints `name<TAB>value<TAB>unit`. `FAKE` is the native
-//! plugin of this crate, whose own work is next to nothing; `SERVED` is a component
-//! that was bundled as a native plugin. A call is the median of many, a start the fastest: what
-//! else the machine does must not count.
+//! `round_trips FAKE SERVED` prints `name<TAB>value<TAB>unit`. `FAKE` is this crate's native
+//! plugin, which does next to no work itself; `SERVED` is a component that is bundled as a
+//! native plugin. The time of a call is the median of many, that of a start the fastest, to
+//! exclude other load of the machine.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Failed> {
     };
     let bridge = Bridge::new(Limits::default());
     print("bridge: plan call", plan_call(&bridge, &fake).await?.as_secs_f64() * 1e6, "µs");
-    // In turns, so that both are measured in the same minute.
+    // Alternating, so that both are measured under the same load.
     let (mut bare, mut of_component) = (Vec::new(), Vec::new());
     for _ in 0..STARTS {
         bare.push(start(&bridge, &fake).await?);
@@ -54,7 +54,7 @@ fn plugin(bridge: &Bridge, executable: &Path) -> NativePlugin {
     })
 }
 
-/// From the start of a process to its first answer.
+/// Returns the time from the start of a process to its first response.
 async fn start(bridge: &Bridge, executable: &Path) -> Result<Duration, Failed> {
     let plugin = plugin(bridge, executable);
     let provider = plugin.provider();

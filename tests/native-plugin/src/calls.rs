@@ -1,8 +1,8 @@
-//! What the provider `fake` does; the provisioner is in `provisioner`.
+//! The calls of the provider `fake`; those of the provisioner are in `provisioner`.
 //!
-//! `fake_thing` has a name, a size and what is computed from them; it exists in the
-//! state only. `fake_echo` is a data source, `fake_token` an ephemeral resource,
-//! `shout` a function, `fake_bell` an action.
+//! `fake_thing` has a name, a size and values computed from them; it exists only in the state.
+//! `fake_echo` is a data source, `fake_token` an ephemeral resource, `shout` a function,
+//! `fake_bell` an action.
 
 use std::collections::HashMap;
 
@@ -14,19 +14,19 @@ use wardian_value::{Type, Value, View, json, msgpack};
 use crate::provisioner;
 use crate::repeating::Repeats;
 
-/// What is answered.
+/// The response to a call.
 pub(crate) enum Reply {
-    /// One message, or all of a stream.
+    /// One message, or all messages of a stream.
     Messages(Vec<Vec<u8>>),
-    /// A message at once, and another when somebody asks for an end.
+    /// A message at once, and another after a stop request.
     UntilStopped(Vec<u8>, Vec<u8>),
-    /// There is no such call.
+    /// The call is not implemented.
     Unknown,
-    /// The process ends.
+    /// The process exits.
     End,
 }
 
-/// Hears that somebody asks for an end.
+/// Returns the notification of a stop request.
 pub(crate) fn stopping() -> &'static tokio::sync::Notify {
     static STOPPING: tokio::sync::Notify = tokio::sync::Notify::const_new();
     &STOPPING
@@ -36,7 +36,7 @@ pub(crate) fn one(message: &impl Message) -> Reply {
     Reply::Messages(vec![message.encode_to_vec()])
 }
 
-/// Calls that came after the first version of either protocol.
+/// Returns whether a call is not in the first version of either protocol.
 pub(crate) fn is_newer(rpc: &str) -> bool {
     let newer = ["Identity", "Move", "Generate", "Ephemeral", "CallFunction", "List", "Action", "Stdio"];
     newer.iter().any(|part| rpc.contains(part))
@@ -67,7 +67,7 @@ fn greeting() -> Type {
     Type::object([("greeting", Type::String)])
 }
 
-/// What the values in answers are.
+/// The kind of values in responses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Values {
     AsTheSchemaSays,
@@ -78,7 +78,7 @@ impl Values {
     fn sent(self, value: &Value, ty: &Type) -> Option<m::DynamicValue> {
         let msgpack = match self {
             Self::AsTheSchemaSays => msgpack::encode(value, ty).ok()?.into(),
-            // `true`, where an object or a text is expected.
+            // `true`, although an object or string is expected.
             Self::OfAnotherType => Bytes::from_static(b"\xc3"),
         };
         Some(m::DynamicValue { msgpack, json: Bytes::new() })
@@ -89,9 +89,9 @@ impl Values {
     }
 }
 
-/// The answer to a call.
+/// Returns the response to a call.
 pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values, repeats: Repeats) -> Reply {
-    // What the request does not hold is empty.
+    // Fields that the request does not set are empty.
     macro_rules! read {
         ($module:ident) => {
             m::$module::Request::decode(request).unwrap_or_default()
@@ -124,7 +124,7 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values, r
             let refused = text(&config, "greeting").as_deref() == Some("wrong");
             one(&m::validate_provider_config::Response {
                 prepared_config: None,
-                diagnostics: if refused { vec![complaint("greeting")] } else { Vec::new() },
+                diagnostics: if refused { vec![error_diagnostic("greeting")] } else { Vec::new() },
             })
         }
         (_, "Configure" | "ConfigureProvider") => one(&m::configure_provider::Response::default()),
@@ -134,7 +134,7 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values, r
             let refused = text(&config, "name").as_deref() == Some("wrong");
             one(&m::validate_resource_config::Response {
                 diagnostics: if refused {
-                    vec![complaint("name")]
+                    vec![error_diagnostic("name")]
                 } else {
                     repeats.warnings(text(&config, "name"))
                 },
@@ -196,8 +196,8 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values, r
         (_, "ReadDataSource") => {
             let config = value(read!(read_data_source).config.as_ref(), &echo());
             let input = attribute(&config, "input");
-            let output = echoed(&input);
-            // The answer to a large request is small, so that either can be seen to cross.
+            let output = echo_result(&input);
+            // The response to a large request is small, to test each direction separately.
             let input = if text(&config, "input").is_some_and(|text| text.starts_with(COUNT)) {
                 Value::string("counted")
             } else {
@@ -243,17 +243,17 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values, r
     }
 }
 
-/// How texts begin that are counted and not repeated.
+/// The prefix of strings that are counted instead of repeated.
 const COUNT: &str = "count:";
 
-/// The text itself; as many bytes as it asks for, `bytes:1000`; how many follow `count:`;
-/// or what becomes of `read:FILE`, `write:FILE` and `connect:ADDRESS`.
-fn echoed(input: &Value) -> Value {
+/// Returns the input itself; a string of the length that it requests (`bytes:1000`); the number
+/// of bytes after `count:`; or the result of `read:FILE`, `write:FILE` and `connect:ADDRESS`.
+fn echo_result(input: &Value) -> Value {
     let View::String(text) = input.view() else { return input.clone() };
     if let Some(counted) = text.strip_prefix(COUNT) {
         return Value::string(counted.len().to_string());
     }
-    if let Some(outcome) = attempted(text) {
+    if let Some(outcome) = access_result(text) {
         return Value::string(outcome);
     }
     match text.strip_prefix("bytes:").and_then(|count| count.parse().ok()) {
@@ -262,8 +262,8 @@ fn echoed(input: &Value) -> Value {
     }
 }
 
-/// What a provider may do on the machine.
-fn attempted(text: &str) -> Option<String> {
+/// Accesses a file or the network, as the input requests.
+fn access_result(text: &str) -> Option<String> {
     let (what, on) = text.split_once(':')?;
     let outcome = match what {
         "read" => std::fs::read_to_string(on),
@@ -274,7 +274,8 @@ fn attempted(text: &str) -> Option<String> {
     Some(outcome.unwrap_or_else(|error| error.to_string()))
 }
 
-/// The name forces a replacement; what is not known before is unknown.
+/// Plans a change: a new name forces a replacement, and computed values of a new object are
+/// unknown.
 fn plan(request: m::plan_resource_change::Request, values: Values) -> m::plan_resource_change::Response {
     let prior = value(request.prior_state.as_ref(), &thing());
     let proposed = value(request.proposed_new_state.as_ref(), &thing());
@@ -385,7 +386,7 @@ pub(crate) fn text(object: &Value, name: &str) -> Option<String> {
     }
 }
 
-pub(crate) fn complaint(attribute: &str) -> m::Diagnostic {
+pub(crate) fn error_diagnostic(attribute: &str) -> m::Diagnostic {
     let selector = m::attribute_path::step::Selector::AttributeName(attribute.into());
     m::Diagnostic {
         severity: m::diagnostic::Severity::Error.into(),
@@ -416,7 +417,7 @@ fn functions() -> HashMap<String, m::Function> {
     HashMap::from([("shout".into(), shout)])
 }
 
-/// Who sets an attribute.
+/// The properties of an attribute.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Set {
     Required,
@@ -424,7 +425,7 @@ enum Set {
     Computed,
 }
 
-/// All attributes of all schemas: of what, name, type, and who sets it.
+/// All attributes of all schemas: owner, name, type and properties.
 const ATTRIBUTES: &[(&str, &str, &str, Set)] = &[
     ("provider", "greeting", "\"string\"", Set::Optional),
     ("thing", "environment", "[\"list\",\"string\"]", Set::Computed),
@@ -436,7 +437,7 @@ const ATTRIBUTES: &[(&str, &str, &str, Set)] = &[
     ("token", "token", "\"string\"", Set::Computed),
 ];
 
-/// The schemas of either protocol, which differ in the types' names only.
+/// Builds the schemas of either protocol, which differ only in type names.
 macro_rules! schemas {
     ($protocol:ident) => {{
         let schema = |of: &str| {
@@ -470,7 +471,7 @@ macro_rules! schemas {
     }};
 }
 
-/// 2,000 resource types of 108 attributes each: 64 MB, most of it descriptions.
+/// Builds 2,000 resource types with 108 attributes each: 64 MB, mostly descriptions.
 macro_rules! large {
     ($protocol:ident) => {{
         let attribute = |index: usize| $protocol::schema::Attribute {
@@ -492,8 +493,8 @@ macro_rules! large {
     }};
 }
 
-/// The resource types that make a schema large, as an answer of their own; nothing where
-/// another call is answered.
+/// Returns the resource types that make a schema large, as a response of their own; `None` for
+/// other calls.
 pub(crate) fn more_schemas(rpc: &str) -> Option<Vec<u8>> {
     match rpc {
         "GetSchema" => Some(large!(five).encode_to_vec()),
@@ -502,7 +503,7 @@ pub(crate) fn more_schemas(rpc: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// A resource type with a nested attribute, as an answer of its own.
+/// Returns a resource type with a nested attribute, as a response of its own.
 pub(crate) fn nested_schema() -> Vec<u8> {
     let inner = six::schema::Attribute {
         name: "inner".into(),
@@ -529,15 +530,16 @@ pub(crate) fn nested_schema() -> Vec<u8> {
     answer.encode_to_vec()
 }
 
-/// That the schema need not be asked for, as an answer of its own; of either protocol.
-pub(crate) fn unasked() -> Vec<u8> {
+/// Returns the capability of working without a schema call, as a response of its own, valid in
+/// either protocol.
+pub(crate) fn schema_optional() -> Vec<u8> {
     let capabilities = m::ServerCapabilities { get_provider_schema_optional: true, ..Default::default() };
     let answer =
         six::get_provider_schema::Response { server_capabilities: Some(capabilities), ..Default::default() };
     answer.encode_to_vec()
 }
 
-/// An answer with schemas, in which all that begins with `fake_` begins with `other_`.
+/// Returns a response with schemas in which the prefix `fake_` is replaced by `other_`.
 pub(crate) fn renamed(rpc: &str, message: &[u8]) -> Vec<u8> {
     fn keys<T>(map: HashMap<String, T>) -> HashMap<String, T> {
         map.into_iter()

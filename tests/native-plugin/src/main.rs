@@ -1,37 +1,38 @@
-//! A native provider and provisioner for tests, `fake`, which does as it is told by the variable
-//! `NATIVE_PLUGIN`: a comma list of the words below. Without it, it behaves.
+//! A native provider and provisioner for tests, `fake`. The variable `NATIVE_PLUGIN`, a
+//! comma-separated list of the words below, selects its behavior. Without it, it behaves
+//! correctly.
 //!
-//! | word | what it does |
+//! | word | behavior |
 //! |---|---|
-//! | `5` | speaks protocol 5, whatever else the host knows |
+//! | `5` | uses protocol 5, whatever the host supports |
 //! | `tcp` | listens on TCP |
 //! | `plain` | has no certificate |
-//! | `other-certificate` | shows another certificate than it has |
-//! | `no-certificate` | shows something that is no certificate |
-//! | `deaf` | does not listen where it says |
-//! | `unlinked` | removes its socket before it says where it is |
-//! | `stays` | does not end when it is asked to |
+//! | `other-certificate` | announces a different certificate than it uses |
+//! | `no-certificate` | announces an invalid certificate |
+//! | `deaf` | does not listen at the address that it announces |
+//! | `unlinked` | removes its socket before it announces it |
+//! | `stays` | ignores the request to exit |
 //! | `noisy` | writes a gigabyte to its standard error at its start |
 //! | `die@RPC` | panics, as Go does, in a call |
 //! | `kill@RPC` | is killed in a call |
 //! | `hang@RPC` | never answers a call |
-//! | `drop@RPC` | closes the connection in a call, and stays |
+//! | `drop@RPC` | closes the connection in a call, and keeps running |
 //! | `flood@RPC` | writes a gigabyte to its standard error before it answers a call |
-//! | `garbage@RPC` | answers bytes that are no message |
-//! | `half@RPC` | answers the beginning of a message and is gone |
-//! | `http@RPC` | answers with a page for people |
-//! | `type@RPC` | answers a value of another type |
-//! | `status@RPC` | answers an error of gRPC |
-//! | `serves` | starts another `fake` without this word, and serves what the bridge makes of it |
-//! | `serves-5` | the same, and only in protocol 5 |
-//! | `serves-both` | serves two of them as one, of which one is `renamed` |
-//! | `serves-twice` | serves two of them as one, which have the same names |
-//! | `renamed` | has `other_thing` where it would have `fake_thing`, and so on (protocol 6) |
+//! | `garbage@RPC` | returns bytes that are not a message |
+//! | `half@RPC` | returns the beginning of a message and exits |
+//! | `http@RPC` | returns an HTML page |
+//! | `type@RPC` | returns a value of another type |
+//! | `status@RPC` | returns a gRPC error |
+//! | `serves` | starts another `fake` without this word, and serves it through the bridge |
+//! | `serves-5` | the same, but only in protocol 5 |
+//! | `serves-both` | serves two of them as one, one of which is `renamed` |
+//! | `serves-twice` | serves two of them as one, with the same type names |
+//! | `renamed` | has `other_thing` instead of `fake_thing`, and so on (protocol 6) |
 //! | `nested` | has a nested attribute (protocol 6) |
 //! | `large-schema` | has 64 MB of schemas |
-//! | `unasked` | works without being asked for its schema first |
-//! | `repeats` | says what it is told: in log lines, in other lines, and in warnings |
-//! | `old` | lacks all calls that are newer than the first of its protocol |
+//! | `unasked` | works without a schema call |
+//! | `repeats` | repeats its inputs: in log lines, in other output, and in warnings |
+//! | `old` | lacks all calls that are newer than the first version of its protocol |
 
 mod calls;
 mod provisioner;
@@ -49,11 +50,11 @@ use tokio::net::{TcpListener, UnixListener};
 use wardian_legacy_grpc_bridge::server::{self, Host, Multiplexed};
 use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, ProtocolVersion, Security};
 
-/// What a test asked for.
+/// The words of `NATIVE_PLUGIN`.
 pub(crate) struct Words(Vec<String>);
 
 impl Words {
-    fn of_environment() -> Self {
+    fn from_environment() -> Self {
         let words = std::env::var("NATIVE_PLUGIN").unwrap_or_default();
         Self(words.split(',').map(str::to_owned).collect())
     }
@@ -62,7 +63,7 @@ impl Words {
         self.0.iter().any(|one| one == word)
     }
 
-    /// What is to happen in a call.
+    /// Returns the fault of a call.
     pub(crate) fn fault(&self, rpc: &str) -> Option<&str> {
         self.0
             .iter()
@@ -82,13 +83,13 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let words = Words::of_environment();
+    let words = Words::from_environment();
     if std::env::var("TF_PLUGIN_MAGIC_COOKIE").is_err() {
-        return Err("this is a plugin, and not meant to be run by a person".into());
+        return Err("this is a plugin and cannot be run by hand".into());
     }
     if words.0.iter().any(|word| word.starts_with("serves")) {
-        // Its text is what its host shows.
-        return pass_on(&words).await.map_err(|error| error.to_string().into());
+        // The host shows the error text.
+        return serve_backends(&words).await.map_err(|error| error.to_string().into());
     }
     if words.has("noisy") {
         serve::flood()?;
@@ -109,7 +110,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let handshake = format!("1|{version}|{network}|{address}|grpc|{shown}");
     if words.has("deaf") {
-        // However quick the host is, it finds nobody.
+        // Not even a fast host can connect.
         drop(listener);
         println!("{handshake}");
         std::future::pending::<()>().await;
@@ -126,7 +127,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             None => stream,
             Some(acceptor) => match acceptor.accept(stream).await {
                 Ok(stream) => Box::new(stream),
-                // The host says what is wrong, at a time when it may hear of this or not yet.
+                // The host reports the error, possibly before this process notices it.
                 Err(_) => continue,
             },
         };
@@ -134,18 +135,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Serves another one of us.
-async fn pass_on(words: &Words) -> Result<(), Box<dyn Error>> {
+/// Serves other instances of this plugin through the bridge.
+async fn serve_backends(words: &Words) -> Result<(), Box<dyn Error>> {
     use ProtocolVersion::{Five, Six};
     let rest: Vec<&str> =
         words.0.iter().map(String::as_str).filter(|word| !word.starts_with("serves")).collect();
     let bridge = Bridge::new(Limits::default());
-    let first = behind(&bridge, "acme/fake", &rest.join(","))?;
+    let first = backend(&bridge, "acme/fake", &rest.join(","))?;
     let mut all = vec![first];
     let mut provider = all[0].provider();
     if words.has("serves-both") || words.has("serves-twice") {
         let more = if words.has("serves-both") { "renamed" } else { "" };
-        all.push(behind(&bridge, "acme/other", &[&rest[..], &[more]].concat().join(","))?);
+        all.push(backend(&bridge, "acme/other", &[&rest[..], &[more]].concat().join(","))?);
         let names = ["acme/fake", "acme/other"].map(Into::into);
         let parts = names.into_iter().zip(all.iter().map(NativePlugin::provider)).collect();
         provider = Arc::new(Multiplexed::new(parts).await?);
@@ -167,8 +168,8 @@ async fn pass_on(words: &Words) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Another one of us, told other words.
-fn behind(bridge: &Bridge, name: &str, words: &str) -> std::io::Result<NativePlugin> {
+/// Returns another instance of this plugin, with other words.
+fn backend(bridge: &Bridge, name: &str, words: &str) -> std::io::Result<NativePlugin> {
     Ok(bridge.plugin(NativePackage {
         name: name.into(),
         executable: std::env::current_exe()?,
@@ -187,7 +188,7 @@ async fn listen(words: &Words) -> Result<(Listener, &'static str, String), Box<d
         let address = listener.local_addr()?.to_string();
         return Ok((Listener::Tcp(listener), "tcp", address));
     }
-    // Terraform names none.
+    // Terraform does not set the variable.
     let path = match std::env::var_os("PLUGIN_UNIX_SOCKET_DIR") {
         Some(directory) => std::path::Path::new(&directory).join("plugin1"),
         None => std::env::temp_dir().join(format!("wardian-native-plugin-{}", std::process::id())),

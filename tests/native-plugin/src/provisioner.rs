@@ -1,12 +1,12 @@
-//! What the provisioner `fake` does: it shows a message and how the object is reached.
+//! The provisioner `fake`: it shows a message and the connection of the object.
 //!
-//! | message | what it does |
+//! | message | behavior |
 //! |---|---|
-//! | `wrong` | is refused when it is validated |
-//! | `fail` | fails after it was shown |
-//! | `warn` | goes well, with a warning |
-//! | `wait` | goes on until somebody asks for an end |
-//! | `environment` | shows the names of the variables that the process has |
+//! | `wrong` | fails validation |
+//! | `fail` | fails after showing it |
+//! | `warn` | succeeds with a warning |
+//! | `wait` | continues until a stop request |
+//! | `environment` | shows the names of the process's environment variables |
 
 use bytes::Bytes;
 use prost::Message as _;
@@ -16,9 +16,9 @@ use wardian_legacy_grpc_bridge::protocol::tfplugin5::{
 };
 use wardian_value::Type;
 
-use crate::calls::{Reply, complaint, one, stopping, text, value};
+use crate::calls::{Reply, error_diagnostic, one, stopping, text, value};
 
-/// All that a connection may say.
+/// All attributes of a connection.
 const CONNECTION: [(&str, Type); 29] = [
     ("agent", Type::Bool),
     ("agent_identity", Type::String),
@@ -55,7 +55,7 @@ fn config() -> Type {
     Type::object([("message", Type::String)])
 }
 
-/// The answer to a call.
+/// Returns the response to a call.
 pub(crate) fn answer(rpc: &str, request: Bytes) -> Reply {
     match rpc {
         "GetSchema" => {
@@ -66,7 +66,7 @@ pub(crate) fn answer(rpc: &str, request: Bytes) -> Reply {
             let message = text(&value(request.config.as_ref(), &config()), "message");
             let is_refused = message.as_deref() == Some("wrong");
             one(&validate_provisioner_config::Response {
-                diagnostics: if is_refused { vec![complaint("message")] } else { Vec::new() },
+                diagnostics: if is_refused { vec![error_diagnostic("message")] } else { Vec::new() },
             })
         }
         "ProvisionResource" => work(&provision_resource::Request::decode(request).unwrap_or_default()),
@@ -92,22 +92,22 @@ fn described() -> Schema {
 fn work(request: &provision_resource::Request) -> Reply {
     let message = text(&value(request.config.as_ref(), &config()), "message").unwrap_or_default();
     let connection = value(request.connection.as_ref(), &Type::object(CONNECTION));
-    let mut said = vec![shown(&format!("told: {message}\nand a second line"))];
-    said.extend(text(&connection, "host").map(|host| shown(&format!("reached at {host}"))));
+    let mut responses = vec![shown(&format!("told: {message}\nand a second line"))];
+    responses.extend(text(&connection, "host").map(|host| shown(&format!("reached at {host}"))));
     match &*message {
         "wait" => {
             let end = found(m::diagnostic::Severity::Error, "The fake was stopped");
             return Reply::UntilStopped(shown("it waits"), end);
         }
-        "fail" => said.push(found(m::diagnostic::Severity::Error, "The fake failed")),
-        "warn" => said.push(found(m::diagnostic::Severity::Warning, "The fake is not sure")),
+        "fail" => responses.push(found(m::diagnostic::Severity::Error, "The fake failed")),
+        "warn" => responses.push(found(m::diagnostic::Severity::Warning, "The fake is not sure")),
         "environment" => {
             let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
-            said.push(shown(&names.collect::<Vec<_>>().join(" ")));
+            responses.push(shown(&names.collect::<Vec<_>>().join(" ")));
         }
         _ => {}
     }
-    Reply::Messages(said)
+    Reply::Messages(responses)
 }
 
 fn shown(output: &str) -> Vec<u8> {

@@ -1,21 +1,21 @@
-//! What the fake was told, said again wherever somebody may read it.
+//! Repeats the inputs of the fake in all its outputs, to test redaction.
 
 use std::sync::{Mutex, PoisonError};
 
 use wardian_legacy_grpc_bridge::protocol::tfplugin as m;
 
-/// Whether it says again what it is told.
+/// Whether the fake repeats its inputs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeats {
     Nothing,
     WhatItIsTold,
 }
 
-/// What it was configured with, as far as that can be read.
+/// The readable part of the configuration.
 static CONFIGURED: Mutex<String> = Mutex::new(String::new());
 
 impl Repeats {
-    /// Says what it was told with a call, and when it was configured.
+    /// Repeats the inputs of a call and the configuration.
     pub(crate) fn say(self, rpc: &str, request: &[u8]) {
         if self == Self::Nothing {
             return;
@@ -37,7 +37,7 @@ impl Repeats {
         eprintln!("{line}");
     }
 
-    /// A warning of what it was told.
+    /// Returns a warning that repeats an input.
     pub(crate) fn warnings(self, told: Option<String>) -> Vec<m::Diagnostic> {
         let told = told.filter(|_| self == Self::WhatItIsTold);
         let warning = |told| m::Diagnostic {

@@ -1,4 +1,4 @@
-//! gRPC over HTTP/2, as little as serves a test, and wrong where it is told to be.
+//! A minimal gRPC server over HTTP/2, with the selected faults.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ async fn call(
                 Reply::Messages(mut messages) => {
                     if words.has("large-schema") {
                         messages.extend(calls::more_schemas(rpc));
-                        // One message that comes after another of its kind adds to it.
+                        // A message that follows another of the same type adds to it.
                         messages = vec![messages.concat()];
                     }
                     let mut stream = respond.send_response(head.body(())?, false)?;
@@ -106,7 +106,7 @@ async fn call(
                         messages = vec![[messages.concat(), calls::nested_schema()].concat()];
                     }
                     if words.has("unasked") && matches!(rpc, "GetProviderSchema" | "GetSchema") {
-                        messages = vec![[messages.concat(), calls::unasked()].concat()];
+                        messages = vec![[messages.concat(), calls::schema_optional()].concat()];
                     }
                     for message in messages {
                         stream.send_data(frame(&message), false)?;
@@ -129,7 +129,7 @@ async fn call(
     Ok(())
 }
 
-/// A gigabyte on standard error.
+/// Writes a gigabyte to standard error.
 pub(crate) fn flood() -> std::io::Result<()> {
     let line = [b"x".repeat(1 << 20), b"\n".to_vec()].concat();
     (0..1024).try_for_each(|_| std::io::stderr().write_all(&line))

@@ -1,5 +1,5 @@
-//! The server's side of mutual TLS, with certificates as Go's plugins make them:
-//! P-521, and an authority that is also the end entity.
+//! The server side of mutual TLS, with certificates like those of Go plugins: P-521, and a
+//! certificate authority that is also the end entity.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use tokio_rustls::server::TlsStream;
 
 pub(crate) struct Acceptor {
     acceptor: TlsAcceptor,
-    /// DER.
+    /// The certificate as DER.
     pub(crate) certificate: Vec<u8>,
 }
 
 impl Acceptor {
-    /// Lets in whoever has the certificate.
+    /// Creates an acceptor that requires this client certificate.
     pub(crate) fn new(client_pem: &str) -> Result<Self, Box<dyn Error>> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let client = CertificateDer::from_pem_slice(client_pem.as_bytes())?;
@@ -49,7 +49,7 @@ impl Acceptor {
     }
 }
 
-/// A certificate whose key nobody has.
+/// Returns a certificate whose key is discarded.
 pub(crate) fn another() -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(certificate()?.0.to_vec())
 }
@@ -58,7 +58,7 @@ fn certificate() -> Result<(CertificateDer<'static>, KeyPair), Box<dyn Error>> {
     let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P521_SHA512)?;
     let mut params = CertificateParams::new(["localhost".to_owned()])?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    // It reads the key once, to be sure that it can be served.
+    // Read once, to be sure that the key is usable.
     PrivateKeyDer::try_from(key.serialize_der())?;
     Ok((params.self_signed(&key)?.der().clone(), key))
 }

@@ -1,5 +1,5 @@
-//! The largest messages that are taken: schemas of 64 MB, data of 256 MB. A program of its
-//! own, since another test measures its memory.
+//! The largest supported messages: schemas of 64 MB, data of 256 MB. A test binary of its own,
+//! since another test measures its memory.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 
@@ -49,7 +49,7 @@ fn output_length(answer: &ReadDataSourceResponse) -> Option<usize> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn schemas_of_64_megabytes_are_taken_in_either_protocol() {
+async fn schemas_of_64_megabytes_are_accepted() {
     for words in ["large-schema", "5,large-schema"] {
         let (_bridge, provider) = provider(words);
         let schema = provider.schema().await.unwrap();
@@ -61,7 +61,7 @@ async fn schemas_of_64_megabytes_are_taken_in_either_protocol() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn data_of_256_megabytes_is_given_and_taken() {
+async fn data_of_256_megabytes_is_transferred() {
     let (_bridge, provider) = provider("");
     let request = ConfigureRequest {
         terraform_version: "1.11.4".into(),
@@ -73,14 +73,14 @@ async fn data_of_256_megabytes_is_given_and_taken() {
     assert_eq!(answer.diagnostics, []);
     assert_eq!(output_length(&answer), Some(LARGE));
     drop(answer);
-    // What is given is large as well, and only counted there.
+    // The request is large too, and the fake only counts its bytes.
     let answer = echo(&*provider, Value::string(format!("count:{}", "x".repeat(LARGE)))).await;
     assert_eq!(answer.diagnostics, []);
     let output = ValuePath::root().attribute("output").apply(answer.state.as_ref().unwrap()).cloned();
     assert_eq!(output, Some(Value::string(LARGE.to_string())));
     let answer = echo(&*provider, Value::string(format!("bytes:{}", 300_000_000))).await;
-    let said = answer.diagnostics.first().map(|one| one.detail.clone()).unwrap_or_default();
-    assert!(said.contains("its answer is larger than 268435456 bytes, which is the limit"), "{said}");
+    let message = answer.diagnostics.first().map(|one| one.detail.clone()).unwrap_or_default();
+    assert!(message.contains("its answer is larger than 268435456 bytes, which is the limit"), "{message}");
     let answer = echo(&*provider, Value::string("small again")).await;
     assert_eq!(output_length(&answer), Some(11));
     provider.close().await;

@@ -1,17 +1,17 @@
-//! What commands do on the machine: the shell's own, those of an upload, and some that are
-//! there to be listened to.
+//! The commands of the machine: those of the shell, those that an upload uses, and some whose
+//! output tests read.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::{Part, State, between};
 
-/// A path in quotation marks or without, with slashes of one kind.
+/// Returns a path without quotation marks and with uniform slashes.
 fn slashed(path: &str) -> String {
     path.trim_matches('"').replace('\\', "/")
 }
 
-/// A script that was uploaded: it echoes, and ends with a code.
+/// Runs an uploaded script: it writes output and exits with a code.
 fn batch(script: &str) -> Part {
     let (mut stdout, mut stderr, mut code) = (String::new(), String::new(), 0);
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -75,7 +75,7 @@ impl State {
         }
     }
 
-    /// What the scripts of an upload do.
+    /// Runs the PowerShell scripts of an upload.
     fn script(&mut self, script: &str) -> Vec<Part> {
         let done = |code: u32, stderr: &str| {
             vec![Part::Output { stdout: vec![], stderr: stderr.into(), code: Some(code) }]

@@ -1,6 +1,5 @@
-//! A machine that speaks WinRM's messages: shells, commands, output in parts, faults; with
-//! basic authentication or NTLM, over TCP or TLS. What a command does is decided here:
-//! [`commands`].
+//! A machine that implements WinRM for tests: shells, commands, output in parts, faults; with
+//! basic authentication or NTLM, over TCP or TLS. [`commands`] implements the commands.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -23,22 +22,22 @@ use tokio::io::{
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-/// Who may use it, of the domain `CORP` where that is asked.
+/// The user, in the domain `CORP` for NTLM.
 pub const USER: &str = "Operator";
-/// By which password.
+/// The user's password.
 pub const PASSWORD: &str = "pässword & <more>";
 const NONCE: [u8; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 
-/// How the user is proven.
+/// The authentication method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// With each request.
+    /// Credentials with each request.
     Basic,
-    /// Once for each connection.
+    /// A handshake for each connection.
     Ntlm,
 }
 
-/// One answer to a `Receive`.
+/// A part of the response to a `Receive`.
 #[derive(Debug)]
 enum Part {
     Output { stdout: Vec<u8>, stderr: Vec<u8>, code: Option<u32> },
@@ -46,48 +45,48 @@ enum Part {
     Lost,
 }
 
-/// What has happened on the machine.
+/// The state of the machine.
 #[derive(Default)]
 pub struct State {
-    /// Shells that were made.
+    /// The shells that were created.
     pub shells: Vec<String>,
-    /// Shells that were given back.
+    /// The shells that were deleted.
     pub deleted: Vec<String>,
-    /// Commands that were started.
+    /// The commands that were started.
     pub commands: Vec<String>,
-    /// Commands that were ended by whoever had started them.
+    /// The commands that their client terminated.
     pub terminated: Vec<String>,
-    /// How many connections there were.
+    /// The number of connections.
     pub connections: usize,
-    /// Files by their paths.
+    /// Files by path.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// Directories by their paths.
+    /// Directories by path.
     pub directories: Vec<String>,
     temporary: HashMap<String, String>,
     running: HashMap<String, VecDeque<Part>>,
-    /// Whether the shells are forgotten, as after a restart.
+    /// Whether the machine forgets its shells, as after a restart.
     pub forgets: bool,
 }
 
 /// The machine.
 pub struct Server {
-    /// Where it listens on 127.0.0.1.
+    /// The port on 127.0.0.1.
     pub port: u16,
-    /// What has happened there.
+    /// The state of the machine.
     pub state: Arc<Mutex<State>>,
 }
 
-/// A certificate of 127.0.0.1 that nobody vouches for.
+/// A self-signed certificate for 127.0.0.1.
 pub struct Certified {
-    /// Who shows it.
+    /// The acceptor that presents it.
     pub acceptor: TlsAcceptor,
-    /// As PEM.
+    /// The certificate as PEM.
     pub certificate: String,
 }
 
 impl Certified {
-    /// A new one.
-    #[allow(clippy::new_without_default, reason = "each one is another")]
+    /// Creates a certificate.
+    #[allow(clippy::new_without_default, reason = "each certificate is different")]
     pub fn new() -> Self {
         let CertifiedKey { cert, signing_key } =
             generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
@@ -104,7 +103,7 @@ impl Certified {
 }
 
 impl Server {
-    /// Starts it in a thread of its own, for whom is not asynchronous.
+    /// Starts the machine in its own thread, for synchronous tests.
     pub fn start_in_thread(proof: Proof, tls: Option<TlsAcceptor>) -> Self {
         let (sender, started) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
@@ -117,7 +116,7 @@ impl Server {
         started.recv().unwrap()
     }
 
-    /// Starts it. It is there as long as the runtime is.
+    /// Starts the machine; it runs as long as the runtime.
     pub async fn start(proof: Proof, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -187,7 +186,7 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, proof: Proof, state:
     }
 }
 
-/// The challenge, if somebody is not let in.
+/// Returns the challenge for a request without valid authentication.
 fn admit(proof: Proof, authorization: &str, is_proven: &mut bool) -> Option<String> {
     match proof {
         Proof::Basic => {
@@ -229,7 +228,7 @@ fn challenge() -> Vec<u8> {
     message
 }
 
-/// Checks the third message by the words of the specification.
+/// Checks the NTLM authenticate message according to the specification.
 fn is_right(message: &[u8]) -> bool {
     let field = |at: usize| {
         let length = usize::from(u16::from_le_bytes([message[at], message[at + 1]]));

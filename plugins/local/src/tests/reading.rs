@@ -1,14 +1,15 @@
 use wardian_sdk::Value;
 use wardian_sdk::testing::json;
 
-use super::{Place, local};
+use super::{TestDirectory, local};
 
 #[test]
-fn a_file_is_read_whole() {
-    let place = Place::new();
-    std::fs::write(place.path("file"), "Hello").unwrap();
+fn data_source_reads_complete_file() {
+    let directory = TestDirectory::new();
+    std::fs::write(directory.path("file"), "Hello").unwrap();
     for type_name in ["local_file", "local_sensitive_file"] {
-        let data = local().data(type_name, json!({ "filename": place.name("file") })).unwrap();
+        let data =
+            local().read_data_source(type_name, json!({ "filename": directory.name("file") })).unwrap();
         let text = |name: &str| data.get::<String>(name).unwrap();
         assert_eq!(text("content"), "Hello");
         assert_eq!(text("content_base64"), "SGVsbG8=");
@@ -19,43 +20,46 @@ fn a_file_is_read_whole() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_replaced_in_the_text_only() {
-    let place = Place::new();
-    std::fs::write(place.path("file"), b"a\xffb").unwrap();
-    let data = local().data("local_file", json!({ "filename": place.name("file") })).unwrap();
+fn data_source_replaces_invalid_utf8_in_text_only() {
+    let directory = TestDirectory::new();
+    std::fs::write(directory.path("file"), b"a\xffb").unwrap();
+    let data = local().read_data_source("local_file", json!({ "filename": directory.name("file") })).unwrap();
     assert_eq!(data.get::<String>("content").unwrap(), "a\u{fffd}b");
     assert_eq!(data.get::<String>("content_base64").unwrap(), "Yf9i");
 }
 
 #[test]
-fn a_missing_file_is_an_error() {
-    let place = Place::new();
+fn missing_file_is_an_error() {
+    let directory = TestDirectory::new();
     for type_name in ["local_file", "local_sensitive_file"] {
-        let failed = local().data(type_name, json!({ "filename": place.name("missing") })).unwrap_err();
+        let failed = local()
+            .read_data_source(type_name, json!({ "filename": directory.name("missing") }))
+            .unwrap_err();
         assert!(failed.diagnostics.to_string().contains("does not exist"));
-        assert!(local().data(type_name, json!({ "filename": place.name("") })).is_err());
-        assert!(local().data(type_name, json!({})).is_err());
+        assert!(local().read_data_source(type_name, json!({ "filename": directory.name("") })).is_err());
+        assert!(local().read_data_source(type_name, json!({})).is_err());
     }
 }
 
 #[test]
-fn direxists_tells_directories_from_nothing_and_from_files() {
-    let place = Place::new();
-    std::fs::write(place.path("file"), "").unwrap();
-    let direxists = |path: &str| local().call("direxists", &[Value::string(path)]);
-    assert_eq!(direxists(&place.name("")).unwrap(), Value::bool(true));
+fn direxists_distinguishes_files_and_directories() {
+    let directory = TestDirectory::new();
+    std::fs::write(directory.path("file"), "").unwrap();
+    let direxists = |path: &str| local().call_function("direxists", &[Value::string(path)]);
+    assert_eq!(direxists(&directory.name("")).unwrap(), Value::bool(true));
     assert_eq!(direxists(".").unwrap(), Value::bool(true));
     assert_eq!(direxists("").unwrap(), Value::bool(true));
-    assert_eq!(direxists(&place.name("missing")).unwrap(), Value::bool(false));
-    let error = direxists(&place.name("file")).unwrap_err();
+    assert_eq!(direxists(&directory.name("missing")).unwrap(), Value::bool(false));
+    let error = direxists(&directory.name("file")).unwrap_err();
     assert_eq!(error.argument, Some(0));
     assert!(error.text.contains("is not a directory"));
-    assert!(direxists(&place.name("file/below")).is_err());
+    assert!(direxists(&directory.name("file/below")).is_err());
 }
 
 #[test]
-fn an_error_names_its_cause_once() {
-    let place = Place::new();
-    let failed = local().data("local_file", json!({ "filename": place.name("") })).unwrap_err();
+fn error_names_its_cause_once() {
+    let directory = TestDirectory::new();
+    let failed =
+        local().read_data_source("local_file", json!({ "filename": directory.name("") })).unwrap_err();
     assert_eq!(failed.diagnostics.to_string().matches("os error").count(), 1);
 }

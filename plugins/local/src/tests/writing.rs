@@ -1,7 +1,7 @@
 use serde_json::Value as Json;
-use wardian_sdk::testing::{Action, State, config, json};
+use wardian_sdk::testing::{PlannedAction, State, config, json};
 
-use super::{Place, local};
+use super::{TestDirectory, local};
 
 const BOTH: [&str; 2] = ["local_file", "local_sensitive_file"];
 
@@ -20,12 +20,12 @@ fn assert_refused(type_name: &str, config: Json, expected: &str) {
 }
 
 #[test]
-fn a_file_is_created_read_and_deleted() {
+fn file_is_created_read_and_deleted() {
     for type_name in BOTH {
-        let place = Place::new();
-        let config = json!({ "filename": place.name("a/b/file"), "content": "Hello" });
+        let directory = TestDirectory::new();
+        let config = json!({ "filename": directory.name("a/b/file"), "content": "Hello" });
         let state = local().create(type_name, config.clone()).unwrap();
-        assert_eq!(place.content("a/b/file"), b"Hello");
+        assert_eq!(directory.content("a/b/file"), b"Hello");
         assert_eq!(state.get::<String>("id"), HELLO);
         assert_eq!(state.get::<String>("content_sha1"), HELLO);
         assert_eq!(state.get::<String>("content_md5"), "8b1a9953c4611296a827abf8c47804d7");
@@ -42,38 +42,38 @@ fn a_file_is_created_read_and_deleted() {
 
         let read = local().read(type_name, &state).unwrap().unwrap();
         assert_eq!(read.object(), state.object());
-        assert_eq!(action(type_name, &read, &config), Action::NoOp);
+        assert_eq!(action(type_name, &read, &config), PlannedAction::NoOp);
 
         local().delete(type_name, &read).unwrap();
-        assert!(!place.path("a/b/file").exists() && place.path("a/b").exists());
+        assert!(!directory.path("a/b/file").exists() && directory.path("a/b").exists());
         local().delete(type_name, &read).unwrap();
     }
 }
 
 #[test]
-fn every_source_of_content() {
-    let place = Place::new();
-    std::fs::write(place.path("source"), [0, 159, 146, 150]).unwrap();
+fn each_source_of_content_works() {
+    let directory = TestDirectory::new();
+    std::fs::write(directory.path("source"), [0, 159, 146, 150]).unwrap();
     for (name, value, content) in [
         ("content", "", &b""[..]),
         ("content", "text", b"text"),
         ("content_base64", "AP/+\nAQ==", &[0, 255, 254, 1]),
-        ("source", &place.name("source"), &[0, 159, 146, 150]),
+        ("source", &directory.name("source"), &[0, 159, 146, 150]),
     ] {
         for type_name in BOTH {
-            let mut config = json!({ "filename": place.name("file") });
+            let mut config = json!({ "filename": directory.name("file") });
             config[name] = json!(value);
             local().create(type_name, config).unwrap();
-            assert_eq!(place.content("file"), content);
+            assert_eq!(directory.content("file"), content);
         }
     }
-    let secret = json!({ "filename": place.name("file"), "sensitive_content": "secret" });
+    let secret = json!({ "filename": directory.name("file"), "sensitive_content": "secret" });
     local().create("local_file", secret).unwrap();
-    assert_eq!(place.content("file"), b"secret");
+    assert_eq!(directory.content("file"), b"secret");
 }
 
 #[test]
-fn exactly_one_source_of_content() {
+fn exactly_one_source_of_content_is_required() {
     for type_name in BOTH {
         assert_refused(type_name, json!({ "filename": "f" }), "one (and only one)");
         assert_refused(
@@ -90,7 +90,7 @@ fn exactly_one_source_of_content() {
 }
 
 #[test]
-fn permissions_are_checked() {
+fn invalid_permissions_are_rejected() {
     for name in ["file_permission", "directory_permission"] {
         for invalid in ["", "77", "07777", "0888", "rwx"] {
             let mut config = json!({ "filename": "f", "content": "" });
@@ -102,17 +102,17 @@ fn permissions_are_checked() {
 }
 
 #[test]
-fn permissions_have_defaults_and_are_set() {
+fn permissions_are_set_and_have_defaults() {
     use std::os::unix::fs::PermissionsExt as _;
-    let place = Place::new();
-    let mode = |name: &str| std::fs::metadata(place.path(name)).unwrap().permissions().mode() & 0o777;
-    let secret = json!({ "filename": place.name("secret/file"), "content": "" });
+    let directory = TestDirectory::new();
+    let mode = |name: &str| std::fs::metadata(directory.path(name)).unwrap().permissions().mode() & 0o777;
+    let secret = json!({ "filename": directory.name("secret/file"), "content": "" });
     let state = local().create("local_sensitive_file", secret).unwrap();
     assert_eq!(state.get::<String>("file_permission"), "0700");
     assert_eq!(state.get::<String>("directory_permission"), "0700");
     assert_eq!((mode("secret/file"), mode("secret")), (0o700, 0o700));
 
-    let plain = json!({ "filename": place.name("plain"), "content": "", "file_permission": "600" });
+    let plain = json!({ "filename": directory.name("plain"), "content": "", "file_permission": "600" });
     let state = local().create("local_file", plain).unwrap();
     assert_eq!(state.get::<String>("file_permission"), "600");
     assert_eq!(state.get::<String>("directory_permission"), "0777");
@@ -121,78 +121,78 @@ fn permissions_have_defaults_and_are_set() {
 }
 
 #[test]
-fn any_change_replaces_a_file() {
-    let place = Place::new();
-    let config = json!({ "filename": place.name("file"), "content": "Hello" });
+fn any_change_replaces_file() {
+    let directory = TestDirectory::new();
+    let config = json!({ "filename": directory.name("file"), "content": "Hello" });
     for type_name in BOTH {
         let state = local().create(type_name, config.clone()).unwrap();
         for (name, value) in [
-            ("filename", json!(place.name("other"))),
+            ("filename", json!(directory.name("other"))),
             ("content", json!("Bye")),
             ("file_permission", json!("0644")),
             ("directory_permission", json!("0755")),
         ] {
             let mut other = config.clone();
             other[name] = value;
-            assert_eq!(action(type_name, &state, &other), Action::Replace, "{name}");
+            assert_eq!(action(type_name, &state, &other), PlannedAction::Replace, "{name}");
         }
-        let encoded = json!({ "filename": place.name("file"), "content_base64": "SGVsbG8=" });
+        let encoded = json!({ "filename": directory.name("file"), "content_base64": "SGVsbG8=" });
         let plan = local().plan(type_name, Some(&state), encoded).unwrap();
-        assert_eq!(plan.action, Action::Replace);
+        assert_eq!(plan.action, PlannedAction::Replace);
         assert!(plan.object.unwrap().is_unknown("content_md5"));
     }
 }
 
 #[test]
-fn a_file_that_is_gone_or_another_is_dropped() {
+fn missing_or_changed_file_is_dropped_from_state() {
     for type_name in BOTH {
-        let place = Place::new();
-        let config = json!({ "filename": place.name("file"), "content": "Hello" });
+        let directory = TestDirectory::new();
+        let config = json!({ "filename": directory.name("file"), "content": "Hello" });
         let state = local().create(type_name, config).unwrap();
-        std::fs::write(place.path("file"), "Bye").unwrap();
+        std::fs::write(directory.path("file"), "Bye").unwrap();
         assert!(local().read(type_name, &state).unwrap().is_none());
-        std::fs::write(place.path("file"), "Hello").unwrap();
+        std::fs::write(directory.path("file"), "Hello").unwrap();
         assert!(local().read(type_name, &state).unwrap().is_some());
-        std::fs::remove_file(place.path("file")).unwrap();
+        std::fs::remove_file(directory.path("file")).unwrap();
         assert!(local().read(type_name, &state).unwrap().is_none());
-        std::fs::create_dir(place.path("file")).unwrap();
+        std::fs::create_dir(directory.path("file")).unwrap();
         assert!(local().read(type_name, &state).is_err());
     }
 }
 
 #[test]
-fn a_file_that_stays_behind_is_a_warning() {
-    let place = Place::new();
-    let config = json!({ "filename": place.name("file"), "content": "Hello" });
+fn undeletable_file_is_a_warning() {
+    let directory = TestDirectory::new();
+    let config = json!({ "filename": directory.name("file"), "content": "Hello" });
     let state = local().create("local_file", config).unwrap();
-    std::fs::remove_file(place.path("file")).unwrap();
-    std::fs::create_dir(place.path("file")).unwrap();
+    std::fs::remove_file(directory.path("file")).unwrap();
+    std::fs::create_dir(directory.path("file")).unwrap();
     local().delete("local_file", &state).unwrap();
-    assert!(place.path("file").is_dir());
+    assert!(directory.path("file").is_dir());
 }
 
 #[test]
-fn what_cannot_be_written_is_an_error_and_leaves_nothing() {
-    let place = Place::new();
+fn failed_write_is_an_error_without_state() {
+    let directory = TestDirectory::new();
     for (name, value, expected) in [
-        ("source", place.name("missing"), "does not exist"),
+        ("source", directory.name("missing"), "does not exist"),
         ("content_base64", "???".to_owned(), "not base64"),
     ] {
-        let mut config = json!({ "filename": place.name("file") });
+        let mut config = json!({ "filename": directory.name("file") });
         config[name] = json!(value);
         let failed = local().create("local_file", config).unwrap_err();
         assert!(failed.diagnostics.to_string().contains(expected), "{}", failed.diagnostics);
-        assert!(failed.state.is_none() && !place.path("file").exists());
+        assert!(failed.state.is_none() && !directory.path("file").exists());
     }
-    std::fs::write(place.path("file"), "").unwrap();
-    let below = json!({ "filename": place.name("file/below"), "content": "" });
+    std::fs::write(directory.path("file"), "").unwrap();
+    let below = json!({ "filename": directory.name("file/below"), "content": "" });
     assert!(local().create("local_file", below).is_err());
 }
 
 #[test]
-fn files_of_the_official_provider_stay() {
-    let place = Place::new();
-    std::fs::write(place.path("file"), "Hello").unwrap();
+fn official_provider_state_plans_no_changes() {
+    let directory = TestDirectory::new();
+    std::fs::write(directory.path("file"), "Hello").unwrap();
     for (type_name, permission) in [("local_file", "0777"), ("local_sensitive_file", "0700")] {
         let mut stored = json!({
             "content": "Hello", "content_base64": null, "source": null,
@@ -201,34 +201,34 @@ fn files_of_the_official_provider_stay() {
             "content_md5": "8b1a9953c4611296a827abf8c47804d7", "content_sha1": HELLO,
             "content_sha256": "185f8db32271fe25f561a6fc938b2e264306ec304eda518007d1764826381969",
             "content_sha512": "not compared", "directory_permission": permission,
-            "file_permission": permission, "filename": place.name("file"), "id": HELLO
+            "file_permission": permission, "filename": directory.name("file"), "id": HELLO
         });
         if type_name == "local_file" {
             stored["sensitive_content"] = json!(null);
         }
-        let state = local().stored(type_name, 0, &stored).unwrap();
+        let state = local().load_state(type_name, 0, &stored).unwrap();
         let state = local().read(type_name, &state).unwrap().unwrap();
-        let config = json!({ "filename": place.name("file"), "content": "Hello" });
-        assert_eq!(action(type_name, &state, &config), Action::NoOp);
+        let config = json!({ "filename": directory.name("file"), "content": "Hello" });
+        assert_eq!(action(type_name, &state, &config), PlannedAction::NoOp);
     }
 }
 
 #[test]
-fn a_state_from_before_the_checksums_stays() {
-    let place = Place::new();
-    std::fs::write(place.path("file"), "Hello").unwrap();
+fn state_without_checksums_plans_no_changes() {
+    let directory = TestDirectory::new();
+    std::fs::write(directory.path("file"), "Hello").unwrap();
     let stored = json!({
         "content": "Hello", "directory_permission": "0777", "file_permission": "0777",
-        "filename": place.name("file"), "id": HELLO
+        "filename": directory.name("file"), "id": HELLO
     });
-    let state = local().stored("local_file", 0, &stored).unwrap();
+    let state = local().load_state("local_file", 0, &stored).unwrap();
     let state = local().read("local_file", &state).unwrap().unwrap();
-    let config = json!({ "filename": place.name("file"), "content": "Hello" });
-    assert_eq!(action("local_file", &state, &config), Action::NoOp);
+    let config = json!({ "filename": directory.name("file"), "content": "Hello" });
+    assert_eq!(action("local_file", &state, &config), PlannedAction::NoOp);
 }
 
 #[test]
-fn nothing_is_imported() {
+fn import_is_not_supported() {
     for type_name in BOTH {
         let failed = local().import(type_name, "file").unwrap_err();
         assert!(failed.diagnostics.to_string().contains("cannot be imported"));

@@ -1,46 +1,46 @@
-use wardian_sdk::testing::{Action, config, json};
+use wardian_sdk::testing::{PlannedAction, config, json};
 
 use super::{action, random};
 
-/// What a change of `keepers` from the stored to the configured value does.
+/// Asserts the action for a change of `keepers` from the stored to the configured value.
 #[track_caller]
 fn check(stored: serde_json::Value, configured: serde_json::Value, expected: Action) {
     let uuid = "0af5b0f4-9a53-4b0e-8a8a-4d0f9f2f9f11";
     let state = json!({ "keepers": stored, "result": uuid, "id": uuid });
-    let state = random().stored("random_uuid", 0, &state).unwrap();
+    let state = random().load_state("random_uuid", 0, &state).unwrap();
     assert_eq!(action("random_uuid", &state, json!({ "keepers": configured })), expected);
 }
 
 #[test]
-fn equal_keepers_change_nothing() {
-    check(json!(null), json!(null), Action::NoOp);
-    check(json!({}), json!({}), Action::NoOp);
-    check(json!({ "a": "1", "b": null }), json!({ "a": "1", "b": null }), Action::NoOp);
+fn equal_keepers_plan_no_changes() {
+    check(json!(null), json!(null), PlannedAction::NoOp);
+    check(json!({}), json!({}), PlannedAction::NoOp);
+    check(json!({ "a": "1", "b": null }), json!({ "a": "1", "b": null }), PlannedAction::NoOp);
 }
 
 #[test]
-fn other_keepers_replace() {
-    check(json!({ "a": "1" }), json!({ "a": "2" }), Action::Replace);
-    check(json!({ "a": "1" }), json!({ "a": "1", "b": "2" }), Action::Replace);
-    check(json!({ "a": "1", "b": "2" }), json!({ "a": "1" }), Action::Replace);
-    check(json!({ "a": "1" }), json!({ "a": null }), Action::Replace);
-    check(json!({ "a": null }), json!({ "a": "1" }), Action::Replace);
-    check(json!({ "a": "1" }), json!({}), Action::Replace);
-    check(json!({ "a": "1" }), json!(null), Action::Replace);
-    check(json!(null), json!({ "a": "1" }), Action::Replace);
-    check(json!({}), json!({ "a": "1" }), Action::Replace);
+fn changed_keepers_replace() {
+    check(json!({ "a": "1" }), json!({ "a": "2" }), PlannedAction::Replace);
+    check(json!({ "a": "1" }), json!({ "a": "1", "b": "2" }), PlannedAction::Replace);
+    check(json!({ "a": "1", "b": "2" }), json!({ "a": "1" }), PlannedAction::Replace);
+    check(json!({ "a": "1" }), json!({ "a": null }), PlannedAction::Replace);
+    check(json!({ "a": null }), json!({ "a": "1" }), PlannedAction::Replace);
+    check(json!({ "a": "1" }), json!({}), PlannedAction::Replace);
+    check(json!({ "a": "1" }), json!(null), PlannedAction::Replace);
+    check(json!(null), json!({ "a": "1" }), PlannedAction::Replace);
+    check(json!({}), json!({ "a": "1" }), PlannedAction::Replace);
 }
 
 #[test]
-fn keepers_that_were_never_stored_are_stored_in_place() {
-    check(json!(null), json!({}), Action::Update);
-    check(json!(null), json!({ "a": null }), Action::Update);
-    check(json!({}), json!({ "a": null }), Action::Update);
-    check(json!({ "a": "1" }), json!({ "a": "1", "b": null }), Action::Update);
+fn missing_null_keepers_update_in_place() {
+    check(json!(null), json!({}), PlannedAction::Update);
+    check(json!(null), json!({ "a": null }), PlannedAction::Update);
+    check(json!({}), json!({ "a": null }), PlannedAction::Update);
+    check(json!({ "a": "1" }), json!({ "a": "1", "b": null }), PlannedAction::Update);
 }
 
 #[test]
-fn an_update_in_place_keeps_the_value() {
+fn update_in_place_keeps_value() {
     let random = random();
     for (name, config) in [
         ("random_bytes", json!({ "length": 4 })),
@@ -56,7 +56,7 @@ fn an_update_in_place_keeps_the_value() {
         let mut kept = config;
         kept["keepers"] = json!({ "a": null });
         let plan = random.plan(name, Some(&before), kept).unwrap();
-        assert_eq!(plan.action, Action::Update, "{name}");
+        assert_eq!(plan.action, PlannedAction::Update, "{name}");
         let after = random.apply(&plan).unwrap().unwrap();
         let expected = before.object().as_value().with_attribute("keepers", after.object().value("keepers"));
         assert_eq!(*after.object().as_value(), expected, "{name}");
@@ -69,5 +69,5 @@ fn unknown_keepers_replace() {
     let random = random();
     let state = random.create("random_pet", json!({ "keepers": { "a": "1" } })).unwrap();
     let plan = random.plan("random_pet", Some(&state), config(json!({})).unknown("keepers")).unwrap();
-    assert_eq!(plan.action, Action::Replace);
+    assert_eq!(plan.action, PlannedAction::Replace);
 }

@@ -1,9 +1,9 @@
-use wardian_sdk::testing::{Action, json};
+use wardian_sdk::testing::{PlannedAction, json};
 
 use super::{action, assert_unchanged, random};
 
 #[test]
-fn an_integer_lies_in_its_range() {
+fn integer_is_in_its_range() {
     for _ in 0..50 {
         let state = random().create("random_integer", json!({ "min": -2, "max": 2 })).unwrap();
         let result = state.get::<i64>("result");
@@ -14,7 +14,7 @@ fn an_integer_lies_in_its_range() {
 }
 
 #[test]
-fn a_seed_gives_what_the_official_provider_gives() {
+fn seeded_integer_matches_official_provider() {
     for (seed, expected) in [("12345", 3), ("123456", 2)] {
         let config = json!({ "min": 1, "max": 3, "seed": seed });
         assert_eq!(random().create("random_integer", config).unwrap().get::<i64>("result"), expected);
@@ -22,18 +22,18 @@ fn a_seed_gives_what_the_official_provider_gives() {
 }
 
 #[test]
-fn large_numbers_keep_all_digits() {
+fn large_integers_keep_all_digits() {
     let config = json!({ "min": 7_227_701_560_655_103_597_i64, "max": 7_227_701_560_655_103_598_i64, "seed": "12345" });
     let state = random().create("random_integer", config.clone()).unwrap();
     assert_eq!(state.get::<i64>("result"), 7_227_701_560_655_103_598);
-    assert_eq!(action("random_integer", &state, config), Action::NoOp);
+    assert_eq!(action("random_integer", &state, config), PlannedAction::NoOp);
 
     let widest = json!({ "min": i64::MIN, "max": -2 });
     assert!(random().create("random_integer", widest).unwrap().get::<i64>("result") <= -2);
 }
 
 #[test]
-fn impossible_ranges_are_errors() {
+fn invalid_ranges_are_errors() {
     let empty = random().create("random_integer", json!({ "min": 3, "max": 2 })).unwrap_err();
     assert!(empty.diagnostics.to_string().contains("at most max (2)"));
     let wide = random().create("random_integer", json!({ "min": i64::MIN, "max": 0 })).unwrap_err();
@@ -41,28 +41,31 @@ fn impossible_ranges_are_errors() {
 }
 
 #[test]
-fn any_change_of_an_integer_replaces_it() {
+fn any_change_replaces_integer() {
     let state = random().create("random_integer", json!({ "min": 1, "max": 9, "seed": "s" })).unwrap();
-    assert_eq!(action("random_integer", &state, json!({ "min": 1, "max": 9, "seed": "s" })), Action::NoOp);
+    assert_eq!(
+        action("random_integer", &state, json!({ "min": 1, "max": 9, "seed": "s" })),
+        PlannedAction::NoOp
+    );
     for other in [
         json!({ "min": 0, "max": 9, "seed": "s" }),
         json!({ "min": 1, "max": 8, "seed": "s" }),
         json!({ "min": 1, "max": 9, "seed": "t" }),
         json!({ "min": 1, "max": 9 }),
     ] {
-        assert_eq!(action("random_integer", &state, other), Action::Replace);
+        assert_eq!(action("random_integer", &state, other), PlannedAction::Replace);
     }
 }
 
 #[test]
-fn an_integer_is_imported_with_its_range() {
+fn integer_is_imported_with_its_range() {
     let state = random().import("random_integer", "15390,1,50000").unwrap();
     assert_eq!(state.get::<String>("id"), "15390");
-    assert_eq!(action("random_integer", &state, json!({ "min": 1, "max": 50000 })), Action::NoOp);
+    assert_eq!(action("random_integer", &state, json!({ "min": 1, "max": 50000 })), PlannedAction::NoOp);
     let seeded = random().import("random_integer", "3,1,3,12345").unwrap();
     assert_eq!(
         action("random_integer", &seeded, json!({ "min": 1, "max": 3, "seed": "12345" })),
-        Action::NoOp
+        PlannedAction::NoOp
     );
     for invalid in ["1", "1,2", "a,1,2", "1,b,2", "1,2,c", "1,2,3,4,5"] {
         assert!(random().import("random_integer", invalid).is_err(), "{invalid}");
@@ -70,7 +73,7 @@ fn an_integer_is_imported_with_its_range() {
 }
 
 #[test]
-fn an_integer_of_the_official_provider_stays() {
+fn official_integer_state_plans_no_changes() {
     let stored = json!({
         "id": "44", "keepers": { "listener": "arn" }, "max": 100, "min": 1, "result": 44, "seed": null
     });
@@ -83,7 +86,7 @@ fn shuffled(config: serde_json::Value) -> Vec<String> {
 }
 
 #[test]
-fn a_seeded_order_is_that_of_the_official_provider() {
+fn seeded_shuffle_matches_official_provider() {
     let input = json!(["a", "b", "c", "d", "e"]);
     let order = |count: serde_json::Value| {
         shuffled(json!({ "input": input.clone(), "seed": "-", "result_count": count })).concat()
@@ -95,7 +98,7 @@ fn a_seeded_order_is_that_of_the_official_provider() {
 }
 
 #[test]
-fn an_order_without_seed_is_any_order() {
+fn shuffle_without_seed_is_random() {
     let input: Vec<String> = (0..100).map(|number| number.to_string()).collect();
     let mut result = shuffled(json!({ "input": input }));
     assert_ne!(result, input);
@@ -104,31 +107,31 @@ fn an_order_without_seed_is_any_order() {
 }
 
 #[test]
-fn an_empty_list_has_an_empty_order() {
+fn shuffle_of_empty_list_is_empty() {
     assert!(shuffled(json!({ "input": [], "result_count": 12 })).is_empty());
     assert_eq!(shuffled(json!({ "input": ["a"], "result_count": 3 })), ["a", "a", "a"]);
     assert!(random().create("random_shuffle", json!({ "input": ["a"], "result_count": -1 })).is_err());
 }
 
 #[test]
-fn any_change_of_a_shuffle_replaces_it() {
+fn any_change_replaces_shuffle() {
     let config = json!({ "input": ["a", "b"], "seed": "s", "result_count": 0 });
     let state = random().create("random_shuffle", config.clone()).unwrap();
     assert_eq!(state.get::<String>("id"), "-");
     assert_eq!(state.get::<i64>("result_count"), 0);
-    assert_eq!(action("random_shuffle", &state, config), Action::NoOp);
+    assert_eq!(action("random_shuffle", &state, config), PlannedAction::NoOp);
     for other in [
         json!({ "input": ["a", "b", "c"], "seed": "s", "result_count": 0 }),
         json!({ "input": ["a", "b"], "seed": "t", "result_count": 0 }),
         json!({ "input": ["a", "b"], "seed": "s", "result_count": 1 }),
         json!({ "input": ["a", "b"], "seed": "s" }),
     ] {
-        assert_eq!(action("random_shuffle", &state, other), Action::Replace);
+        assert_eq!(action("random_shuffle", &state, other), PlannedAction::Replace);
     }
 }
 
 #[test]
-fn a_shuffle_of_the_official_provider_stays() {
+fn official_shuffle_state_plans_no_changes() {
     let stored = json!({
         "id": "-", "input": ["a", "b", "c"], "keepers": null, "result": ["c", "a"], "result_count": 2, "seed": null
     });

@@ -1,30 +1,30 @@
-//! A declaration as a document, put together while the crate is compiled.
+//! The JSON of a declaration, built at compile time.
 
 use super::{Capability, SDK};
 
-/// How many bytes the document has.
+/// Returns the length of the JSON in bytes.
 pub const fn length(needed: &[Capability]) -> usize {
     let counter = document::<0>(needed);
     counter.length
 }
 
-/// The document, on a line of its own. `N` is its [`length`].
+/// Encodes the requests as one line of JSON. `N` is its [`length`].
 ///
 /// # Panics
-/// While compiling, where what must be said is not.
+/// At compile time, if a required argument is missing.
 pub const fn encode<const N: usize>(needed: &[Capability]) -> [u8; N] {
     let writer = document::<N>(needed);
-    assert!(writer.length == N, "the length is that of `length`");
+    assert!(writer.length == N, "N must be the value of `length`");
     writer.bytes
 }
 
-/// Bytes, and how many there would be if there were room for all.
+/// A buffer, and the length that the output would have without its limit.
 struct Writer<const N: usize> {
     bytes: [u8; N],
     length: usize,
 }
 
-/// What a capability's name and its arguments are.
+/// The name and arguments of a capability request.
 struct Rule {
     name: &'static str,
     lists: [(&'static str, &'static [&'static str]); 5],
@@ -78,7 +78,7 @@ const fn rule(capability: &Capability) -> Rule {
             reason: environment.reason,
         },
         Capability::Process(process) => {
-            assert!(!process.program.is_empty(), "say which program is needed: program: \"...\"");
+            assert!(!process.program.is_empty(), "add the program: program: \"...\"");
             Rule {
                 name: "process",
                 lists: [("arguments", process.arguments), NONE, NONE, NONE, NONE],
@@ -99,9 +99,9 @@ const fn rule(capability: &Capability) -> Rule {
             reason: communicator.reason,
         },
     };
-    assert!(!rule.reason.is_empty(), "say why it is needed: reason: \"...\"");
+    assert!(!rule.reason.is_empty(), "add a reason: reason: \"...\"");
     let is_said = !rule.lists[0].1.is_empty() || !rule.program.is_empty();
-    assert!(is_said, "say what is needed: the first argument of each capability must list something");
+    assert!(is_said, "the first argument of each capability must list something");
     rule
 }
 
@@ -118,7 +118,7 @@ impl<const N: usize> Writer<N> {
         let mut index = 0;
         while index < rule.lists.len() {
             let (name, texts) = rule.lists[index];
-            // A program without arguments is not one with any.
+            // No arguments means none at all: without the list, any arguments would be allowed.
             if !texts.is_empty() || !rule.program.is_empty() && index == 0 {
                 self.quoted(name);
                 self.byte(b':');

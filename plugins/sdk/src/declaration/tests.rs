@@ -19,7 +19,7 @@ const NEEDED: &[Capability] = crate::capabilities![
 static ENCODED: [u8; length(NEEDED)] = encode(NEEDED);
 
 #[test]
-fn a_declaration_is_one_line_of_json() {
+fn declaration_is_one_line_of_json() {
     let text = std::str::from_utf8(&ENCODED).unwrap();
     assert_eq!(text.matches('\n').count(), 1);
     let document: serde_json::Value = serde_json::from_str(text).unwrap();
@@ -48,7 +48,7 @@ fn a_declaration_is_one_line_of_json() {
 }
 
 #[test]
-fn who_needs_nothing_says_so() {
+fn empty_declaration_lists_no_capabilities() {
     const NOTHING: &[Capability] = crate::capabilities![];
     static NONE: [u8; length(NOTHING)] = encode(NOTHING);
     let document: serde_json::Value = serde_json::from_slice(&NONE).unwrap();

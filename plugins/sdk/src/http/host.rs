@@ -1,4 +1,4 @@
-//! In a sandbox: `wasi:http`, which the host carries out.
+//! The transport in a sandbox: `wasi:http`, provided by the host.
 
 use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{
@@ -9,42 +9,43 @@ use wasip2::io::streams::StreamError;
 
 use super::{Error, Request, Response};
 
-/// Bytes of one read.
-const PORTION: u64 = 64 << 10;
+/// The number of bytes per read.
+const CHUNK_SIZE: u64 = 64 << 10;
 
 pub(super) fn send(request: &Request) -> Result<Response, Error> {
-    let failed = |problem: String| Error::Failed { request: request.shown(), problem };
-    let of_code = |code: ErrorCode| match code {
+    let failed = |problem: String| Error::Failed { request: request.method_and_url(), problem };
+    let from_code = |code: ErrorCode| match code {
         ErrorCode::HttpRequestDenied | ErrorCode::DestinationIpProhibited => {
-            Error::Denied { request: request.shown() }
+            Error::Denied { request: request.method_and_url() }
         }
-        code => failed(words(&code)),
+        code => failed(describe(&code)),
     };
     let outgoing = outgoing(request)?;
-    let body = outgoing.body().map_err(|()| request.wrong("it has no body"))?;
-    let pending = handle(outgoing, options(request)?).map_err(of_code)?;
+    let body = outgoing.body().map_err(|()| request.invalid("it has no body"))?;
+    let pending = handle(outgoing, options(request)?).map_err(from_code)?;
     write(body, &request.body).or_else(|problem| {
-        // A server may answer before it has read everything, and then that counts.
+        // A server may respond before it has read the complete body; then its response counts.
         pending.subscribe().block();
-        if pending_is_well(&problem) { Ok(()) } else { Err(failed(problem.to_string())) }
+        if is_body_closed(&problem) { Ok(()) } else { Err(failed(problem.to_string())) }
     })?;
     pending.subscribe().block();
     let response = match pending.get() {
-        Some(Ok(answer)) => answer.map_err(of_code)?,
-        Some(Err(())) | None => return Err(failed("the host gives no answer".to_owned())),
+        Some(Ok(answer)) => answer.map_err(from_code)?,
+        Some(Err(())) | None => return Err(failed("the host returned no response".to_owned())),
     };
     let headers = response.headers().entries();
     let (status, body) = (response.status(), read(response).map_err(failed)?);
     Ok(Response { status, headers, body })
 }
 
-/// Whether the host closed the body rather than failed to take it: why, the answer says.
-fn pending_is_well(problem: &StreamError) -> bool {
+/// Returns whether the host closed the body, as opposed to failing to write it. The response
+/// then has the reason.
+fn is_body_closed(problem: &StreamError) -> bool {
     matches!(problem, StreamError::Closed)
 }
 
-/// A code in words: `ConnectionRefused` is `connection refused`.
-fn words(code: &ErrorCode) -> String {
+/// Returns an error code as words: `ConnectionRefused` becomes `connection refused`.
+fn describe(code: &ErrorCode) -> String {
     let shown = format!("{code:?}");
     let shown = shown.strip_prefix("ErrorCode::").unwrap_or(&shown);
     let name: String = shown.chars().take_while(char::is_ascii_alphanumeric).collect();
@@ -59,7 +60,8 @@ fn words(code: &ErrorCode) -> String {
 }
 
 fn outgoing(request: &Request) -> Result<OutgoingRequest, Error> {
-    let (scheme, rest) = request.url.split_once("://").ok_or_else(|| request.wrong("it is no URL"))?;
+    let (scheme, rest) =
+        request.url.split_once("://").ok_or_else(|| request.invalid("it has no valid URL"))?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
     let path = path.split('#').next().unwrap_or_default();
@@ -71,9 +73,9 @@ fn outgoing(request: &Request) -> Result<OutgoingRequest, Error> {
     let needs_length = !request.body.is_empty() || !matches!(request.method.as_str(), "GET" | "HEAD");
     let headers = if needs_length && !has_length { [headers, vec![length]].concat() } else { headers };
     let fields = Fields::from_list(&headers).map_err(|error| {
-        request.wrong(match error {
-            HeaderError::InvalidSyntax => "a header's name or value is none",
-            HeaderError::Forbidden => "it has a header that is the host's to set",
+        request.invalid(match error {
+            HeaderError::InvalidSyntax => "the name or value of a header is invalid",
+            HeaderError::Forbidden => "it has a header that only the host may set",
             HeaderError::Immutable => "its headers cannot be changed",
         })
     })?;
@@ -99,7 +101,7 @@ fn outgoing(request: &Request) -> Result<OutgoingRequest, Error> {
         .and_then(|()| outgoing.set_scheme(Some(&scheme)))
         .and_then(|()| outgoing.set_authority(Some(authority)))
         .and_then(|()| outgoing.set_path_with_query(Some(&path)))
-        .map_err(|()| request.wrong("its method or URL is none"))?;
+        .map_err(|()| request.invalid("its method or URL is invalid"))?;
     Ok(outgoing)
 }
 
@@ -111,7 +113,7 @@ fn options(request: &Request) -> Result<Option<RequestOptions>, Error> {
         .set_connect_timeout(nanoseconds)
         .and_then(|()| options.set_first_byte_timeout(nanoseconds))
         .and_then(|()| options.set_between_bytes_timeout(nanoseconds))
-        .map_err(|()| request.wrong("the host takes no time limits"))?;
+        .map_err(|()| request.invalid("the host does not support timeouts"))?;
     Ok(Some(options))
 }
 
@@ -122,27 +124,27 @@ fn write(body: OutgoingBody, mut bytes: &[u8]) -> Result<(), StreamError> {
         while !bytes.is_empty() {
             ready.block();
             let room = usize::try_from(stream.check_write()?).unwrap_or(usize::MAX);
-            let (portion, rest) = bytes.split_at(room.min(bytes.len()));
-            stream.write(portion)?;
+            let (chunk, rest) = bytes.split_at(room.min(bytes.len()));
+            stream.write(chunk)?;
             bytes = rest;
         }
     }
-    // What is wrong with the body the answer says too.
+    // The response also reports any error about the body.
     OutgoingBody::finish(body, None).map_err(|_| StreamError::Closed)
 }
 
 fn read(response: IncomingResponse) -> Result<Vec<u8>, String> {
-    let body = response.consume().map_err(|()| "the host gives no body".to_owned())?;
+    let body = response.consume().map_err(|()| "the host returned no body".to_owned())?;
     let mut bytes = Vec::new();
     {
-        let stream = body.stream().map_err(|()| "the host gives no body".to_owned())?;
+        let stream = body.stream().map_err(|()| "the host returned no body".to_owned())?;
         loop {
-            match stream.blocking_read(PORTION) {
-                Ok(portion) => bytes.extend(portion),
+            match stream.blocking_read(CHUNK_SIZE) {
+                Ok(chunk) => bytes.extend(chunk),
                 Err(StreamError::Closed) => break,
                 Err(StreamError::LastOperationFailed(error)) => {
                     let code = wasip2::http::types::http_error_code(&error);
-                    return Err(code.map_or_else(|| error.to_debug_string(), |code| words(&code)));
+                    return Err(code.map_or_else(|| error.to_debug_string(), |code| describe(&code)));
                 }
             }
         }

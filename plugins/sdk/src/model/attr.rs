@@ -1,38 +1,37 @@
-//! A value that may be null or not known yet.
+//! Values that may be null or unknown.
 
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ATTR: &str = "$wardian::Attr";
 
-/// A value that may be null or not known yet, for fields of a state.
+/// A value that may be null or unknown, for a field of a state.
 ///
-/// `Option<T>` suffices where a value is never unknown, and in `create` and
-/// `update`, where an unknown value is one that the operation has to find: there
-/// it arrives as `None`.
+/// `Option<T>` is sufficient if a value is never unknown, and in `create` and `update`: there an
+/// unknown value is one that the operation must compute, and arrives as `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename = "$wardian::Attr")]
 pub enum Attr<T> {
     /// Null: not set.
     #[default]
     Null,
-    /// To be known later.
+    /// Unknown until apply.
     Unknown,
     /// Known and not null.
     Known(T),
 }
 
 impl<T> Attr<T> {
-    /// Whether this is null.
+    /// Returns whether the value is null.
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// Whether this is not known yet.
+    /// Returns whether the value is unknown.
     pub const fn is_unknown(&self) -> bool {
         matches!(self, Self::Unknown)
     }
 
-    /// The value where there is one.
+    /// Returns the value if it is known and not null.
     pub const fn known(&self) -> Option<&T> {
         match self {
             Self::Known(value) => Some(value),
@@ -40,7 +39,7 @@ impl<T> Attr<T> {
         }
     }
 
-    /// The value where there is one.
+    /// Returns the value if it is known and not null.
     pub fn into_known(self) -> Option<T> {
         match self {
             Self::Known(value) => Some(value),
@@ -48,12 +47,12 @@ impl<T> Attr<T> {
         }
     }
 
-    /// The value, or another one where this is null or unknown.
+    /// Returns the value, or `other` if it is null or unknown.
     pub fn known_or(self, other: T) -> T {
         self.into_known().unwrap_or(other)
     }
 
-    /// A view of the value.
+    /// Returns a reference to the value.
     pub const fn as_ref(&self) -> Attr<&T> {
         match self {
             Self::Null => Attr::Null,
@@ -62,7 +61,7 @@ impl<T> Attr<T> {
         }
     }
 
-    /// The value changed, where there is one.
+    /// Applies a function to the value if it is known and not null.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Attr<U> {
         match self {
             Self::Null => Attr::Null,

@@ -1,4 +1,4 @@
-//! What an operation may have as its state: Rust types, and objects as they are.
+//! The types of states: Rust types with serde's traits, and [`Object`].
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,34 +9,34 @@ use super::from_value::{Unknowns, from_value, struct_fields};
 use super::object::Object;
 use super::to_value::to_value;
 
-/// A state, a plan or a configuration as an operation takes and answers it: any
-/// type with serde's two traits, or [`Object`].
+/// A state, plan or configuration that an operation takes or returns: any type with serde's two
+/// traits, or [`Object`].
 ///
-/// [`Object`] is for schemas that are made at run time, which no Rust type can
-/// follow. It is handed over as it is, so that in `create` and `update` a value that
-/// is still to be found is unknown in it, where a Rust type has `None`.
+/// [`Object`] is for schemas that are built at run time, for which there is no Rust type. It
+/// is passed unchanged, so in `create` and `update` a value that must still be computed is
+/// unknown in it, where a Rust type has `None`.
 pub trait Model: Convert {}
 
 impl<T: Convert> Model for T {}
 
-/// The two ways of a [`Model`]. Nothing else can have them.
+/// The conversions of a [`Model`]. Sealed: other types cannot implement it.
 pub trait Convert: Sized {
-    /// The value as this type.
-    fn of_value(value: &Value, ty: &Type, unknowns: Unknowns) -> Result<Self, ModelError>;
+    /// Decodes a value as this type.
+    fn decode_value(value: &Value, ty: &Type, unknowns: Unknowns) -> Result<Self, ModelError>;
 
-    /// This as a value of a schema's type.
-    fn as_value_of(&self, ty: &Type) -> Result<Value, ModelError>;
+    /// Encodes this as a value of a schema's type.
+    fn encode_value(&self, ty: &Type) -> Result<Value, ModelError>;
 
-    /// The names of a struct's fields; `None` for what has no fixed list of them.
+    /// Returns the names of a struct's fields; `None` for types without a fixed list of fields.
     fn fields() -> Option<&'static [&'static str]>;
 }
 
 impl<T: Serialize + DeserializeOwned> Convert for T {
-    fn of_value(value: &Value, _: &Type, unknowns: Unknowns) -> Result<Self, ModelError> {
+    fn decode_value(value: &Value, _: &Type, unknowns: Unknowns) -> Result<Self, ModelError> {
         from_value(value, unknowns)
     }
 
-    fn as_value_of(&self, ty: &Type) -> Result<Value, ModelError> {
+    fn encode_value(&self, ty: &Type) -> Result<Value, ModelError> {
         to_value(self, ty)
     }
 
@@ -46,12 +46,12 @@ impl<T: Serialize + DeserializeOwned> Convert for T {
 }
 
 impl Convert for Object {
-    fn of_value(value: &Value, ty: &Type, _: Unknowns) -> Result<Self, ModelError> {
+    fn decode_value(value: &Value, ty: &Type, _: Unknowns) -> Result<Self, ModelError> {
         Self::checked(value.clone(), ty.clone())
     }
 
-    // That it is of the type shows when it is encoded.
-    fn as_value_of(&self, _: &Type) -> Result<Value, ModelError> {
+    // The encoding checks the type.
+    fn encode_value(&self, _: &Type) -> Result<Value, ModelError> {
         Ok(self.as_value().clone())
     }
 

@@ -1,4 +1,4 @@
-//! Why a value and a Rust type do not fit.
+//! Errors of converting between values and Rust types.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use wardian_value::{Path, PathStep};
 
 use crate::{Diagnostic, Diagnostics};
 
-/// A value did not fit a Rust type, or the other way round.
+/// A value does not fit a Rust type, or the reverse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelError {
-    /// Steps from the place of the error up to the root.
+    /// The steps from the error's location up to the root.
     reversed: Vec<PathStep>,
     message: String,
 }
@@ -19,23 +19,23 @@ impl ModelError {
         Self { reversed: Vec::new(), message: message.into() }
     }
 
-    /// The same error, seen from one level further up.
+    /// Returns the error as seen from one level further up.
     pub(crate) fn inside(mut self, step: PathStep) -> Self {
         self.reversed.push(step);
         self
     }
 
-    /// Where.
+    /// Returns the path of the value.
     pub fn path(&self) -> Path {
         self.reversed.iter().rev().cloned().collect::<Vec<_>>().into()
     }
 
-    /// What.
+    /// Returns the message.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// As a diagnostic about the place.
+    /// Converts the error into a diagnostic with this summary.
     pub fn into_diagnostic(self, summary: &str) -> Diagnostic {
         let path = self.path();
         let detail = self.to_string();
@@ -54,15 +54,15 @@ impl fmt::Display for ModelError {
     }
 }
 
-// Not `std::error::Error` alone, which would lose the path on its way into
-// diagnostics: serde demands the trait, so the wrapper below bears it.
+// `ModelError` does not implement `std::error::Error`: the conversion of any such error into
+// diagnostics would lose the path. Serde requires the trait, so the wrapper below has it.
 impl From<ModelError> for Diagnostics {
     fn from(error: ModelError) -> Self {
         error.into_diagnostic("Value does not fit").into()
     }
 }
 
-/// [`ModelError`] as serde wants it.
+/// [`ModelError`] with the traits that serde requires.
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) ModelError);
 

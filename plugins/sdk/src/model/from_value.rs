@@ -1,4 +1,4 @@
-//! Values into Rust types.
+//! Decodes values as Rust types.
 
 use std::cell::Cell;
 
@@ -10,17 +10,17 @@ use serde::de::{
 use wardian_value::{Number, PathStep, Str, Type, Value, View};
 
 use super::attr::ATTR;
+use super::dynamic::DYNAMIC;
 use super::error::{Failure, ModelError};
-use super::raw::RAW;
 use crate::codec;
 
-/// What becomes of an unknown value where the Rust type has no place for it.
+/// The treatment of an unknown value for which the Rust type has no representation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknowns {
-    /// An error.
-    Refused,
-    /// `None`, where it is an option.
-    Absent,
+    /// Returns an error.
+    Reject,
+    /// Decodes an `Option` as `None`.
+    AsNone,
 }
 
 pub(crate) fn from_value<T: DeserializeOwned>(value: &Value, unknowns: Unknowns) -> Result<T, ModelError> {
@@ -34,11 +34,11 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn of(self, value: &'a Value) -> Self {
+    fn at(self, value: &'a Value) -> Self {
         Self { value, ..self }
     }
 
-    fn wanted(self, what: &str) -> Failure {
+    fn type_error(self, what: &str) -> Failure {
         match self.value.view() {
             View::Null => Failure::new(format!("{what} is required, but the value is null")),
             View::Unknown => Failure::new(format!("{what} is required, but the value is not known yet")),
@@ -48,7 +48,7 @@ impl<'a> Source<'a> {
 
     fn whole_number<T: std::str::FromStr>(self) -> Result<T, Failure> {
         let Some(number) = self.value.as_number() else {
-            return Err(self.wanted("number"));
+            return Err(self.type_error("number"));
         };
         let text = number.to_string();
         text.parse().map_err(|_| {
@@ -90,7 +90,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         match self.value.view() {
             View::Null => visitor.visit_unit(),
-            View::Unknown => Err(self.wanted("a value")),
+            View::Unknown => Err(self.type_error("a value")),
             View::Bool(value) => visitor.visit_bool(value),
             View::Number(number) => Self::visit_number(number, visitor),
             View::String(text) => visitor.visit_borrowed_str(text),
@@ -100,7 +100,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        visitor.visit_bool(self.value.as_bool().ok_or_else(|| self.wanted("bool"))?)
+        visitor.visit_bool(self.value.as_bool().ok_or_else(|| self.type_error("bool"))?)
     }
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
@@ -108,7 +108,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        visitor.visit_f64(self.value.as_number().ok_or_else(|| self.wanted("number"))?.to_f64())
+        visitor.visit_f64(self.value.as_number().ok_or_else(|| self.type_error("number"))?.to_f64())
     }
 
     fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
@@ -116,7 +116,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        visitor.visit_borrowed_str(self.value.as_str().ok_or_else(|| self.wanted("string"))?)
+        visitor.visit_borrowed_str(self.value.as_str().ok_or_else(|| self.type_error("string"))?)
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
@@ -134,7 +134,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         match self.value.view() {
             View::Null => visitor.visit_none(),
-            View::Unknown if self.unknowns == Unknowns::Absent => visitor.visit_none(),
+            View::Unknown if self.unknowns == Unknowns::AsNone => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
@@ -156,7 +156,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Failure> {
-        if name == RAW {
+        if name == DYNAMIC {
             let bytes = codec::encode(self.value, &Type::Dynamic).map_err(Failure::new)?;
             return visitor.visit_bytes(&bytes);
         }
@@ -164,8 +164,8 @@ impl<'de> Deserializer<'de> for Source<'de> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        let elements = self.value.as_elements().ok_or_else(|| self.wanted("a list"))?;
-        // Elements of a set have no index that a path could name.
+        let elements = self.value.as_elements().ok_or_else(|| self.type_error("a list"))?;
+        // Elements of a set have no index for a path.
         let named = !matches!(self.value.ty(), Type::Set(_));
         visitor.visit_seq(Elements { source: self, all: elements, index: 0, named })
     }
@@ -184,7 +184,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        let elements = self.value.as_mapping().ok_or_else(|| self.wanted("an object"))?;
+        let elements = self.value.as_mapping().ok_or_else(|| self.type_error("an object"))?;
         let is_map = matches!(self.value.ty(), Type::Map(_));
         visitor.visit_map(Entries { source: self, left: elements.iter(), current: None, is_map })
     }
@@ -205,7 +205,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
         visitor: V,
     ) -> Result<V::Value, Failure> {
         if name != ATTR {
-            let text = self.value.as_str().ok_or_else(|| self.wanted("string"))?;
+            let text = self.value.as_str().ok_or_else(|| self.type_error("string"))?;
             return visitor.visit_enum(BorrowedStrDeserializer::new(text));
         }
         visitor.visit_enum(AttrVariant(self))
@@ -275,7 +275,7 @@ impl<'de> SeqAccess<'de> for Elements<'de> {
         let Some(element) = self.all.get(self.index) else { return Ok(None) };
         let index = self.index;
         self.index += 1;
-        seed.deserialize(self.source.of(element)).map(Some).map_err(|failure| {
+        seed.deserialize(self.source.at(element)).map(Some).map_err(|failure| {
             if self.named { failure.inside(PathStep::Index(index as u64)) } else { failure }
         })
     }
@@ -303,7 +303,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {
         let Some((key, value)) = self.current else { return Err(Failure::new("value without a key")) };
-        seed.deserialize(self.source.of(value)).map_err(|failure| {
+        seed.deserialize(self.source.at(value)).map_err(|failure| {
             failure.inside(if self.is_map {
                 PathStep::Key(key.clone())
             } else {
@@ -313,11 +313,11 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     }
 }
 
-/// The names of a struct's fields, found by asking it to be read from nothing;
-/// `None` for types that are not structs with a fixed list of fields.
+/// Returns the names of a struct's fields, which deserializing it from nothing reveals; `None`
+/// for types that are not structs with a fixed list of fields.
 pub(crate) fn struct_fields<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
     let fields = Cell::new(None);
-    // Always fails: what is wanted is what it asks for before.
+    // Always fails; the probe records the requested fields before that.
     let _ = T::deserialize(Probe(&fields));
     fields.get()
 }

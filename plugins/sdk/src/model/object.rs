@@ -1,4 +1,4 @@
-//! An object whose attributes are read and set by name.
+//! Objects with access to attributes by name.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,8 +9,8 @@ use super::from_value::{Unknowns, from_value};
 use super::to_value::to_value;
 use crate::{Diagnostics, Result};
 
-/// An object of a schema's type: a configuration, a state, a plan. Attributes may
-/// be null or unknown.
+/// An object of a schema's type: a configuration, a state or a plan. Attributes may be null or
+/// unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
     value: Value,
@@ -18,35 +18,35 @@ pub struct Object {
 }
 
 impl Object {
-    /// `value` must be a known object of type `ty`.
+    /// Creates an object. `value` must be a known object of type `ty`.
     pub(crate) fn new(value: Value, ty: Type) -> Self {
         Self { value, ty }
     }
 
-    /// An object whose attributes are all null.
-    pub(crate) fn of_nulls(ty: Type) -> Self {
+    /// Creates an object whose attributes are all null.
+    pub(crate) fn with_nulls(ty: Type) -> Self {
         Self { value: object_of_nulls(&ty), ty }
     }
 
-    /// An object with this value. An error where the value is null, not known or of
-    /// another type.
+    /// Creates an object from a value. An error if the value is null, unknown or of another
+    /// type.
     ///
     /// ```
     /// use wardian_sdk::{Object, Type, Value};
     ///
     /// let ty = Type::object([("name", Type::String)]);
-    /// let object = Object::of(Value::object([("name", Value::string("a"))]), ty.clone())?;
+    /// let object = Object::from_value(Value::object([("name", Value::string("a"))]), ty.clone())?;
     /// assert_eq!(object.get::<String>("name")?, "a");
-    /// assert!(Object::of(Value::bool(true), ty).is_err());
+    /// assert!(Object::from_value(Value::bool(true), ty).is_err());
     /// # Ok::<(), wardian_sdk::Diagnostics>(())
     /// ```
-    pub fn of(value: Value, ty: Type) -> Result<Self> {
+    pub fn from_value(value: Value, ty: Type) -> Result<Self> {
         Self::checked(value, ty).map_err(Diagnostics::from)
     }
 
     pub(crate) fn checked(value: Value, ty: Type) -> std::result::Result<Self, ModelError> {
         if value.is_null() || !value.is_known() {
-            return Err(ModelError::new("an object is required, and this one is null or not known yet"));
+            return Err(ModelError::new("an object is required, but the value is null or not known yet"));
         }
         if !ty.has_dynamic() && *value.ty() != ty {
             let found = value.ty().friendly_name();
@@ -55,54 +55,53 @@ impl Object {
         Ok(Self::new(value, ty))
     }
 
-    /// The type of the schema that it is an object of.
+    /// Returns the type of the object's schema.
     pub fn ty(&self) -> &Type {
         &self.ty
     }
 
-    /// The object as a value.
+    /// Returns the object as a value.
     pub fn as_value(&self) -> &Value {
         &self.value
     }
 
-    /// The object as a value.
+    /// Converts the object into a value.
     pub fn into_value(self) -> Value {
         self.value
     }
 
-    /// The value of an attribute or nested block; null where the schema has none of
-    /// that name.
+    /// Returns the value of an attribute or nested block; null if the schema does not have it.
     pub fn value(&self, name: &str) -> Value {
         self.value.get(name).cloned().unwrap_or_else(|| Value::null(Type::Dynamic))
     }
 
-    /// The value at a path, where there is one.
+    /// Returns the value at a path, if there is one.
     pub fn value_at(&self, path: &Path) -> Option<&Value> {
         path.apply(&self.value)
     }
 
-    /// Whether the attribute is null.
+    /// Returns whether the attribute is null.
     pub fn is_null(&self, name: &str) -> bool {
         self.value.get(name).is_none_or(Value::is_null)
     }
 
-    /// Whether the attribute itself is not known yet.
+    /// Returns whether the attribute itself is unknown.
     pub fn is_unknown(&self, name: &str) -> bool {
         self.value.get(name).is_some_and(|value| !value.is_known())
     }
 
-    /// The attribute as a Rust type: `Attr<T>` where it may be unknown, `Option<T>`
-    /// where it may be null.
+    /// Decodes the attribute as a Rust type: `Attr<T>` if it may be unknown, `Option<T>` if it
+    /// may be null.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
         let Some(value) = self.value.get(name) else {
             return Err(no_attribute(name));
         };
-        from_value(value, Unknowns::Refused).map_err(|error| located(error, name).into())
+        from_value(value, Unknowns::Reject).map_err(|error| located(error, name).into())
     }
 
-    /// The whole object as a Rust type. Fields that may be unknown are [`crate::Attr`]s.
+    /// Decodes the object as a Rust type. Fields that may be unknown must be [`crate::Attr`]s.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
-        from_value(&self.value, Unknowns::Refused).map_err(Diagnostics::from)
+        from_value(&self.value, Unknowns::Reject).map_err(Diagnostics::from)
     }
 
     /// Sets an attribute.
@@ -113,7 +112,7 @@ impl Object {
         Ok(())
     }
 
-    /// Sets an attribute to "known after apply".
+    /// Sets an attribute to unknown ("known after apply").
     pub fn set_unknown(&mut self, name: &str) -> Result<()> {
         let ty = self.attribute_type(name)?;
         self.value = self.value.with_attribute(name, Value::unknown(ty));

@@ -1,4 +1,4 @@
-//! Rust types into values of a given type.
+//! Encodes Rust types as values of a given type.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use serde::ser::{
 use wardian_value::{Number, PathStep, Str, Type, Value};
 
 use super::attr::ATTR;
+use super::dynamic::DYNAMIC;
 use super::error::{Failure, ModelError};
-use super::raw::RAW;
 use crate::codec;
 
-/// `value` as a value of type `ty`. Attributes that a struct has no field for are
-/// null; a field that the type has no attribute for is an error.
+/// Encodes `value` as a value of type `ty`. Attributes without a field are null; a field without
+/// an attribute is an error.
 pub(crate) fn to_value<T: Serialize + ?Sized>(value: &T, ty: &Type) -> Result<Value, ModelError> {
     value.serialize(Target(ty)).map_err(|failure| failure.0)
 }
@@ -90,7 +90,7 @@ impl<'a> Serializer for Target<'a> {
     }
 
     fn serialize_f32(self, value: f32) -> Result<Value, Failure> {
-        // By way of text: 0.1 is meant to stay 0.1.
+        // Converted through text, so that 0.1 stays 0.1.
         self.parsed_number(&value.to_string())
     }
 
@@ -149,8 +149,8 @@ impl<'a> Serializer for Target<'a> {
         name: &'static str,
         value: &T,
     ) -> Result<Value, Failure> {
-        if name == RAW {
-            return value.serialize(RawTarget(self));
+        if name == DYNAMIC {
+            return value.serialize(DynamicTarget(self));
         }
         value.serialize(self)
     }
@@ -348,20 +348,20 @@ impl SerializeStruct for Mapping<'_> {
     }
 }
 
-/// Takes the bytes that a [`super::Raw`] passes itself as.
-struct RawTarget<'a>(Target<'a>);
+/// Takes the bytes as which a [`super::Dynamic`] serializes itself.
+struct DynamicTarget<'a>(Target<'a>);
 
 macro_rules! refuse {
     ($($method:ident ( $($argument:ty),* ) -> $ok:ty;)*) => {
         $(fn $method(self, $(_: $argument),*) -> Result<$ok, Failure> {
-            Err(Failure::new("not a value of the language"))
+            Err(Failure::new("not a dynamic value"))
         })*
     };
 }
 
 type Never = serde::ser::Impossible<Value, Failure>;
 
-impl Serializer for RawTarget<'_> {
+impl Serializer for DynamicTarget<'_> {
     type Ok = Value;
     type Error = Failure;
     type SerializeSeq = Never;
@@ -396,7 +396,7 @@ impl Serializer for RawTarget<'_> {
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<Value, Failure> {
-        Err(Failure::new("not a value of the language"))
+        Err(Failure::new("not a dynamic value"))
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
@@ -404,7 +404,7 @@ impl Serializer for RawTarget<'_> {
         _: &'static str,
         _: &T,
     ) -> Result<Value, Failure> {
-        Err(Failure::new("not a value of the language"))
+        Err(Failure::new("not a dynamic value"))
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -414,6 +414,6 @@ impl Serializer for RawTarget<'_> {
         _: &'static str,
         _: &T,
     ) -> Result<Value, Failure> {
-        Err(Failure::new("not a value of the language"))
+        Err(Failure::new("not a dynamic value"))
     }
 }

@@ -1,5 +1,5 @@
-//! The world `provisioner-plugin` as wit-bindgen states it in Rust. What it has in common
-//! with the world of providers is the same.
+//! The bindings that wit-bindgen generates for the world `provisioner-plugin`. Interfaces that
+//! both worlds have use the bindings of `provider-plugin`.
 
 #![allow(
     unsafe_code,

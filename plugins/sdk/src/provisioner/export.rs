@@ -1,4 +1,4 @@
-//! A provisioner as the exports of a component.
+//! The component exports of a provisioner.
 
 use std::cell::OnceCell;
 use std::marker::PhantomData;
@@ -11,8 +11,8 @@ use super::bindings::wardian::plugin::communicator::{self as remote, Connection}
 use super::bindings::wardian::plugin::process as wire;
 use super::bindings::wardian::plugin::ui;
 use super::{
-    Command, Ending, Event, NotRun, Platform, Program, Provisioner, Remote, RemoteError, RemoteProgram,
-    Surroundings, Telling, Work,
+    Command, ConnectionOutput, ExitStatus, HostApi, MachineApi, Platform, ProcessEvent, ProvisionContext,
+    Provisioner, RemoteError, RunningCommand, RunningProgram, SpawnError,
 };
 use crate::bindings::wardian::plugin::types;
 use crate::check::{Allowed, check};
@@ -20,22 +20,20 @@ use crate::schema::schema_record;
 use crate::service::diagnostics_record;
 use crate::{Diagnostics, Object, Result, Schema, codec};
 
-/// Where a component keeps its provisioner. Implemented by [`crate::export_provisioner!`].
+/// Access to the provisioner of a component. Implemented by [`crate::export_provisioner!`].
 pub trait Exported: 'static {
-    /// The one provisioner of the component.
+    /// Returns the cell that holds the component's provisioner.
     fn service() -> &'static LocalKey<OnceCell<Service>>;
 
-    /// Makes it, at the first call.
+    /// Creates the provisioner, at the first call.
     fn make() -> Service;
 }
 
-/// A check of a configuration.
 type Validate = dyn Fn(&Object) -> Result<()>;
 
-/// The work that a configuration asks for.
-type Provision = dyn Fn(&Object, &mut Work<'_>) -> Result<()>;
+type Provision = dyn Fn(&Object, &mut ProvisionContext<'_>) -> Result<()>;
 
-/// A provisioner as it answers requests.
+/// A provisioner with its Rust types erased.
 pub struct Service {
     schema: Schema,
     ty: Type,
@@ -44,8 +42,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// Of a provisioner.
-    pub fn of<P: Provisioner>(provisioner: P) -> Self {
+    /// Creates the request path of a provisioner.
+    pub fn new<P: Provisioner>(provisioner: P) -> Self {
         let provisioner = std::rc::Rc::new(provisioner);
         let schema = provisioner.schema();
         let validating = std::rc::Rc::clone(&provisioner);
@@ -57,62 +55,62 @@ impl Service {
         }
     }
 
-    /// The type of its configuration.
+    /// Returns the type of the configuration.
     pub(super) fn ty(&self) -> &Type {
         &self.ty
     }
 
-    /// Checks a configuration by its schema and then by its author.
+    /// Checks a configuration with the schema and then with the provisioner's own check.
     pub(super) fn validate(&self, config: &Object) -> Diagnostics {
         let mut found = check(&self.schema, config.as_value(), Allowed { write_only: true });
         found.append((self.validate)(config).err().unwrap_or_default());
         found
     }
 
-    /// Does the work.
-    pub(super) fn provision(&self, config: &Object, surroundings: &mut dyn Surroundings) -> Result<()> {
-        (self.provision)(config, &mut Work::new(surroundings))
+    /// Runs the provisioner.
+    pub(super) fn provision(&self, config: &Object, host: &mut dyn HostApi) -> Result<()> {
+        (self.provision)(config, &mut ProvisionContext::new(host))
     }
 
     fn config(&self, bytes: &[u8]) -> Result<Object> {
         let value = codec::decode(bytes, &self.ty)
             .map_err(|problem| Diagnostics::error("Unable to read the configuration", problem))?;
-        Object::of(value, self.ty.clone())
+        Object::from_value(value, self.ty.clone())
     }
 }
 
-/// Bears the exports of a component.
+/// The type that implements the exports of a component.
 pub struct Component<E>(PhantomData<E>);
 
 fn with<E: Exported, T>(answer: impl FnOnce(&Service) -> T) -> T {
     let make = || {
-        crate::granted::enter_working_directory();
+        crate::file_access::enter_working_directory();
         E::make()
     };
     E::service().with(|service| answer(service.get_or_init(make)))
 }
 
-/// The host, as far as it is there for one call.
+/// The host API during one call.
 struct Host<'a> {
     spawner: Option<&'a wire::Spawner>,
-    machine: Option<Connected<'a>>,
+    machine: Option<ConnectedMachine<'a>>,
 }
 
 /// The machine that is provisioned.
-struct Connected<'a>(&'a Connection);
+struct ConnectedMachine<'a>(&'a Connection);
 
-struct RunningThere(remote::RemoteCommand);
+struct RemoteProcess(remote::RemoteCommand);
 
-struct Running(wire::RunningProcess);
+struct LocalProcess(wire::RunningProcess);
 
-impl Surroundings for Host<'_> {
+impl HostApi for Host<'_> {
     fn show(&mut self, text: &str) {
         ui::output(text);
     }
 
-    fn start(&mut self, command: &Command) -> Result<Box<dyn Program>, NotRun> {
+    fn start(&mut self, command: &Command) -> Result<Box<dyn RunningProgram>, SpawnError> {
         let Some(spawner) = self.spawner else {
-            return Err(NotRun::Denied("the host lets this call run no program".to_owned()));
+            return Err(SpawnError::Denied("the host does not allow this call to run programs".to_owned()));
         };
         let started = spawner.spawn(&wire::Command {
             program: command.program.clone(),
@@ -124,19 +122,19 @@ impl Surroundings for Host<'_> {
             streams: wire::OutputStreams::Together,
         });
         match started {
-            Ok(running) => Ok(Box::new(Running(running))),
-            Err(wire::ProcessError::Denied(text)) => Err(NotRun::Denied(text)),
-            Err(wire::ProcessError::NotFound(text)) => Err(NotRun::NotFound(text)),
-            Err(wire::ProcessError::Failed(text)) => Err(NotRun::Failed(text)),
+            Ok(running) => Ok(Box::new(LocalProcess(running))),
+            Err(wire::ProcessError::Denied(text)) => Err(SpawnError::Denied(text)),
+            Err(wire::ProcessError::NotFound(text)) => Err(SpawnError::NotFound(text)),
+            Err(wire::ProcessError::Failed(text)) => Err(SpawnError::Failed(text)),
         }
     }
 
-    fn machine(&mut self) -> Option<&mut dyn Remote> {
-        self.machine.as_mut().map(|machine| machine as &mut dyn Remote)
+    fn machine(&mut self) -> Option<&mut dyn MachineApi> {
+        self.machine.as_mut().map(|machine| machine as &mut dyn MachineApi)
     }
 }
 
-impl Remote for Connected<'_> {
+impl MachineApi for ConnectedMachine<'_> {
     fn platform(&self) -> Platform {
         match self.0.platform() {
             remote::TargetPlatform::Unix => Platform::Unix,
@@ -148,31 +146,31 @@ impl Remote for Connected<'_> {
         self.0.script_path()
     }
 
-    fn connect(&mut self, telling: Telling) -> Result<(), RemoteError> {
-        let telling = match telling {
-            Telling::Silent => remote::Telling::Silent,
-            Telling::Shown => remote::Telling::Shown,
+    fn connect(&mut self, output: ConnectionOutput) -> Result<(), RemoteError> {
+        let output = match output {
+            ConnectionOutput::Silent => remote::Telling::Silent,
+            ConnectionOutput::Shown => remote::Telling::Shown,
         };
-        self.0.connect(telling).map_err(told)
+        self.0.connect(output).map_err(machine_error)
     }
 
-    fn execute(&mut self, command: &str) -> Result<Box<dyn RemoteProgram>, RemoteError> {
+    fn execute(&mut self, command: &str) -> Result<Box<dyn RunningCommand>, RemoteError> {
         match self.0.execute(command) {
-            Ok(running) => Ok(Box::new(RunningThere(running))),
-            Err(error) => Err(told(error)),
+            Ok(running) => Ok(Box::new(RemoteProcess(running))),
+            Err(error) => Err(machine_error(error)),
         }
     }
 
     fn upload(&mut self, path: &str, content: &[u8], mode: Option<u32>) -> Result<(), RemoteError> {
-        self.0.upload(path, content, mode).map_err(told)
+        self.0.upload(path, content, mode).map_err(machine_error)
     }
 
     fn upload_path(&mut self, source: &str, destination: &str) -> Result<(), RemoteError> {
-        self.0.upload_path(source, destination).map_err(told)
+        self.0.upload_path(source, destination).map_err(machine_error)
     }
 }
 
-fn told(error: remote::CommunicatorError) -> RemoteError {
+fn machine_error(error: remote::CommunicatorError) -> RemoteError {
     use remote::CommunicatorError as Wire;
     match error {
         Wire::Denied(text) => RemoteError::Denied(text),
@@ -183,26 +181,26 @@ fn told(error: remote::CommunicatorError) -> RemoteError {
     }
 }
 
-impl RemoteProgram for RunningThere {
-    fn next_event(&mut self) -> Result<Option<Event>, RemoteError> {
-        self.0.next_event().map(|event| event.map(happened)).map_err(told)
+impl RunningCommand for RemoteProcess {
+    fn next_event(&mut self) -> Result<Option<ProcessEvent>, RemoteError> {
+        self.0.next_event().map(|event| event.map(process_event)).map_err(machine_error)
     }
 }
 
-fn happened(event: wire::ProcessEvent) -> Event {
+fn process_event(event: wire::ProcessEvent) -> ProcessEvent {
     match event {
-        wire::ProcessEvent::Stdout(bytes) | wire::ProcessEvent::Stderr(bytes) => Event::Output(bytes),
-        wire::ProcessEvent::Exited(status) => Event::Ended(match status {
-            wire::ExitStatus::Code(code) => Ending::Code(code),
-            wire::ExitStatus::Signal(signal) => Ending::Signal(signal),
-            wire::ExitStatus::TimedOut => Ending::TimedOut,
+        wire::ProcessEvent::Stdout(bytes) | wire::ProcessEvent::Stderr(bytes) => ProcessEvent::Output(bytes),
+        wire::ProcessEvent::Exited(status) => ProcessEvent::Exited(match status {
+            wire::ExitStatus::Code(code) => ExitStatus::Code(code),
+            wire::ExitStatus::Signal(signal) => ExitStatus::Signal(signal),
+            wire::ExitStatus::TimedOut => ExitStatus::TimedOut,
         }),
     }
 }
 
-impl Program for Running {
-    fn next_event(&mut self) -> Option<Event> {
-        self.0.next_event().map(happened)
+impl RunningProgram for LocalProcess {
+    fn next_event(&mut self) -> Option<ProcessEvent> {
+        self.0.next_event().map(process_event)
     }
 }
 
@@ -227,38 +225,39 @@ impl<E: Exported> protocol::Guest for Component<E> {
     ) -> Vec<types::Diagnostic> {
         with::<E, _>(|service| {
             let config = service.config(&request.config);
-            let mut host = Host { spawner, machine: connection.map(Connected) };
+            let mut host = Host { spawner, machine: connection.map(ConnectedMachine) };
             let done = config.and_then(|config| service.provision(&config, &mut host));
             diagnostics_record(done.err().unwrap_or_default())
         })
     }
 
-    // A component serves one call at a time, so nothing is in flight when this is
-    // called: there is nothing to end.
+    // A component serves one call at a time, so no other call is in flight that this one could
+    // stop.
     fn stop() -> Result<(), String> {
         Ok(())
     }
 }
 
-/// Makes a crate a component that exports a provisioner: `export_provisioner!(provisioner)`,
-/// where `provisioner` is a function without arguments that answers with a
-/// [`crate::provisioner::Provisioner`]. Outside of WebAssembly it makes nothing.
+/// Makes the crate a component that exports a provisioner: `export_provisioner!(provisioner)`,
+/// where `provisioner` is a function without parameters that returns a
+/// [`crate::provisioner::Provisioner`]. Expands to nothing on other targets than WebAssembly.
 ///
-/// What it needs is said after that, and why, as with [`crate::export_provider!`]: people
-/// are asked for it before the component runs, and what is not granted is denied.
+/// The capabilities that the component needs follow with a reason each, as with
+/// [`crate::export_provider!`]: users approve them before the component runs, and the host
+/// denies any other access.
 ///
 /// ```
-/// # use wardian_sdk::provisioner::{Provisioner, Work};
+/// # use wardian_sdk::provisioner::{Provisioner, ProvisionContext};
 /// # struct Notify;
 /// # impl Provisioner for Notify {
 /// #     type Config = ();
 /// #     fn schema(&self) -> wardian_sdk::Schema { wardian_sdk::Schema::new() }
-/// #     fn provision(&self, (): (), _: &mut Work<'_>) -> wardian_sdk::Result<()> { Ok(()) }
+/// #     fn provision(&self, (): (), _: &mut ProvisionContext<'_>) -> wardian_sdk::Result<()> { Ok(()) }
 /// # }
 /// # fn provisioner() -> Notify { Notify }
 /// wardian_sdk::export_provisioner!(
 ///     provisioner,
-///     process { program: "logger", reason: "what was made is told to the system's log" },
+///     process { program: "logger", reason: "writes messages to the system log" },
 /// );
 /// ```
 #[macro_export]
@@ -267,7 +266,7 @@ macro_rules! export_provisioner {
         $crate::declare_capabilities!($($capability $needed),*);
 
         #[cfg(target_family = "wasm")]
-        #[allow(unsafe_code, reason = "exports of a component are functions of a fixed symbol name")]
+        #[allow(unsafe_code, reason = "exports of a component are functions with fixed symbol names")]
         const _: () = {
             struct This;
 
@@ -283,7 +282,7 @@ macro_rules! export_provisioner {
                 }
 
                 fn make() -> $crate::provisioner::export::Service {
-                    $crate::provisioner::export::Service::of($provisioner())
+                    $crate::provisioner::export::Service::new($provisioner())
                 }
             }
 

@@ -1,20 +1,20 @@
-//! Bytes in pieces as lines of text.
+//! Splits chunks of output into lines.
 
-/// The most bytes that are held back for the end of their line.
-const LONGEST_LINE: usize = 64 << 10;
+/// The length in bytes at which an unfinished line is emitted in parts.
+const MAX_LINE: usize = 64 << 10;
 
-/// What came so far of the next line.
+/// The unfinished line.
 #[derive(Default)]
 pub(super) struct Lines {
     begun: Vec<u8>,
-    /// What came last ended a line as old terminals do; a line feed behind it is part of
-    /// that end.
+    /// The last byte was a carriage return that ended a line; a line feed directly after it
+    /// belongs to the same line end.
     after_return: bool,
 }
 
 impl Lines {
-    /// Adds bytes, and hands on each line that is whole, without its end.
-    pub(super) fn add(&mut self, bytes: &[u8], hear: &mut dyn FnMut(&str)) {
+    /// Adds bytes, and emits each complete line without its line end.
+    pub(super) fn add(&mut self, bytes: &[u8], on_line: &mut dyn FnMut(&str)) {
         let mut rest = bytes;
         if let (true, [b'\n', behind @ ..]) = (self.after_return, rest) {
             rest = behind;
@@ -25,30 +25,30 @@ impl Lines {
         while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
             let (line, behind) = rest.split_at(end);
             self.begun.extend_from_slice(line);
-            self.say(hear);
+            self.emit(on_line);
             rest = match behind {
                 [b'\r', b'\n', behind @ ..] | [_, behind @ ..] => behind,
                 [] => behind,
             };
             self.after_return = behind == b"\r";
         }
-        for piece in rest.chunks(LONGEST_LINE) {
+        for piece in rest.chunks(MAX_LINE) {
             self.begun.extend_from_slice(piece);
-            if self.begun.len() >= LONGEST_LINE {
-                self.say(hear);
+            if self.begun.len() >= MAX_LINE {
+                self.emit(on_line);
             }
         }
     }
 
-    /// What is left is a line, too.
-    pub(super) fn finish(mut self, hear: &mut dyn FnMut(&str)) {
+    /// Emits the rest as a line.
+    pub(super) fn finish(mut self, on_line: &mut dyn FnMut(&str)) {
         if !self.begun.is_empty() {
-            self.say(hear);
+            self.emit(on_line);
         }
     }
 
-    fn say(&mut self, hear: &mut dyn FnMut(&str)) {
-        hear(&String::from_utf8_lossy(&self.begun));
+    fn emit(&mut self, on_line: &mut dyn FnMut(&str)) {
+        on_line(&String::from_utf8_lossy(&self.begun));
         self.begun.clear();
     }
 }
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_put_together_from_pieces() {
+    fn lines_are_joined_across_chunks() {
         assert_eq!(lines(&[b"on", b"e\ntwo\n\nla", b"st"]), ["one", "two", "", "last"]);
         assert_eq!(lines(&[b"10%\r20%\r\nx\r", b"\ny"]), ["10%", "20%", "x", "y"]);
         assert_eq!(lines(&[b"", b"\xff\n"]), ["\u{fffd}"]);
@@ -76,11 +76,8 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_handed_on_in_pieces() {
-        let found = lines(&[&vec![b'x'; 3 * LONGEST_LINE + 1]]);
-        assert_eq!(
-            found.iter().map(String::len).collect::<Vec<_>>(),
-            [LONGEST_LINE, LONGEST_LINE, LONGEST_LINE, 1]
-        );
+    fn long_line_is_emitted_in_parts() {
+        let found = lines(&[&vec![b'x'; 3 * MAX_LINE + 1]]);
+        assert_eq!(found.iter().map(String::len).collect::<Vec<_>>(), [MAX_LINE, MAX_LINE, MAX_LINE, 1]);
     }
 }

@@ -1,92 +1,92 @@
-//! The machine that is provisioned, as the host reaches it for a call.
+//! The machine that is provisioned, as the host connects to it.
 
 use std::fmt;
 
+use super::context::{CommandOutput, OutputTail, ProcessEvent};
 use super::lines::Lines;
-use super::work::{Ended, Event, KeptEnd};
-use super::{Ending, Surroundings};
+use super::{ExitStatus, HostApi};
 
-/// The machine that the connection block names. The host connects with it, by credentials
-/// that only the host knows, at the first use; all provisioners of an object share the
-/// connection.
+/// The machine of the connection block. The host connects to it at the first use, with
+/// credentials that the plugin does not get; all provisioners of an object share the connection.
 pub struct Machine<'a> {
-    surroundings: &'a mut dyn Surroundings,
+    host: &'a mut dyn HostApi,
 }
 
-/// What carries out what is done with the machine: the host, or a test.
-pub trait Remote {
-    /// What kind of machine it is.
+/// The operations on the machine. Implemented by the host bindings and by
+/// [`testing::MockMachine`](super::testing::MockMachine).
+pub trait MachineApi {
+    /// Returns the machine's platform.
     fn platform(&self) -> Platform;
 
-    /// Where to put a script there.
+    /// Returns the path for a script on the machine.
     fn script_path(&self) -> String;
 
     /// Opens the connection.
     ///
     /// # Errors
-    /// Why there is none.
-    fn connect(&mut self, telling: Telling) -> Result<(), RemoteError>;
+    /// If the machine cannot be connected to.
+    fn connect(&mut self, output: ConnectionOutput) -> Result<(), RemoteError>;
 
-    /// Starts a command through the machine's shell.
+    /// Starts a command in the machine's shell.
     ///
     /// # Errors
-    /// Why it does not run.
-    fn execute(&mut self, command: &str) -> Result<Box<dyn RemoteProgram>, RemoteError>;
+    /// If the command cannot be started.
+    fn execute(&mut self, command: &str) -> Result<Box<dyn RunningCommand>, RemoteError>;
 
-    /// Writes a file there.
+    /// Writes a file on the machine.
     ///
     /// # Errors
-    /// Why it was not written.
+    /// If the file was not written.
     fn upload(&mut self, path: &str, content: &[u8], mode: Option<u32>) -> Result<(), RemoteError>;
 
-    /// Copies a file or a directory there.
+    /// Copies a file or directory to the machine.
     ///
     /// # Errors
-    /// Why it was not copied, or not wholly.
+    /// If it was not copied, or not completely.
     fn upload_path(&mut self, source: &str, destination: &str) -> Result<(), RemoteError>;
 }
 
-/// A command that runs there. Dropping it gives it up.
-pub trait RemoteProgram {
-    /// Waits for what it does next; none after its end.
+/// A command that runs on the machine. Dropping it abandons the command.
+pub trait RunningCommand {
+    /// Waits for the next event; `None` after the command's exit.
     ///
     /// # Errors
-    /// Where the connection is lost.
-    fn next_event(&mut self) -> Result<Option<Event>, RemoteError>;
+    /// If the connection is lost.
+    fn next_event(&mut self) -> Result<Option<ProcessEvent>, RemoteError>;
 }
 
-/// What kind of machine it is.
+/// The platform of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Platform {
-    /// Unix.
+    /// A Unix system.
     Unix,
-    /// Windows.
+    /// A Windows system.
     Windows,
 }
 
-/// Whether people are told of a connection that is made.
+/// Whether the host shows its connection attempts to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Telling {
-    /// They are not.
+pub enum ConnectionOutput {
+    /// Shows nothing.
     Silent,
-    /// The host shows each attempt: with whom, and by which means.
+    /// Shows the address and the authentication methods of each attempt.
     Shown,
 }
 
-/// Why something was not done there. The text is for people.
+/// The reason why an operation on the machine failed, as text for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RemoteError {
     /// There is no connection block.
     NoConnection,
-    /// Policy does not grant it.
+    /// Policy does not allow it.
     Denied(String),
     /// The machine could not be reached, or the connection was lost.
     Disconnected(String),
-    /// The machine refused who we are, or is not who it should be.
+    /// The machine rejected the credentials, or its host key is not the expected one.
     Authentication(String),
-    /// There is no such file here.
+    /// The local file does not exist.
     NotFound(String),
-    /// Anything else.
+    /// Any other failure.
     Failed(String),
 }
 
@@ -94,8 +94,8 @@ impl fmt::Display for RemoteError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::NoConnection => {
-                "it works on another machine, and nothing says on which: there is no connection block, neither in \
-                 the provisioner nor in its resource"
+                "it needs a remote machine, but there is no connection block, neither in the provisioner \
+                 nor in its resource"
             }
             Self::Denied(text)
             | Self::Disconnected(text)
@@ -109,104 +109,107 @@ impl fmt::Display for RemoteError {
 impl std::error::Error for RemoteError {}
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(surroundings: &'a mut dyn Surroundings) -> Result<Self, RemoteError> {
-        surroundings.machine().ok_or(RemoteError::NoConnection)?;
-        Ok(Self { surroundings })
+    pub(super) fn new(host: &'a mut dyn HostApi) -> Result<Self, RemoteError> {
+        host.machine().ok_or(RemoteError::NoConnection)?;
+        Ok(Self { host })
     }
 
-    fn remote(&mut self) -> Result<&mut dyn Remote, RemoteError> {
-        self.surroundings.machine().ok_or(RemoteError::NoConnection)
+    fn remote(&mut self) -> Result<&mut dyn MachineApi, RemoteError> {
+        self.host.machine().ok_or(RemoteError::NoConnection)
     }
 
-    /// What kind of machine it is.
+    /// Returns the machine's platform.
     ///
     /// # Errors
-    /// Where there is no connection block.
+    /// If there is no connection block.
     pub fn platform(&mut self) -> Result<Platform, RemoteError> {
         Ok(self.remote()?.platform())
     }
 
-    /// Where to put a script there: another place each time, unless the connection block
-    /// names one.
+    /// Returns the path for a script on the machine: a new one each time, unless the connection
+    /// block sets it.
     ///
     /// # Errors
-    /// Where there is no connection block.
+    /// If there is no connection block.
     pub fn script_path(&mut self) -> Result<String, RemoteError> {
         Ok(self.remote()?.script_path())
     }
 
-    /// Opens the connection, if it is not. Whatever else is done opens it as well.
+    /// Opens the connection if it is not open. All other operations open it as well.
     ///
     /// # Errors
-    /// Why there is none.
-    pub fn connect(&mut self, telling: Telling) -> Result<(), RemoteError> {
-        self.remote()?.connect(telling)
+    /// If the machine cannot be connected to.
+    pub fn connect(&mut self, output: ConnectionOutput) -> Result<(), RemoteError> {
+        self.remote()?.connect(output)
     }
 
-    /// Runs a command there to its end, and shows what it writes meanwhile, line by line.
+    /// Runs a command on the machine until it exits, and shows its output line by line
+    /// meanwhile.
     ///
     /// # Errors
-    /// Why it did not run, or why nobody knows how it ended.
-    pub fn run(&mut self, command: &str) -> Result<Ended, RemoteError> {
-        self.run_heard(command, |surroundings, line| surroundings.show(line))
+    /// If the command could not be started, or its exit status is unknown.
+    pub fn run(&mut self, command: &str) -> Result<CommandOutput, RemoteError> {
+        self.run_with(command, |host, line| host.show(line))
     }
 
-    /// Runs a command there to its end, and shows nothing of it.
+    /// Runs a command on the machine until it exits, without showing its output.
     ///
     /// # Errors
-    /// As of [`Machine::run`].
-    pub fn run_quietly(&mut self, command: &str) -> Result<Ended, RemoteError> {
-        self.run_heard(command, |_, _| {})
+    /// As for [`Machine::run`].
+    pub fn run_quietly(&mut self, command: &str) -> Result<CommandOutput, RemoteError> {
+        self.run_with(command, |_, _| {})
     }
 
-    fn run_heard(
+    fn run_with(
         &mut self,
         command: &str,
-        hear: impl Fn(&mut dyn Surroundings, &str),
-    ) -> Result<Ended, RemoteError> {
+        on_line: impl Fn(&mut dyn HostApi, &str),
+    ) -> Result<CommandOutput, RemoteError> {
         let mut program = self.remote()?.execute(command)?;
-        let (mut lines, mut kept) = (Lines::default(), KeptEnd::default());
-        let mut ending = None;
+        let (mut lines, mut tail) = (Lines::default(), OutputTail::default());
+        let mut status = None;
         let lost = loop {
             match program.next_event() {
-                Ok(Some(Event::Output(bytes))) => {
-                    kept.add(&bytes);
-                    lines.add(&bytes, &mut |line| hear(self.surroundings, line));
+                Ok(Some(ProcessEvent::Output(bytes))) => {
+                    tail.add(&bytes);
+                    lines.add(&bytes, &mut |line| on_line(self.host, line));
                 }
-                Ok(Some(Event::Ended(how))) => ending = Some(how),
+                Ok(Some(ProcessEvent::Exited(how))) => status = Some(how),
                 Ok(None) => break None,
                 Err(lost) => break Some(lost),
             }
         };
-        lines.finish(&mut |line| hear(self.surroundings, line));
-        match (lost, ending) {
+        lines.finish(&mut |line| on_line(self.host, line));
+        match (lost, status) {
             (Some(lost), _) => Err(lost),
-            (None, Some(ending)) => Ok(Ended { ending, output: kept.text() }),
-            (None, None) => Err(RemoteError::Failed("nobody said how the command ended".into())),
+            (None, Some(status)) => Ok(CommandOutput { status, output: tail.text() }),
+            (None, None) => {
+                Err(RemoteError::Failed("the host did not report the command's exit status".into()))
+            }
         }
     }
 
-    /// Writes a file there. A new one has the mode, less the machine's umask.
+    /// Writes a file on the machine. A new file gets the mode, less the machine's umask.
     ///
     /// # Errors
-    /// Why it was not written.
+    /// If the file was not written.
     pub fn upload(&mut self, path: &str, content: &[u8], mode: Option<u32>) -> Result<(), RemoteError> {
         self.remote()?.upload(path, content, mode)
     }
 
-    /// Copies a file or a directory of the host's machine there, as far as policy lets it
-    /// be read. A directory goes into the one that `destination` names, as one of its own
-    /// name; only what is in it where `source` ends with a slash.
+    /// Copies a local file or directory to the machine, if policy allows reading it. A directory
+    /// is copied into the directory `destination`, under its own name; if `source` ends with a
+    /// slash, only its contents are copied.
     ///
     /// # Errors
-    /// Why it was not copied, or not wholly.
+    /// If it was not copied, or not completely.
     pub fn upload_path(&mut self, source: &str, destination: &str) -> Result<(), RemoteError> {
         self.remote()?.upload_path(source, destination)
     }
 }
 
-impl Ending {
-    /// Whether it is that of a program that did its work.
+impl ExitStatus {
+    /// Returns whether the program succeeded.
     pub fn is_success(self) -> bool {
         self == Self::Code(0)
     }

@@ -1,13 +1,13 @@
-//! What a provisioner is written with.
+//! The API for writing provisioners.
 //!
 //! A provisioner is a value with the trait [`Provisioner`]; the macro
-//! [`crate::export_provisioner!`] makes a component of it. What it may do beside computing
-//! it is handed for each call as [`Work`]: showing text, running programs as far as policy
-//! lets it, and the [`Machine`] that a connection block names.
+//! [`crate::export_provisioner!`] makes the crate a component that exports it. Each call gets a
+//! [`ProvisionContext`], which shows text, runs programs as far as policy allows, and gives
+//! access to the [`Machine`] of a connection block.
 //!
 //! ```
 //! use serde::Deserialize;
-//! use wardian_sdk::provisioner::{Command, Provisioner, Work};
+//! use wardian_sdk::provisioner::{Command, Provisioner, ProvisionContext};
 //! use wardian_sdk::{Attribute, Diagnostics, Result, Schema};
 //!
 //! struct Notify;
@@ -24,12 +24,16 @@
 //!         Schema::new().attribute(Attribute::string("message").required())
 //!     }
 //!
-//!     fn provision(&self, config: Config, work: &mut Work<'_>) -> Result<()> {
-//!         work.show(&format!("Telling {}", config.message));
-//!         let ended = work.run(&Command::new("logger", [config.message])).map_err(|problem| {
-//!             Diagnostics::error("Not told", problem.to_string())
+//!     fn provision(&self, config: Config, context: &mut ProvisionContext<'_>) -> Result<()> {
+//!         context.show(&format!("Logging {}", config.message));
+//!         let result = context.run(&Command::new("logger", [config.message])).map_err(|problem| {
+//!             Diagnostics::error("Message was not logged", problem.to_string())
 //!         })?;
-//!         if ended.is_success() { Ok(()) } else { Err(Diagnostics::error("Not told", ended.output)) }
+//!         if result.is_success() {
+//!             Ok(())
+//!         } else {
+//!             Err(Diagnostics::error("Message was not logged", result.output))
+//!         }
 //!     }
 //! }
 //!
@@ -40,49 +44,51 @@
 //! wardian_sdk::export_provisioner!(provisioner);
 //!
 //! // In a test:
-//! use wardian_sdk::provisioner::testing::Rehearsal;
-//! let mut rehearsal = Rehearsal::new().program("a\nb\n", 0);
+//! use wardian_sdk::provisioner::testing::ProvisionerHarness;
+//! let mut harness = ProvisionerHarness::new().with_program("a\nb\n", 0);
 //! let config = r#"{ "message": "hello" }"#;
-//! assert!(rehearsal.provision(Notify, config).is_ok());
-//! assert_eq!(rehearsal.shown, ["Telling hello", "a", "b"]);
-//! assert_eq!(rehearsal.started[0].arguments, ["hello"]);
+//! assert!(harness.provision(Notify, config).is_ok());
+//! assert_eq!(harness.shown, ["Logging hello", "a", "b"]);
+//! assert_eq!(harness.started[0].arguments, ["hello"]);
 //! ```
 
 #[doc(hidden)]
 pub mod bindings;
+mod context;
 #[doc(hidden)]
 pub mod export;
 mod lines;
 mod machine;
 pub mod testing;
-mod work;
 
 use serde::de::DeserializeOwned;
 
 use crate::{Object, Result, Schema};
 
-pub use machine::{Machine, Platform, Remote, RemoteError, RemoteProgram, Telling};
-pub use work::{Command, Ended, Ending, Event, NotRun, Program, Surroundings, Work};
+pub use context::{
+    Command, CommandOutput, ExitStatus, HostApi, ProcessEvent, ProvisionContext, RunningProgram, SpawnError,
+};
+pub use machine::{ConnectionOutput, Machine, MachineApi, Platform, RemoteError, RunningCommand};
 
-/// Work on an object that was just created, or is about to go.
+/// A provisioner: runs steps for an object after it is created or before it is destroyed.
 pub trait Provisioner: 'static {
-    /// What its block says.
+    /// The configuration of the provisioner block as a Rust type.
     type Config: DeserializeOwned;
 
-    /// The schema of its block.
+    /// Returns the schema of the provisioner block.
     fn schema(&self) -> Schema;
 
-    /// Checks what the schema cannot say. Values may be unknown.
+    /// Checks a configuration beyond the schema. Unknown values in it must be accepted.
     ///
     /// # Errors
-    /// What is wrong.
+    /// If the configuration is invalid.
     fn validate(&self, _config: &Object) -> Result<()> {
         Ok(())
     }
 
-    /// Does the work.
+    /// Runs the steps.
     ///
     /// # Errors
-    /// Why it failed.
-    fn provision(&self, config: Self::Config, work: &mut Work<'_>) -> Result<()>;
+    /// If a step failed.
+    fn provision(&self, config: Self::Config, context: &mut ProvisionContext<'_>) -> Result<()>;
 }

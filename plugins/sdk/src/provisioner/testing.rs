@@ -1,129 +1,132 @@
-//! A provisioner's unit tests: natively, on the request path of a component, with programs
-//! that are only told of.
+//! Unit tests of a provisioner: natively, on the same request path as a component, with mock
+//! programs and a mock machine.
 
 use std::collections::VecDeque;
 
 use super::export::Service;
 use super::{
-    Command, Ending, Event, NotRun, Platform, Program, Provisioner, Remote, RemoteError, RemoteProgram,
-    Surroundings, Telling,
+    Command, ConnectionOutput, ExitStatus, HostApi, MachineApi, Platform, ProcessEvent, Provisioner,
+    RemoteError, RunningCommand, RunningProgram, SpawnError,
 };
 use crate::{Diagnostics, Object, Result, Type, codec};
 
-/// A call of a provisioner, and what came of it.
+/// A provisioner under test, with mock results and a record of what it did.
 #[derive(Default)]
-pub struct Rehearsal {
-    /// What was shown.
+pub struct ProvisionerHarness {
+    /// The text that was shown.
     pub shown: Vec<String>,
-    /// What was started.
+    /// The programs that were started.
     pub started: Vec<Command>,
-    programs: VecDeque<Result<Vec<Event>, NotRun>>,
-    /// The machine that a connection block names, if there is one.
-    pub machine: Option<RehearsedMachine>,
+    programs: VecDeque<Result<Vec<ProcessEvent>, SpawnError>>,
+    /// The machine of the connection block, if there is one.
+    pub machine: Option<MockMachine>,
 }
 
-/// A machine that does nothing, and tells what was asked of it.
-pub struct RehearsedMachine {
-    /// What was done there, in order.
-    pub done: Vec<Done>,
-    /// What kind it is.
+/// A machine that only records its operations.
+pub struct MockMachine {
+    /// The operations, in order.
+    pub operations: Vec<MachineOperation>,
+    /// The platform of the machine.
     pub platform: Platform,
-    answers: VecDeque<Result<Vec<Event>, RemoteError>>,
+    answers: VecDeque<Result<Vec<ProcessEvent>, RemoteError>>,
 }
 
-/// Something that was done on a rehearsed machine.
+/// An operation on a mock machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Done {
-    /// It was connected with.
-    Connected(Telling),
+pub enum MachineOperation {
+    /// The connection was opened.
+    Connect(ConnectionOutput),
     /// A command was run.
-    Ran(String),
+    Run(String),
     /// A file was written.
-    Wrote {
-        /// Where.
+    Upload {
+        /// The path on the machine.
         path: String,
-        /// What is in it.
+        /// The content of the file.
         content: String,
-        /// With which mode.
+        /// The mode of the file.
         mode: Option<u32>,
     },
-    /// A file or a directory was copied.
-    Copied {
-        /// From where.
+    /// A file or directory was copied.
+    UploadPath {
+        /// The local path.
         source: String,
-        /// To where.
+        /// The path on the machine.
         destination: String,
     },
 }
 
-impl RehearsedMachine {
-    fn answer(&mut self, done: Done) -> Result<Vec<Event>, RemoteError> {
-        self.done.push(done);
-        self.answers.pop_front().unwrap_or_else(|| Ok(vec![Event::Ended(Ending::Code(0))]))
+impl MockMachine {
+    fn answer(&mut self, operation: MachineOperation) -> Result<Vec<ProcessEvent>, RemoteError> {
+        self.operations.push(operation);
+        self.answers.pop_front().unwrap_or_else(|| Ok(vec![ProcessEvent::Exited(ExitStatus::Code(0))]))
     }
 }
 
-impl Rehearsal {
-    /// One in which no program runs.
+impl ProvisionerHarness {
+    /// Creates a harness in which no program can be started.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The next program that is started writes this, and ends with a code.
+    /// Adds a program, which the next start runs: its output and its exit code.
     #[must_use]
-    pub fn program(self, output: &str, code: i32) -> Self {
-        self.program_that_ends(output, Ending::Code(code))
+    pub fn with_program(self, output: &str, code: i32) -> Self {
+        self.with_program_status(output, ExitStatus::Code(code))
     }
 
-    /// The next program that is started writes this, and ends so.
+    /// Adds a program, which the next start runs: its output and its exit status.
     #[must_use]
-    pub fn program_that_ends(mut self, output: &str, ending: Ending) -> Self {
-        let events = vec![Event::Output(output.as_bytes().to_vec()), Event::Ended(ending)];
+    pub fn with_program_status(mut self, output: &str, status: ExitStatus) -> Self {
+        let events = vec![ProcessEvent::Output(output.as_bytes().to_vec()), ProcessEvent::Exited(status)];
         self.programs.push_back(Ok(events));
         self
     }
 
-    /// The next program that is started does not run.
+    /// Makes the next start of a program fail.
     #[must_use]
-    pub fn without_program(mut self, why: NotRun) -> Self {
+    pub fn with_spawn_error(mut self, why: SpawnError) -> Self {
         self.programs.push_back(Err(why));
         self
     }
 
-    /// With a machine, on which everything succeeds.
+    /// Adds a machine on which every operation succeeds.
     #[must_use]
     pub fn with_machine(mut self, platform: Platform) -> Self {
-        self.machine = Some(RehearsedMachine { done: Vec::new(), platform, answers: VecDeque::new() });
+        self.machine = Some(MockMachine { operations: Vec::new(), platform, answers: VecDeque::new() });
         self
     }
 
-    /// The next thing that is done on the machine comes to this: a command writes the text
-    /// and ends with the code, everything else succeeds or does not.
+    /// Adds the result of the next operation on the machine: output and exit code of a command.
+    /// For other operations only success or failure matters.
     #[must_use]
-    pub fn there(mut self, answer: Result<(&str, i32), RemoteError>) -> Self {
+    pub fn with_machine_result(mut self, answer: Result<(&str, i32), RemoteError>) -> Self {
         if let Some(machine) = &mut self.machine {
             machine.answers.push_back(answer.map(|(output, code)| {
-                vec![Event::Output(output.as_bytes().to_vec()), Event::Ended(Ending::Code(code))]
+                vec![
+                    ProcessEvent::Output(output.as_bytes().to_vec()),
+                    ProcessEvent::Exited(ExitStatus::Code(code)),
+                ]
             }));
         }
         self
     }
 
-    /// Checks a configuration, given as JSON; what it does not say is null.
+    /// Validates a configuration, given as JSON. Absent arguments are null.
     pub fn validate<P: Provisioner>(provisioner: P, config: &str) -> Diagnostics {
-        let service = Service::of(provisioner);
+        let service = Service::new(provisioner);
         match config_of(&service, config) {
             Ok(config) => service.validate(&config),
             Err(found) => found,
         }
     }
 
-    /// Has the work done.
+    /// Runs the provisioner.
     ///
     /// # Errors
-    /// Why it failed.
+    /// If the provisioner returns errors.
     pub fn provision<P: Provisioner>(&mut self, provisioner: P, config: &str) -> Result<()> {
-        let service = Service::of(provisioner);
+        let service = Service::new(provisioner);
         let config = config_of(&service, config)?;
         service.provision(&config, self)
     }
@@ -138,43 +141,43 @@ fn config_of(service: &Service, config: &str) -> Result<Object> {
         }
     }
     let value = codec::decode_json(&said, service.ty()).map_err(wrong)?;
-    Object::of(value, service.ty().clone())
+    Object::from_value(value, service.ty().clone())
 }
 
-struct Told(VecDeque<Event>);
+struct ScriptedProgram(VecDeque<ProcessEvent>);
 
-impl Program for Told {
-    fn next_event(&mut self) -> Option<Event> {
+impl RunningProgram for ScriptedProgram {
+    fn next_event(&mut self) -> Option<ProcessEvent> {
         self.0.pop_front()
     }
 }
 
-impl Surroundings for Rehearsal {
+impl HostApi for ProvisionerHarness {
     fn show(&mut self, text: &str) {
         self.shown.push(text.to_owned());
     }
 
-    fn start(&mut self, command: &Command) -> Result<Box<dyn Program>, NotRun> {
+    fn start(&mut self, command: &Command) -> Result<Box<dyn RunningProgram>, SpawnError> {
         self.started.push(command.clone());
         match self.programs.pop_front() {
-            Some(Ok(events)) => Ok(Box::new(Told(events.into()))),
+            Some(Ok(events)) => Ok(Box::new(ScriptedProgram(events.into()))),
             Some(Err(why)) => Err(why),
-            None => Err(NotRun::NotFound("no program was rehearsed".to_owned())),
+            None => Err(SpawnError::NotFound("the test has no program for this start".to_owned())),
         }
     }
 
-    fn machine(&mut self) -> Option<&mut dyn Remote> {
-        self.machine.as_mut().map(|machine| machine as &mut dyn Remote)
+    fn machine(&mut self) -> Option<&mut dyn MachineApi> {
+        self.machine.as_mut().map(|machine| machine as &mut dyn MachineApi)
     }
 }
 
-impl RemoteProgram for Told {
-    fn next_event(&mut self) -> Result<Option<Event>, RemoteError> {
+impl RunningCommand for ScriptedProgram {
+    fn next_event(&mut self) -> Result<Option<ProcessEvent>, RemoteError> {
         Ok(self.0.pop_front())
     }
 }
 
-impl Remote for RehearsedMachine {
+impl MachineApi for MockMachine {
     fn platform(&self) -> Platform {
         self.platform
     }
@@ -183,22 +186,22 @@ impl Remote for RehearsedMachine {
         "/tmp/script".to_owned()
     }
 
-    fn connect(&mut self, telling: Telling) -> Result<(), RemoteError> {
-        self.answer(Done::Connected(telling)).map(|_| ())
+    fn connect(&mut self, output: ConnectionOutput) -> Result<(), RemoteError> {
+        self.answer(MachineOperation::Connect(output)).map(|_| ())
     }
 
-    fn execute(&mut self, command: &str) -> Result<Box<dyn RemoteProgram>, RemoteError> {
-        let events = self.answer(Done::Ran(command.to_owned()))?;
-        Ok(Box::new(Told(events.into())))
+    fn execute(&mut self, command: &str) -> Result<Box<dyn RunningCommand>, RemoteError> {
+        let events = self.answer(MachineOperation::Run(command.to_owned()))?;
+        Ok(Box::new(ScriptedProgram(events.into())))
     }
 
     fn upload(&mut self, path: &str, content: &[u8], mode: Option<u32>) -> Result<(), RemoteError> {
         let content = String::from_utf8_lossy(content).into_owned();
-        self.answer(Done::Wrote { path: path.to_owned(), content, mode }).map(|_| ())
+        self.answer(MachineOperation::Upload { path: path.to_owned(), content, mode }).map(|_| ())
     }
 
     fn upload_path(&mut self, source: &str, destination: &str) -> Result<(), RemoteError> {
         let (source, destination) = (source.to_owned(), destination.to_owned());
-        self.answer(Done::Copied { source, destination }).map(|_| ())
+        self.answer(MachineOperation::UploadPath { source, destination }).map(|_| ())
     }
 }

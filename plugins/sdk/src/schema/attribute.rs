@@ -4,13 +4,12 @@ use std::fmt;
 
 use wardian_value::{Str, Type, Value};
 
-use crate::modifier::{AttributeChange, Modifier};
+use crate::modifier::{AttributePlan, Modifier};
 use crate::validate::{self, Validator};
 
 /// An attribute of a schema, a nested attribute or a block.
 ///
-/// Made by a constructor for its type, and completed by chained calls. It is
-/// optional unless something else is said.
+/// Created by a constructor for its type and completed by chained calls. Optional by default.
 pub struct Attribute {
     pub(crate) name: String,
     pub(crate) shape: Shape,
@@ -26,27 +25,27 @@ pub struct Attribute {
     pub(crate) modifiers: Vec<Modifier>,
 }
 
-/// What an attribute holds.
+/// The kind of value that an attribute has.
 #[derive(Debug)]
 pub(crate) enum Shape {
     Value(Type),
     Nested(Nesting, Vec<Attribute>),
 }
 
-/// How the objects of a nested attribute are collected.
+/// The collection in which a nested attribute has its objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nesting {
-    /// One object.
+    /// A single object.
     Single,
     /// A list.
     List,
     /// A set.
     Set,
-    /// By string key.
+    /// A map.
     Map,
 }
 
-/// Whether something should no longer be used.
+/// Whether an attribute, block or function is deprecated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Deprecation {
     #[default]
@@ -56,75 +55,76 @@ pub(crate) enum Deprecation {
 
 /// Constructors.
 impl Attribute {
-    /// An attribute of any type.
-    pub fn of(name: impl Into<String>, ty: Type) -> Self {
-        Self::new(name.into(), Shape::Value(ty))
+    /// Creates an attribute of any type.
+    pub fn new(name: impl Into<String>, ty: Type) -> Self {
+        Self::from_shape(name.into(), Shape::Value(ty))
     }
 
-    /// A string.
+    /// Creates a string attribute.
     pub fn string(name: impl Into<String>) -> Self {
-        Self::of(name, Type::String)
+        Self::new(name, Type::String)
     }
 
-    /// A truth value.
+    /// Creates a bool attribute.
     pub fn bool(name: impl Into<String>) -> Self {
-        Self::of(name, Type::Bool)
+        Self::new(name, Type::Bool)
     }
 
-    /// A number.
+    /// Creates a number attribute.
     pub fn number(name: impl Into<String>) -> Self {
-        Self::of(name, Type::Number)
+        Self::new(name, Type::Number)
     }
 
-    /// A number that must be whole.
+    /// Creates a number attribute that accepts only whole numbers.
     pub fn integer(name: impl Into<String>) -> Self {
-        Self::number(name).validate(validate::whole())
+        Self::number(name).validate(validate::integer())
     }
 
-    /// A list of elements of one type.
+    /// Creates an attribute with a list of elements of one type.
     pub fn list(name: impl Into<String>, element: Type) -> Self {
-        Self::of(name, Type::list(element))
+        Self::new(name, Type::list(element))
     }
 
-    /// A set of elements of one type.
+    /// Creates an attribute with a set of elements of one type.
     pub fn set(name: impl Into<String>, element: Type) -> Self {
-        Self::of(name, Type::set(element))
+        Self::new(name, Type::set(element))
     }
 
-    /// A map to elements of one type.
+    /// Creates an attribute with a map of elements of one type.
     pub fn map(name: impl Into<String>, element: Type) -> Self {
-        Self::of(name, Type::map(element))
+        Self::new(name, Type::map(element))
     }
 
-    /// An object without a schema of its own.
+    /// Creates an attribute with an object whose attributes have only types.
     pub fn object<N: Into<Str>>(
         name: impl Into<String>,
         attributes: impl IntoIterator<Item = (N, Type)>,
     ) -> Self {
-        Self::of(name, Type::object(attributes))
+        Self::new(name, Type::object(attributes))
     }
 
-    /// A value of whatever type the configuration gives ([`crate::Raw`] in a state).
+    /// Creates an attribute of any type, which the configuration determines ([`crate::Dynamic`]
+    /// in a state).
     pub fn dynamic(name: impl Into<String>) -> Self {
-        Self::of(name, Type::Dynamic)
+        Self::new(name, Type::Dynamic)
     }
 
-    /// An object whose attributes have schemas of their own.
+    /// Creates a nested attribute: an object whose attributes have their own schemas.
     pub fn nested(name: impl Into<String>, attributes: impl IntoIterator<Item = Self>) -> Self {
         Self::nested_as(name, Nesting::Single, attributes)
     }
 
-    /// A list of such objects.
+    /// Creates a nested attribute with a list of objects.
     pub fn nested_list(name: impl Into<String>, attributes: impl IntoIterator<Item = Self>) -> Self {
         Self::nested_as(name, Nesting::List, attributes)
     }
 
-    /// A set of such objects.
+    /// Creates a nested attribute with a set of objects.
     pub fn nested_set(name: impl Into<String>, attributes: impl IntoIterator<Item = Self>) -> Self {
         Self::nested_as(name, Nesting::Set, attributes)
     }
 
-    /// Such objects by key.
+    /// Creates a nested attribute with a map of objects.
     pub fn nested_map(name: impl Into<String>, attributes: impl IntoIterator<Item = Self>) -> Self {
         Self::nested_as(name, Nesting::Map, attributes)
     }
@@ -134,10 +134,10 @@ impl Attribute {
         nesting: Nesting,
         attributes: impl IntoIterator<Item = Self>,
     ) -> Self {
-        Self::new(name.into(), Shape::Nested(nesting, attributes.into_iter().collect()))
+        Self::from_shape(name.into(), Shape::Nested(nesting, attributes.into_iter().collect()))
     }
 
-    fn new(name: String, shape: Shape) -> Self {
+    fn from_shape(name: String, shape: Shape) -> Self {
         Self {
             name,
             shape,
@@ -155,33 +155,33 @@ impl Attribute {
     }
 }
 
-/// Who sets it, and how it is shown.
+/// Properties.
 impl Attribute {
-    /// The configuration must set it.
+    /// Makes the attribute required: the configuration must set it.
     #[must_use]
     pub fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
-    /// The configuration may set it. That is so anyway where nothing else is said;
-    /// together with [`Attribute::computed`] it has to be.
+    /// Makes the attribute optional. This is the default, but must be stated together with
+    /// [`Attribute::computed`].
     #[must_use]
     pub fn optional(mut self) -> Self {
         self.optional = true;
         self
     }
 
-    /// The provider sets it; with [`Attribute::optional`], where the configuration
-    /// does not.
+    /// Makes the attribute computed: the provider sets it. Together with
+    /// [`Attribute::optional`], the provider sets it if the configuration does not.
     #[must_use]
     pub fn computed(mut self) -> Self {
         self.computed = true;
         self
     }
 
-    /// The value that it has where the configuration sets none. Makes it optional
-    /// and computed.
+    /// Sets the value for configurations that do not set the attribute. Makes it optional and
+    /// computed.
     #[must_use]
     pub fn default(mut self, value: impl Into<Value>) -> Self {
         self.default = Some(value.into());
@@ -190,29 +190,29 @@ impl Attribute {
         self
     }
 
-    /// Its value is not shown.
+    /// Marks the value as sensitive: it is not shown.
     #[must_use]
     pub fn sensitive(mut self) -> Self {
         self.sensitive = true;
         self
     }
 
-    /// Its value is only ever in the configuration: read it with
-    /// [`crate::Context::config`].
+    /// Makes the attribute write-only: its value is only in the configuration, from which
+    /// [`crate::Context::config`] reads it.
     #[must_use]
     pub fn write_only(mut self) -> Self {
         self.write_only = true;
         self
     }
 
-    /// What it is for, in Markdown.
+    /// Sets the description, in Markdown.
     #[must_use]
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.description = text.into();
         self
     }
 
-    /// It should no longer be used; the text says what to do instead.
+    /// Marks the attribute as deprecated; the text names the alternative.
     #[must_use]
     pub fn deprecated(mut self, text: impl Into<String>) -> Self {
         self.deprecation = Deprecation::Message(text.into());
@@ -220,50 +220,50 @@ impl Attribute {
     }
 }
 
-/// Checks and plans.
+/// Validators and plan modifiers.
 impl Attribute {
-    /// A check of its configuration; see [`crate::validate`].
+    /// Adds a validator; see [`crate::validate`].
     #[must_use]
     pub fn validate(mut self, validator: Validator) -> Self {
         self.validators.push(validator);
         self
     }
 
-    /// A change of it replaces the object.
+    /// Makes a change of the attribute replace the object.
     #[must_use]
     pub fn force_new(mut self) -> Self {
         self.modifiers.push(Modifier::ForceNew);
         self
     }
 
-    /// A change of it replaces the object, if the configuration sets it.
+    /// Makes a change of the attribute replace the object if the configuration sets it.
     #[must_use]
     pub fn force_new_if_configured(mut self) -> Self {
         self.modifiers.push(Modifier::ForceNewIfConfigured);
         self
     }
 
-    /// A change of it replaces the object, if the condition holds for the change.
+    /// Makes a change of the attribute replace the object if the condition is true.
     #[must_use]
-    pub fn force_new_if(mut self, condition: impl Fn(&AttributeChange<'_>) -> bool + 'static) -> Self {
+    pub fn force_new_if(mut self, condition: impl Fn(&AttributePlan<'_>) -> bool + 'static) -> Self {
         self.modifiers.push(Modifier::ForceNewIf(Box::new(condition)));
         self
     }
 
-    /// It keeps its value once it has one, rather than being "known after apply"
-    /// whenever something else changes.
+    /// Keeps the value once the attribute has one, instead of planning "known after apply"
+    /// whenever another attribute changes.
     #[must_use]
     pub fn use_state_for_unknown(mut self) -> Self {
         self.modifiers.push(Modifier::UseStateForUnknown);
         self
     }
 
-    /// Changes its planned value. Modifiers run in the order in which they are
-    /// added, those of a nested attribute before those of its parts.
+    /// Adds a plan modifier. Modifiers run in the order in which they are added, those of a
+    /// nested attribute before those of its parts.
     #[must_use]
     pub fn modify_plan(
         mut self,
-        modify: impl Fn(&mut AttributeChange<'_>) -> crate::Result<()> + 'static,
+        modify: impl Fn(&mut AttributePlan<'_>) -> crate::Result<()> + 'static,
     ) -> Self {
         self.modifiers.push(Modifier::Custom(Box::new(modify)));
         self
@@ -271,7 +271,7 @@ impl Attribute {
 }
 
 impl Attribute {
-    /// The type of its values.
+    /// Returns the type of the attribute's values.
     pub fn ty(&self) -> Type {
         match &self.shape {
             Shape::Value(ty) => ty.clone(),
@@ -281,7 +281,7 @@ impl Attribute {
         }
     }
 
-    /// Its name.
+    /// Returns the attribute's name.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -6,8 +6,8 @@ use super::attribute::Deprecation;
 use super::{Attribute, Root};
 use crate::validate::Validator;
 
-/// A kind of nested block. New designs mostly want nested attributes; blocks
-/// are for what existing configurations write as blocks.
+/// A nested block type. Prefer nested attributes in new schemas; blocks are for compatibility
+/// with existing configurations.
 #[derive(Debug)]
 pub struct Block {
     pub(crate) name: String,
@@ -19,43 +19,43 @@ pub struct Block {
     pub(crate) validators: Vec<Validator>,
 }
 
-/// How nested blocks of one kind are collected.
+/// The collection in which a block type has its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockNesting {
-    /// At most one; null where absent.
+    /// At most one block; null if absent.
     Single,
-    /// At most one; an object of nulls where absent.
+    /// At most one block; an object with null attributes if absent.
     Group,
     /// A list.
     List,
     /// A set.
     Set,
-    /// By one label.
+    /// A map; the block's label is the key.
     Map,
 }
 
 impl Block {
-    /// At most one block; null where it is absent.
+    /// Creates a block type with at most one block; null if absent.
     pub fn single(name: impl Into<String>) -> Self {
         Self::new(name.into(), BlockNesting::Single)
     }
 
-    /// At most one block; an object of nulls where it is absent.
+    /// Creates a block type with at most one block; an object with null attributes if absent.
     pub fn group(name: impl Into<String>) -> Self {
         Self::new(name.into(), BlockNesting::Group)
     }
 
-    /// Blocks in order.
+    /// Creates a block type with a list of blocks.
     pub fn list(name: impl Into<String>) -> Self {
         Self::new(name.into(), BlockNesting::List)
     }
 
-    /// Blocks without order.
+    /// Creates a block type with a set of blocks.
     pub fn set(name: impl Into<String>) -> Self {
         Self::new(name.into(), BlockNesting::Set)
     }
 
-    /// Blocks by label.
+    /// Creates a block type with a map of blocks, by label.
     pub fn map(name: impl Into<String>) -> Self {
         Self::new(name.into(), BlockNesting::Map)
     }
@@ -72,35 +72,35 @@ impl Block {
         }
     }
 
-    /// The least number of blocks.
+    /// Sets the minimum number of blocks.
     #[must_use]
     pub fn min(mut self, min: u64) -> Self {
         self.min = min;
         self
     }
 
-    /// The greatest number of blocks.
+    /// Sets the maximum number of blocks.
     #[must_use]
     pub fn max(mut self, max: u64) -> Self {
         self.max = max;
         self
     }
 
-    /// A single block that must be there.
+    /// Requires one block.
     #[must_use]
     pub fn required(mut self) -> Self {
         self.min = 1;
         self
     }
 
-    /// What it is for, in Markdown.
+    /// Sets the description, in Markdown.
     #[must_use]
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.contents.description = text.into();
         self
     }
 
-    /// It should no longer be used; the text says what to do instead.
+    /// Marks the block as deprecated; the text names the alternative.
     #[must_use]
     pub fn deprecated(mut self, text: impl Into<String>) -> Self {
         self.contents.deprecation = Deprecation::Message(text.into());
@@ -121,29 +121,29 @@ impl Block {
         self
     }
 
-    /// Adds a kind of block inside this one.
+    /// Adds a block type inside this one.
     #[must_use]
     pub fn block(mut self, block: Self) -> Self {
         self.contents.blocks.push(block);
         self
     }
 
-    /// Any change of it replaces the object.
+    /// Makes any change of the blocks replace the object.
     #[must_use]
     pub fn force_new(mut self) -> Self {
         self.force_new = true;
         self
     }
 
-    /// A check of the blocks as a whole; see [`crate::validate`].
+    /// Adds a validator of the collection of blocks; see [`crate::validate`].
     #[must_use]
     pub fn validate(mut self, validator: Validator) -> Self {
         self.validators.push(validator);
         self
     }
 
-    /// The type of the collection of these blocks. Lists and maps are dynamic (a
-    /// tuple or an object at run time) where anything below is.
+    /// Returns the type of the collection of blocks. Lists and maps are dynamic (a tuple or an
+    /// object at run time) if any part of them is.
     pub(crate) fn ty(&self) -> Type {
         let element = self.contents.ty();
         match self.nesting {
@@ -155,7 +155,7 @@ impl Block {
         }
     }
 
-    /// The value where there is no such block.
+    /// Returns the value for a configuration without such a block.
     pub(crate) fn empty_value(&self) -> Value {
         let element = self.contents.ty();
         match self.nesting {
@@ -171,7 +171,7 @@ impl Block {
 }
 
 impl Root {
-    /// The value in which nothing is set: attributes null, collections of blocks
+    /// Returns the value of an empty configuration: attributes are null, collections of blocks
     /// empty.
     pub(crate) fn empty_value(&self) -> Value {
         let attributes = self.attributes.iter().map(|a| (a.name.as_str(), Value::null(a.ty())));

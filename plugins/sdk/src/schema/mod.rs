@@ -1,5 +1,4 @@
-//! What a provider, resource, data source, ephemeral resource or action is
-//! configured with.
+//! Schemas of providers, resources, data sources, ephemeral resources and actions.
 
 mod attribute;
 mod block;
@@ -40,32 +39,27 @@ pub(crate) struct Root {
 }
 
 impl Schema {
-    /// A schema without attributes, of version 0.
+    /// Creates a schema without attributes, of version 0.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same as [`Schema::new`], for those who look for a builder.
-    pub fn builder() -> Self {
-        Self::new()
-    }
-
-    /// The version that states are stored with. Raise it together with an
-    /// [`crate::Upgrader`] when stored states have to be changed.
+    /// Sets the version that states are stored with. Increase it and add a
+    /// [`crate::StateUpgrader`] when stored states must be converted.
     #[must_use]
     pub fn version(mut self, version: i64) -> Self {
         self.version = version;
         self
     }
 
-    /// What it is for, in Markdown.
+    /// Sets the description, in Markdown.
     #[must_use]
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.root.description = text.into();
         self
     }
 
-    /// It should no longer be used; the text says what to do instead.
+    /// Marks the schema as deprecated; the text names the alternative.
     #[must_use]
     pub fn deprecated(mut self, text: impl Into<String>) -> Self {
         self.root.deprecation = Deprecation::Message(text.into());
@@ -86,19 +80,19 @@ impl Schema {
         self
     }
 
-    /// Adds a kind of nested block.
+    /// Adds a nested block type.
     #[must_use]
     pub fn block(mut self, block: Block) -> Self {
         self.root.blocks.push(block);
         self
     }
 
-    /// The version that states are stored with.
+    /// Returns the version that states are stored with.
     pub fn version_number(&self) -> i64 {
         self.version
     }
 
-    /// The type of values of this schema.
+    /// Returns the type of the schema's values.
     pub fn ty(&self) -> Type {
         self.root.ty()
     }

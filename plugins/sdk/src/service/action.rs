@@ -1,9 +1,9 @@
-//! Requests about actions.
+//! Requests for actions.
 
 use wardian_value::Type;
 
 use super::{Service, checked, deferred, diagnostics_record, find, object};
-use crate::action::Steps;
+use crate::action::ActionSteps;
 use crate::bindings::exports::wardian::plugin::provider as protocol;
 use crate::bindings::wardian::plugin::types;
 use crate::{Diagnostics, Object, Result};
@@ -38,8 +38,8 @@ impl Service {
         protocol::PlanActionResponse { diagnostics: diagnostics_record(diagnostics), deferred }
     }
 
-    /// The steps of an action; an error before the first step is its only one.
-    pub(crate) fn invoke_action(&self, request: &protocol::ActionRequest) -> Steps {
+    /// Returns the steps of an action; an error before the first step is the only step.
+    pub(crate) fn invoke_action(&self, request: &protocol::ActionRequest) -> ActionSteps {
         let started = find(&self.parts.actions, &request.action_type, "action").and_then(|action| {
             let mut call = self.call(&Type::Dynamic)?;
             let config = action_config(&request.config, action.ty())?;

@@ -1,4 +1,4 @@
-//! Requests about data sources.
+//! Requests for data sources.
 
 use wardian_value::Value;
 

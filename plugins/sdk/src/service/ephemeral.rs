@@ -1,4 +1,4 @@
-//! Requests about ephemeral resources.
+//! Requests for ephemeral resources.
 
 use std::time::UNIX_EPOCH;
 
@@ -58,7 +58,7 @@ impl Service {
         let opened = resource.part.open(&config, &mut call);
         diagnostics.append(std::mem::take(&mut call.diagnostics));
         response.deferred = deferred(&call);
-        // What was opened has to be closed even if it cannot be used.
+        // An opened resource must be closed even if its result is not usable.
         response.private = call.private;
         if response.deferred.is_some() {
             response.result = null(ty);
@@ -113,7 +113,7 @@ impl Service {
 
 fn renew_at(renew: Renew) -> Option<types::Timestamp> {
     let Renew::At(time) = renew else { return None };
-    // A moment before 1970 is over, whichever it is.
+    // Any time before 1970 is in the past.
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     Some(types::Timestamp {
         seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),

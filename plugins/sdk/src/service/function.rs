@@ -1,4 +1,4 @@
-//! Calls of functions.
+//! Function calls.
 
 use wardian_value::Value;
 

@@ -1,4 +1,4 @@
-//! Requests about identities.
+//! Requests for identities.
 
 use super::{Service, bytes, diagnostics_record, find};
 use crate::bindings::exports::wardian::plugin::provider as protocol;
@@ -30,8 +30,8 @@ impl Service {
         }
     }
 
-    /// Attributes of the stored identity that the schema still has are kept; no
-    /// identity that this library can state needs more than that.
+    /// Keeps the attributes of the stored identity that the schema still has. No identity that
+    /// this library can define needs more than that.
     fn upgraded_identity(&self, request: &protocol::UpgradeResourceIdentityRequest) -> Result<Vec<u8>> {
         let resource = find(&self.parts.resources, &request.type_name, "resource")?;
         let identity = resource.part.identity().ok_or_else(|| {
@@ -64,8 +64,8 @@ fn identity_record(identity: &IdentitySchema) -> protocol::IdentitySchema {
     }
 }
 
-/// The identity that a call starts with: the one that the host knows, or one of
-/// nulls; `None` for resources without identity.
+/// Returns the identity at the start of a call: the one that the host sent, or one with null
+/// attributes; `None` for resources without an identity.
 pub(super) fn starting(schema: Option<&IdentitySchema>, known: Option<&Vec<u8>>) -> Result<Option<Object>> {
     let Some(schema) = schema else { return Ok(None) };
     let ty = schema.ty();
@@ -73,10 +73,10 @@ pub(super) fn starting(schema: Option<&IdentitySchema>, known: Option<&Vec<u8>>)
         Some(known) => super::object(known, &ty, "identity")?,
         None => None,
     };
-    Ok(Some(known.unwrap_or_else(|| Object::of_nulls(ty))))
+    Ok(Some(known.unwrap_or_else(|| Object::with_nulls(ty))))
 }
 
-/// The identity that a call ends with; none where nothing was said.
+/// Returns the identity at the end of a call; `None` if no attribute is set.
 pub(super) fn ending(schema: Option<&IdentitySchema>, identity: Option<&Object>) -> Result<Option<Vec<u8>>> {
     let (Some(schema), Some(identity)) = (schema, identity) else { return Ok(None) };
     let said =

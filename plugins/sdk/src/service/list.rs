@@ -1,16 +1,16 @@
-//! Requests about lists of objects.
+//! Requests for lists of objects.
 
 use wardian_value::Type;
 
 use super::{Service, bytes, checked, diagnostics_record, find, object};
 use crate::bindings::exports::wardian::plugin::provider as protocol;
 use crate::bindings::wardian::plugin::types;
-use crate::list::{AnyFound, ListItem, ListRequest, ListTypes};
+use crate::list::{AnyListResults, ListRequest, ListResult, ListTypes};
 use crate::{Diagnostics, Result};
 
-/// A list that goes on as the host asks for more.
+/// A list in progress; the host fetches its results in batches.
 pub(crate) struct ListCursor {
-    found: AnyFound,
+    found: AnyListResults,
     left: Option<u64>,
     identity: Type,
     object: Type,
@@ -53,7 +53,7 @@ impl Service {
         };
         let asked = ListRequest {
             config: config.into_value(),
-            with_objects: request.include_resource_object,
+            include_objects: request.include_resource_object,
             limit: request.limit,
         };
         let types = ListTypes { identity: identity.clone(), object: object_type.clone() };
@@ -63,7 +63,7 @@ impl Service {
 }
 
 impl ListCursor {
-    /// At most so many further objects; none at the end.
+    /// Returns at most `most` further objects; none at the end.
     pub(crate) fn next(&mut self, most: u32) -> Vec<protocol::ListEvent> {
         let mut events = Vec::new();
         while events.len() < most as usize && self.left != Some(0) {
@@ -83,7 +83,7 @@ impl ListCursor {
 
     fn event(
         &self,
-        item: ListItem<wardian_value::Value, wardian_value::Value>,
+        item: ListResult<wardian_value::Value, wardian_value::Value>,
     ) -> Result<protocol::ListEvent> {
         Ok(protocol::ListEvent {
             identity: Some(bytes(&item.identity, &self.identity)?),

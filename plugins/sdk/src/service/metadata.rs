@@ -1,4 +1,4 @@
-//! What the provider is: names, schemas, identities.
+//! Requests for metadata, schemas and functions.
 
 use super::{Service, diagnostics_record};
 use crate::Schema;
@@ -7,7 +7,7 @@ use crate::function::{Function, Parameter};
 use crate::schema::{deprecation, description, schema_record};
 
 impl Service {
-    /// All calls that every provider written with this library answers.
+    /// The optional calls of the protocol, all of which this library implements.
     fn capabilities() -> protocol::ServerCapabilities {
         protocol::ServerCapabilities {
             plan_destroy: true,

@@ -1,5 +1,5 @@
-//! The request path: from the interface's records to an author's operation and
-//! back. It is the same in a component and in a unit test.
+//! The request path: from the records of the WIT interface to an operation and back. It is the
+//! same in a component and in a unit test.
 
 mod action;
 mod data_source;
@@ -22,13 +22,13 @@ use crate::bindings::exports::wardian::plugin::provider as protocol;
 use crate::bindings::wardian::plugin::types;
 use crate::check::{Allowed, check};
 use crate::context::Call;
-use crate::provider::{Parts, Schemed};
+use crate::provider::{Parts, WithSchema};
 use crate::{Diagnostic, Diagnostics, Object, Result, codec};
 
 pub(crate) use list::ListCursor;
 pub(crate) use wire::diagnostics_record;
 
-/// A provider as it answers requests.
+/// The request path of a provider.
 pub struct Service {
     pub(crate) parts: Parts,
     client: RefCell<Option<Rc<dyn Any>>>,
@@ -40,21 +40,18 @@ impl Service {
         Self { parts, client }
     }
 
-    /// A call for an operation that may reach out, and so needs the client.
+    /// Creates the call of an operation that needs the client.
     fn call(&self, state_type: &Type) -> Result<Call> {
         let client = self.client.borrow().clone().ok_or_else(|| {
             Diagnostics::error(
                 "Provider not configured",
-                format!(
-                    "The provider {:?} was asked for an operation before it was configured.",
-                    self.parts.name
-                ),
+                format!("The provider {:?} received a request before it was configured.", self.parts.name),
             )
         })?;
         Ok(Call::new(client, state_type.clone()))
     }
 
-    /// A call for an operation that no configuration is needed for.
+    /// Creates the call of an operation that needs no configuration.
     fn call_unconfigured(&self, state_type: &Type) -> Call {
         let client = self.client.borrow().clone().unwrap_or_else(|| Rc::new(()));
         Call::new(client, state_type.clone())
@@ -83,16 +80,16 @@ impl Service {
 
     fn configured(&self, config: &[u8]) -> Result<()> {
         let ty = self.parts.schema.ty();
-        let config = object(config, ty, "configuration")?.unwrap_or_else(|| Object::of_nulls(ty.clone()));
+        let config = object(config, ty, "configuration")?.unwrap_or_else(|| Object::with_nulls(ty.clone()));
         let client = (self.parts.configure)(config)?;
         *self.client.borrow_mut() = Some(client);
         Ok(())
     }
 }
 
-/// Checks a configuration by its schema and then by its author.
+/// Checks a configuration with the schema and then with `validate`.
 fn checked<T: ?Sized>(
-    schemed: &Schemed<T>,
+    schemed: &WithSchema<T>,
     config: &[u8],
     capabilities: types::ClientCapabilities,
     validate: impl FnOnce(&Object) -> Result<()>,
@@ -108,13 +105,10 @@ fn checked<T: ?Sized>(
     diagnostics
 }
 
-/// The part of that name, or an error that says there is none.
+/// Returns the part of that name, or an error.
 fn find<'a, T>(all: &'a std::collections::BTreeMap<String, T>, name: &str, kind: &str) -> Result<&'a T> {
     all.get(name).ok_or_else(|| {
-        Diagnostics::error(
-            format!("Unknown {kind}"),
-            format!("The provider has no {kind} of the name {name:?}."),
-        )
+        Diagnostics::error(format!("Unknown {kind}"), format!("The provider has no {kind} named {name:?}."))
     })
 }
 
@@ -123,7 +117,7 @@ fn value(bytes: &[u8], ty: &Type, what: &str) -> Result<Value> {
         .map_err(|error| Diagnostic::error(format!("Unable to read the {what}"), error).into())
 }
 
-/// A known object; `None` for a null.
+/// Decodes a known object; `None` for null.
 fn object(bytes: &[u8], ty: &Type, what: &str) -> Result<Option<Object>> {
     let value = value(bytes, ty, what)?;
     if value.is_null() {
@@ -132,7 +126,7 @@ fn object(bytes: &[u8], ty: &Type, what: &str) -> Result<Option<Object>> {
     if !value.is_known() {
         return Err(Diagnostics::error(
             format!("Unable to read the {what}"),
-            "The object itself is not known.",
+            "The object itself is unknown.",
         ));
     }
     Ok(Some(Object::new(value, ty.clone())))
@@ -144,7 +138,7 @@ fn bytes(value: &Value, ty: &Type) -> Result<Vec<u8>> {
 }
 
 fn null(ty: &Type) -> Vec<u8> {
-    // A null of any type is one byte; that no bytes mean the same is a last resort.
+    // Null of any type is one byte; the fallback, no bytes, also means null.
     codec::encode(&Value::null(ty.clone()), ty).unwrap_or_default()
 }
 

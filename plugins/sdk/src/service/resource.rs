@@ -1,4 +1,4 @@
-//! Requests about managed resources: validate, upgrade, read, plan, apply.
+//! Requests for managed resources: validate, upgrade, read, plan, apply.
 
 use serde_json::Value as Json;
 use wardian_value::{Path, Type, Value};
@@ -9,11 +9,11 @@ use crate::bindings::exports::wardian::plugin::provider as protocol;
 use crate::bindings::wardian::plugin::types;
 use crate::check::without_write_only;
 use crate::context::Call;
-use crate::provider::Schemed;
+use crate::provider::WithSchema;
 use crate::resource::{AnyResource, Plan};
 use crate::{Diagnostics, Object, Result, plan};
 
-pub(super) type Resource = Schemed<dyn AnyResource>;
+pub(super) type Resource = WithSchema<dyn AnyResource>;
 
 /// Validation and upgrades.
 impl Service {
@@ -54,13 +54,13 @@ impl Service {
         let state = if request.version == current {
             crate::stored::from_json(&json, ty)?
         } else {
-            let upgraders = resource.part.upgraders();
+            let upgraders = resource.part.state_upgraders();
             let Some(upgrader) = upgraders.iter().find(|upgrader| upgrader.from == request.version) else {
                 return Err(Diagnostics::error(
                     "Unable to upgrade the stored state",
                     format!(
-                        "The state of {} was stored by schema version {}. This provider has version {current} \
-                         and no way to get there from it.",
+                        "The state of {} was stored with schema version {}. This provider has version \
+                         {current} and cannot upgrade from the stored version.",
                         request.type_name, request.version
                     ),
                 ));
@@ -251,13 +251,13 @@ impl Service {
         response.private = std::mem::take(&mut call.private);
         let new_state = applied.unwrap_or_else(|errors| {
             diagnostics.append(errors);
-            call.happened.clone().unwrap_or_else(|| prior.clone())
+            call.partial_state.clone().unwrap_or_else(|| prior.clone())
         });
         let (state, left_unknown) = wholly_known(&without_write_only(resource.schema(), &new_state));
         if let Some(path) = left_unknown.filter(|_| !diagnostics.has_errors()) {
             diagnostics.append(Diagnostics::error(
                 "Provider returned an unknown value after apply",
-                format!("{}{path} is still unknown. This is a mistake in the provider.", request.type_name),
+                format!("{}{path} is still unknown. This is a bug in the provider.", request.type_name),
             ));
         }
         response.new_state = bytes(&state, ty)?;
@@ -280,7 +280,7 @@ fn apply_change(resource: &Resource, prior: &Value, planned: &Value, call: &mut 
     }
 }
 
-/// The value with null for each unknown, and the first place of one.
+/// Returns the value with null for each unknown, and the path of the first unknown.
 fn wholly_known(value: &Value) -> (Value, Option<Path>) {
     if value.is_wholly_known() {
         return (value.clone(), None);

@@ -1,5 +1,4 @@
-//! Requests that bring objects under management: imports and moves between
-//! resource types.
+//! Requests that add existing objects to the state: imports and moves between resource types.
 
 use super::resource::raw_json;
 use super::{Service, bytes, deferred, diagnostics_record, identity};
@@ -90,11 +89,11 @@ impl Service {
             private: request.source_private.clone(),
         };
         let call = self.call_unconfigured(ty);
-        let state = resource.part.take_over(&source, &call)?.ok_or_else(|| {
+        let state = resource.part.move_state(&source, &call)?.ok_or_else(|| {
             Diagnostics::error(
                 "Unable to Move Resource State",
                 format!(
-                    "{} cannot take over an object of {} from {}.",
+                    "{} does not support moving an object of {} from {}.",
                     request.target_type_name, request.source_type_name, request.source_provider_address
                 ),
             )
@@ -102,11 +101,11 @@ impl Service {
         bytes(&without_write_only(resource.schema(), &state), ty)
     }
 
-    /// No provider of this library makes configurations; the capability says so.
+    /// Providers of this library do not generate configurations; the capability is not set.
     pub(crate) fn generate_config(type_name: &str) -> protocol::GenerateResourceConfigResponse {
         let error = Diagnostics::error(
             "Configuration Generation Not Supported",
-            format!("The provider does not make configurations of {type_name}; the host does."),
+            format!("The provider does not generate configurations of {type_name}; the host does."),
         );
         protocol::GenerateResourceConfigResponse {
             config: Vec::new(),

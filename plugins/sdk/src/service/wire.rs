@@ -1,4 +1,4 @@
-//! Diagnostics and paths as records of the interface.
+//! Diagnostics and paths as records of the WIT interface.
 
 use wardian_value::{Path, PathStep};
 

@@ -1,4 +1,4 @@
-//! Configurations as tests write them.
+//! Configurations in tests.
 
 use serde_json::Value as Json;
 use wardian_value::{Str, Value};
@@ -6,21 +6,33 @@ use wardian_value::{Str, Value};
 use crate::schema::{Block, BlockNesting, Root};
 use crate::{Diagnostics, Result, Schema};
 
-/// A configuration: JSON in which absent attributes are null, and the names of
-/// attributes that are not known yet.
+/// A configuration, in which absent attributes are null, and the names of unknown attributes.
+/// Created by [`config`] from JSON, or by `hcl` from HCL.
 #[derive(Clone, Debug)]
 pub struct Config {
-    json: Json,
+    source: Source,
     unknown: Vec<String>,
 }
 
-/// A configuration of JSON; `config(json!({})).unknown("name")`.
+#[derive(Clone, Debug)]
+enum Source {
+    Json(Json),
+    #[cfg(not(target_family = "wasm"))]
+    Hcl(String),
+}
+
+/// Creates a configuration from JSON; `config(json!({})).unknown("name")`.
 pub fn config(json: Json) -> Config {
-    Config { json, unknown: Vec::new() }
+    Config { source: Source::Json(json), unknown: Vec::new() }
 }
 
 impl Config {
-    /// The same with an attribute of the root object not known yet.
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) fn from_hcl(text: &str) -> Self {
+        Self { source: Source::Hcl(text.to_owned()), unknown: Vec::new() }
+    }
+
+    /// Makes an attribute of the root object unknown.
     #[must_use]
     pub fn unknown(mut self, name: &str) -> Self {
         self.unknown.push(name.to_owned());
@@ -28,7 +40,11 @@ impl Config {
     }
 
     pub(super) fn value(&self, schema: &Schema) -> Result<Value> {
-        let value = contents(&schema.root, &self.json)?;
+        let value = match &self.source {
+            Source::Json(json) => contents(&schema.root, json)?,
+            #[cfg(not(target_family = "wasm"))]
+            Source::Hcl(text) => contents(&schema.root, &super::hcl_config::to_json(text, &schema.root)?)?,
+        };
         let mut parts = value.as_mapping().cloned().unwrap_or_default();
         for name in &self.unknown {
             let ty = parts.get(name.as_str()).map(|part| part.ty().clone());
@@ -97,7 +113,7 @@ fn blocks(block: &Block, json: &Json) -> Result<Value> {
     }
 }
 
-/// As a configuration would give it: arrays are tuples, objects are objects.
+/// Converts JSON as in a configuration: arrays are tuples, objects are objects.
 fn dynamic(json: &Json) -> Value {
     match json {
         Json::Null => Value::null(wardian_value::Type::Dynamic),

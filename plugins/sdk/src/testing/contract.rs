@@ -1,11 +1,11 @@
-//! What the host demands of a plan and of what comes of it.
+//! The host's requirements on plans and new states.
 
 use wardian_value::{Path, Type, Value, View};
 
 use crate::schema::{Attribute, Shape};
 use crate::{Diagnostics, Result, Schema};
 
-/// A plan honours the configuration.
+/// Checks that a plan honors the configuration.
 pub(super) fn plan_honours(schema: &Schema, config: &Value, prior: &Value, planned: &Value) -> Result<()> {
     for attribute in &schema.root.attributes {
         honours(attribute, config, prior, planned, &Path::root())?;
@@ -72,7 +72,7 @@ fn honours(attribute: &Attribute, config: &Value, prior: &Value, planned: &Value
     invalid(&format!("does not match config value {config:?} nor prior value {prior:?}"))
 }
 
-/// What an apply answers is what was planned, as far as that was known.
+/// Checks that the new state has the planned values, as far as they were known.
 pub(super) fn apply_honours(planned: &Value, new: &Value) -> Result<()> {
     compatible(planned, new, &mut Path::root())
 }

@@ -1,4 +1,4 @@
-//! The host's part in a test.
+//! The host of a provider under test.
 
 use std::fmt;
 
@@ -10,33 +10,33 @@ use super::config::Config;
 use super::{contract, proposed};
 use crate::bindings::exports::wardian::plugin::provider as protocol;
 use crate::bindings::wardian::plugin::types;
-use crate::provider::Schemed;
+use crate::provider::WithSchema;
 use crate::service::Service;
 use crate::{Diagnostic, Diagnostics, FunctionError, Object, Severity, codec};
 
-/// A provider under test; see the module.
+/// A provider under test; see the [module](super).
 pub struct ProviderHarness {
     service: Service,
 }
 
-/// An object as a host would store it.
+/// An object as a host stores it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     object: Object,
     private: Vec<u8>,
     identity: Option<Vec<u8>>,
-    /// Warnings of the operation that it comes from.
+    /// Warnings of the operation that returned the object.
     pub warnings: Diagnostics,
 }
 
 impl State {
-    /// An attribute as a Rust type.
+    /// Decodes an attribute as a Rust type.
     ///
     /// # Panics
     ///
-    /// If it is not of that type.
+    /// If the attribute does not have that type.
     #[track_caller]
-    #[expect(clippy::panic, reason = "fails the test that asked")]
+    #[expect(clippy::panic, reason = "fails the calling test")]
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> T {
         match self.object.get(name) {
             Ok(value) => value,
@@ -44,40 +44,40 @@ impl State {
         }
     }
 
-    /// The object.
+    /// Returns the object.
     pub fn object(&self) -> &Object {
         &self.object
     }
 
-    /// The private bytes.
+    /// Returns the private data.
     pub fn private(&self) -> &[u8] {
         &self.private
     }
 }
 
-/// What a plan would do.
+/// The action of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Nothing: the object is as configured.
+pub enum PlannedAction {
+    /// Nothing to do: the object is as configured.
     NoOp,
-    /// Create an object.
+    /// Create the object.
     Create,
-    /// Change it in place.
+    /// Change the object in place.
     Update,
-    /// Destroy it and create another.
+    /// Destroy the object and create a new one.
     Replace,
-    /// Destroy it.
+    /// Destroy the object.
     Delete,
 }
 
-/// A plan, to be looked at and applied.
+/// A plan, which the harness can apply.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// What it would do.
-    pub action: Action,
-    /// The object as planned; `None` for a destroy.
+    /// The planned action.
+    pub action: PlannedAction,
+    /// The planned object; `None` for a destroy.
     pub object: Option<Object>,
-    /// Paths whose change needs a new object.
+    /// The paths whose change replaces the object.
     pub requires_replace: Vec<Path>,
     /// Warnings of the plan.
     pub warnings: Diagnostics,
@@ -88,23 +88,22 @@ pub struct Planned {
     identity: Option<Vec<u8>>,
 }
 
-/// An operation failed.
+/// The failure of an operation.
 #[derive(Clone, PartialEq)]
-pub struct Failed {
+pub struct HarnessError {
     /// Errors and warnings.
     pub diagnostics: Diagnostics,
-    /// What a host would store: the prior state, or what the operation said had
-    /// happened.
+    /// The object that a host would store: the saved partial state, or else the prior state.
     pub state: Option<State>,
 }
 
-impl fmt::Debug for Failed {
+impl fmt::Debug for HarnessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.diagnostics)
     }
 }
 
-impl From<Diagnostics> for Failed {
+impl From<Diagnostics> for HarnessError {
     fn from(diagnostics: Diagnostics) -> Self {
         Self { diagnostics, state: None }
     }
@@ -114,13 +113,13 @@ const CLIENT: types::ClientCapabilities =
     types::ClientCapabilities { deferral_allowed: false, write_only_attributes_allowed: true };
 
 impl ProviderHarness {
-    /// Takes a provider under test.
+    /// Creates a harness for a provider.
     pub fn new(provider: impl Into<Service>) -> Self {
         Self { service: provider.into() }
     }
 
     /// Validates and applies the provider's configuration.
-    pub fn configure(&self, config: impl Into<Config>) -> Result<(), Failed> {
+    pub fn configure(&self, config: impl Into<Config>) -> Result<(), HarnessError> {
         let (bytes, _) = config_bytes(&self.service.parts.schema, &config.into())?;
         passed(self.service.validate_provider_config(&bytes))?;
         let request = protocol::ConfigureProviderRequest {
@@ -131,7 +130,7 @@ impl ProviderHarness {
         passed(self.service.configure_provider(&request)).map(drop)
     }
 
-    /// Validates a resource's configuration and answers with all diagnostics.
+    /// Validates a resource's configuration and returns all diagnostics.
     pub fn validate(&self, type_name: &str, config: impl Into<Config>) -> Diagnostics {
         let checked = self.resource(type_name).and_then(|resource| {
             let (config, _) = config_bytes(resource, &config.into())?;
@@ -140,36 +139,41 @@ impl ProviderHarness {
         checked.map_or_else(|failed| failed.diagnostics, diagnostics)
     }
 
-    /// Plans what the configuration asks for, from a prior state or from nothing.
+    /// Plans a configuration, with a prior state or as a create.
     pub fn plan(
         &self,
         type_name: &str,
         prior: Option<&State>,
         config: impl Into<Config>,
-    ) -> Result<Planned, Failed> {
+    ) -> Result<Planned, HarnessError> {
         let resource = self.resource(type_name)?;
         let (bytes, config) = config_bytes(resource, &config.into())?;
         passed(self.service.validate_resource(&validation(type_name, bytes)))?;
         let first = self.plan_once(type_name, prior, config.clone())?;
-        if first.action != Action::Replace {
+        if first.action != PlannedAction::Replace {
             return Ok(first);
         }
         let again = self.plan_once(type_name, None, config)?;
         Ok(Planned {
-            action: Action::Replace,
+            action: PlannedAction::Replace,
             requires_replace: first.requires_replace,
             prior: first.prior,
             ..again
         })
     }
 
-    /// Plans to destroy an object.
-    pub fn plan_destroy(&self, type_name: &str, prior: &State) -> Result<Planned, Failed> {
+    /// Plans the destruction of an object.
+    pub fn plan_destroy(&self, type_name: &str, prior: &State) -> Result<Planned, HarnessError> {
         let resource = self.resource(type_name)?;
         self.plan_once(type_name, Some(prior), Value::null(resource.ty().clone()))
     }
 
-    fn plan_once(&self, type_name: &str, prior: Option<&State>, config: Value) -> Result<Planned, Failed> {
+    fn plan_once(
+        &self,
+        type_name: &str,
+        prior: Option<&State>,
+        config: Value,
+    ) -> Result<Planned, HarnessError> {
         let resource = self.resource(type_name)?;
         let ty = resource.ty();
         let schema = resource.schema();
@@ -202,12 +206,12 @@ impl ProviderHarness {
             .filter(|path| !prior_value.is_null() && path.apply(&prior_value) != path.apply(&planned))
             .collect();
         let action = match (prior_value.is_null(), planned.is_null()) {
-            (true, true) => Action::NoOp,
-            (true, false) => Action::Create,
-            (false, true) => Action::Delete,
-            _ if planned == prior_value => Action::NoOp,
-            _ if requires_replace.is_empty() => Action::Update,
-            _ => Action::Replace,
+            (true, true) => PlannedAction::NoOp,
+            (true, false) => PlannedAction::Create,
+            (false, true) => PlannedAction::Delete,
+            _ if planned == prior_value => PlannedAction::NoOp,
+            _ if requires_replace.is_empty() => PlannedAction::Update,
+            _ => PlannedAction::Replace,
         };
         Ok(Planned {
             action,
@@ -222,11 +226,11 @@ impl ProviderHarness {
         })
     }
 
-    /// Carries out a plan. `None` once the object is destroyed.
-    pub fn apply(&self, plan: &Planned) -> Result<Option<State>, Failed> {
+    /// Applies a plan. `None` if the object is destroyed.
+    pub fn apply(&self, plan: &Planned) -> Result<Option<State>, HarnessError> {
         match plan.action {
-            Action::NoOp => Ok(plan.prior.clone()),
-            Action::Replace => {
+            PlannedAction::NoOp => Ok(plan.prior.clone()),
+            PlannedAction::Replace => {
                 if let Some(prior) = &plan.prior {
                     self.delete(&plan.type_name, prior)?;
                 }
@@ -236,7 +240,7 @@ impl ProviderHarness {
         }
     }
 
-    fn apply_once(&self, plan: &Planned, prior: Option<&State>) -> Result<Option<State>, Failed> {
+    fn apply_once(&self, plan: &Planned, prior: Option<&State>) -> Result<Option<State>, HarnessError> {
         let resource = self.resource(&plan.type_name)?;
         let ty = resource.ty();
         let planned =
@@ -261,32 +265,37 @@ impl ProviderHarness {
             warnings: diagnostics.clone(),
         });
         if diagnostics.has_errors() {
-            return Err(Failed { diagnostics, state });
+            return Err(HarnessError { diagnostics, state });
         }
         contract::apply_honours(&planned, &new)?;
         Ok(state)
     }
 
-    /// Plans and applies a create.
-    pub fn create(&self, type_name: &str, config: impl Into<Config>) -> Result<State, Failed> {
+    /// Plans and applies the creation of an object.
+    pub fn create(&self, type_name: &str, config: impl Into<Config>) -> Result<State, HarnessError> {
         let plan = self.plan(type_name, None, config)?;
-        self.apply(&plan)?.ok_or_else(|| Diagnostics::error("Nothing was created", "").into())
+        self.apply(&plan)?.ok_or_else(|| Diagnostics::error("No object was created", "").into())
     }
 
-    /// Plans and applies a change of an object, whether in place or not.
-    pub fn update(&self, type_name: &str, prior: &State, config: impl Into<Config>) -> Result<State, Failed> {
+    /// Plans and applies a change of an object, in place or by replacement.
+    pub fn update(
+        &self,
+        type_name: &str,
+        prior: &State,
+        config: impl Into<Config>,
+    ) -> Result<State, HarnessError> {
         let plan = self.plan(type_name, Some(prior), config)?;
-        self.apply(&plan)?.ok_or_else(|| Diagnostics::error("Nothing is left", "").into())
+        self.apply(&plan)?.ok_or_else(|| Diagnostics::error("The object no longer exists", "").into())
     }
 
-    /// Plans and applies a destroy.
-    pub fn delete(&self, type_name: &str, prior: &State) -> Result<(), Failed> {
+    /// Plans and applies the destruction of an object.
+    pub fn delete(&self, type_name: &str, prior: &State) -> Result<(), HarnessError> {
         let plan = self.plan_destroy(type_name, prior)?;
         self.apply(&plan).map(drop)
     }
 
-    /// Reads an object; `None` if it is gone.
-    pub fn read(&self, type_name: &str, state: &State) -> Result<Option<State>, Failed> {
+    /// Reads an object; `None` if it no longer exists.
+    pub fn read(&self, type_name: &str, state: &State) -> Result<Option<State>, HarnessError> {
         let resource = self.resource(type_name)?;
         let ty = resource.ty();
         let response = self.service.read_resource(&protocol::ReadResourceRequest {
@@ -308,7 +317,7 @@ impl ProviderHarness {
     }
 
     /// Imports an object by an identifier and reads it.
-    pub fn import(&self, type_name: &str, id: &str) -> Result<State, Failed> {
+    pub fn import(&self, type_name: &str, id: &str) -> Result<State, HarnessError> {
         let resource = self.resource(type_name)?;
         let ty = resource.ty();
         let mut response = self.service.import_resource(&protocol::ImportResourceStateRequest {
@@ -330,8 +339,8 @@ impl ProviderHarness {
             .ok_or_else(|| Diagnostics::error("Cannot import non-existent remote object", id).into())
     }
 
-    /// Takes an object from a state file: JSON, stored with a schema version.
-    pub fn stored(&self, type_name: &str, version: i64, json: &Json) -> Result<State, Failed> {
+    /// Loads an object as a state file has it: JSON that was stored with a schema version.
+    pub fn load_state(&self, type_name: &str, version: i64, json: &Json) -> Result<State, HarnessError> {
         let resource = self.resource(type_name)?;
         let ty = resource.ty();
         let response = self.service.upgrade_state(&protocol::UpgradeResourceStateRequest {
@@ -345,7 +354,11 @@ impl ProviderHarness {
     }
 
     /// Validates and reads a data source.
-    pub fn data(&self, type_name: &str, config: impl Into<Config>) -> Result<Object, Failed> {
+    pub fn read_data_source(
+        &self,
+        type_name: &str,
+        config: impl Into<Config>,
+    ) -> Result<Object, HarnessError> {
         let source = self.service.parts.data_sources.get(type_name);
         let source = source.ok_or_else(|| Diagnostics::error("Unknown data source", type_name))?;
         let (config, _) = config_bytes(source, &config.into())?;
@@ -360,8 +373,8 @@ impl ProviderHarness {
         Ok(Object::new(decode(&response.state, source.ty())?, source.ty().clone()))
     }
 
-    /// Validates and opens an ephemeral resource, and closes it again.
-    pub fn open(&self, type_name: &str, config: impl Into<Config>) -> Result<Object, Failed> {
+    /// Validates, opens and closes an ephemeral resource.
+    pub fn open_ephemeral(&self, type_name: &str, config: impl Into<Config>) -> Result<Object, HarnessError> {
         let resource = self.service.parts.ephemeral_resources.get(type_name);
         let resource = resource.ok_or_else(|| Diagnostics::error("Unknown ephemeral resource", type_name))?;
         let (config, _) = config_bytes(resource, &config.into())?;
@@ -378,7 +391,7 @@ impl ProviderHarness {
     }
 
     /// Calls a function.
-    pub fn call(&self, name: &str, arguments: &[Value]) -> Result<Value, FunctionError> {
+    pub fn call_function(&self, name: &str, arguments: &[Value]) -> Result<Value, FunctionError> {
         let Some(function) = self.service.parts.functions.get(name) else {
             return Err(FunctionError::new("unknown function"));
         };
@@ -396,13 +409,16 @@ impl ProviderHarness {
         codec::decode(&answer, &signature.returns).map_err(FunctionError::new)
     }
 
-    fn resource(&self, type_name: &str) -> Result<&Schemed<dyn crate::resource::AnyResource>, Failed> {
+    fn resource(
+        &self,
+        type_name: &str,
+    ) -> Result<&WithSchema<dyn crate::resource::AnyResource>, HarnessError> {
         let resource = self.service.parts.resources.get(type_name);
         Ok(resource.ok_or_else(|| Diagnostics::error("Unknown resource", type_name))?)
     }
 }
 
-fn config_bytes<T: ?Sized>(part: &Schemed<T>, config: &Config) -> Result<(Vec<u8>, Value), Failed> {
+fn config_bytes<T: ?Sized>(part: &WithSchema<T>, config: &Config) -> Result<(Vec<u8>, Value), HarnessError> {
     let value = config.value(part.schema())?;
     Ok((encode(&value, part.ty())?, value))
 }
@@ -416,11 +432,11 @@ fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, Diagnostics> {
 }
 
 fn decode(bytes: &[u8], ty: &Type) -> Result<Value, Diagnostics> {
-    codec::decode(bytes, ty).map_err(|error| Diagnostics::error("Answer does not fit the schema", error))
+    codec::decode(bytes, ty).map_err(|error| Diagnostics::error("Response does not fit the schema", error))
 }
 
-/// Warnings, or the failure.
-fn passed(records: Vec<types::Diagnostic>) -> Result<Diagnostics, Failed> {
+/// Returns the warnings, or an error if there are errors.
+fn passed(records: Vec<types::Diagnostic>) -> Result<Diagnostics, HarnessError> {
     let diagnostics = diagnostics(records);
     if diagnostics.has_errors() { Err(diagnostics.into()) } else { Ok(diagnostics) }
 }

@@ -1,10 +1,10 @@
-//! The host's merge of prior state and configuration, which a provider plans from.
+//! The host's merge of prior state and configuration: the proposed new state.
 
 use wardian_value::{Str, Type, Value, View};
 
 use crate::schema::{Attribute, Block, BlockNesting, Nesting, Root, Shape};
 
-/// What the host proposes for a configuration that is not null.
+/// Returns the proposed new state for a configuration that is not null.
 pub(super) fn proposed_new(root: &Root, prior: &Value, config: &Value) -> Value {
     let empty;
     let prior = if prior.is_null() {
@@ -37,13 +37,13 @@ fn attribute_parts(attributes: &[Attribute], prior: &Value, config: &Value) -> V
         .iter()
         .map(|attribute| {
             let prior = prior.get(&attribute.name).cloned().unwrap_or_else(|| Value::null(attribute.ty()));
-            let value = one(attribute, &prior, &part(config, &attribute.name));
+            let value = attribute_value(attribute, &prior, &part(config, &attribute.name));
             (Str::new(&attribute.name), value)
         })
         .collect()
 }
 
-fn one(attribute: &Attribute, prior: &Value, config: &Value) -> Value {
+fn attribute_value(attribute: &Attribute, prior: &Value, config: &Value) -> Value {
     if attribute.computed && config.is_null() {
         return match &attribute.shape {
             Shape::Nested(nesting, inner)
@@ -70,7 +70,7 @@ fn one(attribute: &Attribute, prior: &Value, config: &Value) -> Value {
     }
 }
 
-/// Whether an object that only the configuration can have made is in there.
+/// Returns whether the value contains an object that only a configuration can have set.
 fn was_configured(nesting: Nesting, inner: &[Attribute], prior: &Value) -> bool {
     let object = |value: &Value| {
         inner.iter().any(|attribute| {
@@ -105,9 +105,9 @@ fn blocks(block: &Block, prior: &Value, config: &Value) -> Value {
 }
 
 type Merge<'a> = &'a dyn Fn(&Value, &Value) -> Value;
-type Fits<'a> = &'a dyn Fn(&Value, &Value) -> bool;
+type Matches<'a> = &'a dyn Fn(&Value, &Value) -> bool;
 
-fn collection(single: bool, prior: &Value, config: &Value, merge: Merge<'_>, fits: Fits<'_>) -> Value {
+fn collection(single: bool, prior: &Value, config: &Value, merge: Merge<'_>, matches: Matches<'_>) -> Value {
     if config.is_null() || !config.is_known() {
         return config.clone();
     }
@@ -141,7 +141,7 @@ fn collection(single: bool, prior: &Value, config: &Value, merge: Merge<'_>, fit
             let mut unused: Vec<&Value> = prior.as_elements().unwrap_or_default().iter().collect();
             let merged: Vec<Value> = all
                 .iter()
-                .map(|config| match unused.iter().position(|prior| fits(prior, config)) {
+                .map(|config| match unused.iter().position(|prior| matches(prior, config)) {
                     Some(place) => merge(unused.remove(place), config),
                     None => merge(&Value::null(config.ty().clone()), config),
                 })
@@ -152,7 +152,7 @@ fn collection(single: bool, prior: &Value, config: &Value, merge: Merge<'_>, fit
     }
 }
 
-/// Whether all in which a prior element differs is what the provider may set.
+/// Returns whether a prior element differs only in attributes that the provider may set.
 fn could_come_from(attributes: &[Attribute], prior: &Value, config: &Value) -> bool {
     attributes.iter().all(|attribute| {
         let (prior, config) = (part(prior, &attribute.name), part(config, &attribute.name));

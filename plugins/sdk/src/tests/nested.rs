@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wardian_value::{Type, Value};
 
-use crate::testing::{Action, ProviderHarness, json};
+use crate::testing::{PlannedAction, ProviderHarness, json};
 use crate::{Attribute, Block, Context, Provider, Resource, Result, Schema, Timeouts, Update, validate};
 
 struct Network;
@@ -102,12 +102,12 @@ fn harness() -> ProviderHarness {
 }
 
 #[test]
-fn it_is_sound() {
-    crate::assert_provider_is_sound(provider());
+fn provider_with_all_parts_is_valid() {
+    crate::assert_valid_provider(provider());
 }
 
 #[test]
-fn defaults_and_unknowns_reach_into_every_nesting() {
+fn defaults_and_unknowns_apply_at_every_nesting() {
     let harness = harness();
     let config = json!({
         "owner": { "port": 1 },
@@ -130,11 +130,11 @@ fn defaults_and_unknowns_reach_into_every_nesting() {
     assert_eq!(planned.value("options").get("serial").unwrap(), &Value::string("none"));
 
     let state = harness.apply(&plan).unwrap().unwrap();
-    assert_eq!(harness.plan("test_network", Some(&state), config).unwrap().action, Action::NoOp);
+    assert_eq!(harness.plan("test_network", Some(&state), config).unwrap().action, PlannedAction::NoOp);
 }
 
 #[test]
-fn elements_keep_their_computed_values_by_place_key_and_likeness() {
+fn elements_keep_computed_values() {
     let harness = harness();
     let before = json!({
         "rules": [{ "port": 1 }],
@@ -150,7 +150,7 @@ fn elements_keep_their_computed_values_by_place_key_and_likeness() {
         "disk": [{ "size": 1 }]
     });
     let plan = harness.plan("test_network", Some(&state), after).unwrap();
-    assert_eq!(plan.action, Action::Update);
+    assert_eq!(plan.action, PlannedAction::Update);
     let planned = plan.object.as_ref().unwrap();
     assert_eq!(planned.value("hosts").get("a").unwrap().get("id").unwrap(), &Value::string("id-1"));
     let members = planned.value("members");
@@ -161,7 +161,7 @@ fn elements_keep_their_computed_values_by_place_key_and_likeness() {
 }
 
 #[test]
-fn replacement_names_the_place_but_for_sets_which_have_none() {
+fn requires_replace_paths_stop_at_sets() {
     let harness = harness();
     let state = harness
         .create("test_network", json!({ "disk": [{ "size": 1 }, { "size": 2 }], "members": [{ "port": 1 }] }))
@@ -183,7 +183,7 @@ fn replacement_names_the_place_but_for_sets_which_have_none() {
 }
 
 #[test]
-fn nested_parts_are_checked_where_they_are() {
+fn errors_have_paths_of_nested_attributes() {
     let found = harness().validate(
         "test_network",
         json!({ "rules": [{ "port": 1 }, { "port": 0 }], "hosts": { "a": {} }, "timeouts": { "create": "soon" } }),

@@ -1,12 +1,12 @@
 use serde::{Deserialize, Serialize};
 
-use crate::testing::{Action, ProviderHarness, json};
+use crate::testing::{PlannedAction, ProviderHarness, json};
 use crate::{
     Attribute, Context, Diagnostic, Diagnostics, Explain, IdentityAttribute, IdentitySchema, Import,
-    MoveSource, Provider, Resource, Result, Schema, Type, Update, Upgrader,
+    MoveSource, Provider, Resource, Result, Schema, StateUpgrader, Type, Update,
 };
 
-/// A resource that fails where its name says.
+/// A resource whose operations fail depending on its name.
 struct Fragile;
 
 #[derive(Serialize, Deserialize)]
@@ -44,7 +44,7 @@ impl Resource<Client> for Fragile {
         if name == "early" {
             return Err(Diagnostic::error("Too early", "nothing was done").at_attribute("name").into());
         }
-        context.happened(&state)?;
+        context.save_partial(&state)?;
         if name == "half" {
             "x".parse::<i64>().explain("Half way")?;
         }
@@ -65,7 +65,7 @@ impl Resource<Client> for Fragile {
     fn delete(&self, state: State, context: &mut Context<'_, Client>) -> Result<()> {
         match state.name.as_str() {
             "deleted" => {
-                context.happened_delete();
+                context.save_deleted();
                 Err(Diagnostics::error("Deleted, but", "something else failed"))
             }
             "stuck" => Err(Diagnostics::error("Stuck", "")),
@@ -80,23 +80,23 @@ impl Resource<Client> for Fragile {
         Ok(())
     }
 
-    fn upgraders(&self) -> Vec<Upgrader> {
+    fn state_upgraders(&self) -> Vec<StateUpgrader> {
         #[derive(Deserialize)]
         struct Oldest {
             title: String,
         }
         vec![
-            Upgrader::new(0, |old: Oldest| {
+            StateUpgrader::new(0, |old: Oldest| {
                 Ok(State { name: old.title, secret: None, id: None, size: Some(0) })
             }),
-            Upgrader::json(1, |state| {
+            StateUpgrader::json(1, |state| {
                 state["name"] = state["title"].take();
                 Ok(())
             }),
         ]
     }
 
-    fn take_over(&self, source: &MoveSource) -> Result<Option<State>> {
+    fn move_state(&self, source: &MoveSource) -> Result<Option<State>> {
         Ok((source.type_name() == "other").then(|| State {
             name: "moved".into(),
             secret: None,
@@ -106,14 +106,14 @@ impl Resource<Client> for Fragile {
     }
 
     fn identity(&self) -> Option<IdentitySchema> {
-        Some(IdentitySchema::new().attribute(IdentityAttribute::required("id", Type::String)))
+        Some(IdentitySchema::new().attribute(IdentityAttribute::required_for_import("id", Type::String)))
     }
 }
 
 impl Update<Client> for Fragile {
     fn update(&self, prior: State, plan: State, context: &mut Context<'_, Client>) -> Result<State> {
         if plan.size == Some(13) {
-            context.happened(&State { size: Some(12), ..prior })?;
+            context.save_partial(&State { size: Some(12), ..prior })?;
             return Err(Diagnostics::error("Only so far", ""));
         }
         Ok(plan)
@@ -122,7 +122,7 @@ impl Update<Client> for Fragile {
 
 fn provider() -> Provider<Client> {
     let schema = Schema::new().attribute(Attribute::string("prefix"));
-    Provider::configured("test", schema, |config: Config| {
+    Provider::with_config("test", schema, |config: Config| {
         Ok(Client { prefix: config.prefix.ok_or_else(|| Diagnostics::error("No prefix", ""))? })
     })
     .updatable_resource("test_fragile", Fragile)
@@ -135,12 +135,12 @@ fn harness() -> ProviderHarness {
 }
 
 #[test]
-fn it_is_sound() {
-    crate::assert_provider_is_sound(provider());
+fn provider_with_all_parts_is_valid() {
+    crate::assert_valid_provider(provider());
 }
 
 #[test]
-fn an_operation_has_client_configuration_private_bytes_and_warnings() {
+fn create_has_client_config_private_data_and_warnings() {
     let state = harness().create("test_fragile", json!({ "name": "a", "secret": "s" })).unwrap();
     assert_eq!(state.get::<String>("id"), "p-s");
     assert_eq!(state.get::<Option<String>>("secret"), None);
@@ -149,7 +149,7 @@ fn an_operation_has_client_configuration_private_bytes_and_warnings() {
 }
 
 #[test]
-fn what_happened_is_stored_and_nothing_else() {
+fn failed_operation_stores_partial_state() {
     let harness = harness();
     let early = harness.create("test_fragile", json!({ "name": "early" })).unwrap_err();
     assert_eq!(early.state, None);
@@ -174,7 +174,7 @@ fn what_happened_is_stored_and_nothing_else() {
 }
 
 #[test]
-fn a_provider_that_is_not_configured_says_so() {
+fn unconfigured_provider_is_an_error() {
     let harness = ProviderHarness::new(provider());
     let failed = harness.create("test_fragile", json!({ "name": "a" })).unwrap_err();
     assert_eq!(failed.diagnostics.iter().next().unwrap().summary, "Provider not configured");
@@ -183,20 +183,20 @@ fn a_provider_that_is_not_configured_says_so() {
 }
 
 #[test]
-fn objects_are_read_imported_upgraded_and_gone() {
+fn objects_are_upgraded_imported_and_read() {
     let harness = harness();
-    let state = harness.stored("test_fragile", 0, &json!({ "title": "old" })).unwrap();
+    let state = harness.load_state("test_fragile", 0, &json!({ "title": "old" })).unwrap();
     assert_eq!(state.get::<String>("name"), "old");
-    let state = harness.stored("test_fragile", 1, &json!({ "title": "newer", "dropped": 1 })).unwrap();
+    let state = harness.load_state("test_fragile", 1, &json!({ "title": "newer", "dropped": 1 })).unwrap();
     assert_eq!(state.get::<String>("name"), "newer");
-    assert!(harness.stored("test_fragile", 7, &json!({})).is_err());
+    assert!(harness.load_state("test_fragile", 7, &json!({})).is_err());
 
     let imported = harness.import("test_fragile", "some-id").unwrap();
     assert_eq!(imported.get::<String>("id"), "some-id");
     assert_eq!(imported.get::<i64>("size"), 3);
 
-    let state = harness.stored("test_fragile", 2, &json!({ "name": "gone" })).unwrap();
+    let state = harness.load_state("test_fragile", 2, &json!({ "name": "gone" })).unwrap();
     assert_eq!(harness.read("test_fragile", &state).unwrap(), None);
     let plan = harness.plan("test_fragile", None, json!({ "name": "gone" })).unwrap();
-    assert_eq!(plan.action, Action::Create);
+    assert_eq!(plan.action, PlannedAction::Create);
 }

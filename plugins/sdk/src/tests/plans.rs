@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use wardian_value::Type;
 
-use crate::testing::{Action, ProviderHarness, config, json};
+use crate::testing::{PlannedAction, ProviderHarness, config, json};
 use crate::{Attr, Attribute, Context, Plan, Provider, Resource, Result, Schema, Update};
 
 struct Thing;
@@ -73,7 +73,7 @@ fn harness() -> ProviderHarness {
 }
 
 #[test]
-fn a_create_has_defaults_unknowns_and_no_write_only_values() {
+fn create_plan_has_defaults_and_unknowns() {
     let plan = harness().plan("test_thing", None, json!({ "token": "secret" })).unwrap();
     let planned = plan.object.unwrap();
     assert_eq!(planned.get::<i64>("size").unwrap(), 3);
@@ -83,21 +83,21 @@ fn a_create_has_defaults_unknowns_and_no_write_only_values() {
 }
 
 #[test]
-fn nothing_is_unknown_where_nothing_changes() {
+fn plan_without_changes_has_no_unknowns() {
     let harness = harness();
     let state = harness.create("test_thing", json!({ "token": "secret" })).unwrap();
     assert_eq!(
         harness.plan("test_thing", Some(&state), json!({ "token": "x" })).unwrap().action,
-        Action::NoOp
+        PlannedAction::NoOp
     );
 }
 
 #[test]
-fn a_change_makes_computed_values_unknown_but_those_that_stay() {
+fn change_makes_computed_values_unknown() {
     let harness = harness();
     let state = harness.create("test_thing", json!({})).unwrap();
     let plan = harness.plan("test_thing", Some(&state), json!({ "size": 4 })).unwrap();
-    assert_eq!(plan.action, Action::Update);
+    assert_eq!(plan.action, PlannedAction::Update);
     let planned = plan.object.as_ref().unwrap();
     assert_eq!(planned.get::<String>("id").unwrap(), "1");
     assert!(planned.is_unknown("version"));
@@ -105,17 +105,17 @@ fn a_change_makes_computed_values_unknown_but_those_that_stay() {
 }
 
 #[test]
-fn replacement_has_its_conditions() {
+fn force_new_applies_under_its_condition() {
     let harness = harness();
     let state = harness.create("test_thing", json!({ "kind": "common" })).unwrap();
     for (config, action) in [
-        (json!({ "kind": "usual" }), Action::Update),
-        (json!({ "kind": "rare" }), Action::Replace),
-        (json!({ "kind": "common", "name": "a" }), Action::Replace),
-        (json!({ "kind": "common", "zone": "b" }), Action::Replace),
-        (json!({ "kind": "common", "zone": "a" }), Action::NoOp),
-        (json!({ "kind": "common", "size": 9 }), Action::Update),
-        (json!({ "kind": "common", "tags": ["x"] }), Action::Replace),
+        (json!({ "kind": "usual" }), PlannedAction::Update),
+        (json!({ "kind": "rare" }), PlannedAction::Replace),
+        (json!({ "kind": "common", "name": "a" }), PlannedAction::Replace),
+        (json!({ "kind": "common", "zone": "b" }), PlannedAction::Replace),
+        (json!({ "kind": "common", "zone": "a" }), PlannedAction::NoOp),
+        (json!({ "kind": "common", "size": 9 }), PlannedAction::Update),
+        (json!({ "kind": "common", "tags": ["x"] }), PlannedAction::Replace),
     ] {
         let plan = harness.plan("test_thing", Some(&state), config.clone()).unwrap();
         assert_eq!(plan.action, action, "{config}");
@@ -123,7 +123,7 @@ fn replacement_has_its_conditions() {
 }
 
 #[test]
-fn an_attribute_may_keep_its_prior_value() {
+fn plan_modifier_keeps_prior_value() {
     let harness = harness();
     let state = harness.create("test_thing", json!({ "region": "north" })).unwrap();
     let plan = harness.plan("test_thing", Some(&state), json!({ "region": "here" })).unwrap();
@@ -131,10 +131,10 @@ fn an_attribute_may_keep_its_prior_value() {
 }
 
 #[test]
-fn an_unknown_configuration_is_planned_as_it_is() {
+fn unknown_configuration_is_planned_as_unknown() {
     let harness = harness();
     let state = harness.create("test_thing", json!({ "name": "a" })).unwrap();
     let plan = harness.plan("test_thing", Some(&state), config(json!({})).unknown("name")).unwrap();
-    assert_eq!(plan.action, Action::Replace);
+    assert_eq!(plan.action, PlannedAction::Replace);
     assert!(plan.object.unwrap().is_unknown("name"));
 }

@@ -6,15 +6,15 @@ use crate::bindings::wardian::plugin::types;
 use crate::service::Service;
 use crate::testing::{ProviderHarness, json};
 use crate::{
-    Action, Attribute, Context, DataSource, Diagnostics, EphemeralResource, Found, Function, FunctionError,
-    IdentityAttribute, IdentitySchema, ListItem, ListRequest, ListResource, Opened, Parameter, Provider, Raw,
-    Resource, Result, Schema, Steps, codec, validate,
+    Action, ActionSteps, Attribute, Context, DataSource, Diagnostics, Dynamic, EphemeralResource, Function,
+    FunctionError, IdentityAttribute, IdentitySchema, ListRequest, ListResource, ListResult, ListResults,
+    Opened, Parameter, Provider, Resource, Result, Schema, codec, validate,
 };
 
 #[derive(Serialize, Deserialize)]
 struct Echo {
-    given: Raw,
-    back: Raw,
+    given: Dynamic,
+    back: Dynamic,
 }
 
 struct EchoSource;
@@ -79,7 +79,7 @@ impl Resource for NamedResource {
     }
 
     fn identity(&self) -> Option<IdentitySchema> {
-        Some(IdentitySchema::new().attribute(IdentityAttribute::required("name", Type::String)))
+        Some(IdentitySchema::new().attribute(IdentityAttribute::required_for_import("name", Type::String)))
     }
 }
 
@@ -97,11 +97,11 @@ impl ListResource for NamedList {
         Schema::new()
     }
 
-    fn list(&self, request: ListRequest<Nothing>, _: &mut Context<'_>) -> Result<Found<Named, Named>> {
+    fn list(&self, request: ListRequest<Nothing>, _: &mut Context<'_>) -> Result<ListResults<Named, Named>> {
         Ok(Box::new((0..).map(move |number| {
             let name = format!("name-{number}");
-            let object = request.with_objects.then(|| Named { name: name.clone() });
-            Ok(ListItem { identity: Named { name: name.clone() }, display_name: name, object })
+            let object = request.include_objects.then(|| Named { name: name.clone() });
+            Ok(ListResult { identity: Named { name: name.clone() }, display_name: name, object })
         })))
     }
 }
@@ -115,7 +115,7 @@ impl Action for Restart {
         Schema::new().attribute(Attribute::string("name").required())
     }
 
-    fn invoke(&self, config: Named, _: &mut Context<'_>) -> Result<Steps> {
+    fn invoke(&self, config: Named, _: &mut Context<'_>) -> Result<ActionSteps> {
         Ok(Box::new(
             [Ok(format!("stopping {}", config.name)), Err(Diagnostics::error("Stuck", ""))].into_iter(),
         ))
@@ -146,31 +146,31 @@ const CLIENT: types::ClientCapabilities =
     types::ClientCapabilities { deferral_allowed: false, write_only_attributes_allowed: false };
 
 #[test]
-fn it_is_sound() {
-    crate::assert_provider_is_sound(provider());
+fn provider_with_all_parts_is_valid() {
+    crate::assert_valid_provider(provider());
 }
 
 #[test]
-fn a_data_source_may_take_any_type() {
+fn data_source_accepts_dynamic_attribute() {
     let harness = ProviderHarness::new(provider());
     for given in [json!("text"), json!([1, "a", null]), json!({ "a": [true] }), json!(null)] {
-        let read = harness.data("test_echo", json!({ "given": given })).unwrap();
+        let read = harness.read_data_source("test_echo", json!({ "given": given })).unwrap();
         assert_eq!(read.value("given"), read.value("back"), "{given}");
     }
 }
 
 #[test]
-fn an_ephemeral_resource_is_opened_and_closed() {
+fn ephemeral_resource_is_opened_and_closed() {
     let harness = ProviderHarness::new(provider());
-    let opened = harness.open("test_token", json!({ "name": "a" })).unwrap();
+    let opened = harness.open_ephemeral("test_token", json!({ "name": "a" })).unwrap();
     assert_eq!(opened.get::<String>("value").unwrap(), "secret");
-    assert!(harness.open("test_token", json!({})).is_err());
+    assert!(harness.open_ephemeral("test_token", json!({})).is_err());
 }
 
 #[test]
-fn a_function_has_variadic_and_null_arguments() {
+fn function_accepts_variadic_and_null_arguments() {
     let harness = ProviderHarness::new(provider());
-    let call = |arguments: &[Value]| harness.call("join", arguments);
+    let call = |arguments: &[Value]| harness.call_function("join", arguments);
     let text = Value::string;
     assert_eq!(call(&[text("-"), text("a"), Value::null(Type::String), text("b")]).unwrap(), text("a-b"));
     assert_eq!(call(&[text("-")]).unwrap(), text(""));
@@ -179,7 +179,7 @@ fn a_function_has_variadic_and_null_arguments() {
 }
 
 #[test]
-fn a_list_goes_on_as_long_as_it_is_asked_and_stops_at_its_limit() {
+fn list_continues_up_to_its_limit() {
     let service: Service = provider().into();
     let config = codec::encode(&Value::empty_object(), &Schema::new().ty()).unwrap();
     let mut request = protocol::ListResourceRequest {
@@ -201,7 +201,7 @@ fn a_list_goes_on_as_long_as_it_is_asked_and_stops_at_its_limit() {
 }
 
 #[test]
-fn an_action_tells_its_steps_until_one_fails() {
+fn action_reports_steps_until_first_error() {
     let service: Service = provider().into();
     let ty = Type::object([("name", Type::String)]);
     let config = codec::encode(&Value::object([("name", Value::string("a"))]), &ty).unwrap();
@@ -214,7 +214,7 @@ fn an_action_tells_its_steps_until_one_fails() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error_and_never_a_panic() {
+fn unknown_names_are_errors() {
     let service: Service = provider().into();
     let request = protocol::ReadDataSourceRequest {
         type_name: "test_unknown".into(),
@@ -231,7 +231,7 @@ fn what_is_not_there_is_an_error_and_never_a_panic() {
 }
 
 #[test]
-fn an_imported_object_of_a_resource_without_import_is_an_error() {
+fn import_without_support_is_an_error() {
     let failed = ProviderHarness::new(provider()).import("test_named", "a").unwrap_err();
     assert_eq!(failed.diagnostics.iter().next().unwrap().summary, "Resource Import Not Implemented");
 }

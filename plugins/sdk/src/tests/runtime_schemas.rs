@@ -1,16 +1,16 @@
-//! Providers whose types are known only when they run.
+//! Providers whose schemas are built at run time.
 
 use wardian_value::{Type, Value};
 
 use crate::bindings::wardian::plugin::types::Severity;
 use crate::service::Service;
-use crate::testing::{Action, ProviderHarness, json};
+use crate::testing::{PlannedAction, ProviderHarness, json};
 use crate::{
     Attribute, Block, Context, DataSource, Diagnostics, Object, Provider, Resource, Result, Schema, Update,
-    assert_provider_is_sound, self_check,
+    assert_valid_provider, definition_errors,
 };
 
-/// A type with the attributes of a list.
+/// A resource type with a list of attributes.
 struct Listed {
     names: Vec<String>,
 }
@@ -39,7 +39,7 @@ impl Resource for Listed {
 
     fn create(&self, plan: Object, context: &mut Context<'_>) -> Result<Object> {
         let object = Self::found(&plan)?;
-        context.happened(&object)?;
+        context.save_partial(&object)?;
         if object.get::<String>("a")? == "fails" {
             return Err(Diagnostics::error("Failed", "after all was done"));
         }
@@ -67,7 +67,7 @@ impl DataSource for Listed {
 
     fn read(&self, config: Object, _: &mut Context<'_>) -> Result<Object> {
         let other = config.as_value().with_attribute("b", Value::bool(true));
-        if config.is_null("a") { Object::of(other, config.ty().clone()) } else { Ok(config) }
+        if config.is_null("a") { Object::from_value(other, config.ty().clone()) } else { Ok(config) }
     }
 }
 
@@ -77,15 +77,15 @@ fn provider() -> Provider {
 }
 
 #[test]
-fn a_state_that_is_an_object_needs_no_rust_type() {
-    assert_provider_is_sound(provider());
+fn object_serves_as_state() {
+    assert_valid_provider(provider());
     let harness = ProviderHarness::new(provider());
     let disks = json!([{ "size": "1" }, { "size": "2" }]);
     let state = harness.create("run_time", json!({ "a": "given", "disk": disks })).unwrap();
     assert_eq!((state.get::<String>("a"), state.get::<String>("b")), ("given".into(), "found".into()));
     assert_eq!(state.object().value("disk").as_elements().unwrap().len(), 2);
     let plan = harness.plan("run_time", Some(&state), json!({ "a": "other" })).unwrap();
-    assert_eq!(plan.action, Action::Update);
+    assert_eq!(plan.action, PlannedAction::Update);
     let state = harness.apply(&plan).unwrap().unwrap();
     assert_eq!(state.get::<String>("a"), "other");
     assert!(harness.read("run_time", &state).unwrap().is_some());
@@ -94,33 +94,33 @@ fn a_state_that_is_an_object_needs_no_rust_type() {
 }
 
 #[test]
-fn what_happened_before_a_failure_is_kept_as_an_object() {
+fn partial_state_can_be_an_object() {
     let harness = ProviderHarness::new(provider());
     let failed = harness.create("run_time", json!({ "a": "fails" })).unwrap_err();
     assert_eq!(failed.state.unwrap().get::<String>("b"), "found");
 }
 
 #[test]
-fn an_object_of_another_type_is_no_answer() {
+fn object_of_other_type_is_rejected() {
     let harness = ProviderHarness::new(provider());
-    assert!(harness.data("run_time", json!({ "a": "x" })).is_ok());
-    let failed = harness.data("run_time", json!({})).unwrap_err();
+    assert!(harness.read_data_source("run_time", json!({ "a": "x" })).is_ok());
+    let failed = harness.read_data_source("run_time", json!({})).unwrap_err();
     assert!(failed.diagnostics.to_string().contains("Value does not fit"), "{failed:?}");
     let ty = Type::object([("a", Type::String)]);
-    assert!(Object::of(Value::null(ty.clone()), ty.clone()).is_err());
-    assert!(Object::of(Value::unknown(ty.clone()), ty.clone()).is_err());
+    assert!(Object::from_value(Value::null(ty.clone()), ty.clone()).is_err());
+    assert!(Object::from_value(Value::unknown(ty.clone()), ty.clone()).is_err());
     let open = Type::object([("a", Type::Dynamic)]);
-    assert!(Object::of(Value::object([("a", Value::bool(true))]), open).is_ok());
+    assert!(Object::from_value(Value::object([("a", Value::bool(true))]), open).is_ok());
 }
 
 #[test]
-fn problems_of_the_definition_are_told_with_the_schema() {
-    let broken = || provider().problems(Diagnostics::error("Bad file", "line 1"));
+fn schema_response_has_definition_diagnostics() {
+    let broken = || provider().definition_diagnostics(Diagnostics::error("Bad file", "line 1"));
     let service = Service::from(broken());
     for diagnostics in [service.provider_schema().diagnostics, service.metadata().diagnostics] {
         assert_eq!(diagnostics.len(), 1);
         assert_eq!(diagnostics[0].severity, Severity::Error);
         assert_eq!(diagnostics[0].summary, "Bad file");
     }
-    assert_eq!(self_check(broken()), ["provider: Bad file: line 1"]);
+    assert_eq!(definition_errors(broken()), ["provider: Bad file: line 1"]);
 }

@@ -1,7 +1,9 @@
 use serde::{Deserialize, Serialize};
 use wardian_value::Type;
 
-use crate::{Attribute, Block, Context, Provider, Resource, Result, Schema, Upgrader, self_check, validate};
+use crate::{
+    Attribute, Block, Context, Provider, Resource, Result, Schema, StateUpgrader, definition_errors, validate,
+};
 
 struct Sloppy;
 
@@ -42,14 +44,14 @@ impl Resource for Sloppy {
         Ok(plan)
     }
 
-    fn upgraders(&self) -> Vec<Upgrader> {
-        vec![Upgrader::json(1, |_| Ok(()))]
+    fn state_upgraders(&self) -> Vec<StateUpgrader> {
+        vec![StateUpgrader::json(1, |_| Ok(()))]
     }
 }
 
 #[test]
-fn each_mistake_is_found_with_its_place() {
-    let mistakes = self_check(
+fn definition_errors_have_locations() {
+    let mistakes = definition_errors(
         Provider::new("test")
             .resource("test_sloppy", Sloppy)
             .resource("other_sloppy", Sloppy)
@@ -57,16 +59,16 @@ fn each_mistake_is_found_with_its_place() {
     );
     let expected = [
         "test_sloppy: registered twice",
-        "other_sloppy: the name has to start with \"test_\"",
+        "other_sloppy: the name must start with \"test_\"",
         "test_sloppy.count: the name is reserved",
-        "test_sloppy.name: required excludes optional, computed and a default",
-        "test_sloppy.Name: the name has to be of lower-case letters",
+        "test_sloppy.name: a required attribute cannot be optional or computed",
+        "test_sloppy.Name: the name must consist of lower-case letters",
         "test_sloppy.size: the default is string, not number",
-        "test_sloppy.found: force_new has no meaning",
-        "test_sloppy.checked: a validator has no meaning",
-        "test_sloppy.plain: use_state_for_unknown has no meaning",
+        "test_sloppy.found: force_new has no effect",
+        "test_sloppy.checked: a validator has no effect",
+        "test_sloppy.plain: use_state_for_unknown has no effect",
         "test_sloppy.secret: a write-only attribute cannot be computed",
-        "test_sloppy.anything: a collection cannot have parts of any type",
+        "test_sloppy.anything: a collection cannot contain dynamic attributes",
         "test_sloppy.items.kind: a default below a set",
         "test_sloppy.items.kind: the name is used twice",
         "test_sloppy.hidden.shown: all attributes of a write-only attribute",
@@ -76,7 +78,7 @@ fn each_mistake_is_found_with_its_place() {
         "test_sloppy.rule.port: can change in place",
         "test_sloppy.plain: can change in place",
         "test_sloppy.found: the Rust type of the state has no such field",
-        "test_sloppy.surplus: a field of the state, but not",
+        "test_sloppy.surplus: a field of the Rust type, but not",
         "test_sloppy: each version before 2 needs one upgrader",
     ];
     for expected in expected {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use wardian_value::{Number, Type, Value};
 
 use crate::model::{Unknowns, from_value, to_value};
-use crate::{Attr, Raw};
+use crate::{Attr, Dynamic};
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -30,7 +30,7 @@ struct Whole {
     unset: Attr<String>,
     later: Attr<Vec<String>>,
     known: Attr<i64>,
-    anything: Raw,
+    anything: Dynamic,
 }
 
 fn part_type() -> Type {
@@ -54,7 +54,7 @@ fn whole_type() -> Type {
 }
 
 #[test]
-fn a_struct_survives_the_way_there_and_back() {
+fn struct_round_trips_through_value() {
     let whole = Whole {
         flag: true,
         big: u64::MAX,
@@ -65,17 +65,17 @@ fn a_struct_survives_the_way_there_and_back() {
         unset: Attr::Null,
         later: Attr::Unknown,
         known: Attr::Known(-3),
-        anything: Raw(Value::tuple([Value::bool(true), Value::string("text")])),
+        anything: Dynamic(Value::tuple([Value::bool(true), Value::string("text")])),
     };
     let value = to_value(&whole, &whole_type()).unwrap();
     assert!(value.get("without_field").unwrap().is_null());
     assert!(!value.get("later").unwrap().is_known());
     assert_eq!(value.get("fraction").unwrap(), &Value::number(Number::parse("0.1").unwrap()));
-    assert_eq!(from_value::<Whole>(&value, Unknowns::Refused).unwrap(), whole);
+    assert_eq!(from_value::<Whole>(&value, Unknowns::Reject).unwrap(), whole);
 }
 
 #[test]
-fn errors_name_the_place() {
+fn conversion_errors_have_paths() {
     let parts = |count: Value| {
         let part = Value::object([("name", Value::string("a")), ("count", count)]);
         Value::object([("parts", Value::list(part_type(), [part]))])
@@ -85,7 +85,7 @@ fn errors_name_the_place() {
         #[expect(dead_code, reason = "only read into")]
         parts: Vec<Part>,
     }
-    let error = |value: &Value| from_value::<Holder>(value, Unknowns::Refused).unwrap_err().to_string();
+    let error = |value: &Value| from_value::<Holder>(value, Unknowns::Reject).unwrap_err().to_string();
     assert_eq!(
         error(&parts(Value::number(Number::parse("1.5").unwrap()))),
         "parts[0].count: a whole number is required, not 1.5"
@@ -104,8 +104,8 @@ fn errors_name_the_place() {
 }
 
 #[test]
-fn an_unknown_is_none_where_an_operation_has_to_find_it() {
+fn unknown_decodes_as_none_in_operations() {
     let value = Value::object([("name", Value::string("a")), ("count", Value::unknown(Type::Number))]);
-    let part: Part = from_value(&value, Unknowns::Absent).unwrap();
+    let part: Part = from_value(&value, Unknowns::AsNone).unwrap();
     assert_eq!(part.count, None);
 }

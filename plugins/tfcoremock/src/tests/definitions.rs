@@ -1,8 +1,8 @@
-//! Types that a project defines, well and badly.
+//! Types that a project defines, with and without mistakes.
 
 use serde_json::Value as Json;
 use wardian_sdk::Object;
-use wardian_sdk::testing::{Action, json};
+use wardian_sdk::testing::{PlannedAction, json};
 
 use super::Project;
 
@@ -13,12 +13,12 @@ fn defining(attributes: &Json, blocks: &Json) -> Project {
 }
 
 #[test]
-fn the_fixed_types_are_sound() {
-    wardian_sdk::assert_provider_is_sound(crate::provider_in(Project::new().0.path()));
+fn predefined_types_are_valid() {
+    wardian_sdk::assert_valid_provider(crate::provider_in(Project::new().0.path()));
 }
 
 #[test]
-fn a_sound_definition_makes_a_sound_type() {
+fn valid_definition_makes_valid_type() {
     let project = defining(
         &json!({
             "everything": { "type": "object", "optional": true, "sensitive": true, "object": {
@@ -32,22 +32,25 @@ fn a_sound_definition_makes_a_sound_type() {
         &json!({ "one": { "attributes": { "a": { "type": "string", "required": true } } },
                  "two": { "mode": "set", "blocks": { "three": { "mode": "list" } } } }),
     );
-    wardian_sdk::assert_provider_is_sound(crate::provider_in(project.0.path()));
+    wardian_sdk::assert_valid_provider(crate::provider_in(project.0.path()));
 }
 
 #[test]
-fn a_defined_type_is_a_resource_and_a_data_source() {
+fn defined_type_is_resource_and_data_source() {
     let project = defining(&json!({ "my_value": { "type": "integer", "required": true } }), &json!({}));
     let provider = project.provider();
     assert!(provider.validate(MADE, json!({})).has_errors());
     provider.create(MADE, json!({ "id": "a", "my_value": 1 })).unwrap();
-    assert_eq!(project.stored("a"), json!({ "id": { "string": "a" }, "my_value": { "number": "1" } }));
+    assert_eq!(project.stored_object("a"), json!({ "id": { "string": "a" }, "my_value": { "number": "1" } }));
     project.write("data/b.json", r#"{"values": {"my_value": {"number": "2"}}}"#);
-    assert_eq!(provider.data(MADE, json!({ "id": "b" })).unwrap().get::<i64>("my_value").unwrap(), 2);
+    assert_eq!(
+        provider.read_data_source(MADE, json!({ "id": "b" })).unwrap().get::<i64>("my_value").unwrap(),
+        2
+    );
 }
 
 #[test]
-fn computed_attributes_become_their_value_or_null() {
+fn computed_attributes_get_their_value_or_null() {
     let project = defining(
         &json!({
             "none": { "type": "string", "computed": true },
@@ -72,7 +75,7 @@ fn computed_attributes_become_their_value_or_null() {
     assert!(["none", "some", "object"].iter().all(|name| planned.is_unknown(name)));
     let state = provider.apply(&plan).unwrap().unwrap();
     assert_eq!(
-        project.stored("a"),
+        project.stored_object("a"),
         json!({
             "id": { "string": "a" },
             "some": { "string": "made" },
@@ -82,7 +85,7 @@ fn computed_attributes_become_their_value_or_null() {
             "block": { "list": [{ "object": { "id": { "string": "in a block" } } }] },
         })
     );
-    assert_eq!(provider.plan(MADE, Some(&state), config).unwrap().action, Action::NoOp);
+    assert_eq!(provider.plan(MADE, Some(&state), config).unwrap().action, PlannedAction::NoOp);
     let given = provider.update(MADE, &state, json!({ "some": "mine" })).unwrap();
     assert_eq!(given.get::<String>("some"), "mine");
     let kept = |object: &Object| object.value("object").get("inner").unwrap().as_number().unwrap().as_i64();
@@ -90,7 +93,7 @@ fn computed_attributes_become_their_value_or_null() {
 }
 
 #[test]
-fn a_change_of_what_replaces_makes_a_new_object() {
+fn change_of_replace_attribute_replaces_object() {
     let project = defining(
         &json!({
             "whole": { "type": "string", "optional": true, "replace": true },
@@ -111,15 +114,15 @@ fn a_change_of_what_replaces_makes_a_new_object() {
     };
     let list = json!([{ "key": "one", "value": "second" }]);
     let block = json!([{ "in": "x" }]);
-    assert_eq!(plan(json!({ "whole": "a", "list": list, "block": block })), (Action::Update, vec![]));
+    assert_eq!(plan(json!({ "whole": "a", "list": list, "block": block })), (PlannedAction::Update, vec![]));
     assert_eq!(
         plan(json!({ "whole": "b", "list": [{ "key": "two" }], "block": [{ "in": "y" }] })),
-        (Action::Replace, vec![".block[0].in".into(), ".list[0].key".into(), ".whole".into()])
+        (PlannedAction::Replace, vec![".block[0].in".into(), ".list[0].key".into(), ".whole".into()])
     );
 }
 
 #[test]
-fn nested_metadata_can_be_left_out() {
+fn skip_nested_metadata_makes_plain_type() {
     let object =
         json!({ "type": "object", "object": { "a": { "type": "string" }, "b": { "type": "number" } } });
     let project = defining(
@@ -128,16 +131,19 @@ fn nested_metadata_can_be_left_out() {
     );
     let provider = project.provider();
     let state = provider.create(MADE, json!({ "id": "a", "plain": [{ "a": "x", "b": null }] })).unwrap();
-    assert_eq!(project.stored("a")["plain"], json!({ "list": [{ "object": { "a": { "string": "x" } } }] }));
+    assert_eq!(
+        project.stored_object("a")["plain"],
+        json!({ "list": [{ "object": { "a": { "string": "x" } } }] })
+    );
     assert_eq!(provider.read(MADE, &state).unwrap().unwrap().object(), state.object());
 }
 
-/// What is said of a file of definitions.
+/// Returns the problems of a definition file.
 #[track_caller]
 fn problems(content: &str) -> Vec<String> {
     let project = Project::new();
     project.write(crate::DEFINITION_FILE, content);
-    let problems = wardian_sdk::self_check(crate::provider_in(project.0.path()));
+    let problems = wardian_sdk::definition_errors(crate::provider_in(project.0.path()));
     assert!(!problems.is_empty(), "{content} passes");
     problems
 }
@@ -150,17 +156,17 @@ fn check(definitions: &Json, expected: &str) {
 }
 
 #[test]
-fn every_mistake_in_definitions_names_its_place() {
+fn definition_errors_have_locations() {
     let attribute = |attribute: Json| json!({ "t_x": { "attributes": { "a": attribute } } });
     check(
         &attribute(json!({ "type": "text", "optional": true })),
-        "t_x.a: there is no type \"text\": use boolean, float, integer, number, string, list, map, object \
+        "t_x.a: unknown type \"text\": use boolean, float, integer, number, string, list, map, object \
          or set",
     );
     check(&attribute(json!({ "optional": true })), "t_x.a: the type is missing");
     check(
         &attribute(json!({ "type": "string" })),
-        "t_x.a: one of \"required\", \"optional\" and \"computed\" has to be true",
+        "t_x.a: one of \"required\", \"optional\" and \"computed\" must be true",
     );
     check(
         &attribute(json!({ "type": "string", "required": true, "computed": true })),
@@ -174,12 +180,12 @@ fn every_mistake_in_definitions_names_its_place() {
         &attribute(
             json!({ "type": "set", "optional": true, "set": { "type": "map", "map": { "type": "x" } } }),
         ),
-        "t_x.a.set.map: there is no type \"x\": use boolean, float, integer, number, string, list, map, \
+        "t_x.a.set.map: unknown type \"x\": use boolean, float, integer, number, string, list, map, \
          object or set",
     );
     check(
         &attribute(json!({ "type": "object", "optional": true })),
-        "t_x.a: an object has to have attributes, in \"object\"",
+        "t_x.a: an object must have attributes, in \"object\"",
     );
     check(
         &attribute(json!({ "type": "string", "optional": true, "value": { "string": "x" } })),
@@ -200,7 +206,7 @@ fn every_mistake_in_definitions_names_its_place() {
     );
     check(
         &json!({ "t_x": { "blocks": { "count": {} } } }),
-        "t_x: the language has another meaning for \"count\"",
+        "t_x: \"count\" has a special meaning in the language",
     );
     check(
         &json!({ "t_x": { "attributes": { "a": { "type": "string", "optional": true } }, "blocks": { "a": {} } } }),
@@ -208,32 +214,32 @@ fn every_mistake_in_definitions_names_its_place() {
     );
     check(
         &json!({ "t_x": { "blocks": { "a": { "blocks": { "b": { "mode": "map" } } } } } }),
-        "t_x.a.b: the mode has to be \"list\" or \"set\", not \"map\"",
+        "t_x.a.b: the mode must be \"list\" or \"set\", not \"map\"",
     );
     check(
         &json!({ "t_x": { "attributes": { "A-b": { "type": "string", "optional": true } } } }),
-        "t_x.A-b: a name has to be of lower-case letters, digits and underscores",
+        "t_x.A-b: a name must consist of lower-case letters, digits and underscores",
     );
     check(
         &json!({ "tfcoremock_simple_resource": {} }),
-        "tfcoremock_simple_resource: the provider has this type already",
+        "tfcoremock_simple_resource: the provider already has this type",
     );
 }
 
 #[test]
-fn a_file_that_is_no_definition_is_told_and_never_survived_in_silence() {
+fn malformed_definition_file_is_an_error() {
     for content in ["", "{", "[]", "{\"t_x\": 1}", "{\"t_x\": {\"atributes\": {}}}", "\u{0}", "nul"] {
         let problems = problems(content);
         assert!(problems[0].starts_with("provider: Invalid type definitions: In dynamic_resources.json:"));
     }
     let project = Project::new();
     std::fs::create_dir(project.path(crate::DEFINITION_FILE)).unwrap();
-    let problems = wardian_sdk::self_check(crate::provider_in(project.0.path()));
+    let problems = wardian_sdk::definition_errors(crate::provider_in(project.0.path()));
     assert!(problems[0].contains("failed to read"), "{problems:?}");
 }
 
 #[test]
-fn definitions_nest_only_so_deep() {
+fn definitions_have_a_maximum_depth() {
     let mut attribute = json!({ "type": "string", "optional": true });
     for _ in 0..40 {
         attribute = json!({ "type": "object", "optional": true, "object": { "a": attribute } });

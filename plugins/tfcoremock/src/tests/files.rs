@@ -1,4 +1,4 @@
-//! Files that are not what they should be.
+//! Malformed files and unusual values.
 
 use wardian_sdk::testing::json;
 
@@ -10,14 +10,14 @@ fn check(type_name: &str, content: &str, expected: &str) {
     project.write("data/a.json", content);
     project.write("resources/a.json", content);
     let provider = project.provider();
-    let as_data = provider.data(type_name, json!({ "id": "a" })).unwrap_err();
+    let as_data = provider.read_data_source(type_name, json!({ "id": "a" })).unwrap_err();
     assert!(as_data.diagnostics.to_string().contains(expected), "{as_data:?}");
     let imported = provider.import(type_name, "a").unwrap_err();
     assert!(imported.diagnostics.to_string().contains(expected), "{imported:?}");
 }
 
 #[test]
-fn a_broken_file_is_an_error_that_names_it() {
+fn malformed_file_is_an_error_with_path() {
     for content in ["", "{", "[]", "{}", "{\"values\": 1}", "{\"values\": {\"string\": \"bare\"}}"] {
         check(SIMPLE, content, "a.json is not a resource in JSON");
     }
@@ -27,7 +27,7 @@ fn a_broken_file_is_an_error_that_names_it() {
 }
 
 #[test]
-fn a_value_of_another_kind_is_an_error_that_names_its_place() {
+fn value_of_wrong_kind_is_an_error_with_path() {
     check(SIMPLE, r#"{"values": {"string": {"number": "1"}}}"#, "string: string is required, not a number");
     check(SIMPLE, r#"{"values": {"number": {"number": "one"}}}"#, "number: \"one\"");
     check(
@@ -44,21 +44,21 @@ fn a_value_of_another_kind_is_an_error_that_names_its_place() {
 }
 
 #[test]
-fn what_a_type_does_not_have_is_left_aside() {
+fn unknown_members_are_ignored() {
     let project = Project::new();
     project.write("data/a.json", r#"{"version": 2, "values": {"gone": {"string": "x"}}}"#);
-    assert!(project.provider().data(SIMPLE, json!({ "id": "a" })).unwrap().is_null("string"));
+    assert!(project.provider().read_data_source(SIMPLE, json!({ "id": "a" })).unwrap().is_null("string"));
 }
 
 #[test]
-fn an_id_never_leads_out_of_the_directory() {
+fn id_cannot_leave_the_directory() {
     let project = Project::new();
     let provider = project.provider();
     project.write("secret.json", r#"{"values": {"string": {"string": "secret"}}}"#);
     for id in ["../secret", "..\\secret", "/etc/passwd", "a/b", "nul\u{0}"] {
         let failed = provider.create(SIMPLE, json!({ "id": id })).unwrap_err();
         assert!(failed.diagnostics.to_string().contains("cannot be the name of a file"), "{failed:?}");
-        let failed = provider.data(SIMPLE, json!({ "id": id })).unwrap_err();
+        let failed = provider.read_data_source(SIMPLE, json!({ "id": id })).unwrap_err();
         assert!(failed.diagnostics.to_string().contains("cannot be the name of a file"), "{failed:?}");
     }
     assert!(!project.path("resources").exists());
@@ -67,7 +67,7 @@ fn an_id_never_leads_out_of_the_directory() {
 }
 
 #[test]
-fn text_survives_whatever_it_holds() {
+fn any_text_round_trips() {
     let project = Project::new();
     let provider = project.provider();
     let text = "a<b> & \"c\" \\ \u{2028}\u{1}\n\u{1f600}";

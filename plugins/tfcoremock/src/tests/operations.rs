@@ -1,11 +1,11 @@
-//! The life of resources and data sources.
+//! Operations on resources and data sources.
 
-use wardian_sdk::testing::{Action, ProviderHarness, config, json};
+use wardian_sdk::testing::{PlannedAction, ProviderHarness, config, json};
 
 use super::{COMPLEX, Project, SIMPLE};
 
 #[test]
-fn a_simple_resource_is_a_file_from_creation_to_deletion() {
+fn simple_resource_is_a_file_until_deleted() {
     let project = Project::new();
     let provider = project.provider();
     let configured = json!({ "bool": true, "number": 1.5, "string": "a", "float": 0.25, "integer": 7 });
@@ -13,7 +13,7 @@ fn a_simple_resource_is_a_file_from_creation_to_deletion() {
     let id: String = state.get("id");
     assert_eq!(uuid::Uuid::parse_str(&id).unwrap().get_version_num(), 4);
     assert_eq!(
-        project.stored(&id),
+        project.stored_object(&id),
         json!({
             "bool": { "boolean": true },
             "float": { "number": "0.25" },
@@ -24,34 +24,34 @@ fn a_simple_resource_is_a_file_from_creation_to_deletion() {
         })
     );
     assert_eq!(provider.read(SIMPLE, &state).unwrap().unwrap().object(), state.object());
-    assert_eq!(provider.plan(SIMPLE, Some(&state), configured).unwrap().action, Action::NoOp);
+    assert_eq!(provider.plan(SIMPLE, Some(&state), configured).unwrap().action, PlannedAction::NoOp);
 
     let plan = provider.plan(SIMPLE, Some(&state), json!({ "string": "b" })).unwrap();
-    assert_eq!(plan.action, Action::Update);
+    assert_eq!(plan.action, PlannedAction::Update);
     let state = provider.apply(&plan).unwrap().unwrap();
     assert_eq!(state.get::<String>("id"), id);
-    assert_eq!(project.stored(&id), json!({ "id": { "string": id }, "string": { "string": "b" } }));
+    assert_eq!(project.stored_object(&id), json!({ "id": { "string": id }, "string": { "string": "b" } }));
 
     provider.delete(SIMPLE, &state).unwrap();
     assert!(!project.path("resources").exists(), "the directory goes with its last file");
 }
 
 #[test]
-fn an_id_is_kept_and_another_replaces_the_object() {
+fn changed_id_replaces_object() {
     let project = Project::new();
     let provider = project.provider();
     let state = provider.create(SIMPLE, json!({ "id": "one", "string": "a" })).unwrap();
     let plan = provider.plan(SIMPLE, Some(&state), json!({ "string": "a" })).unwrap();
-    assert_eq!(plan.action, Action::NoOp);
+    assert_eq!(plan.action, PlannedAction::NoOp);
     let plan = provider.plan(SIMPLE, Some(&state), json!({ "id": "two", "string": "a" })).unwrap();
-    assert_eq!(plan.action, Action::Replace);
+    assert_eq!(plan.action, PlannedAction::Replace);
     assert_eq!(plan.requires_replace[0].to_string(), ".id");
     provider.apply(&plan).unwrap();
     assert!(project.path("resources/two.json").exists() && !project.path("resources/one.json").exists());
 }
 
 #[test]
-fn nested_attributes_and_blocks_are_stored_as_what_they_are() {
+fn nested_attributes_and_blocks_are_stored() {
     let project = Project::new();
     let provider = project.provider();
     let configured = json!({
@@ -65,7 +65,7 @@ fn nested_attributes_and_blocks_are_stored_as_what_they_are() {
     });
     let state = provider.create(COMPLEX, configured.clone()).unwrap();
     assert_eq!(
-        project.stored("complex"),
+        project.stored_object("complex"),
         json!({
             "id": { "string": "complex" },
             "list": { "list": [
@@ -95,10 +95,10 @@ fn nested_attributes_and_blocks_are_stored_as_what_they_are() {
         })
     );
     assert_eq!(provider.read(COMPLEX, &state).unwrap().unwrap().object(), state.object());
-    assert_eq!(provider.plan(COMPLEX, Some(&state), configured).unwrap().action, Action::NoOp);
+    assert_eq!(provider.plan(COMPLEX, Some(&state), configured).unwrap().action, PlannedAction::NoOp);
     let changed = provider.update(COMPLEX, &state, json!({ "set": [{ "string": "c" }] })).unwrap();
     assert_eq!(
-        project.stored("complex"),
+        project.stored_object("complex"),
         json!({
             "id": { "string": "complex" },
             "set": { "set": [{ "object": { "string": { "string": "c" } } }] },
@@ -108,7 +108,7 @@ fn nested_attributes_and_blocks_are_stored_as_what_they_are() {
 }
 
 #[test]
-fn what_is_changed_or_removed_outside_shows_when_it_is_read() {
+fn outside_changes_are_read() {
     let project = Project::new();
     let provider = project.provider();
     let state = provider.create(SIMPLE, json!({ "id": "a", "string": "mine" })).unwrap();
@@ -126,7 +126,7 @@ fn what_is_changed_or_removed_outside_shows_when_it_is_read() {
 }
 
 #[test]
-fn what_is_there_is_imported_by_its_id() {
+fn object_is_imported_by_id() {
     let project = Project::new();
     project.write("resources/a.json", r#"{"values": {"id": {"string": "a"}, "integer": {"number": "3"}}}"#);
     let provider = project.provider();
@@ -136,18 +136,18 @@ fn what_is_there_is_imported_by_its_id() {
 }
 
 #[test]
-fn an_id_that_is_taken_is_an_error_and_nothing_is_stored() {
+fn existing_id_is_an_error_without_state() {
     let project = Project::new();
     let provider = project.provider();
     provider.create(SIMPLE, json!({ "id": "a", "string": "first" })).unwrap();
     let failed = provider.create(SIMPLE, json!({ "id": "a", "string": "second" })).unwrap_err();
     assert!(failed.diagnostics.to_string().contains("another resource has the ID"), "{failed:?}");
     assert!(failed.state.is_none());
-    assert_eq!(project.stored("a")["string"], json!({ "string": "first" }));
+    assert_eq!(project.stored_object("a")["string"], json!({ "string": "first" }));
 }
 
 #[test]
-fn operations_fail_after_they_are_done_where_that_is_asked_for() {
+fn fail_on_arguments_fail_after_the_operation() {
     let project = Project::new();
     let harmless = project.provider();
     let kept = harmless.create(SIMPLE, json!({ "id": "kept", "string": "a" })).unwrap();
@@ -167,7 +167,7 @@ fn operations_fail_after_they_are_done_where_that_is_asked_for() {
     let failed = provider.update(SIMPLE, &kept, json!({ "string": "b" })).unwrap_err();
     assert!(failed.diagnostics.to_string().contains("fail_on_update"), "{failed:?}");
     assert_eq!(failed.state.unwrap().get::<String>("string"), "b");
-    assert_eq!(project.stored("kept")["string"], json!({ "string": "b" }));
+    assert_eq!(project.stored_object("kept")["string"], json!({ "string": "b" }));
 
     let failed = provider.delete(SIMPLE, &kept).unwrap_err();
     assert!(failed.diagnostics.to_string().contains("fail_on_delete"), "{failed:?}");
@@ -176,7 +176,7 @@ fn operations_fail_after_they_are_done_where_that_is_asked_for() {
 }
 
 #[test]
-fn the_state_alone_has_resources_where_that_is_configured() {
+fn use_only_state_writes_no_files() {
     let project = Project::new();
     let provider = project.configured(json!({ "use_only_state": true }));
     let state = provider.create(SIMPLE, json!({ "string": "a" })).unwrap();
@@ -188,7 +188,7 @@ fn the_state_alone_has_resources_where_that_is_configured() {
 }
 
 #[test]
-fn data_sources_are_files_that_somebody_else_wrote() {
+fn data_sources_are_read_from_files() {
     let project = Project::new();
     project.write(
         "data/a.json",
@@ -198,21 +198,21 @@ fn data_sources_are_files_that_somebody_else_wrote() {
         }}"#,
     );
     let provider = project.provider();
-    let found = provider.data(COMPLEX, json!({ "id": "a" })).unwrap();
+    let found = provider.read_data_source(COMPLEX, json!({ "id": "a" })).unwrap();
     assert_eq!(found.get::<i64>("integer").unwrap(), 3);
     assert_eq!(found.value("list").as_elements().unwrap()[0].get("bool").unwrap().as_bool(), Some(true));
     let blocks = found.value("set_block");
     assert_eq!(blocks.as_elements().unwrap()[0].get("string").unwrap().as_str(), Some("in a block"));
     assert_eq!(found.value("list_block").as_elements(), Some(&[][..]));
 
-    let missing = provider.data(SIMPLE, json!({ "id": "b" })).unwrap_err();
+    let missing = provider.read_data_source(SIMPLE, json!({ "id": "b" })).unwrap_err();
     assert!(missing.diagnostics.to_string().contains("\"b.json\""), "{missing:?}");
-    assert!(provider.data(SIMPLE, json!({})).is_err(), "the ID has to be given");
-    assert!(provider.data(SIMPLE, json!({ "id": "a", "string": "mine" })).is_err());
+    assert!(provider.read_data_source(SIMPLE, json!({})).is_err(), "the ID has to be given");
+    assert!(provider.read_data_source(SIMPLE, json!({ "id": "a", "string": "mine" })).is_err());
 }
 
 #[test]
-fn numbers_are_kept_to_the_last_digit_and_checked_for_their_kind() {
+fn numbers_keep_all_digits_and_are_checked() {
     let project = Project::new();
     let provider = project.provider();
     let exact = serde_json::from_str::<serde_json::Value>(
@@ -220,8 +220,11 @@ fn numbers_are_kept_to_the_last_digit_and_checked_for_their_kind() {
     )
     .unwrap();
     let state = provider.create(SIMPLE, exact).unwrap();
-    assert_eq!(project.stored("n")["number"], json!({ "number": "3.14159265358979323846264338327950288" }));
-    assert_eq!(project.stored("n")["integer"], json!({ "number": "-9.223372036854775808e+18" }));
+    assert_eq!(
+        project.stored_object("n")["number"],
+        json!({ "number": "3.14159265358979323846264338327950288" })
+    );
+    assert_eq!(project.stored_object("n")["integer"], json!({ "number": "-9.223372036854775808e+18" }));
     assert_eq!(provider.read(SIMPLE, &state).unwrap().unwrap().object(), state.object());
 
     let refused = |config: &str| {
@@ -234,7 +237,7 @@ fn numbers_are_kept_to_the_last_digit_and_checked_for_their_kind() {
 }
 
 #[test]
-fn what_is_not_known_yet_is_an_error_only_where_it_is_needed() {
+fn unknown_configuration_fails_only_where_needed() {
     let project = Project::new();
     let unknown = |name: &str, rest| {
         let provider = ProviderHarness::new(crate::provider_in(project.0.path()));

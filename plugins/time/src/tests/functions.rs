@@ -3,8 +3,8 @@ use wardian_sdk::Value;
 use super::{harness, part};
 
 #[test]
-fn a_duration_is_given_in_each_unit() {
-    let answer = harness().call("duration_parse", &[Value::string("1h30m0.25s")]).unwrap();
+fn duration_parse_returns_all_units() {
+    let answer = harness().call_function("duration_parse", &[Value::string("1h30m0.25s")]).unwrap();
     assert_eq!(part(&answer, "seconds"), "5400.25");
     assert_eq!(part(&answer, "milliseconds"), "5400250");
     assert_eq!(part(&answer, "nanoseconds"), "5400250000000");
@@ -12,8 +12,9 @@ fn a_duration_is_given_in_each_unit() {
 }
 
 #[test]
-fn a_timestamp_is_taken_apart_in_its_own_offset() {
-    let answer = harness().call("rfc3339_parse", &[Value::string("2023-07-25T23:43:16-04:00")]).unwrap();
+fn rfc3339_parse_uses_offset_of_timestamp() {
+    let answer =
+        harness().call_function("rfc3339_parse", &[Value::string("2023-07-25T23:43:16-04:00")]).unwrap();
     for (name, expected) in [
         ("year", "2023"),
         ("year_day", "206"),
@@ -30,8 +31,8 @@ fn a_timestamp_is_taken_apart_in_its_own_offset() {
 }
 
 #[test]
-fn a_unix_timestamp_is_taken_apart_in_utc() {
-    let answer = harness().call("unix_timestamp_parse", &[Value::number(1_690_328_596i64)]).unwrap();
+fn unix_timestamp_parse_uses_utc() {
+    let answer = harness().call_function("unix_timestamp_parse", &[Value::number(1_690_328_596i64)]).unwrap();
     assert_eq!(part(&answer, "rfc3339"), "2023-07-25T23:43:16Z");
     assert_eq!(part(&answer, "iso_year"), "2023");
 }
@@ -44,6 +45,6 @@ fn errors_name_the_argument() {
         ("unix_timestamp_parse", Value::number(wardian_sdk::Number::parse("1.5").unwrap())),
     ];
     for (name, argument) in calls {
-        assert_eq!(harness().call(name, &[argument]).unwrap_err().argument, Some(0), "{name}");
+        assert_eq!(harness().call_function(name, &[argument]).unwrap_err().argument, Some(0), "{name}");
     }
 }

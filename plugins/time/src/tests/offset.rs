@@ -1,4 +1,4 @@
-use wardian_sdk::testing::{Action, config, json};
+use wardian_sdk::testing::{PlannedAction, config, json};
 
 use super::harness;
 
@@ -19,15 +19,15 @@ fn offsets_add_up() {
         let state = harness.create("time_offset", config.clone()).unwrap();
         assert_eq!(state.get::<String>("rfc3339"), expected);
         assert_eq!(state.get::<String>("id"), BASE);
-        assert_eq!(harness.plan("time_offset", Some(&state), config).unwrap().action, Action::NoOp);
+        assert_eq!(harness.plan("time_offset", Some(&state), config).unwrap().action, PlannedAction::NoOp);
     }
 }
 
 #[test]
-fn the_base_stays_when_the_offset_changes_and_the_plan_shows_the_sum() {
+fn changed_offset_keeps_base_and_plans_sum() {
     let harness = harness();
     let state = harness
-        .stored(
+        .load_state(
             "time_offset",
             0,
             &json!({
@@ -40,28 +40,28 @@ fn the_base_stays_when_the_offset_changes_and_the_plan_shows_the_sum() {
         .unwrap();
     assert_eq!(
         harness.plan("time_offset", Some(&state), json!({ "offset_days": 7 })).unwrap().action,
-        Action::NoOp
+        PlannedAction::NoOp
     );
     let plan = harness.plan("time_offset", Some(&state), json!({ "offset_days": 8 })).unwrap();
-    assert_eq!(plan.action, Action::Update);
+    assert_eq!(plan.action, PlannedAction::Update);
     let planned = plan.object.as_ref().unwrap();
     assert_eq!(planned.get::<String>("rfc3339").unwrap(), "2020-02-20T06:36:13Z");
     assert_eq!(harness.apply(&plan).unwrap().unwrap().get::<String>("base_rfc3339"), BASE);
 }
 
 #[test]
-fn another_base_changes_in_place() {
+fn changed_base_updates_in_place() {
     let harness = harness();
     let state = harness.create("time_offset", json!({ "base_rfc3339": BASE, "offset_days": 1 })).unwrap();
     let other = json!({ "base_rfc3339": "2021-02-12T06:36:13Z", "offset_days": 1 });
     let plan = harness.plan("time_offset", Some(&state), other).unwrap();
-    assert_eq!(plan.action, Action::Update);
+    assert_eq!(plan.action, PlannedAction::Update);
     let changed = harness.apply(&plan).unwrap().unwrap();
     assert_eq!(changed.get::<String>("rfc3339"), "2021-02-13T06:36:13Z");
 }
 
 #[test]
-fn an_unknown_offset_leaves_the_sum_unknown() {
+fn unknown_offset_makes_sum_unknown() {
     let harness = harness();
     let state = harness.create("time_offset", json!({ "base_rfc3339": BASE, "offset_days": 1 })).unwrap();
     let unknown = config(json!({ "base_rfc3339": BASE })).unknown("offset_days");
@@ -70,7 +70,7 @@ fn an_unknown_offset_leaves_the_sum_unknown() {
 }
 
 #[test]
-fn some_offset_has_to_be_configured() {
+fn one_offset_is_required() {
     assert!(harness().validate("time_offset", json!({})).has_errors());
     assert!(harness().validate("time_offset", json!({ "offset_days": 1.5 })).has_errors());
     assert!(!harness().validate("time_offset", json!({ "offset_years": 1 })).has_errors());
@@ -78,7 +78,7 @@ fn some_offset_has_to_be_configured() {
 }
 
 #[test]
-fn an_offset_is_imported_by_base_and_distance() {
+fn offset_is_imported_with_base() {
     let harness = harness();
     let state = harness.import("time_offset", "2020-02-12T06:36:13Z,0,0,7,0,0,0").unwrap();
     assert_eq!(state.get::<String>("rfc3339"), "2020-02-19T06:36:13Z");
@@ -87,7 +87,7 @@ fn an_offset_is_imported_by_base_and_distance() {
         "offset_years": 0, "offset_months": 0, "offset_days": 7, "offset_hours": 0, "offset_minutes": 0,
         "offset_seconds": 0
     });
-    assert_eq!(harness.plan("time_offset", Some(&state), config).unwrap().action, Action::NoOp);
+    assert_eq!(harness.plan("time_offset", Some(&state), config).unwrap().action, PlannedAction::NoOp);
     let partial = harness.import("time_offset", "2020-02-12T06:36:13Z,,,7,,,").unwrap();
     assert_eq!(partial.get::<Option<i64>>("offset_hours"), None);
     for id in [

@@ -1,14 +1,14 @@
-use wardian_sdk::testing::{Action, State, json};
+use wardian_sdk::testing::{PlannedAction, State, json};
 
 use super::harness;
-use crate::moment::Moment;
+use crate::timestamp::Timestamp;
 
-/// As the official provider stores it.
+/// Loads a state as the official provider stores it.
 fn stored(base: &str, days: i64) -> State {
-    let rotation = Moment::parse(base).unwrap().plus_date(0, 0, days).unwrap();
+    let rotation = Timestamp::parse(base).unwrap().plus_date(0, 0, days).unwrap();
     let civil = rotation.civil();
     harness()
-        .stored("time_rotating", 0, &json!({
+        .load_state("time_rotating", 0, &json!({
             "day": civil.day, "hour": civil.hour, "id": base, "minute": civil.minute, "month": civil.month,
             "rfc3339": base, "rotation_days": days, "rotation_hours": null, "rotation_minutes": null,
             "rotation_months": null, "rotation_rfc3339": rotation.to_string(), "rotation_years": null,
@@ -18,75 +18,75 @@ fn stored(base: &str, days: i64) -> State {
 }
 
 fn yesterday() -> String {
-    Moment::now().plus_date(0, 0, -1).unwrap().to_string()
+    Timestamp::now().plus_date(0, 0, -1).unwrap().to_string()
 }
 
 #[test]
-fn an_object_of_the_official_provider_is_up_to_date_until_its_time() {
+fn official_state_is_unchanged_until_rotation() {
     let harness = harness();
     let state = stored(&yesterday(), 2);
     let read = harness.read("time_rotating", &state).unwrap().unwrap();
     assert_eq!(read.object(), state.object());
     assert_eq!(
         harness.plan("time_rotating", Some(&read), json!({ "rotation_days": 2 })).unwrap().action,
-        Action::NoOp
+        PlannedAction::NoOp
     );
 }
 
 #[test]
-fn an_object_is_gone_once_its_time_is_over() {
+fn expired_object_is_dropped_by_read() {
     let gone = harness().read("time_rotating", &stored("2020-02-12T06:36:13Z", 30)).unwrap();
     assert_eq!(gone, None);
 }
 
 #[test]
-fn the_base_stays_when_the_rotation_changes() {
+fn changed_rotation_keeps_base() {
     let harness = harness();
     let base = yesterday();
     let plan = harness.plan("time_rotating", Some(&stored(&base, 2)), json!({ "rotation_days": 3 })).unwrap();
-    assert_eq!(plan.action, Action::Update);
+    assert_eq!(plan.action, PlannedAction::Update);
     let planned = plan.object.as_ref().unwrap();
-    let expected = Moment::parse(&base).unwrap().plus_date(0, 0, 3).unwrap().to_string();
+    let expected = Timestamp::parse(&base).unwrap().plus_date(0, 0, 3).unwrap().to_string();
     assert_eq!(planned.get::<String>("rotation_rfc3339").unwrap(), expected);
     let changed = harness.apply(&plan).unwrap().unwrap();
     assert_eq!(changed.get::<String>("rfc3339"), base);
 }
 
 #[test]
-fn an_object_whose_time_is_over_is_replaced_even_if_it_was_not_read() {
+fn expired_object_is_replaced_without_refresh() {
     let old = stored("2020-02-12T06:36:13Z", 30);
     let plan = harness().plan("time_rotating", Some(&old), json!({ "rotation_days": 31 })).unwrap();
-    assert_eq!(plan.action, Action::Replace);
+    assert_eq!(plan.action, PlannedAction::Replace);
 }
 
 #[test]
-fn triggers_replace() {
+fn changed_triggers_replace() {
     let config = json!({ "rotation_days": 2, "triggers": { "a": "b" } });
     let plan = harness().plan("time_rotating", Some(&stored(&yesterday(), 2)), config).unwrap();
-    assert_eq!(plan.action, Action::Replace);
+    assert_eq!(plan.action, PlannedAction::Replace);
     assert!(plan.object.unwrap().is_unknown("rfc3339"));
 }
 
 #[test]
-fn a_rotation_by_timestamp_is_kept_as_it_is_written() {
+fn rotation_timestamp_is_stored_as_configured() {
     let harness = harness();
     let config =
         json!({ "rfc3339": "2020-02-12T06:36:13Z", "rotation_rfc3339": "2999-01-01T00:00:00+02:00" });
     let state = harness.create("time_rotating", config.clone()).unwrap();
     assert_eq!(state.get::<i64>("year"), 2999);
     assert_eq!(state.get::<String>("rotation_rfc3339"), "2999-01-01T00:00:00+02:00");
-    assert_eq!(harness.plan("time_rotating", Some(&state), config).unwrap().action, Action::NoOp);
+    assert_eq!(harness.plan("time_rotating", Some(&state), config).unwrap().action, PlannedAction::NoOp);
 }
 
 #[test]
-fn some_rotation_has_to_be_configured_and_be_positive() {
+fn one_positive_rotation_is_required() {
     for config in [json!({}), json!({ "rotation_days": 0 }), json!({ "rotation_rfc3339": "soon" })] {
         assert!(harness().validate("time_rotating", config).has_errors());
     }
 }
 
 #[test]
-fn an_object_is_imported_by_base_and_rotation() {
+fn rotating_is_imported_with_base() {
     let harness = harness();
     let base = yesterday();
     let state = harness.import("time_rotating", &format!("{base},0,0,30,0,0")).unwrap();

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use wardian_sdk::testing::{Action, json};
+use wardian_sdk::testing::{PlannedAction, json};
 
 use super::harness;
 
@@ -18,17 +18,17 @@ fn creation_and_destruction_wait() {
 }
 
 #[test]
-fn another_duration_changes_in_place_without_waiting() {
+fn changed_duration_updates_without_waiting() {
     let harness = harness();
     let state = harness.create("time_sleep", json!({ "create_duration": "1ms" })).unwrap();
     let plan = harness.plan("time_sleep", Some(&state), json!({ "create_duration": "10h" })).unwrap();
-    assert_eq!(plan.action, Action::Update);
+    assert_eq!(plan.action, PlannedAction::Update);
     let changed = harness.apply(&plan).unwrap().unwrap();
     assert_eq!(changed.get::<String>("id"), state.get::<String>("id"));
 }
 
 #[test]
-fn a_duration_is_one_number_with_a_unit() {
+fn duration_is_one_number_with_unit() {
     for (duration, is_valid) in [
         ("30s", true),
         ("1.5h", true),
@@ -50,12 +50,12 @@ fn a_duration_is_one_number_with_a_unit() {
 }
 
 #[test]
-fn a_wait_is_imported_by_its_durations_and_triggers() {
+fn sleep_is_imported_with_durations_and_triggers() {
     let harness = harness();
     let state = harness.import("time_sleep", "30s,,key=value").unwrap();
     assert_eq!(state.get::<Option<String>>("destroy_duration"), None);
     let config = json!({ "create_duration": "30s", "triggers": { "key": "value" } });
-    assert_eq!(harness.plan("time_sleep", Some(&state), config).unwrap().action, Action::NoOp);
+    assert_eq!(harness.plan("time_sleep", Some(&state), config).unwrap().action, PlannedAction::NoOp);
     for id in ["", ",", "30s", "30x,", "30s,,key", "30s,,a=b=c"] {
         assert!(harness.import("time_sleep", id).is_err(), "{id}");
     }

@@ -263,13 +263,13 @@ fn an_operation_that_cannot_be_done_changes_nothing() {
     let project = project(&failing("", "one"));
     project.write("terraform.resource/a.json", r#"{"values": {"id": {"string": "a"}}}"#);
     let failed = project.run("apply -auto-approve").ended_with(1);
-    assert_says(&failed, "a.json is there already: another resource has the ID");
+    assert_says(&failed, "a.json already exists: another resource has this ID");
     assert_eq!(project.state().get("resources").cloned().unwrap_or(json!([])), json!([]));
     assert_eq!(stored(&project, "a"), json!({ "id": { "string": "a" } }));
 }
 
 #[test]
-fn the_state_alone_has_resources_where_that_is_configured() {
+fn use_only_state_writes_no_files() {
     let project = project(&failing("use_only_state = true", "one"));
     project.run("apply -auto-approve").success();
     project.write("main.tf", failing("use_only_state = true", "two"));
@@ -287,11 +287,11 @@ fn bad_definitions_end_every_command_that_needs_the_provider() {
     for (definitions, said) in [
         (
             r#"{"tfcoremock_made": {"attributes": {"a": {"type": "text", "optional": true}}}}"#,
-            "In dynamic_resources.json: tfcoremock_made.a: there is no type \"text\"",
+            "In dynamic_resources.json: tfcoremock_made.a: unknown type \"text\"",
         ),
         (
             r#"{"tfcoremock_made": {"blocks": {"b": {"mode": "map"}}}}"#,
-            "In dynamic_resources.json: tfcoremock_made.b: the mode has to be \"list\" or \"set\"",
+            "In dynamic_resources.json: tfcoremock_made.b: the mode must be \"list\" or \"set\"",
         ),
         (r#"{"tfcoremock_made": {"atributes": {}}}"#, "unknown field `atributes`"),
         ("{", "In dynamic_resources.json: EOF while parsing"),
@@ -323,7 +323,7 @@ fn broken_files_are_errors_and_lose_nothing() {
     }
     project.write("main.tf", "data \"tfcoremock_simple_resource\" \"d\" {\n  id = \"d\"\n}\n");
     let missing = project.run("plan -refresh=false").ended_with(1);
-    assert_says(&missing, "There is no file \"d.json\" in terraform.data.");
+    assert_says(&missing, "The file \"d.json\" does not exist in terraform.data.");
     project.write("terraform.data/d.json", "[]");
     assert_says(&project.run("plan -refresh=false").ended_with(1), "d.json is not a resource in JSON");
 }
@@ -342,8 +342,8 @@ fn nothing_outside_of_the_project_is_reached() {
     let data = |directory: &str, id: &str| resource(directory, id).replace("resource \"tfc", "data \"tfc");
     let far = format!("../../../../../..{directory}");
     for (directory, said) in [
-        (directory.as_str(), "lies outside of the directories that the provider may use"),
-        (far.as_str(), "lies outside of the directories that the provider may use"),
+        (directory.as_str(), "is outside the directories that the provider has access to"),
+        (far.as_str(), "is outside the directories that the provider has access to"),
     ] {
         project.write("main.tf", resource(directory, "new"));
         assert_says(&project.run("apply -auto-approve").ended_with(1), said);
@@ -385,7 +385,7 @@ fn a_directory_that_is_known_after_apply_is_asked_for_no_earlier() {
     project.run("plan -detailed-exitcode").success();
     let unknown = project.run("plan -var again=1").ended_with(1);
     assert_says(&unknown, "Error: Provider configuration not known yet");
-    assert_says(&unknown, "decides where resources are kept");
+    assert_says(&unknown, "determines where resources are stored");
     project
         .write("main.tf", format!("{main}data \"tfcoremock_simple_resource\" \"d\" {{\n  id = \"a\"\n}}\n"));
     project.run("plan -detailed-exitcode").success();

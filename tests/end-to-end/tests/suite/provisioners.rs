@@ -46,7 +46,7 @@ fn a_command_that_policy_denies_does_not_run_and_both_are_recorded() {
     let variables = [("SECRET_KEY", "hush"), ("OTHER", "shown"), ("WARDIAN_AUDIT", "audit.log")];
     let seen = project.run_with("apply -auto-approve", "", &variables).ended_with(1).text();
     assert!(seen.contains("terraform_data.granted (local-exec): 2 [] [shown]"), "{seen}");
-    assert!(seen.contains("Policy does not let the command 'never' run"), "{seen}");
+    assert!(seen.contains("Policy does not allow the command 'never'"), "{seen}");
     assert!(seen.contains("wardian.policy.hcl:4"), "{seen}");
     assert_eq!((&*status(&project, "granted"), &*status(&project, "denied")), ("whole", "tainted"));
     let log = project.read("audit.log");

@@ -219,7 +219,7 @@ plugin "terraform.io/builtin/file" {
     let variables = [("WARDIAN_AUDIT", "audit.log")];
     let seen = flat(&project.run_with("apply -auto-approve", "", &variables).ended_with(1).text());
     // The connection is there, and it is not that provisioner's.
-    said(&seen, &["Policy does not let it run there", "not that one", "wardian.policy.hcl:3"]);
+    said(&seen, &["Policy does not allow this connection", "not that one", "wardian.policy.hcl:3"]);
     assert!(!seen.contains("(remote-exec): reached"), "{seen}");
     assert!(sshd.path("there/x").exists() && !sshd.path("there/key").exists());
     assert_eq!((sshd.logins(), &*status(&project)), (1, "tainted"));

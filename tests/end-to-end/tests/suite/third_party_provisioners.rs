@@ -53,7 +53,7 @@ fn a_file_in_a_directory_is_shown_agreed_to_pinned_and_run() {
     let applied = run(&project, "apply -auto-approve").success().out;
     for line in [
         "terraform_data.web: Provisioning with 'notify'...",
-        "terraform_data.web (notify): Telling the log (info): web is there",
+        "terraform_data.web (notify): Logging (info): web is there",
         "terraform_data.web (notify): logged: -t wardian -p user.info -- web is there",
     ] {
         assert!(applied.contains(line), "{applied}");
@@ -88,7 +88,7 @@ fn a_package_in_a_mirror_is_named_by_its_address() {
     project
         .write("main.tf", configuration("example.com/acme/notify", "message = \"x\"\n    level = \"loud\""));
     let refused = run(&project, "validate").ended_with(1).errors;
-    assert!(refused.contains("No such level") && refused.contains("main.tf line 4"), "{refused}");
+    assert!(refused.contains("Invalid level") && refused.contains("main.tf line 4"), "{refused}");
 }
 
 #[test]

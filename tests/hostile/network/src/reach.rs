@@ -1,4 +1,4 @@
-//! Attempts to reach something over HTTP. Each says how it went.
+//! Attempts to access the network over HTTP. Each returns its outcome.
 
 use std::cell::RefCell;
 
@@ -7,15 +7,15 @@ use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{Fields, FutureIncomingResponse, IncomingBody, OutgoingRequest, Scheme};
 use wasip2::io::streams::InputStream;
 
-use crate::sockets::{kept_connection, try_sockets};
+use crate::sockets::{read_held_connection, try_sockets};
 
 thread_local! {
-    /// What is kept for a later call.
-    static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
+    /// A response that is held for a later call.
+    static HELD_RESPONSE: RefCell<Option<HeldResponse>> = const { RefCell::new(None) };
 }
 
-/// Fields are dropped in this order.
-struct Kept {
+/// A response with the resources it depends on. Fields are dropped in this order.
+struct HeldResponse {
     stream: Option<InputStream>,
     _body: Option<IncomingBody>,
     answer: Option<FutureIncomingResponse>,
@@ -24,26 +24,30 @@ struct Kept {
 pub(crate) fn reach_out(verb: &str, object: &str) -> String {
     match verb {
         "http" => http(object),
-        "upload" => two(object, |size, url| told(Request::new("POST", url).body(vec![b'u'; number(size)]))),
+        "upload" => {
+            two(object, |size, url| send_request(Request::new("POST", url).body(vec![b'u'; number(size)])))
+        }
         "raw-path" => two(object, raw_path),
         "many" => two(object, |count, url| many(number(count), url)),
-        "keep-answer" => keep_answer(object),
-        "keep-body" => keep_body(object),
-        "kept" => kept(),
+        "keep-answer" => hold_response(object),
+        "keep-body" => hold_body(object),
+        "kept" => read_held_response(),
         _ => try_sockets(verb, object).unwrap_or_else(|| format!("no such probe: {verb}")),
     }
 }
 
-/// `METHOD|URL`, then headers as `name=value`, each behind a further bar.
+/// Sends a request: `METHOD|URL`, then headers as `name=value`, each after a further `|`.
 fn http(object: &str) -> String {
     let mut parts = object.split('|');
     let method = parts.next().unwrap_or_default();
     let url = parts.next().unwrap_or_default();
     let headers = parts.filter_map(|header| header.split_once('='));
-    told(headers.fold(Request::new(method, url), |request, (name, value)| request.header(name, value)))
+    send_request(
+        headers.fold(Request::new(method, url), |request, (name, value)| request.header(name, value)),
+    )
 }
 
-fn told(request: Request) -> String {
+fn send_request(request: Request) -> String {
     match request.send() {
         Ok(answer) => {
             let body = String::from_utf8_lossy(answer.body());
@@ -67,7 +71,7 @@ fn request(url: &str) -> OutgoingRequest {
     request
 }
 
-/// A path that is an address of its own.
+/// Sends a request whose path is a URL itself.
 fn raw_path(path: &str, url: &str) -> String {
     match request(url).set_path_with_query(Some(path)) {
         Ok(()) => "taken".into(),
@@ -85,28 +89,30 @@ fn many(count: usize, url: &str) -> String {
     format!("{} of {count} answered", well.count())
 }
 
-fn keep_answer(url: &str) -> String {
+fn hold_response(url: &str) -> String {
     let answer = handle(request(url), None).ok();
-    KEPT.with_borrow_mut(|kept| *kept = Some(Kept { stream: None, _body: None, answer }));
+    HELD_RESPONSE.with_borrow_mut(|kept| *kept = Some(HeldResponse { stream: None, _body: None, answer }));
     "kept".into()
 }
 
-fn keep_body(url: &str) -> String {
+fn hold_body(url: &str) -> String {
     let answer = handle(request(url), None).unwrap();
     answer.subscribe().block();
     let response = answer.get().unwrap().unwrap().unwrap();
     let body = response.consume().unwrap();
     let stream = body.stream().unwrap();
     let read = stream.blocking_read(5).unwrap_or_default();
-    KEPT.with_borrow_mut(|kept| *kept = Some(Kept { stream: Some(stream), _body: Some(body), answer: None }));
+    HELD_RESPONSE.with_borrow_mut(|kept| {
+        *kept = Some(HeldResponse { stream: Some(stream), _body: Some(body), answer: None })
+    });
     format!("kept after {}", String::from_utf8_lossy(&read))
 }
 
-fn kept() -> String {
-    if let Some(said) = kept_connection() {
-        return said;
+fn read_held_response() -> String {
+    if let Some(outcome) = read_held_connection() {
+        return outcome;
     }
-    let Some(kept) = KEPT.with_borrow_mut(Option::take) else { return "nothing is kept".into() };
+    let Some(kept) = HELD_RESPONSE.with_borrow_mut(Option::take) else { return "nothing is kept".into() };
     if let Some(answer) = kept.answer {
         answer.subscribe().block();
         return match answer.get() {

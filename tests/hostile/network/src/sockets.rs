@@ -1,4 +1,4 @@
-//! Sockets, by Rust's standard library and by hand.
+//! Attempts to use sockets, through Rust's standard library and directly.
 
 use std::cell::RefCell;
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
@@ -14,36 +14,36 @@ use wasip2::sockets::tcp_create_socket::create_tcp_socket;
 use crate::reach::{number, two};
 
 thread_local! {
-    /// What is kept for a later call.
+    /// A connection that is held for a later call.
     static CONNECTION: RefCell<Option<TcpStream>> = const { RefCell::new(None) };
 }
 
 pub(crate) fn try_sockets(verb: &str, object: &str) -> Option<String> {
     Some(match verb {
-        "connect" => said(TcpStream::connect(object).and_then(|stream| echo(&stream))),
+        "connect" => outcome(TcpStream::connect(object).and_then(|stream| echo(&stream))),
         "connect-and-trap" => {
             match TcpStream::connect(object).and_then(|stream| echo(&stream).map(|_| stream)) {
                 Ok(_open) => core::arch::wasm32::unreachable(),
                 Err(error) => format!("refused: {error}"),
             }
         }
-        "connect-nonblocking" => said(connect_nonblocking(object)),
+        "connect-nonblocking" => outcome(connect_nonblocking(object)),
         "connect-many" => two(object, |count, address| connect_many(number(count), address)),
         "connect-each" => two(object, |count, address| connect_each(number(count), address)),
         "connect-two" => two(object, connect_two),
-        "connect-and-drop" => said_by_hand(begun(object).map(|_| "it is dropped".into())),
-        "connect-again" => said_by_hand(connect_again(object)),
-        "keep-connection" => said(TcpStream::connect(object).and_then(|stream| {
+        "connect-and-drop" => socket_outcome(start_connect(object).map(|_| "it is dropped".into())),
+        "connect-again" => socket_outcome(connect_again(object)),
+        "keep-connection" => outcome(TcpStream::connect(object).and_then(|stream| {
             let answer = echo(&stream)?;
             CONNECTION.with_borrow_mut(|kept| *kept = Some(stream));
             Ok(answer)
         })),
         "drain" => drain(object),
-        "listen" => said(TcpListener::bind(object).map(|_| "it listens".into())),
-        "datagram" => said(datagram(object)),
-        "datagram-connected" => said(datagram_connected(object)),
+        "listen" => outcome(TcpListener::bind(object).map(|_| "it listens".into())),
+        "datagram" => outcome(datagram(object)),
+        "datagram-connected" => outcome(datagram_connected(object)),
         "datagrams" => two(object, |count, address| datagrams(number(count), address)),
-        "look-up" => said((object, 0).to_socket_addrs().map(|addresses| {
+        "look-up" => outcome((object, 0).to_socket_addrs().map(|addresses| {
             let mut addresses: Vec<String> = addresses.map(|address| address.ip().to_string()).collect();
             addresses.sort();
             addresses.dedup();
@@ -53,10 +53,10 @@ pub(crate) fn try_sockets(verb: &str, object: &str) -> Option<String> {
     })
 }
 
-/// What the connection says that was kept.
-pub(crate) fn kept_connection() -> Option<String> {
+/// Reads from the held connection.
+pub(crate) fn read_held_connection() -> Option<String> {
     let connection = CONNECTION.with_borrow_mut(Option::take)?;
-    Some(said(echo(&connection)))
+    Some(outcome(echo(&connection)))
 }
 
 fn echo(mut stream: &TcpStream) -> io::Result<String> {
@@ -66,7 +66,7 @@ fn echo(mut stream: &TcpStream) -> io::Result<String> {
     Ok(line)
 }
 
-/// With a limit to how long it takes, and without waiting for what comes.
+/// Connects with a timeout, and reads in nonblocking mode.
 fn connect_nonblocking(address: &str) -> io::Result<String> {
     let address: SocketAddr = address.parse().map_err(io::Error::other)?;
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(10))?;
@@ -98,7 +98,7 @@ fn connect_many(count: usize, address: &str) -> String {
     format!("{} open", open.len())
 }
 
-/// One after the other.
+/// Connects repeatedly, one connection after the other.
 fn connect_each(count: usize, address: &str) -> String {
     for done in 0..count {
         if let Err(error) = TcpStream::connect(address).and_then(|stream| echo(&stream)) {
@@ -108,7 +108,7 @@ fn connect_each(count: usize, address: &str) -> String {
     format!("{count} done")
 }
 
-/// Reads to the end, or for as long as it may.
+/// Reads until the end of the stream or until the host stops it.
 fn drain(address: &str) -> String {
     let mut stream = match TcpStream::connect(address) {
         Ok(stream) => stream,
@@ -124,8 +124,8 @@ fn drain(address: &str) -> String {
     }
 }
 
-/// A connection that is begun.
-fn begun(address: &str) -> Result<TcpSocket, ErrorCode> {
+/// Starts a connection.
+fn start_connect(address: &str) -> Result<TcpSocket, ErrorCode> {
     let Ok(SocketAddr::V4(address)) = address.parse() else { return Err(ErrorCode::InvalidArgument) };
     let [a, b, c, d] = address.ip().octets();
     let address = Ipv4SocketAddress { port: address.port(), address: (a, b, c, d) };
@@ -134,7 +134,7 @@ fn begun(address: &str) -> Result<TcpSocket, ErrorCode> {
     Ok(socket)
 }
 
-fn finished(socket: &TcpSocket) -> Result<(InputStream, OutputStream), ErrorCode> {
+fn finish_connect(socket: &TcpSocket) -> Result<(InputStream, OutputStream), ErrorCode> {
     loop {
         match socket.finish_connect() {
             Err(ErrorCode::WouldBlock) => socket.subscribe().block(),
@@ -143,12 +143,12 @@ fn finished(socket: &TcpSocket) -> Result<(InputStream, OutputStream), ErrorCode
     }
 }
 
-/// Both are begun before either is finished, and the second is finished first.
+/// Starts two connections before finishing either, and finishes the second one first.
 fn connect_two(first: &str, second: &str) -> String {
-    let (first, second) = (begun(first), begun(second));
-    let said = |socket: Result<TcpSocket, ErrorCode>, text: &[u8]| {
+    let (first, second) = (start_connect(first), start_connect(second));
+    let outcome = |socket: Result<TcpSocket, ErrorCode>, text: &[u8]| {
         let socket = socket?;
-        let (input, output) = finished(&socket)?;
+        let (input, output) = finish_connect(&socket)?;
         output.blocking_write_and_flush(text).map_err(|_| ErrorCode::Unknown)?;
         let mut line = Vec::new();
         while !line.ends_with(b"\n") {
@@ -156,14 +156,14 @@ fn connect_two(first: &str, second: &str) -> String {
         }
         Ok(String::from_utf8_lossy(&line).into_owned())
     };
-    let second = said_by_hand(said(second, b"number two\n"));
-    format!("{}{second}", said_by_hand(said(first, b"one\n")))
+    let second = socket_outcome(outcome(second, b"number two\n"));
+    format!("{}{second}", socket_outcome(outcome(first, b"one\n")))
 }
 
-/// A socket is connected once.
+/// Connects the same socket twice.
 fn connect_again(address: &str) -> Result<String, ErrorCode> {
-    let socket = begun(address)?;
-    let _streams = finished(&socket)?;
+    let socket = start_connect(address)?;
+    let _streams = finish_connect(&socket)?;
     let again = socket.finish_connect().err();
     Ok(format!("then {}", again.map_or("it is", |code| code.name())))
 }
@@ -179,17 +179,17 @@ fn datagram(address: &str) -> io::Result<String> {
 fn datagram_connected(address: &str) -> io::Result<String> {
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     socket.connect(address)?;
-    let mut said = String::new();
+    let mut outcome = String::new();
     let mut answer = [0; 64];
     for text in ["one", "three"] {
         socket.send(text.as_bytes())?;
         let length = socket.recv(&mut answer)?;
-        said.push_str(&String::from_utf8_lossy(&answer[..length]));
+        outcome.push_str(&String::from_utf8_lossy(&answer[..length]));
     }
-    Ok(said)
+    Ok(outcome)
 }
 
-/// Each answered before the next.
+/// Sends datagrams, waiting for the answer to each.
 fn datagrams(count: usize, address: &str) -> String {
     for done in 0..count {
         if datagram(address).is_err() {
@@ -199,10 +199,10 @@ fn datagrams(count: usize, address: &str) -> String {
     format!("{count} answered")
 }
 
-fn said(result: io::Result<String>) -> String {
+fn outcome(result: io::Result<String>) -> String {
     result.unwrap_or_else(|error| format!("refused: {error}"))
 }
 
-fn said_by_hand(result: Result<String, ErrorCode>) -> String {
+fn socket_outcome(result: Result<String, ErrorCode>) -> String {
     result.unwrap_or_else(|code| format!("refused: {}", code.name()))
 }

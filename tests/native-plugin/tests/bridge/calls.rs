@@ -30,7 +30,7 @@ fn plan(prior: Value, proposed: Value) -> PlanRequest {
     }
 }
 
-/// Creates a thing, and gives it as it is then.
+/// Creates a thing and returns its new state.
 async fn create(provider: &dyn Provider, name: &str) -> (Value, PrivateBytes) {
     let planned = provider.plan_resource_change(plan(Value::null(thing_type()), thing(name, 3))).await;
     assert_eq!(planned.diagnostics, []);
@@ -59,9 +59,9 @@ async fn life_of_a_thing(provider: &dyn Provider) {
         config: thing("wrong", 1),
         capabilities: capabilities(),
     };
-    let said = provider.validate_config(ConfigKind::Resource, wrong).await;
-    assert_eq!(said[0].attribute, Some(Path::root().attribute("name")));
-    assert_eq!(only(&said), "Wrong value: It is the one value that the fake does not take.");
+    let message = provider.validate_config(ConfigKind::Resource, wrong).await;
+    assert_eq!(message[0].attribute, Some(Path::root().attribute("name")));
+    assert_eq!(only(&message), "Wrong value: It is the one value that the fake does not take.");
 
     let (state, private) = create(provider, "one").await;
     let request = ReadResourceRequest {
@@ -163,13 +163,13 @@ async fn lists_and_actions(provider: &dyn Provider) {
         limit,
     };
     let mut names = Vec::new();
-    let said = provider
+    let message = provider
         .list_resource(list(Some(3)), &mut |event| {
             names.push(event.display_name);
             if names.len() == 2 { Continue::Stop } else { Continue::Yes }
         })
         .await;
-    assert_eq!((said, names), (Vec::new(), vec!["thing a".to_owned(), "thing b".to_owned()]));
+    assert_eq!((message, names), (Vec::new(), vec!["thing a".to_owned(), "thing b".to_owned()]));
 
     let ring = || ActionRequest {
         action_type: "fake_bell".into(),
@@ -224,9 +224,9 @@ async fn protocol_5_over_tcp_without_tls() {
     everything("5,tcp", Security::Plain).await;
 }
 
-/// The other side of the bridge, with the first side on both of its ends.
+/// The server side of the bridge, between a host and a plugin that both use its client side.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_served_is_what_is_behind_it() {
+async fn served_plugin_matches_its_backend() {
     let executable = std::path::Path::new(env!("CARGO_BIN_EXE_wardian-native-plugin"));
     let served =
         [("serves", Security::MutualTls), ("serves,5", Security::Plain), ("serves-5,5", Security::MutualTls)];
@@ -248,7 +248,7 @@ async fn what_is_served_is_what_is_behind_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_of_the_first_version_has_what_it_has() {
+async fn plugin_of_first_protocol_version_works() {
     for words in ["5,old", "old"] {
         let (_bridge, plugin) = fake(words);
         let provider = configured(&plugin).await;
@@ -269,7 +269,7 @@ async fn a_plugin_of_the_first_version_has_what_it_has() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_go_on_beside_each_other() {
+async fn calls_run_concurrently() {
     let (_bridge, plugin) = fake("");
     let provider = configured(&plugin).await;
     let calls = (0..200).map(|index| {
@@ -283,7 +283,7 @@ async fn calls_go_on_beside_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn large_values_cross_both_ways() {
+async fn large_values_cross_in_both_directions() {
     let (_bridge, plugin) = fake("");
     let provider = configured(&plugin).await;
     let text = "x".repeat(20 << 20);
@@ -304,7 +304,7 @@ async fn large_values_cross_both_ways() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_process_has_the_environment_that_it_was_given() {
+async fn process_gets_given_environment() {
     let (_bridge, plugin) = fake("");
     let provider = configured(&plugin).await;
     let (state, _) = create(&*provider, "it").await;

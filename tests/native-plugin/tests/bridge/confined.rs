@@ -1,4 +1,4 @@
-//! What the kernel keeps a confined plugin from.
+//! The confinement of a plugin by the kernel.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -7,11 +7,11 @@ use wardian_legacy_grpc_bridge::{Bridge, Confinement, ConfinementError, Limits, 
 use wardian_plugin::{ClientCapabilities, ReadDataSourceRequest};
 use wardian_value::{Path as ValuePath, Type, Value, View};
 
-use crate::each_call::said_of;
-use crate::{configured, no_zombie_stays, package, package_of, script};
+use crate::each_call::call_error;
+use crate::{configured, package, package_of, script, wait_for_no_zombies};
 
-/// Whether the kernel can hold anybody to rules; says so where not.
-fn kernel_can() -> bool {
+/// Returns whether the kernel supports confinement; prints a note if it does not.
+fn supports_confinement() -> bool {
     let nothing = Confinement { tcp: TcpPorts::Only(Vec::new()), ..Confinement::default() };
     match nothing.prepare() {
         Ok(_) => true,
@@ -23,7 +23,7 @@ fn kernel_can() -> bool {
     }
 }
 
-/// What the plugin makes of something that it is told to do.
+/// Returns the plugin's result of an operation.
 async fn attempt(confinement: Confinement, what: &str) -> String {
     let bridge = Bridge::new(Limits::default());
     let plugin = bridge.plugin(NativePackage { confinement: Some(confinement), ..package("") });
@@ -46,8 +46,8 @@ async fn attempt(confinement: Confinement, what: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_what_is_granted_is_read_and_written() {
-    if !kernel_can() {
+async fn only_granted_files_are_accessible() {
+    if !supports_confinement() {
         return;
     }
     let root = tempfile::tempdir().unwrap();
@@ -67,22 +67,22 @@ async fn only_what_is_granted_is_read_and_written() {
     assert_eq!(attempt(granted(), &writing("write")).await, "written");
     assert!(path("write").join("new").exists());
     for denied in [reading("secret"), writing("read"), writing("secret"), "read:/etc/shadow".to_owned()] {
-        let said = attempt(granted(), &denied).await;
-        assert!(said.contains("Permission denied"), "{denied}: {said}");
+        let message = attempt(granted(), &denied).await;
+        assert!(message.contains("Permission denied"), "{denied}: {message}");
     }
     assert!(!path("read").join("new").exists() && !path("secret").join("new").exists());
-    // A link does not lead out, and neither does what another process has open.
+    // Neither a link nor another process's open files lead outside the grant.
     std::os::unix::fs::symlink(path("secret"), path("write").join("link")).unwrap();
     let by_link = format!("read:{}/link/file", path("write").display());
     assert!(attempt(granted(), &by_link).await.contains("Permission denied"));
     let environment = format!("read:/proc/{}/environ", std::process::id());
     assert!(attempt(granted(), &environment).await.contains("Permission denied"));
-    no_zombie_stays().await;
+    wait_for_no_zombies().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_ports_that_are_granted_are_connected_to() {
-    if !kernel_can() {
+async fn only_granted_ports_are_reachable() {
+    if !supports_confinement() {
         return;
     }
     let (one, other) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
@@ -97,8 +97,8 @@ async fn only_ports_that_are_granted_are_connected_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_it_starts_is_held_too_and_gains_nothing() {
-    if !kernel_can() {
+async fn child_processes_are_confined() {
+    if !supports_confinement() {
         return;
     }
     let root = tempfile::tempdir().unwrap();
@@ -114,10 +114,10 @@ async fn what_it_starts_is_held_too_and_gains_nothing() {
         ..package_of(&path, "", wardian_legacy_grpc_bridge::Security::MutualTls)
     };
     let bridge = Bridge::new(Limits::default());
-    let said = said_of(&*bridge.plugin(confined(Vec::new())).provider(), "GetProviderSchema").await;
-    assert!(said.contains("secret: Permission denied"), "{said}");
+    let message = call_error(&*bridge.plugin(confined(Vec::new())).provider(), "GetProviderSchema").await;
+    assert!(message.contains("secret: Permission denied"), "{message}");
     let own = vec![Path::new("/proc").to_owned(), root.path().to_owned()];
-    let said = said_of(&*bridge.plugin(confined(own)).provider(), "GetProviderSchema").await;
-    assert!(said.contains("secret\n") || said.contains("secretNoNewPrivs"), "{said}");
-    assert!(said.contains("NoNewPrivs:\t1") || said.contains("NoNewPrivs: 1"), "{said}");
+    let message = call_error(&*bridge.plugin(confined(own)).provider(), "GetProviderSchema").await;
+    assert!(message.contains("secret\n") || message.contains("secretNoNewPrivs"), "{message}");
+    assert!(message.contains("NoNewPrivs:\t1") || message.contains("NoNewPrivs: 1"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! Each call that a provider has, made on behalf of `fake_thing.a`, and what is said of it.
+//! Each call of a provider, made for `fake_thing.a`, and its error.
 
 use wardian_plugin::{
     ActionRequest, ApplyRequest, ClientCapabilities, ConfigKind, ConfigureRequest, Continue, ImportRequest,
@@ -10,21 +10,21 @@ use wardian_value::{Type, Value};
 
 use crate::{thing, thing_type};
 
-/// When a call can come.
+/// The time at which a call is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
-    /// Before the provider is configured, or by configuring it.
+    /// Before the provider is configured, or while it is configured.
     Unconfigured,
     Configured,
 }
 
-/// One call: its names in protocol 6 and in protocol 5.
+/// A call, with its names in protocol 6 and protocol 5.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EachCall {
     pub(crate) name: &'static str,
     pub(crate) name_in_five: &'static str,
     pub(crate) when: When,
-    /// Whether its answer holds a value, which can be of another type.
+    /// Whether its response contains a value, which could have the wrong type.
     pub(crate) answers_value: bool,
 }
 
@@ -36,7 +36,7 @@ const fn named_otherwise(call: EachCall, name_in_five: &'static str) -> EachCall
     EachCall { name_in_five, ..call }
 }
 
-/// All of them.
+/// All calls.
 pub(crate) const CALLS: [EachCall; 26] = [
     named_otherwise(call("GetProviderSchema", When::Unconfigured, false), "GetSchema"),
     call("GetResourceIdentitySchemas", When::Unconfigured, false),
@@ -66,13 +66,13 @@ pub(crate) const CALLS: [EachCall; 26] = [
     named_otherwise(call("StopProvider", When::Configured, false), "Stop"),
 ];
 
-/// Makes a call, and gives the one thing that is said of it; nothing where it went well.
-pub(crate) async fn said_of(provider: &dyn Provider, name: &str) -> String {
+/// Makes a call and returns its only error; an empty string if it succeeds.
+pub(crate) async fn call_error(provider: &dyn Provider, name: &str) -> String {
     on_behalf_of("fake_thing.a", make(provider, name)).await
 }
 
-fn shown(said: &PluginDiagnostics) -> String {
-    said.iter().map(|one| format!("{}: {}", one.summary, one.detail)).collect::<Vec<_>>().join("\n---\n")
+fn shown(message: &PluginDiagnostics) -> String {
+    message.iter().map(|one| format!("{}: {}", one.summary, one.detail)).collect::<Vec<_>>().join("\n---\n")
 }
 
 async fn make(provider: &dyn Provider, name: &str) -> String {
@@ -83,7 +83,7 @@ async fn make(provider: &dyn Provider, name: &str) -> String {
     let stored = |text: &str| RawState::Json(text.into());
     match name {
         "GetProviderSchema" | "GetResourceIdentitySchemas" => {
-            provider.schema().await.err().map(|said| shown(&said)).unwrap_or_default()
+            provider.schema().await.err().map(|message| shown(&message)).unwrap_or_default()
         }
         "ValidateProviderConfig" => shown(&provider.validate_provider_config(greeting).await),
         "ConfigureProvider" => {
@@ -203,15 +203,15 @@ async fn list(provider: &dyn Provider, name: &str) -> String {
             limit: Some(3),
         };
         let mut found = Vec::new();
-        let mut said = provider
+        let mut message = provider
             .list_resource(request, &mut |event| {
                 found.extend(event.diagnostics);
                 Continue::Yes
             })
             .await;
-        said.extend(found);
-        said.truncate(1);
-        return shown(&said);
+        message.extend(found);
+        message.truncate(1);
+        return shown(&message);
     }
     let request = ValidateListRequest {
         type_name: "fake_thing".into(),
@@ -230,7 +230,7 @@ fn action() -> ActionRequest {
     }
 }
 
-/// The creation of a thing, planned.
+/// Returns a plan request that creates a thing.
 pub(crate) fn plan() -> PlanRequest {
     PlanRequest {
         type_name: "fake_thing".into(),
@@ -244,7 +244,7 @@ pub(crate) fn plan() -> PlanRequest {
     }
 }
 
-/// The creation of a thing.
+/// Returns an apply request that creates a thing.
 pub(crate) fn apply() -> ApplyRequest {
     ApplyRequest {
         type_name: "fake_thing".into(),
@@ -257,12 +257,12 @@ pub(crate) fn apply() -> ApplyRequest {
     }
 }
 
-/// What served plugins answer, and native ones are not asked.
+/// Calls that served plugins answer, but that the host does not make on native plugins.
 const ANSWERED: [&str; 2] = ["GetMetadata", "GetFunctions"];
 
-/// The page lists each call that the protocol's description has, by both of its names.
+/// The page lists each call of the protocol, by both of its names.
 #[test]
-fn the_page_lists_every_call() {
+fn documentation_lists_every_call() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
     let read = |path: &str| std::fs::read_to_string(format!("{root}{path}")).unwrap();
     let page = read("docs/native-plugins.md");

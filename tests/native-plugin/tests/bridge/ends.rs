@@ -1,4 +1,4 @@
-//! How processes begin and end.
+//! Start and end of plugin processes.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -7,15 +7,15 @@ use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, SchemaCache};
 use wardian_plugin::ProviderSchema;
 use wardian_value::{Type, Value};
 
-use crate::{configure, configured, fake, no_zombie_stays, package, processes_with, until};
+use crate::{configure, configured, fake, package, processes_with, wait_for_no_zombies, wait_until};
 
-/// A word that only the processes of one test have in their environment.
+/// Returns a word for the environment that identifies the processes of one test.
 fn mark(test: &str) -> String {
     format!("{test}-{}", std::process::id())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_started_before_a_call_needs_it() {
+async fn process_starts_at_first_call() {
     let mark = mark("lazy");
     let (_bridge, plugin) = fake(&mark);
     let provider = plugin.provider();
@@ -24,11 +24,11 @@ async fn nothing_is_started_before_a_call_needs_it() {
     assert_eq!(processes_with(&mark).len(), 1);
     plugin.close().await;
     assert!(processes_with(&mark).is_empty());
-    no_zombie_stays().await;
+    wait_for_no_zombies().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_configuration_takes_over_the_process_that_gave_the_schema() {
+async fn configure_reuses_process_of_schema_call() {
     let mark = mark("takeover");
     let (_bridge, plugin) = fake(&mark);
     let (first, second) = (plugin.provider(), plugin.provider());
@@ -48,7 +48,7 @@ async fn a_configuration_takes_over_the_process_that_gave_the_schema() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn equal_configurations_share_a_process_until_the_last_is_closed() {
+async fn equal_configurations_share_a_process() {
     let mark = mark("shared");
     let (_bridge, plugin) = fake(&mark);
     let greeting = |text: &str| Value::object([("greeting", Value::string(text))]);
@@ -73,11 +73,11 @@ async fn equal_configurations_share_a_process_until_the_last_is_closed() {
     assert_eq!(configure(&*again, greeting("same")).await, []);
     assert_eq!(processes_with(&mark).len(), 1);
     again.close().await;
-    no_zombie_stays().await;
+    wait_for_no_zombies().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_schema_that_was_kept_needs_no_process() {
+async fn cached_schema_needs_no_process() {
     let mark = mark("kept");
     let root = tempfile::tempdir().unwrap();
     let open = |content: &str| {
@@ -116,7 +116,7 @@ async fn a_schema_that_was_kept_needs_no_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_ends_in_order_and_at_once() {
+async fn process_exits_gracefully_and_quickly() {
     let (_bridge, plugin) = fake("");
     let provider = configured(&plugin).await;
     let begun = Instant::now();
@@ -125,7 +125,7 @@ async fn a_plugin_ends_in_order_and_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_that_stays_is_killed() {
+async fn process_that_ignores_exit_is_killed() {
     let mark = mark("stays,stays");
     let (_bridge, plugin) = fake(&mark);
     let provider = configured(&plugin).await;
@@ -133,22 +133,22 @@ async fn a_plugin_that_stays_is_killed() {
     provider.close().await;
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert!(processes_with(&mark).is_empty());
-    no_zombie_stays().await;
+    wait_for_no_zombies().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_dropped_ends() {
+async fn dropped_plugin_ends_its_process() {
     let mark = mark("dropped");
     {
         let (_bridge, plugin) = fake(&mark);
         let _provider = configured(&plugin).await;
         assert_eq!(processes_with(&mark).len(), 1);
     }
-    until("the process is gone", || processes_with(&mark).is_empty()).await;
-    no_zombie_stays().await;
+    wait_until("the process is gone", || processes_with(&mark).is_empty()).await;
+    wait_for_no_zombies().await;
 }
 
-/// Not a test by itself: it is run by the next one, in a process that is killed.
+/// Not a test itself: the next test runs it in a process that is killed.
 #[tokio::test(flavor = "multi_thread")]
 async fn held_until_killed() {
     let Ok(mark) = std::env::var("WARDIAN_HELD_UNTIL_KILLED") else { return };
@@ -159,7 +159,7 @@ async fn held_until_killed() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
-async fn no_plugin_outlives_a_host_that_is_killed() {
+async fn plugin_ends_when_its_host_is_killed() {
     let mark = mark("orphan");
     let mut host = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "ends::held_until_killed"])
@@ -172,15 +172,15 @@ async fn no_plugin_outlives_a_host_that_is_killed() {
         let host = i32::try_from(host.id()).unwrap();
         processes_with(&mark).into_iter().filter(|id| *id != host).collect::<Vec<_>>()
     };
-    until("the plugin is there", || plugins().len() == 1).await;
+    wait_until("the plugin is there", || plugins().len() == 1).await;
     let id = plugins()[0];
-    // Its socket is there for a host that may connect; it is past its start.
+    // Its socket exists before the host connects; wait until it has started completely.
     tokio::time::sleep(Duration::from_millis(300)).await;
     host.kill().unwrap();
     host.wait().unwrap();
-    until("the plugin is gone", || {
+    wait_until("the plugin is gone", || {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-        // Nobody may be there to wait for it once its host is gone.
+        // Once the host is gone, there may be no parent to reap it.
         stat.is_empty() || stat.contains(") Z ")
     })
     .await;

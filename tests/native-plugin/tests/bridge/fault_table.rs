@@ -1,7 +1,7 @@
-//! All that a native plugin can do wrong, in one table: what the person is told.
+//! All faults of a native plugin, with the error that the user sees.
 //!
-//! The table stands in `docs/native-plugins.md`, which is what people read; here it is
-//! made anew and held against the page. `WARDIAN_RECORD=1` writes it there.
+//! The table is in `docs/native-plugins.md`. This test generates it and compares it with the
+//! page; `WARDIAN_RECORD=1` writes it to the page.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use wardian_legacy_grpc_bridge::{Bridge, Limits, Security};
 
-use crate::each_call::{CALLS, EachCall, When, said_of};
-use crate::{configured, fake, no_zombie_stays, package, plugin, processes_with, script, until};
+use crate::each_call::{CALLS, EachCall, When, call_error};
+use crate::{configured, fake, package, plugin, processes_with, script, wait_for_no_zombies, wait_until};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/native-plugins.md");
-const BEGINNING: &str = "<!-- faults: written by a test, see the end of this page -->\n";
-const END: &str = "<!-- end of faults -->\n";
+const TABLE_START: &str = "<!-- faults: written by a test, see the end of this page -->\n";
+const TABLE_END: &str = "<!-- end of faults -->\n";
 
-/// What happens in a call, and the title of what is said about it.
-const IN_CALLS: &[(&str, &str, &str)] = &[
+/// Faults in a call: the word for `fake`, the description, and the headline of the error.
+const CALL_FAULTS: &[(&str, &str, &str)] = &[
     ("die", "panics in a call", "Plugin crashed: "),
     ("kill", "is killed in a call", "Plugin crashed: "),
     ("hang", "never answers a call", "Plugin timed out: "),
@@ -30,8 +30,8 @@ const IN_CALLS: &[(&str, &str, &str)] = &[
     ("status", "answers an error of gRPC", "Plugin failed: "),
 ];
 
-/// What happens before any call can be made. Each is a plugin that `fake` is, or a script.
-const AT_THE_START: &[(&str, Start)] = &[
+/// Faults before the first call, each with a way to start `fake` or a script.
+const START_FAULTS: &[(&str, Start)] = &[
     ("is of before Terraform 0.7", Start::Script("echo '2|unix|/tmp/plugin'; exec sleep 60")),
     ("is of Terraform 0.7 to 0.11", Start::Script("echo '1|4|unix|/tmp/plugin'; exec sleep 60")),
     ("speaks net/rpc", Start::Script("echo '1|5|unix|/tmp/plugin'; exec sleep 60")),
@@ -62,12 +62,12 @@ const AT_THE_START: &[(&str, Start)] = &[
 
 #[derive(Clone, Copy, Debug)]
 enum Start {
-    /// Lines of a shell.
+    /// Lines of a shell script.
     Script(&'static str),
-    /// A file with a mode.
+    /// A file with this mode.
     File(Contents, u32),
     Missing,
-    /// The fake, told a word.
+    /// The fake with this word.
     Fake(&'static str),
 }
 
@@ -91,8 +91,8 @@ fn write(directory: &tempfile::TempDir, contents: Contents, mode: u32) -> PathBu
     path
 }
 
-/// What is said of a plugin that does not come to be.
-async fn at_the_start(start: Start) -> String {
+/// Returns the error of a plugin that fails at its start.
+async fn start_fault(start: Start) -> String {
     let directory = tempfile::tempdir().unwrap();
     let itself = Path::new(env!("CARGO_BIN_EXE_wardian-native-plugin")).to_owned();
     let (executable, words) = match start {
@@ -103,20 +103,20 @@ async fn at_the_start(start: Start) -> String {
     };
     let mark = executable.display().to_string();
     let (_bridge, plugin) = plugin(&executable, words, Security::MutualTls);
-    let said = said_of(&*plugin.provider(), "GetProviderSchema").await;
+    let message = call_error(&*plugin.provider(), "GetProviderSchema").await;
     plugin.close().await;
     assert!(
-        said.starts_with(
+        message.starts_with(
             "Plugin could not be started: acme/fake v1.2.3 in GetProviderSchema of fake_thing.a: "
         ),
-        "{start:?}: {said}"
+        "{start:?}: {message}"
     );
-    assert!(said.contains(&mark), "the file is named: {said}");
-    tidied(&said.replace(&mark, "FILE"))
+    assert!(message.contains(&mark), "the file is named: {message}");
+    normalized(&message.replace(&mark, "FILE"))
 }
 
-/// What is said where something happens in a call.
-async fn in_a_call(fault: &'static str, call: EachCall, protocol: &str) -> String {
+/// Returns the error of a fault in a call.
+async fn call_fault(fault: &'static str, call: EachCall, protocol: &str) -> String {
     let name = if protocol == "5" { call.name_in_five } else { call.name };
     let mark = format!("{fault}-{name}-{protocol}-{}", std::process::id());
     let (_bridge, plugin) = fake(&format!("{protocol},{fault}@{name},{mark}"));
@@ -128,17 +128,17 @@ async fn in_a_call(fault: &'static str, call: EachCall, protocol: &str) -> Strin
         provider.schema().await.unwrap();
     }
     let begun = Instant::now();
-    let said = said_of(&*provider, call.name).await;
+    let message = call_error(&*provider, call.name).await;
     assert!(begun.elapsed() < Duration::from_secs(15), "{mark}: {:?}", begun.elapsed());
     provider.close().await;
     plugin.close().await;
-    until("the process is gone", || processes_with(&mark).is_empty()).await;
-    said
+    wait_until("the process is gone", || processes_with(&mark).is_empty()).await;
+    message
 }
 
-/// Without what differs from run to run and from machine to machine.
-fn tidied(said: &str) -> String {
-    let mut text = said.to_owned();
+/// Removes differences between runs and machines from a message.
+fn normalized(message: &str) -> String {
+    let mut text = message.to_owned();
     while let Some(start) = text.find("/wardian-") {
         let from = text[..start].rfind(char::is_whitespace).map_or(0, |at| at + 1);
         let end = text[start..].find("/plugin1").map_or(text.len(), |at| start + at + "/plugin1".len());
@@ -152,53 +152,53 @@ fn tidied(said: &str) -> String {
     text.replace(&format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH), "THIS SYSTEM")
 }
 
-/// One row: lines of a message become lines of a cell.
-fn row(table: &mut String, fault: &str, said: &str) {
-    let cell: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+/// Adds a row; lines of the message become lines of the cell.
+fn row(table: &mut String, fault: &str, message: &str) {
+    let cell: Vec<&str> = message.lines().filter(|line| !line.trim().is_empty()).collect();
     let cell = cell.join("<br>").replace('|', "\\|").replace(&"x".repeat(100), "xxxxxxxxxx");
     writeln!(table, "| {fault} | {cell} |").unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_fault_is_told_and_the_page_says_how() {
+async fn documentation_lists_error_of_every_fault() {
     let mut starting = JoinSet::new();
-    for (index, (_, start)) in AT_THE_START.iter().enumerate() {
-        starting.spawn(async move { (index, at_the_start(*start).await) });
+    for (index, (_, start)) in START_FAULTS.iter().enumerate() {
+        starting.spawn(async move { (index, start_fault(*start).await) });
     }
-    let mut at_the_start = starting.join_all().await;
-    at_the_start.sort();
-    let mut table = String::from("| the plugin | what is said |\n|---|---|\n");
-    for ((fault, _), (_, said)) in AT_THE_START.iter().zip(&at_the_start) {
-        row(&mut table, fault, said);
+    let mut start_errors = starting.join_all().await;
+    start_errors.sort();
+    let mut table = String::from("| the plugin | what is message |\n|---|---|\n");
+    for ((fault, _), (_, message)) in START_FAULTS.iter().zip(&start_errors) {
+        row(&mut table, fault, message);
     }
     let planning = *CALLS.iter().find(|call| call.name == "PlanResourceChange").unwrap();
-    for (fault, told, _) in IN_CALLS {
-        row(&mut table, told, &tidied(&in_a_call(fault, planning, "").await));
+    for (fault, told, _) in CALL_FAULTS {
+        row(&mut table, told, &normalized(&call_fault(fault, planning, "").await));
     }
     let flooded = Bridge::new(Limits::default()).plugin(package("flood@PlanResourceChange"));
     let provider = configured(&flooded).await;
-    assert_eq!(said_of(&*provider, planning.name).await, "", "what it logs is no reason to fail");
+    assert_eq!(call_error(&*provider, planning.name).await, "", "what it logs is no reason to fail");
     provider.close().await;
     row(&mut table, "writes a gigabyte to its standard error in a call", "nothing: the call is answered");
-    no_zombie_stays().await;
+    wait_for_no_zombies().await;
 
     let page = std::fs::read_to_string(PAGE).unwrap();
-    let (before, rest) = page.split_once(BEGINNING).expect("the page has a place for the table");
-    let (recorded, after) = rest.split_once(END).expect("the page says where the table ends");
+    let (before, rest) = page.split_once(TABLE_START).expect("the page has a place for the table");
+    let (recorded, after) = rest.split_once(TABLE_END).expect("the page says where the table ends");
     if std::env::var_os("WARDIAN_RECORD").is_some() {
-        std::fs::write(PAGE, [before, BEGINNING, &table, END, after].concat()).unwrap();
+        std::fs::write(PAGE, [before, TABLE_START, &table, TABLE_END, after].concat()).unwrap();
         return;
     }
     assert_eq!(recorded, table, "WARDIAN_RECORD=1 writes the table into docs/native-plugins.md");
 }
 
-/// Each fault in each call: the plugin, the call and the resource are named, and nothing
-/// of it is left.
+/// Each fault in each call: the error names the plugin, the call and the resource, and no
+/// process remains.
 #[tokio::test(flavor = "multi_thread")]
-async fn every_fault_in_every_call_names_plugin_call_and_resource() {
+async fn every_fault_names_plugin_call_and_resource() {
     let mut all = Vec::new();
     for protocol in ["6", "5"] {
-        for (fault, _, title) in IN_CALLS {
+        for (fault, _, title) in CALL_FAULTS {
             let calls = CALLS.iter().filter(|call| *fault != "type" || call.answers_value);
             all.extend(calls.map(|call| (protocol, *fault, *title, *call)));
         }
@@ -212,10 +212,10 @@ async fn every_fault_in_every_call_names_plugin_call_and_resource() {
             && let Some((protocol, fault, title, call)) = waiting.next()
         {
             running.spawn(async move {
-                let said = in_a_call(fault, call, protocol).await;
+                let message = call_fault(fault, call, protocol).await;
                 let named = format!("acme/fake v1.2.3 in {} of fake_thing.a", call.name);
-                let passed = said.starts_with(title) && said.contains(&named);
-                (!passed).then(|| format!("{fault} in {} of protocol {protocol}: {said}", call.name))
+                let passed = message.starts_with(title) && message.contains(&named);
+                (!passed).then(|| format!("{fault} in {} of protocol {protocol}: {message}", call.name))
             });
         }
         match running.join_next().await {
@@ -223,7 +223,7 @@ async fn every_fault_in_every_call_names_plugin_call_and_resource() {
             None => break,
         }
     }
-    no_zombie_stays().await;
+    wait_for_no_zombies().await;
     println!("{count} faults in calls, {} told otherwise than they should be", wrong.len());
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
 }

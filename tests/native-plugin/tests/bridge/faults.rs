@@ -1,17 +1,17 @@
-//! What goes wrong in a call becomes an error that names plugin, call and resource.
+//! Faults in calls: the errors name plugin, call and resource.
 
 use std::time::{Duration, Instant};
 
 use wardian_plugin::{PlanResponse, Provider, on_behalf_of};
 use wardian_value::Value;
 
-use crate::{configured, each_call, fake, no_zombie_stays, only};
+use crate::{configured, each_call, fake, only, wait_for_no_zombies};
 
 async fn plan(provider: &dyn Provider) -> PlanResponse {
     on_behalf_of("fake_thing.a", provider.plan_resource_change(each_call::plan())).await
 }
 
-/// What is said about a plan in which something happens.
+/// Returns the error of a plan with a fault.
 async fn fault(fault: &str) -> String {
     let (_bridge, plugin) = fake(&format!("{fault}@PlanResourceChange"));
     let provider = configured(&plugin).await;
@@ -19,84 +19,87 @@ async fn fault(fault: &str) -> String {
     let planned = plan(&*provider).await;
     assert!(planned.planned_state.is_none());
     assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
-    let said = only(&planned.diagnostics);
-    assert!(said.contains("acme/fake v1.2.3 in PlanResourceChange of fake_thing.a (fake_thing): "), "{said}");
+    let message = only(&planned.diagnostics);
+    assert!(
+        message.contains("acme/fake v1.2.3 in PlanResourceChange of fake_thing.a (fake_thing): "),
+        "{message}"
+    );
     provider.close().await;
     plugin.close().await;
-    no_zombie_stays().await;
-    said
+    wait_for_no_zombies().await;
+    message
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_panic_is_shown() {
-    let said = fault("die").await;
-    assert!(said.starts_with("Plugin crashed: "), "{said}");
-    assert!(said.contains("exit status: 2"), "{said}");
-    assert!(said.contains("panic: the fake was told to\ngoroutine 1 [running]:"), "{said}");
+async fn panic_message_is_shown() {
+    let message = fault("die").await;
+    assert!(message.starts_with("Plugin crashed: "), "{message}");
+    assert!(message.contains("exit status: 2"), "{message}");
+    assert!(message.contains("panic: the fake was told to\ngoroutine 1 [running]:"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_process_is_a_crash() {
-    let said = fault("kill").await;
-    assert!(said.starts_with("Plugin crashed: ") && said.contains("signal: 6"), "{said}");
+async fn killed_process_is_a_crash() {
+    let message = fault("kill").await;
+    assert!(message.starts_with("Plugin crashed: ") && message.contains("signal: 6"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_hangs_is_ended() {
-    let said = fault("hang").await;
-    assert!(said.starts_with("Plugin timed out: ") && said.contains("within 2 s"), "{said}");
+async fn hanging_call_times_out() {
+    let message = fault("hang").await;
+    assert!(message.starts_with("Plugin timed out: ") && message.contains("within 2 s"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_message_is_an_invalid_answer() {
-    let said = fault("garbage").await;
-    assert!(said.starts_with("Plugin gave an invalid answer: "), "{said}");
-    assert!(said.contains("is not the message that the protocol says"), "{said}");
+async fn undecodable_message_is_invalid() {
+    let message = fault("garbage").await;
+    assert!(message.starts_with("Plugin gave an invalid answer: "), "{message}");
+    assert!(message.contains("is not the message that the protocol says"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn half_a_message_is_a_crash() {
-    let said = fault("half").await;
-    assert!(said.starts_with("Plugin crashed: ") && said.contains("exit status: 0"), "{said}");
+async fn truncated_message_is_a_crash() {
+    let message = fault("half").await;
+    assert!(message.starts_with("Plugin crashed: ") && message.contains("exit status: 0"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_for_people_is_no_answer() {
-    let said = fault("http").await;
-    assert!(said.starts_with("Plugin gave an invalid answer: "), "{said}");
-    assert!(said.contains("text/html with the status 404, and nothing of gRPC"), "{said}");
+async fn html_response_is_invalid() {
+    let message = fault("http").await;
+    assert!(message.starts_with("Plugin gave an invalid answer: "), "{message}");
+    assert!(message.contains("text/html with the status 404, and nothing of gRPC"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_of_another_type_is_an_invalid_answer() {
-    let said = fault("type").await;
-    assert!(said.starts_with("Plugin gave an invalid answer: "), "{said}");
-    assert!(said.contains("the planned state is not what its schema says"), "{said}");
+async fn value_of_wrong_type_is_invalid() {
+    let message = fault("type").await;
+    assert!(message.starts_with("Plugin gave an invalid answer: "), "{message}");
+    assert!(message.contains("the planned state is not what its schema says"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_error_of_grpc_is_shown_in_its_words() {
-    let said = fault("status").await;
-    assert!(said.starts_with("Plugin failed: "), "{said}");
-    assert!(said.contains("it gave the error Internal: the fake\nwas told to."), "{said}");
+async fn grpc_error_shows_its_message() {
+    let message = fault("status").await;
+    assert!(message.starts_with("Plugin failed: "), "{message}");
+    assert!(message.contains("it gave the error Internal: the fake\nwas told to."), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn later_calls_say_that_the_process_is_gone() {
+async fn later_calls_report_ended_process() {
     let (_bridge, plugin) = fake("die@ApplyResourceChange,hang@ReadDataSource");
     let provider = configured(&plugin).await;
     let applied = provider.apply_resource_change(each_call::apply()).await;
     assert!(only(&applied.diagnostics).starts_with("Plugin crashed: "));
     assert!(applied.new_state.is_none(), "what was before stays");
-    let said = only(&plan(&*provider).await.diagnostics);
-    assert!(said.starts_with("Plugin crashed: acme/fake v1.2.3 in PlanResourceChange"), "{said}");
+    let message = only(&plan(&*provider).await.diagnostics);
+    assert!(message.starts_with("Plugin crashed: acme/fake v1.2.3 in PlanResourceChange"), "{message}");
     provider.close().await;
-    let said = only(&plan(&*provider).await.diagnostics);
-    assert!(said.starts_with("Plugin was closed: "), "{said}");
+    let message = only(&plan(&*provider).await.diagnostics);
+    assert!(message.starts_with("Plugin was closed: "), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_others_wait_for_in_an_ended_process_ends_too() {
+async fn concurrent_calls_end_with_the_process() {
     let (_bridge, plugin) = fake("hang@PlanResourceChange,hang@ReadResource");
     let provider = configured(&plugin).await;
     let (first, second) = tokio::join!(plan(&*provider), async {
@@ -104,16 +107,16 @@ async fn what_others_wait_for_in_an_ended_process_ends_too() {
         plan(&*provider).await
     });
     assert!(only(&first.diagnostics).starts_with("Plugin timed out: "));
-    let said = only(&second.diagnostics);
+    let message = only(&second.diagnostics);
     assert!(
-        said.starts_with("Plugin was ended: ")
-            && said.contains("since PlanResourceChange was not answered within 2 s"),
-        "{said}"
+        message.starts_with("Plugin was ended: ")
+            && message.contains("since PlanResourceChange was not answered within 2 s"),
+        "{message}"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_that_fails_before_it_is_configured_is_started_anew() {
+async fn failed_plugin_is_restarted_before_configure() {
     let (_bridge, plugin) = fake("die@ValidateProviderConfig");
     let provider = plugin.provider();
     let config = || Value::object([("greeting", Value::string("hm"))]);
@@ -124,7 +127,7 @@ async fn a_plugin_that_fails_before_it_is_configured_is_started_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gigabyte_on_standard_error_is_read_and_forgotten() {
+async fn large_standard_error_is_discarded() {
     let (_bridge, plugin) = fake("noisy");
     let provider = configured(&plugin).await;
     assert_eq!(plan(&*provider).await.diagnostics, []);

@@ -1,5 +1,5 @@
-//! The bridge and native plugins: one that behaves as it is told, small scripts
-//! that are none, and a real one where there is a mirror.
+//! Tests of the bridge with native plugins: `fake`, small scripts, and a real provider if there
+//! is a mirror.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
@@ -25,7 +25,7 @@ use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, Se
 use wardian_plugin::{ClientCapabilities, ConfigureRequest, PluginDiagnostics, Provider};
 use wardian_value::{Type, Value};
 
-/// The plugin `fake`, told what to do.
+/// Returns the plugin `fake` with these words.
 fn fake(words: &str) -> (Bridge, NativePlugin) {
     plugin(Path::new(env!("CARGO_BIN_EXE_wardian-native-plugin")), words, Security::MutualTls)
 }
@@ -41,7 +41,7 @@ fn plugin(executable: &Path, words: &str, security: Security) -> (Bridge, Native
     (bridge, plugin)
 }
 
-/// The plugin `fake` as it lies on disk.
+/// Returns the package of the plugin `fake`.
 fn package(words: &str) -> NativePackage {
     package_of(Path::new(env!("CARGO_BIN_EXE_wardian-native-plugin")), words, Security::MutualTls)
 }
@@ -62,7 +62,7 @@ fn package_of(executable: &Path, words: &str, security: Security) -> NativePacka
     }
 }
 
-/// A file that is run as a plugin.
+/// Creates an executable script.
 fn script(directory: &tempfile::TempDir, text: &str) -> PathBuf {
     let path = directory.path().join("terraform-provider-script");
     std::fs::write(&path, text).unwrap();
@@ -86,7 +86,7 @@ async fn configure(provider: &dyn Provider, config: Value) -> PluginDiagnostics 
     provider.configure(request).await
 }
 
-/// A `fake_thing` as its configuration has it.
+/// Returns the configuration of a `fake_thing`.
 fn thing(name: &str, size: i64) -> Value {
     Value::object([
         ("environment", Value::null(Type::list(Type::String))),
@@ -100,14 +100,14 @@ fn thing_type() -> Type {
     thing("", 0).ty().clone()
 }
 
-/// The one diagnostic, as it is shown.
-fn only(said: &PluginDiagnostics) -> String {
-    assert_eq!(said.len(), 1, "{said:?}");
-    format!("{}: {}", said[0].summary, said[0].detail)
+/// Returns the only diagnostic as text.
+fn only(message: &PluginDiagnostics) -> String {
+    assert_eq!(message.len(), 1, "{message:?}");
+    format!("{}: {}", message[0].summary, message[0].detail)
 }
 
-/// Waits until something is so.
-async fn until(what: &str, is_so: impl Fn() -> bool) {
+/// Waits until a condition is true.
+async fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     for _ in 0..500 {
         if is_so() {
             return;
@@ -117,7 +117,7 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
     panic!("it never came about that {what}");
 }
 
-/// Processes whose environment holds a word.
+/// Returns the processes whose environment contains a word.
 fn processes_with(word: &str) -> Vec<i32> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -130,12 +130,12 @@ fn processes_with(word: &str) -> Vec<i32> {
     found
 }
 
-/// Waits until each of our children that ended was waited for.
-async fn no_zombie_stays() {
-    until("no zombie is left", || zombies().is_empty()).await;
+/// Waits until all ended child processes are reaped.
+async fn wait_for_no_zombies() {
+    wait_until("no zombie is left", || zombies().is_empty()).await;
 }
 
-/// Our children that ended and that nobody has waited for yet.
+/// Returns the child processes that have ended but are not reaped.
 fn zombies() -> Vec<String> {
     let us = std::process::id().to_string();
     let mut found = Vec::new();

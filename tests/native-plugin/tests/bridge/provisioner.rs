@@ -1,4 +1,4 @@
-//! Native provisioners: every call, and what goes wrong.
+//! Native provisioners: every call, and faults.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use wardian_legacy_grpc_bridge::{Bridge, Limits, NativeProvisioner, Security};
 use wardian_plugin::{PluginDiagnostics, ProvisionRequest, Provisioner, SharedByObject};
 use wardian_value::{Type, Value};
 
-use crate::{only, package_of, until};
+use crate::{only, package_of, wait_until};
 
 fn fake(words: &str) -> (Bridge, NativeProvisioner) {
     let limits = Limits {
@@ -35,7 +35,7 @@ async fn work(provisioner: &dyn Provisioner, message: &str) -> (String, PluginDi
 }
 
 #[tokio::test]
-async fn a_provisioner_answers_every_call_in_one_process() {
+async fn provisioner_answers_every_call_in_one_process() {
     let (_bridge, plugin) = fake("5");
     let provisioner = plugin.provisioner();
     let schema = provisioner.schema().await.unwrap();
@@ -56,7 +56,7 @@ async fn a_provisioner_answers_every_call_in_one_process() {
 }
 
 #[tokio::test]
-async fn work_ends_when_it_is_asked_to() {
+async fn provisioner_ends_at_stop_request() {
     let (_bridge, plugin) = fake("5");
     let provisioner = plugin.provisioner();
     let working = Arc::clone(&provisioner);
@@ -74,7 +74,7 @@ async fn work_ends_when_it_is_asked_to() {
 }
 
 #[tokio::test]
-async fn faults_are_told_and_the_next_call_finds_a_new_process() {
+async fn next_call_after_fault_starts_new_process() {
     for (words, told) in [
         ("5,die@ProvisionResource", "Plugin crashed: "),
         ("5,garbage@ProvisionResource", "Plugin gave an invalid answer: "),
@@ -99,17 +99,17 @@ async fn faults_are_told_and_the_next_call_finds_a_new_process() {
 }
 
 #[tokio::test]
-async fn a_plugin_of_protocol_6_is_no_provisioner() {
+async fn protocol_6_plugin_is_not_a_provisioner() {
     let (_bridge, plugin) = fake("");
     let found = plugin.provisioner().schema().await.unwrap_err();
     assert!(only(&found).contains("protocol 6"), "{found:?}");
 }
 
 #[tokio::test]
-async fn no_process_outlives_a_plugin_that_was_dropped() {
+async fn dropped_provisioner_ends_its_process() {
     let (bridge, plugin) = fake("5,marked-provisioner");
     assert_eq!(plugin.provisioner().validate_config(config("right")).await, []);
     assert_eq!(crate::processes_with("marked-provisioner").len(), 1);
     drop((bridge, plugin));
-    until("the process is gone", || crate::processes_with("marked-provisioner").is_empty()).await;
+    wait_until("the process is gone", || crate::processes_with("marked-provisioner").is_empty()).await;
 }

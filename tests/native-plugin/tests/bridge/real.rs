@@ -1,5 +1,4 @@
-//! A real provider, where `WARDIAN_TEST_MIRROR` names a filesystem mirror that has
-//! it.
+//! A real provider, if `WARDIAN_TEST_MIRROR` names a filesystem mirror that has it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use wardian_value::{Path as ValuePath, Type, Value, View};
 
 use crate::configure;
 
-/// The AWS provider's file, if there is one.
+/// Returns the executable of the AWS provider, if there is one.
 fn aws() -> Option<PathBuf> {
     let Some(mirror) = std::env::var_os("WARDIAN_TEST_MIRROR") else {
         println!("skipped: WARDIAN_TEST_MIRROR does not name a mirror");
@@ -31,7 +30,7 @@ fn aws() -> Option<PathBuf> {
     found
 }
 
-/// A block with some of its attributes set.
+/// Returns a block with some attributes set.
 fn block(block: &Block, set: &[(&str, Value)]) -> Value {
     let attribute = |(name, attribute): (&wardian_value::Str, &Attribute)| {
         let value = set.iter().find(|(wanted, _)| *wanted == name.as_str()).map(|(_, value)| value.clone());
@@ -52,7 +51,7 @@ fn block(block: &Block, set: &[(&str, Value)]) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn aws_gives_its_schema_validates_and_plans() {
+async fn aws_provider_validates_and_plans() {
     let Some(executable) = aws() else { return };
     let bridge = Bridge::new(Limits::default());
     let home = tempfile::tempdir().unwrap();
@@ -99,8 +98,8 @@ async fn aws_gives_its_schema_validates_and_plans() {
     };
     let long = |seconds: i64| [("delay_seconds", Value::number(seconds))];
     assert_eq!(validate(&long(5)).await, []);
-    let said = validate(&long(1_000_000)).await;
-    assert_eq!(said[0].attribute, Some(ValuePath::root().attribute("delay_seconds")), "{said:?}");
+    let message = validate(&long(1_000_000)).await;
+    assert_eq!(message[0].attribute, Some(ValuePath::root().attribute("delay_seconds")), "{message:?}");
 
     let arn = Value::string("arn:aws:sqs:eu-west-1:123456789012:queue");
     let parsed = provider.call_function("arn_parse".into(), vec![arn]).await.unwrap();
@@ -133,7 +132,7 @@ async fn aws_gives_its_schema_validates_and_plans() {
     plugin.close().await;
 }
 
-/// What the core proposes for a create.
+/// Returns the proposed new state of a create.
 fn computed_unknown(block: &Block, config: &Value) -> Value {
     let View::Object(attributes) = config.view() else { return config.clone() };
     Value::object(attributes.iter().map(|(name, value)| {

@@ -1,4 +1,4 @@
-//! Plugins that somebody else started.
+//! Plugins that run already, as in a debugger (`TF_REATTACH_PROVIDERS`).
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -7,16 +7,16 @@ use std::process::{Child, Command, Stdio};
 use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePlugin, parse_reattachments};
 use wardian_value::{Type, Value};
 
-use crate::each_call::said_of;
-use crate::{calls, configure, configured, no_zombie_stays};
+use crate::each_call::call_error;
+use crate::{calls, configure, configured, wait_for_no_zombies};
 
-/// The fake, as a person starts it in a debugger.
-struct Debugged {
+/// A running `fake`, as started in a debugger.
+struct RunningPlugin {
     process: Child,
     sockets: tempfile::TempDir,
 }
 
-impl Debugged {
+impl RunningPlugin {
     fn start(words: &str) -> Self {
         let sockets = tempfile::tempdir().unwrap();
         let mut process = Command::new(Path::new(env!("CARGO_BIN_EXE_wardian-native-plugin")))
@@ -49,7 +49,7 @@ impl Debugged {
     }
 }
 
-impl Drop for Debugged {
+impl Drop for RunningPlugin {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -61,9 +61,9 @@ fn bridge() -> Bridge {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_that_runs_already_serves_every_call_and_is_left_running() {
+async fn running_plugin_serves_every_call_and_keeps_running() {
     for (words, version) in [("", 6), ("5", 5)] {
-        let mut debugged = Debugged::start(words);
+        let mut debugged = RunningPlugin::start(words);
         for _ in 0..2 {
             let bridge = bridge();
             calls::everything_of(&debugged.plugin(&bridge, version)).await;
@@ -81,30 +81,30 @@ async fn a_plugin_that_runs_already_serves_every_call_and_is_left_running() {
         plugin.close().await;
         assert!(debugged.is_there());
     }
-    no_zombie_stays().await;
+    wait_for_no_zombies().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_is_gone_is_told_by_where_it_should_be() {
-    let mut debugged = Debugged::start("");
+async fn absent_plugin_is_reported_with_address() {
+    let mut debugged = RunningPlugin::start("");
     let bridge = bridge();
     let plugin = debugged.plugin(&bridge, 6);
     debugged.process.kill().unwrap();
     debugged.process.wait().unwrap();
-    let said = said_of(&*plugin.provider(), "GetProviderSchema").await;
+    let message = call_error(&*plugin.provider(), "GetProviderSchema").await;
     let expected =
         "Plugin could not be started: acme/fake in GetProviderSchema of fake_thing.a: nobody answers at ";
-    assert!(said.starts_with(expected) && said.ends_with("Is it still running?"), "{said}");
+    assert!(message.starts_with(expected) && message.ends_with("Is it still running?"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_hangs_up_is_not_ended() {
-    let mut debugged = Debugged::start("drop@PlanResourceChange");
+async fn plugin_that_hangs_up_is_not_killed() {
+    let mut debugged = RunningPlugin::start("drop@PlanResourceChange");
     let bridge = bridge();
     let plugin = debugged.plugin(&bridge, 6);
-    let said = said_of(&*configured(&plugin).await, "PlanResourceChange").await;
-    assert!(said.starts_with("Plugin did not respond: "), "{said}");
-    assert!(said.ends_with("Somebody else started its process; look there for the reason."), "{said}");
+    let message = call_error(&*configured(&plugin).await, "PlanResourceChange").await;
+    assert!(message.starts_with("Plugin did not respond: "), "{message}");
+    assert!(message.ends_with("Somebody else started its process; look there for the reason."), "{message}");
     let again = debugged.plugin(&bridge, 6);
     let config = Value::object([("greeting", Value::null(Type::String))]);
     assert_eq!(configure(&*again.provider(), config).await, []);

@@ -1,12 +1,12 @@
-//! Plugins of one protocol served in the other, and several served as one.
+//! Plugins served in another protocol, and several plugins served as one.
 
 use wardian_plugin::{ApplyRequest, Provider};
 use wardian_value::{Path, Value};
 
-use crate::each_call::{apply, plan, said_of};
-use crate::{configured, fake, no_zombie_stays, processes_with};
+use crate::each_call::{apply, call_error, plan};
+use crate::{configured, fake, processes_with, wait_for_no_zombies};
 
-/// Makes a thing of a type.
+/// Creates an object of a type.
 async fn create(provider: &dyn Provider, type_name: &str) -> Option<Value> {
     let mut planning = plan();
     planning.type_name = type_name.into();
@@ -24,7 +24,7 @@ async fn create(provider: &dyn Provider, type_name: &str) -> Option<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_plugins_are_one_to_their_host() {
+async fn two_plugins_are_served_as_one() {
     for words in ["serves-both", "serves-both,serves-5"] {
         let mark = format!("{words},both-{}", std::process::id());
         let (_bridge, plugin) = fake(&mark);
@@ -41,33 +41,33 @@ async fn two_plugins_are_one_to_their_host() {
             let loud = provider.call_function(function.into(), vec![Value::string("hm")]).await;
             assert_eq!(loud, Ok(Value::string("HM")), "{function}");
         }
-        assert_eq!(said_of(&*provider, "ReadDataSource").await, "");
-        assert_eq!(said_of(&*provider, "ImportResourceState").await, "");
+        assert_eq!(call_error(&*provider, "ReadDataSource").await, "");
+        assert_eq!(call_error(&*provider, "ImportResourceState").await, "");
         assert_eq!(provider.stop().await, Ok(()));
         provider.close().await;
         plugin.close().await;
-        crate::until("all are gone", || processes_with(&mark).is_empty()).await;
+        crate::wait_until("all are gone", || processes_with(&mark).is_empty()).await;
     }
-    no_zombie_stays().await;
+    wait_for_no_zombies().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_two_plugins_both_have_is_refused_at_the_start() {
+async fn duplicate_types_are_rejected_at_start() {
     let (_bridge, plugin) = fake("serves-twice");
-    let said = said_of(&*plugin.provider(), "GetProviderSchema").await;
-    assert!(said.contains("ended (exit status: 1) before it answered"), "{said}");
-    assert!(said.contains("acme/fake and acme/other both have the resource fake_thing"), "{said}");
+    let message = call_error(&*plugin.provider(), "GetProviderSchema").await;
+    assert!(message.contains("ended (exit status: 1) before it answered"), "{message}");
+    assert!(message.contains("acme/fake and acme/other both have the resource fake_thing"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nested_attributes_are_refused_in_protocol_5_at_the_start() {
+async fn nested_attributes_are_rejected_in_protocol_5() {
     let (_bridge, plugin) = fake("serves-5,nested");
-    let said = said_of(&*plugin.provider(), "GetProviderSchema").await;
-    assert!(said.contains("ended (exit status: 1) before it answered"), "{said}");
+    let message = call_error(&*plugin.provider(), "GetProviderSchema").await;
+    assert!(message.contains("ended (exit status: 1) before it answered"), "{message}");
     let expected =
         "is a nested attribute, which protocol 5 cannot express; serve this plugin with protocol 6";
-    assert!(said.contains("fake_nest") && said.contains(expected), "{said}");
+    assert!(message.contains("fake_nest") && message.contains(expected), "{message}");
     let (_bridge, plugin) = fake("serves,nested");
-    assert_eq!(said_of(&*plugin.provider(), "GetProviderSchema").await, "");
+    assert_eq!(call_error(&*plugin.provider(), "GetProviderSchema").await, "");
     plugin.close().await;
 }

@@ -1,22 +1,22 @@
-//! Moments with the offset in which they were written, in the proleptic Gregorian
-//! calendar. Sums overflow as they do in Go: January 31 and a month is in March.
+//! Timestamps with their UTC offset, in the proleptic Gregorian calendar. Sums overflow as in
+//! Go: January 31 plus a month is in March.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const DAY: i64 = 86_400;
-/// Sums beyond these years are refused: nobody means them.
-const LAST_YEAR: i64 = 999_999;
+/// The limit for sums, as later years are surely a mistake.
+const MAX_YEAR: i64 = 999_999;
 
-/// A moment and an offset from UTC. Ordered by the moment alone.
+/// A point in time with a UTC offset. Ordered by the point in time only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Moment {
+pub(crate) struct Timestamp {
     seconds: i64,
     nanoseconds: u32,
     offset: i64,
 }
 
-/// A moment in parts, in the offset in which it was written.
+/// The parts of a timestamp, in its own UTC offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Civil {
     pub(crate) year: i64,
@@ -27,10 +27,10 @@ pub(crate) struct Civil {
     pub(crate) second: i64,
 }
 
-impl Moment {
-    /// Now, in UTC.
+impl Timestamp {
+    /// Returns the current time in UTC.
     pub(crate) fn now() -> Self {
-        // A clock before 1970 is not set at all.
+        // A clock before 1970 is not set.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
             seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
@@ -39,12 +39,12 @@ impl Moment {
         }
     }
 
-    /// A number of seconds since 1970, in UTC.
+    /// Creates a timestamp from seconds since 1970, in UTC.
     pub(crate) const fn from_unix(seconds: i64) -> Self {
         Self { seconds, nanoseconds: 0, offset: 0 }
     }
 
-    /// Reads a timestamp of RFC 3339.
+    /// Parses an RFC 3339 timestamp.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut rest = text.as_bytes();
         let year = digits(&mut rest, 4)?;
@@ -58,7 +58,7 @@ impl Moment {
             b"Z" => 0,
             [sign @ (b'+' | b'-'), zone @ ..] => {
                 let mut zone = zone;
-                // As wide as Go has it.
+                // Go accepts the same range.
                 let hours = digits(&mut zone, 2).filter(|hours| *hours <= 24)?;
                 let minutes = after(&mut zone, b':', 0..=60)?;
                 if !zone.is_empty() {
@@ -72,22 +72,22 @@ impl Moment {
         Some(Self { seconds: local - offset, nanoseconds, offset })
     }
 
-    /// Seconds since 1970.
+    /// Returns the seconds since 1970.
     pub(crate) const fn unix(self) -> i64 {
         self.seconds
     }
 
-    /// Whether this is later.
+    /// Returns whether this is later than `other`.
     pub(crate) fn is_after(self, other: Self) -> bool {
         (self.seconds, self.nanoseconds) > (other.seconds, other.nanoseconds)
     }
 
-    /// The moment so many seconds later.
+    /// Returns the timestamp plus seconds.
     pub(crate) fn plus_seconds(self, seconds: i64) -> Option<Self> {
-        Self { seconds: self.seconds.checked_add(seconds)?, ..self }.within_reason()
+        Self { seconds: self.seconds.checked_add(seconds)?, ..self }.in_supported_range()
     }
 
-    /// The moment so many years, months and days later.
+    /// Returns the timestamp plus years, months and days.
     pub(crate) fn plus_date(self, years: i64, months: i64, days: i64) -> Option<Self> {
         let civil = self.civil();
         let months = civil
@@ -97,7 +97,7 @@ impl Moment {
             .checked_add(civil.month - 1)?
             .checked_add(months)?;
         let year = months.div_euclid(12);
-        if year.abs() > LAST_YEAR {
+        if year.abs() > MAX_YEAR {
             return None;
         }
         let days = days_from_civil(year, months.rem_euclid(12) + 1, 1)
@@ -105,47 +105,47 @@ impl Moment {
             .checked_add(days)?;
         let time = (self.seconds + self.offset).rem_euclid(DAY);
         let local = days.checked_mul(DAY)?.checked_add(time)?;
-        Self { seconds: local.checked_sub(self.offset)?, ..self }.within_reason()
+        Self { seconds: local.checked_sub(self.offset)?, ..self }.in_supported_range()
     }
 
-    fn within_reason(self) -> Option<Self> {
-        (self.civil().year.abs() <= LAST_YEAR).then_some(self)
+    fn in_supported_range(self) -> Option<Self> {
+        (self.civil().year.abs() <= MAX_YEAR).then_some(self)
     }
 
     fn local_days(self) -> i64 {
         self.seconds.saturating_add(self.offset).div_euclid(DAY)
     }
 
-    /// The moment in parts.
+    /// Returns the parts of the timestamp.
     pub(crate) fn civil(self) -> Civil {
         let (year, month, day) = civil_from_days(self.local_days());
         let time = self.seconds.saturating_add(self.offset).rem_euclid(DAY);
         Civil { year, month, day, hour: time / 3600, minute: time / 60 % 60, second: time % 60 }
     }
 
-    /// The day of the year, from 1.
+    /// Returns the day of the year, from 1.
     pub(crate) fn year_day(self) -> i64 {
         let (year, _, _) = civil_from_days(self.local_days());
         self.local_days() - days_from_civil(year, 1, 1) + 1
     }
 
-    /// The day of the week, from 0 for Sunday.
+    /// Returns the day of the week, from 0 for Sunday.
     pub(crate) fn weekday(self) -> i64 {
-        // 1970 began on a Thursday.
+        // 1970-01-01 was a Thursday.
         (self.local_days() + 4).rem_euclid(7)
     }
 
-    /// Year and week of ISO 8601.
+    /// Returns year and week of ISO 8601.
     pub(crate) fn iso_week(self) -> (i64, i64) {
-        // The Thursday of a week is in the year that the week belongs to.
+        // A week belongs to the year of its Thursday.
         let thursday = self.local_days() - (self.weekday() + 6) % 7 + 3;
         let (year, _, _) = civil_from_days(thursday);
         (year, (thursday - days_from_civil(year, 1, 1)) / 7 + 1)
     }
 }
 
-/// As RFC 3339 has it, to the second.
-impl fmt::Display for Moment {
+/// Formats the timestamp according to RFC 3339, without fractions of a second.
+impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Civil { year, month, day, hour, minute, second } = self.civil();
         write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")?;
@@ -171,7 +171,7 @@ fn after(rest: &mut &[u8], separator: u8, range: std::ops::RangeInclusive<i64>) 
     digits(rest, 2).filter(|value| range.contains(value))
 }
 
-/// A fraction of a second, in nanoseconds; 0 where there is none.
+/// Parses a fraction of a second in nanoseconds; 0 without one.
 fn fraction(rest: &mut &[u8]) -> Option<u32> {
     let [b'.' | b',', after @ ..] = *rest else { return Some(0) };
     let count = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -193,8 +193,8 @@ fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days since 1970. Years are counted from March, so that leap days come last; an
-/// era is the 400 years after which the calendar repeats.
+/// Returns the days since 1970. Years start in March, so that leap days are last; an era is the
+/// 400 years after which the calendar repeats.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -220,12 +220,12 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
 mod tests {
     use super::*;
 
-    fn moment(text: &str) -> Moment {
-        Moment::parse(text).unwrap_or_else(|| panic!("{text}"))
+    fn moment(text: &str) -> Timestamp {
+        Timestamp::parse(text).unwrap_or_else(|| panic!("{text}"))
     }
 
     #[test]
-    fn timestamps_are_read_and_written() {
+    fn timestamps_round_trip() {
         for (text, unix) in [
             ("1970-01-01T00:00:00Z", 0),
             ("2020-02-12T06:36:13Z", 1_581_489_373),
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_timestamp_is_refused() {
+    fn invalid_timestamps_are_rejected() {
         for text in [
             "",
             "2020-02-12",
@@ -255,12 +255,12 @@ mod tests {
             "2020-02-12T06:36:13Zx",
             "\u{661}\u{660}20-02-12T06:36:13Z",
         ] {
-            assert_eq!(Moment::parse(text), None, "{text}");
+            assert_eq!(Timestamp::parse(text), None, "{text}");
         }
     }
 
     #[test]
-    fn sums_overflow_into_the_next_month() {
+    fn sums_overflow_into_next_month() {
         let start = moment("2021-01-31T12:00:00Z");
         assert_eq!(start.plus_date(0, 1, 0).unwrap().to_string(), "2021-03-03T12:00:00Z");
         assert_eq!(start.plus_date(-1, 0, 29).unwrap().to_string(), "2020-02-29T12:00:00Z");
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn weeks_belong_to_the_year_of_their_thursday() {
+    fn iso_week_belongs_to_year_of_its_thursday() {
         for (text, week) in [
             ("2021-01-03T00:00:00Z", (2020, 53)),
             ("2021-01-04T00:00:00Z", (2021, 1)),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn the_calendar_is_its_own_inverse() {
+    fn calendar_conversion_round_trips() {
         for days in (-800_000..800_000).step_by(97) {
             let (year, month, day) = civil_from_days(days);
             assert_eq!(days_from_civil(year, month, day), days);

@@ -2,24 +2,24 @@
 
 use wardian_sdk::{Diagnostics, Import, Result};
 
-use crate::moment::Moment;
+use crate::timestamp::Timestamp;
 
-/// The parts of an identifier.
+/// Splits an identifier into its parts.
 pub(crate) fn split(import: &Import) -> Result<Vec<String>> {
     Ok(import.id()?.split(',').map(str::to_owned).collect())
 }
 
-/// A timestamp in an identifier.
-pub(crate) fn moment(text: &str) -> Result<Moment> {
-    Moment::parse(text).ok_or_else(|| {
+/// Parses a timestamp in an identifier.
+pub(crate) fn timestamp(text: &str) -> Result<Timestamp> {
+    Timestamp::parse(text).ok_or_else(|| {
         Diagnostics::error(
             "Unexpected Import Identifier",
-            format!("This part of the identifier is not a timestamp of RFC 3339: {text:?}"),
+            format!("This part of the identifier is not an RFC 3339 timestamp: {text:?}"),
         )
     })
 }
 
-/// A number in an identifier; nothing where the part is empty.
+/// Parses a number in an identifier; `None` if the part is empty.
 pub(crate) fn number(text: &str) -> Result<Option<i64>> {
     if text.is_empty() {
         return Ok(None);

@@ -1,22 +1,22 @@
-use wardian_sdk::testing::{Action, json};
+use wardian_sdk::testing::{PlannedAction, json};
 
 use super::{action, assert_unchanged, random};
 
 #[test]
-fn a_pet_has_two_words_unless_told_otherwise() {
+fn pet_has_two_words_by_default() {
     let state = random().create("random_pet", json!({})).unwrap();
     assert_eq!(state.get::<i64>("length"), 2);
     assert_eq!(state.get::<String>("separator"), "-");
     assert_eq!(state.get::<String>("id").split('-').count(), 2);
-    assert_eq!(action("random_pet", &state, json!({})), Action::NoOp);
-    assert_eq!(action("random_pet", &state, json!({ "length": 2, "separator": "-" })), Action::NoOp);
+    assert_eq!(action("random_pet", &state, json!({})), PlannedAction::NoOp);
+    assert_eq!(action("random_pet", &state, json!({ "length": 2, "separator": "-" })), PlannedAction::NoOp);
     for other in [json!({ "length": 3 }), json!({ "separator": "_" }), json!({ "prefix": "my" })] {
-        assert_eq!(action("random_pet", &state, other), Action::Replace);
+        assert_eq!(action("random_pet", &state, other), PlannedAction::Replace);
     }
 }
 
 #[test]
-fn a_prefix_comes_before_a_separator() {
+fn prefix_is_followed_by_separator() {
     let config = json!({ "length": 4, "separator": "_", "prefix": "My" });
     let state = random().create("random_pet", config).unwrap();
     let id = state.get::<String>("id");
@@ -25,14 +25,14 @@ fn a_prefix_comes_before_a_separator() {
 }
 
 #[test]
-fn an_empty_prefix_is_none() {
+fn empty_prefix_is_ignored() {
     let state = random().create("random_pet", json!({ "prefix": "" })).unwrap();
     assert_eq!(state.get::<String>("prefix"), "");
     assert_eq!(state.get::<String>("id").split('-').count(), 2);
 }
 
 #[test]
-fn a_pet_of_the_official_provider_stays() {
+fn official_pet_state_plans_no_changes() {
     let stored = json!({
         "id": "web-evident-crab", "keepers": null, "length": 2, "prefix": "web", "separator": "-"
     });
@@ -40,7 +40,7 @@ fn a_pet_of_the_official_provider_stays() {
 }
 
 #[test]
-fn a_pet_is_not_imported() {
+fn pet_import_is_not_supported() {
     let failed = random().import("random_pet", "crab").unwrap_err();
     assert!(failed.diagnostics.to_string().contains("cannot be imported"));
 }

@@ -1,16 +1,16 @@
-//! What `random_string` and both forms of `random_password` have in common:
-//! the arguments that say which characters the text has.
+//! The arguments of `random_string` and of both forms of `random_password`, which determine the
+//! characters of the text.
 
 use wardian_sdk::validate::{self, Validator};
-use wardian_sdk::{Attribute, AttributeChange, Diagnostics, Result, Value};
+use wardian_sdk::{Attribute, AttributePlan, Diagnostics, Result, Value};
 
 use crate::keepers;
 
-/// The minimums that `length` must have room for.
+/// The minimums, whose sum `length` must not be less than.
 const MINIMUMS: [&str; 4] = ["min_upper", "min_lower", "min_numeric", "min_special"];
 
-/// Declares a state with the arguments and further attributes, and its recipe.
-macro_rules! text_state {
+/// Declares a state with these arguments and further attributes.
+macro_rules! string_state {
     ($(#[$attribute:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? }) => {
         $(#[$attribute])*
         #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -29,7 +29,7 @@ macro_rules! text_state {
         }
 
         impl $name {
-            /// Puts defaults in place of what is null.
+            /// Replaces null by the defaults.
             pub(crate) fn fill_defaults(&mut self) {
                 for enabled in [&mut self.upper, &mut self.lower, &mut self.numeric, &mut self.special] {
                     enabled.get_or_insert(true);
@@ -41,43 +41,43 @@ macro_rules! text_state {
                 }
             }
 
-            /// The text to generate.
-            pub(crate) fn recipe(&self) -> crate::characters::Recipe {
-                let kind = |allowed: Option<bool>, minimum: Option<i64>| crate::characters::Kind {
+            /// Returns the rules of the string.
+            pub(crate) fn rules(&self) -> crate::characters::StringRules {
+                let class = |allowed: Option<bool>, minimum: Option<i64>| crate::characters::CharacterClass {
                     allowed: allowed.unwrap_or(true),
                     minimum: minimum.unwrap_or_default(),
                 };
-                crate::characters::Recipe {
+                crate::characters::StringRules {
                     length: self.length.unwrap_or_default(),
-                    upper: kind(self.upper, self.min_upper),
-                    lower: kind(self.lower, self.min_lower),
-                    numeric: kind(self.numeric, self.min_numeric),
-                    special: kind(self.special, self.min_special),
+                    upper: class(self.upper, self.min_upper),
+                    lower: class(self.lower, self.min_lower),
+                    numeric: class(self.numeric, self.min_numeric),
+                    special: class(self.special, self.min_special),
                     override_special: self.override_special.clone().unwrap_or_default(),
                 }
             }
         }
     };
 }
-pub(crate) use text_state;
+pub(crate) use string_state;
 
-/// The arguments of a managed resource: each with its default, a change of any
-/// of them replaces the text.
+/// Returns the arguments of a managed resource: each with its default, and changing one replaces
+/// the object.
 pub(crate) fn managed() -> impl Iterator<Item = Attribute> {
-    let in_step = |attribute: Attribute| attribute.optional().computed().modify_plan(keep_in_step);
+    let synced = |attribute: Attribute| attribute.optional().computed().modify_plan(sync_number_and_numeric);
     let mut arguments = vec![
         keepers::attribute(),
-        in_step(
+        synced(
             Attribute::bool("number")
-                .validate(not_all_off())
-                .description("The former name of `numeric`.")
+                .validate(any_class_enabled())
+                .description("The previous name of `numeric`.")
                 .deprecated("Use `numeric` instead."),
         )
         .force_new(),
     ];
     arguments.extend(all().map(|attribute| match attribute.name() {
-        "numeric" => in_step(attribute).force_new(),
-        "override_special" => attribute.force_new_if(|change| !is_empty_to_null(change)),
+        "numeric" => synced(attribute).force_new(),
+        "override_special" => attribute.force_new_if(|change| !changes_only_empty_to_null(change)),
         "length" => attribute.force_new(),
         name if MINIMUMS.contains(&name) => attribute.default(0_i64).force_new(),
         _ => attribute.default(true).force_new(),
@@ -85,7 +85,7 @@ pub(crate) fn managed() -> impl Iterator<Item = Attribute> {
     arguments.into_iter()
 }
 
-/// The arguments of an ephemeral resource, which fills in defaults by itself.
+/// Returns the arguments of an ephemeral resource, which sets the defaults itself.
 pub(crate) fn ephemeral() -> impl Iterator<Item = Attribute> {
     all().map(|attribute| match attribute.name() {
         "length" | "override_special" => attribute,
@@ -93,40 +93,39 @@ pub(crate) fn ephemeral() -> impl Iterator<Item = Attribute> {
     })
 }
 
-/// The arguments without defaults and plan modifiers.
+/// Returns the arguments without defaults and plan modifiers.
 fn all() -> impl Iterator<Item = Attribute> {
     let enabled = |name: &str, what: &str| {
-        let text = format!("Whether the text may have {what}; true unless set.");
+        let text = format!("Whether the text may contain {what}. Default: true.");
         Attribute::bool(name).description(text)
     };
     let minimum = |name: &str, what: &str| {
-        let text = format!("How many {what} the text has at least; 0 unless set.");
+        let text = format!("The minimum number of {what}. Default: 0.");
         Attribute::integer(name).description(text)
     };
     [
         Attribute::integer("length")
             .required()
             .validate(validate::range(1..))
-            .validate(room_for_minimums())
-            .description("How many characters, at least 1 and at least the sum of the four minimums."),
+            .validate(length_covers_minimums())
+            .description("The number of characters, at least 1 and at least the sum of the four minimums."),
         enabled("upper", "upper-case letters"),
         minimum("min_upper", "upper-case letters"),
         enabled("lower", "lower-case letters"),
         minimum("min_lower", "lower-case letters"),
-        enabled("numeric", "digits").validate(not_all_off()),
+        enabled("numeric", "digits").validate(any_class_enabled()),
         minimum("min_numeric", "digits"),
         enabled("special", "special characters, which are `!@#$%&*()-_=+[]{}<>:?`"),
         minimum("min_special", "special characters"),
         Attribute::string("override_special")
-            .description("Special characters to use in place of the usual ones, where `special` allows any."),
+            .description("Special characters that replace the default ones."),
     ]
     .into_iter()
 }
 
-/// `length` must have room for all minimums. Those that are not known yet
-/// count as zero.
-fn room_for_minimums() -> Validator {
-    validate::any(|check, diagnostics| {
+/// Requires that `length` is at least the sum of the minimums. Unknown minimums count as zero.
+fn length_covers_minimums() -> Validator {
+    validate::custom_with_context(|check, diagnostics| {
         let whole = |value: &Value| value.as_number().and_then(|number| number.as_i64());
         let Some(length) = whole(check.value()) else { return };
         let claimed = MINIMUMS
@@ -140,24 +139,24 @@ fn room_for_minimums() -> Validator {
     })
 }
 
-/// A text needs some kind of character: all of them configured to be off is
-/// refused. One that is not configured is on.
-fn not_all_off() -> Validator {
-    validate::any(|check, diagnostics| {
+/// Requires that at least one class of characters is enabled. A class that is not configured is
+/// enabled.
+fn any_class_enabled() -> Validator {
+    validate::custom_with_context(|check, diagnostics| {
         let is_off = |value: &Value| value.as_bool() == Some(false);
         let others = ["special", "upper", "lower"];
         let all_off =
             is_off(check.value()) && others.iter().all(|name| check.sibling(name).is_some_and(is_off));
         if all_off {
-            let detail = "At least one of special, upper, lower and numeric has to be true.";
+            let detail = "At least one of special, upper, lower and numeric must be true.";
             diagnostics.push(check.invalid_combination(detail));
         }
     })
 }
 
-/// `number` and `numeric` are two names of one thing: what is configured under
-/// either holds for both.
-fn keep_in_step(change: &mut AttributeChange<'_>) -> Result<()> {
+/// Plans `number` and `numeric`, which are two names of the same argument: the configured value
+/// of either applies to both.
+fn sync_number_and_numeric(change: &mut AttributePlan<'_>) -> Result<()> {
     let configured = |name: &str| change.root_config().get(name).filter(|value| !value.is_null()).cloned();
     let planned = match (configured("number"), configured("numeric")) {
         (Some(number), Some(numeric)) => {
@@ -165,7 +164,7 @@ fn keep_in_step(change: &mut AttributeChange<'_>) -> Result<()> {
                 return Err(Diagnostics::error(
                     "number and numeric contradict each other",
                     "Both are configured, with different values. number is the deprecated name of numeric: \
-                     configure numeric alone.",
+                     configure numeric only.",
                 ));
             }
             return Ok(());
@@ -177,19 +176,20 @@ fn keep_in_step(change: &mut AttributeChange<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Makes `numeric` of a stored state what `number` is.
-pub(crate) fn agree(number: &mut Option<bool>, numeric: &mut Option<bool>) {
+/// Sets `numeric` of a stored state to the value of `number`.
+pub(crate) fn copy_number_to_numeric(number: &mut Option<bool>, numeric: &mut Option<bool>) {
     *numeric = Some(*number.get_or_insert(true));
 }
 
-/// Gives a stored state without `length` that of its text, in bytes.
-pub(crate) fn measure(length: &mut Option<i64>, text: Option<&str>) {
+/// Sets a missing `length` of a stored state to the length of its text in bytes.
+pub(crate) fn fill_length(length: &mut Option<i64>, text: Option<&str>) {
     if length.is_none() {
         *length = i64::try_from(text.unwrap_or_default().len()).ok();
     }
 }
 
-/// Version 3.4.2 stored an empty text where nothing was configured.
-fn is_empty_to_null(change: &AttributeChange<'_>) -> bool {
+/// Returns whether the change is only from "" to null: version 3.4.2 stored "" if nothing was
+/// configured.
+fn changes_only_empty_to_null(change: &AttributePlan<'_>) -> bool {
     change.config().is_null() && change.prior().as_str() == Some("")
 }

@@ -1,11 +1,11 @@
-//! The attributes in which resources show a moment in parts.
+//! The attributes with the parts of a timestamp.
 
 use wardian_sdk::{Attribute, Diagnostic, Object, Result, Type, validate};
 
-use crate::moment::Moment;
+use crate::timestamp::Timestamp;
 
-/// `day`, `hour`, `minute`, `month`, `second`, `unix` and `year` of what is called
-/// `what`.
+/// Returns the attributes `day`, `hour`, `minute`, `month`, `second`, `unix` and `year`,
+/// described as parts of `what`.
 pub(crate) fn parts(what: &str) -> Vec<Attribute> {
     ["day", "hour", "minute", "month", "second", "year"]
         .into_iter()
@@ -16,23 +16,25 @@ pub(crate) fn parts(what: &str) -> Vec<Attribute> {
         .collect()
 }
 
-/// `triggers`.
+/// Returns the attribute `triggers`.
 pub(crate) fn triggers() -> Attribute {
     Attribute::map("triggers", Type::String)
         .force_new()
-        .description("Strings of any meaning. A change of them replaces the object.")
+        .description("Strings with any meaning. Changing one replaces the object.")
 }
 
-/// A timestamp of RFC 3339 that may be configured.
+/// Returns an optional, computed attribute for an RFC 3339 timestamp.
 pub(crate) fn timestamp(name: &str) -> Attribute {
-    Attribute::string(name).optional().computed().validate(validate::matches(
-        "must be a timestamp of RFC 3339, such as 2020-02-12T06:36:13Z",
-        |text| Moment::parse(text).is_some(),
-    ))
+    Attribute::string(name)
+        .optional()
+        .computed()
+        .validate(validate::matches("must be an RFC 3339 timestamp, such as 2020-02-12T06:36:13Z", |text| {
+            Timestamp::parse(text).is_some()
+        }))
 }
 
-/// Plans the parts of a moment.
-pub(crate) fn plan_parts(planned: &mut Object, moment: Moment) -> Result<()> {
+/// Plans the parts of a timestamp.
+pub(crate) fn set_planned_parts(planned: &mut Object, moment: Timestamp) -> Result<()> {
     let civil = moment.civil();
     planned.set("year", &civil.year)?;
     planned.set("month", &civil.month)?;
@@ -43,8 +45,8 @@ pub(crate) fn plan_parts(planned: &mut Object, moment: Moment) -> Result<()> {
     planned.set("unix", &moment.unix())
 }
 
-/// Sets the fields of a state that show a moment in parts.
-macro_rules! set_parts {
+/// Sets the fields of a state with the parts of a timestamp.
+macro_rules! set_state_parts {
     ($state:expr, $moment:expr) => {{
         let civil = $moment.civil();
         $state.year = Some(civil.year);
@@ -56,21 +58,21 @@ macro_rules! set_parts {
         $state.unix = Some($moment.unix());
     }};
 }
-pub(crate) use set_parts;
+pub(crate) use set_state_parts;
 
-/// Reads a timestamp that an attribute holds.
-pub(crate) fn parse(attribute: &str, text: &str) -> Result<Moment> {
-    Moment::parse(text).ok_or_else(|| {
+/// Parses the timestamp in an attribute.
+pub(crate) fn parse(attribute: &str, text: &str) -> Result<Timestamp> {
+    Timestamp::parse(text).ok_or_else(|| {
         Diagnostic::error(
             "Invalid timestamp",
-            format!("The value of {attribute} is not a timestamp of RFC 3339: {text:?}"),
+            format!("The value of {attribute} is not an RFC 3339 timestamp: {text:?}"),
         )
         .at_attribute(attribute)
         .into()
     })
 }
 
-/// The error for a sum of which nobody can mean the result.
-pub(crate) fn out_of_range() -> wardian_sdk::Diagnostics {
+/// Returns the error for a sum beyond the supported years.
+pub(crate) fn out_of_range_error() -> wardian_sdk::Diagnostics {
     wardian_sdk::Diagnostics::error("Timestamp out of range", "The resulting year has more than six digits.")
 }

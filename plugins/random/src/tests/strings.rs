@@ -1,10 +1,10 @@
 use wardian_sdk::Severity;
-use wardian_sdk::testing::{Action, Config, config, json};
+use wardian_sdk::testing::{Config, PlannedAction, config, json};
 
 use super::{action, assert_refused, assert_unchanged, random};
 
 #[test]
-fn a_string_has_its_length_and_defaults() {
+fn string_has_length_and_defaults() {
     let state = random().create("random_string", json!({ "length": 24 })).unwrap();
     let result = state.get::<String>("result");
     assert_eq!(result.len(), 24);
@@ -16,11 +16,11 @@ fn a_string_has_its_length_and_defaults() {
         assert_eq!(state.get::<i64>(name), 0, "{name}");
     }
     assert!(state.object().is_null("override_special"));
-    assert_eq!(action("random_string", &state, json!({ "length": 24 })), Action::NoOp);
+    assert_eq!(action("random_string", &state, json!({ "length": 24 })), PlannedAction::NoOp);
 }
 
 #[test]
-fn any_other_recipe_replaces_a_string() {
+fn any_changed_argument_replaces_string() {
     let state = random().create("random_string", json!({ "length": 24 })).unwrap();
     for (name, value) in [
         ("length", json!(25)),
@@ -38,13 +38,13 @@ fn any_other_recipe_replaces_a_string() {
         let mut other = json!({ "length": 24 });
         other[name] = value;
         let plan = random().plan("random_string", Some(&state), other).unwrap();
-        assert_eq!(plan.action, Action::Replace, "{name}");
+        assert_eq!(plan.action, PlannedAction::Replace, "{name}");
         assert!(plan.object.unwrap().is_unknown("result"), "{name}");
     }
 }
 
 #[test]
-fn recipes_are_followed() {
+fn string_follows_its_arguments() {
     let config = json!({
         "length": 10, "upper": false, "special": false, "lower": false, "min_lower": 2, "min_special": 1,
         "override_special": "~"
@@ -56,16 +56,19 @@ fn recipes_are_followed() {
 }
 
 #[test]
-fn number_and_numeric_are_one() {
+fn number_and_numeric_are_synchronized() {
     for name in ["number", "numeric"] {
         let mut config = json!({ "length": 100 });
         config[name] = json!(false);
         let state = random().create("random_string", config.clone()).unwrap();
         assert!(!state.get::<bool>("number") && !state.get::<bool>("numeric"));
         assert!(!state.get::<String>("result").contains(|char: char| char.is_ascii_digit()));
-        assert_eq!(action("random_string", &state, config), Action::NoOp);
-        assert_eq!(action("random_string", &state, json!({ "length": 100, "numeric": false })), Action::NoOp);
-        assert_eq!(action("random_string", &state, json!({ "length": 100 })), Action::Replace);
+        assert_eq!(action("random_string", &state, config), PlannedAction::NoOp);
+        assert_eq!(
+            action("random_string", &state, json!({ "length": 100, "numeric": false })),
+            PlannedAction::NoOp
+        );
+        assert_eq!(action("random_string", &state, json!({ "length": 100 })), PlannedAction::Replace);
     }
     let both = json!({ "length": 9, "number": true, "numeric": false });
     let failed = random().plan("random_string", None, both).unwrap_err();
@@ -75,7 +78,7 @@ fn number_and_numeric_are_one() {
 }
 
 #[test]
-fn an_unknown_numeric_leaves_number_unknown() {
+fn unknown_numeric_makes_number_unknown() {
     let unknown = config(json!({ "length": 9 })).unknown("numeric");
     let planned = random().plan("random_string", None, unknown).unwrap().object.unwrap();
     assert!(planned.is_unknown("number") && planned.is_unknown("numeric"));
@@ -84,7 +87,7 @@ fn an_unknown_numeric_leaves_number_unknown() {
 }
 
 #[test]
-fn invalid_recipes_are_refused() {
+fn invalid_arguments_are_rejected() {
     for name in ["random_string", "random_password"] {
         assert_refused(name, json!({ "length": 0 }), "at least 1");
         assert_refused(name, json!({ "length": 1.5 }), "whole");
@@ -101,16 +104,19 @@ fn invalid_recipes_are_refused() {
 }
 
 #[test]
-fn a_string_is_imported_with_all_defaults() {
+fn string_is_imported_with_defaults() {
     let state = random().import("random_string", "imported-text").unwrap();
     assert_eq!(state.get::<String>("id"), "imported-text");
     assert_eq!(state.get::<String>("result"), "imported-text");
-    assert_eq!(action("random_string", &state, json!({ "length": 13 })), Action::NoOp);
-    assert_eq!(action("random_string", &state, json!({ "length": 13, "lower": false })), Action::Replace);
+    assert_eq!(action("random_string", &state, json!({ "length": 13 })), PlannedAction::NoOp);
+    assert_eq!(
+        action("random_string", &state, json!({ "length": 13, "lower": false })),
+        PlannedAction::Replace
+    );
 }
 
 #[test]
-fn a_string_of_the_official_provider_stays() {
+fn official_string_state_plans_no_changes() {
     let stored = json!({
         "id": "vG6xJ", "keepers": null, "length": 5, "lower": true, "min_lower": 0, "min_numeric": 0,
         "min_special": 0, "min_upper": 0, "number": true, "numeric": true, "override_special": null,
@@ -120,25 +126,25 @@ fn a_string_of_the_official_provider_stays() {
 }
 
 #[test]
-fn an_empty_override_goes_without_replacing() {
+fn empty_override_special_is_removed_in_place() {
     let stored = json!({
         "id": "vG6xJ", "keepers": null, "length": 5, "lower": true, "min_lower": 0, "min_numeric": 0,
         "min_special": 0, "min_upper": 0, "number": true, "numeric": true, "override_special": "",
         "result": "vG6xJ", "special": true, "upper": true
     });
     let random = random();
-    let state = random.stored("random_string", 2, &stored).unwrap();
+    let state = random.load_state("random_string", 2, &stored).unwrap();
     let plan = random.plan("random_string", Some(&state), json!({ "length": 5 })).unwrap();
-    assert_eq!(plan.action, Action::Update);
+    assert_eq!(plan.action, PlannedAction::Update);
     let state = random.apply(&plan).unwrap().unwrap();
     assert_eq!(state.get::<String>("result"), "vG6xJ");
     assert!(state.object().is_null("override_special"));
     let other = json!({ "length": 5, "override_special": "!" });
-    assert_eq!(action("random_string", &state, other), Action::Replace);
+    assert_eq!(action("random_string", &state, other), PlannedAction::Replace);
 }
 
 #[test]
-fn a_string_of_schema_1_is_brought_up_to_date() {
+fn string_of_schema_1_is_upgraded() {
     let stored = json!({
         "id": "none", "keepers": null, "length": 5, "lower": true, "min_lower": 0, "min_numeric": 0,
         "min_special": 0, "min_upper": 0, "number": false, "override_special": null, "result": "vGaxJ",
@@ -148,7 +154,7 @@ fn a_string_of_schema_1_is_brought_up_to_date() {
 }
 
 #[test]
-fn nulls_of_old_imports_become_defaults() {
+fn null_string_attributes_become_defaults() {
     let stored = json!({ "id": "none", "result": "vGaxJ" });
     for version in [0, 1] {
         assert_unchanged("random_string", version, &stored, json!({ "length": 5 }));
@@ -156,14 +162,14 @@ fn nulls_of_old_imports_become_defaults() {
 }
 
 #[test]
-fn an_object_with_nulls_can_be_destroyed() {
+fn object_with_nulls_can_be_destroyed() {
     let random = random();
-    let state = random.stored("random_string", 2, &json!({ "id": "x", "result": "x" })).unwrap();
+    let state = random.load_state("random_string", 2, &json!({ "id": "x", "result": "x" })).unwrap();
     random.delete("random_string", &state).unwrap();
 }
 
 #[test]
-fn nothing_warns_about_what_is_not_configured() {
+fn defaults_cause_no_warnings() {
     let warnings = random().plan("random_string", None, json!({ "length": 5 })).unwrap().warnings;
     assert!(warnings.iter().all(|diagnostic| diagnostic.severity != Severity::Warning));
 }

@@ -1,13 +1,13 @@
-//! `time_static`: a moment that stays.
+//! `time_static`: a timestamp that does not change.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wardian_sdk::{Attr, Attribute, Context, Import, Plan, Resource, Result, Schema};
 
-use crate::identifier;
-use crate::moment::Moment;
-use crate::moment_attributes::{parse, parts, plan_parts, set_parts, timestamp, triggers};
+use crate::import_id;
+use crate::timestamp::Timestamp;
+use crate::timestamp_attributes::{parse, parts, set_planned_parts, set_state_parts, timestamp, triggers};
 
 pub(crate) struct Static;
 
@@ -31,31 +31,31 @@ impl Resource for Static {
     fn schema(&self) -> Schema {
         Schema::new()
             .description(
-                "A moment that is kept in the state: that of the creation, or one that is configured.",
+                "A timestamp that is stored in the state: the time of creation, or a configured one.",
             )
             .attributes(parts("the moment"))
             .attribute(triggers())
             .attribute(
                 timestamp("rfc3339")
                     .force_new()
-                    .description("The moment as RFC 3339 has it. That of the creation by default."),
+                    .description("The timestamp in RFC 3339 format. Default: the time of creation."),
             )
             .attribute(
                 Attribute::string("id")
                     .computed()
                     .use_state_for_unknown()
-                    .description("The moment as RFC 3339 has it."),
+                    .description("The timestamp in RFC 3339 format."),
             )
     }
 
-    /// What is configured is known before it is created.
+    /// A configured timestamp is already known in the plan.
     fn modify_plan(&self, plan: &mut Plan, _: &mut Context<'_>) -> Result<()> {
         if !plan.is_create() {
             return Ok(());
         }
         let Some(planned) = plan.planned_mut() else { return Ok(()) };
         if let Attr::Known(text) = planned.get::<Attr<String>>("rfc3339")? {
-            plan_parts(planned, parse("rfc3339", &text)?)?;
+            set_planned_parts(planned, parse("rfc3339", &text)?)?;
             planned.set("id", &text)?;
         }
         Ok(())
@@ -63,17 +63,17 @@ impl Resource for Static {
 
     fn create(&self, mut plan: State, _: &mut Context<'_>) -> Result<State> {
         let moment =
-            plan.rfc3339.as_deref().map_or_else(|| Ok(Moment::now()), |text| parse("rfc3339", text))?;
+            plan.rfc3339.as_deref().map_or_else(|| Ok(Timestamp::now()), |text| parse("rfc3339", text))?;
         let text = plan.rfc3339.take().unwrap_or_else(|| moment.to_string());
-        set_parts!(plan, moment);
+        set_state_parts!(plan, moment);
         Ok(State { id: Some(text.clone()), rfc3339: Some(text), ..plan })
     }
 
     fn import(&self, import: &mut Import, _: &mut Context<'_>) -> Result<()> {
-        let moment = identifier::moment(import.id()?)?;
+        let moment = import_id::timestamp(import.id()?)?;
         let text = moment.to_string();
         let mut state = State { id: Some(text.clone()), rfc3339: Some(text), ..State::default() };
-        set_parts!(state, moment);
+        set_state_parts!(state, moment);
         import.set_state(&state)
     }
 }

@@ -1,0 +1,43 @@
+//! The transport outside a sandbox: a test plays the server.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::{Error, Request, Response};
+
+type Respond = Rc<dyn Fn(&Request) -> Result<Response, Error>>;
+
+thread_local! {
+    static MOCKS: RefCell<Vec<Respond>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Removes the mock of [`with_mock_http`] when it ends, also by a panic.
+struct MockGuard;
+
+impl Drop for MockGuard {
+    fn drop(&mut self) {
+        MOCKS.with_borrow_mut(Vec::pop);
+    }
+}
+
+/// Runs a function whose HTTP requests on this thread are answered by `respond`. Calls can be
+/// nested; the innermost one responds.
+pub fn with_mock_http<R>(
+    respond: impl Fn(&Request) -> Result<Response, Error> + 'static,
+    run: impl FnOnce() -> R,
+) -> R {
+    MOCKS.with_borrow_mut(|mocks| mocks.push(Rc::new(respond)));
+    let _guard = MockGuard;
+    run()
+}
+
+pub(super) fn send(request: &Request) -> Result<Response, Error> {
+    let respond = MOCKS.with_borrow(|mocks| mocks.last().cloned());
+    match respond {
+        Some(respond) => respond(request),
+        None => Err(Error::Failed {
+            request: request.method_and_url(),
+            problem: "there is no network in unit tests; use testing::with_mock_http".to_owned(),
+        }),
+    }
+}

@@ -1,0 +1,59 @@
+//! Values of dynamic attributes, whose type only the configuration determines.
+
+use std::fmt;
+
+use serde::de::{Deserializer, Visitor};
+use serde::ser::{Error as _, Serializer};
+use serde::{Deserialize, Serialize};
+use wardian_value::{Type, Value};
+
+use crate::codec;
+
+pub(crate) const DYNAMIC: &str = "$wardian::Dynamic";
+
+/// A value of any type: the field of a state for a dynamic attribute.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dynamic(pub Value);
+
+impl Default for Dynamic {
+    fn default() -> Self {
+        Self(Value::null(Type::Dynamic))
+    }
+}
+
+// Serde cannot carry foreign values: they pass as bytes in the encoding of a dynamic value,
+// which includes the type.
+impl Serialize for Dynamic {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes = codec::encode(&self.0, &Type::Dynamic).map_err(S::Error::custom)?;
+        serializer.serialize_newtype_struct(DYNAMIC, &Bytes(&bytes))
+    }
+}
+
+struct Bytes<'a>(&'a [u8]);
+
+impl Serialize for Bytes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Dynamic {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_newtype_struct(DYNAMIC, DynamicVisitor)
+    }
+}
+
+struct DynamicVisitor;
+
+impl Visitor<'_> for DynamicVisitor {
+    type Value = Dynamic;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a dynamic value")
+    }
+
+    fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Dynamic, E> {
+        codec::decode(bytes, &Type::Dynamic).map(Dynamic).map_err(E::custom)
+    }
+}

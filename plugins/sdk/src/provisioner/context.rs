@@ -1,0 +1,194 @@
+//! The context of a provisioner call.
+
+use std::fmt;
+
+use super::lines::Lines;
+use super::machine::{Machine, MachineApi, RemoteError};
+
+/// The number of bytes of a program's output that error messages can quote.
+const MAX_OUTPUT_TAIL: usize = 8 << 10;
+
+/// The context of a provisioner call: shows text, runs programs, and gives access to the machine
+/// that is provisioned.
+pub struct ProvisionContext<'a> {
+    host: &'a mut dyn HostApi,
+}
+
+/// The operations that a provisioner needs from its host. Implemented by the host bindings and
+/// by [`testing::ProvisionerHarness`](super::testing::ProvisionerHarness).
+pub trait HostApi {
+    /// Shows text to the user.
+    fn show(&mut self, text: &str);
+
+    /// Starts a program.
+    ///
+    /// # Errors
+    /// If the program cannot be started.
+    fn start(&mut self, command: &Command) -> Result<Box<dyn RunningProgram>, SpawnError>;
+
+    /// Returns the machine of the connection block; `None` without such a block.
+    fn machine(&mut self) -> Option<&mut dyn MachineApi>;
+}
+
+/// A running program. Dropping it kills the program.
+pub trait RunningProgram {
+    /// Waits for the next event; `None` after the program's exit.
+    fn next_event(&mut self) -> Option<ProcessEvent>;
+}
+
+/// An event of a running program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProcessEvent {
+    /// Output on standard output or standard error.
+    Output(Vec<u8>),
+    /// The program exited.
+    Exited(ExitStatus),
+}
+
+/// The exit status of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// The exit code.
+    Code(i32),
+    /// The signal that ended the program.
+    Signal(i32),
+    /// The program was killed after its timeout.
+    TimedOut,
+}
+
+impl fmt::Display for ExitStatus {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(formatter, "exit status {code}"),
+            Self::Signal(signal) => write!(formatter, "signal {signal}"),
+            Self::TimedOut => formatter.write_str("a timeout"),
+        }
+    }
+}
+
+/// The reason why a program was not started, as text for users.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpawnError {
+    /// Policy does not allow it.
+    Denied(String),
+    /// The program or its working directory does not exist.
+    NotFound(String),
+    /// Any other failure.
+    Failed(String),
+}
+
+impl fmt::Display for SpawnError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Denied(text) | Self::NotFound(text) | Self::Failed(text)) = self;
+        formatter.write_str(text)
+    }
+}
+
+impl std::error::Error for SpawnError {}
+
+/// A program with its arguments, working directory and environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// A name, which the host searches in `PATH`, or a path.
+    pub program: String,
+    /// The arguments, without the program's name.
+    pub arguments: Vec<String>,
+    /// The working directory; by default that of the root module.
+    pub directory: Option<String>,
+    /// Environment variables, in addition to those that policy passes on; they take precedence.
+    pub environment: Vec<(String, String)>,
+}
+
+impl Command {
+    /// Creates a command.
+    pub fn new(program: impl Into<String>, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            directory: None,
+            environment: Vec::new(),
+        }
+    }
+}
+
+/// The exit status and the output of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandOutput {
+    /// The exit status.
+    pub status: ExitStatus,
+    /// The last part of the output.
+    pub output: String,
+}
+
+impl CommandOutput {
+    /// Returns whether the program succeeded.
+    pub fn is_success(&self) -> bool {
+        self.status.is_success()
+    }
+}
+
+impl<'a> ProvisionContext<'a> {
+    /// Creates a context with the given host.
+    pub fn new(host: &'a mut dyn HostApi) -> Self {
+        Self { host }
+    }
+
+    /// Shows one or more lines of text to the user, prefixed with the object's address.
+    pub fn show(&mut self, text: &str) {
+        self.host.show(text);
+    }
+
+    /// Returns the machine of the connection block.
+    ///
+    /// # Errors
+    /// If there is no connection block.
+    pub fn machine(&mut self) -> Result<Machine<'_>, RemoteError> {
+        Machine::new(self.host)
+    }
+
+    /// Runs a program until it exits, and shows its output line by line meanwhile.
+    ///
+    /// # Errors
+    /// If the program could not be started.
+    pub fn run(&mut self, command: &Command) -> Result<CommandOutput, SpawnError> {
+        let mut program = self.host.start(command)?;
+        let mut lines = Lines::default();
+        let mut tail = OutputTail::default();
+        let mut status = None;
+        while let Some(event) = program.next_event() {
+            match event {
+                ProcessEvent::Output(bytes) => {
+                    tail.add(&bytes);
+                    lines.add(&bytes, &mut |line| self.host.show(line));
+                }
+                ProcessEvent::Exited(how) => status = Some(how),
+            }
+        }
+        lines.finish(&mut |line| self.host.show(line));
+        let status = status.ok_or_else(|| {
+            SpawnError::Failed(
+                "the host did not report the program's exit \
+            status"
+                    .into(),
+            )
+        })?;
+        Ok(CommandOutput { status, output: tail.text() })
+    }
+}
+
+/// The last part of a program's output.
+#[derive(Default)]
+pub(super) struct OutputTail(Vec<u8>);
+
+impl OutputTail {
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        let bytes = bytes.get(bytes.len().saturating_sub(MAX_OUTPUT_TAIL)..).unwrap_or_default();
+        self.0.extend_from_slice(bytes);
+        let surplus = self.0.len().saturating_sub(MAX_OUTPUT_TAIL);
+        self.0.drain(..surplus);
+    }
+
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0).into_owned()
+    }
+}
