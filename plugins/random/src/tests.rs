@@ -15,7 +15,7 @@ fn random() -> ProviderHarness {
 
 /// Returns the action that a plan of this configuration has.
 #[track_caller]
-fn action(type_name: &str, prior: &State, config: impl Into<Config>) -> Action {
+fn action(type_name: &str, prior: &State, config: impl Into<Config>) -> PlannedAction {
     random().plan(type_name, Some(prior), config).unwrap().action
 }
 
@@ -30,7 +30,7 @@ fn assert_unchanged(type_name: &str, version: i64, stored: &serde_json::Value, c
 
 /// Asserts that the configuration is rejected with an error that contains `expected`.
 #[track_caller]
-fn assert_refused(type_name: &str, config: impl Into<Config>, expected: &str) {
+fn assert_rejected(type_name: &str, config: impl Into<Config>, expected: &str) {
     let diagnostics = random().validate(type_name, config);
     assert!(diagnostics.has_errors() && diagnostics.to_string().contains(expected), "{diagnostics}");
 }

@@ -72,7 +72,7 @@ pub(crate) fn probe(input: &str) -> String {
                 .to_string()
         }
         "clocks" => clocks(),
-        "tell" => two(object, tell),
+        "tell" => two(object, write_to),
         "create" => with_mode(object, |path, mode| {
             let file = file_mode::create_file(path, mode)?;
             file.write(b"written by ")?;

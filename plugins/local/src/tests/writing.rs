@@ -1,5 +1,5 @@
 use serde_json::Value as Json;
-use wardian_sdk::testing::{PlannedAction, State, config, json};
+use wardian_sdk::testing::{Config, PlannedAction, State, hcl, json};
 
 use super::{TestDirectory, local};
 
@@ -9,12 +9,12 @@ const BOTH: [&str; 2] = ["local_file", "local_sensitive_file"];
 const HELLO: &str = "f7ff9e8b7bb2e09b70935a5d785e0cc5d9d0abf0";
 
 #[track_caller]
-fn action(type_name: &str, prior: &State, config: &Json) -> Action {
+fn action(type_name: &str, prior: &State, config: &Json) -> PlannedAction {
     local().plan(type_name, Some(prior), config.clone()).unwrap().action
 }
 
 #[track_caller]
-fn assert_refused(type_name: &str, config: Json, expected: &str) {
+fn assert_rejected(type_name: &str, config: impl Into<Config>, expected: &str) {
     let diagnostics = local().validate(type_name, config);
     assert!(diagnostics.has_errors() && diagnostics.to_string().contains(expected), "{diagnostics}");
 }
@@ -74,19 +74,24 @@ fn each_source_of_content_works() {
 
 #[test]
 fn exactly_one_source_of_content_is_required() {
+    const NONE: &str = r#"filename = "f""#;
+    const TWO: &str = r#"
+        filename = "f"
+        content  = ""
+        source   = "s"
+    "#;
+    const SENSITIVE: &str = r#"
+        filename          = "f"
+        sensitive_content = ""
+        content_base64    = ""
+    "#;
     for type_name in BOTH {
-        assert_refused(type_name, json!({ "filename": "f" }), "one (and only one)");
-        assert_refused(
-            type_name,
-            json!({ "filename": "f", "content": "", "source": "s" }),
-            "one (and only one)",
-        );
-        let unknown = config(json!({ "filename": "f" })).unknown("content");
-        assert!(!local().validate(type_name, unknown).has_errors());
-        assert_refused(type_name, json!({ "content": "" }), "filename");
+        assert_rejected(type_name, hcl(NONE), "one (and only one)");
+        assert_rejected(type_name, hcl(TWO), "one (and only one)");
+        assert!(!local().validate(type_name, hcl(NONE).unknown("content")).has_errors());
+        assert_rejected(type_name, hcl(r#"content = """#), "filename");
     }
-    let two = json!({ "filename": "f", "sensitive_content": "", "content_base64": "" });
-    assert_refused("local_file", two, "one (and only one)");
+    assert_rejected("local_file", hcl(SENSITIVE), "one (and only one)");
 }
 
 #[test]
@@ -95,8 +100,8 @@ fn invalid_permissions_are_rejected() {
         for invalid in ["", "77", "07777", "0888", "rwx"] {
             let mut config = json!({ "filename": "f", "content": "" });
             config[name] = json!(invalid);
-            assert_refused("local_file", config.clone(), "must be a permission");
-            assert_refused("local_sensitive_file", config, "must be a permission");
+            assert_rejected("local_file", config.clone(), "must be a permission");
+            assert_rejected("local_sensitive_file", config, "must be a permission");
         }
     }
 }

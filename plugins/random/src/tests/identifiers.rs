@@ -1,18 +1,18 @@
-use wardian_sdk::testing::{PlannedAction, json};
+use wardian_sdk::testing::{PlannedAction, hcl, json};
 
-use super::{action, assert_refused, assert_unchanged, random};
+use super::{action, assert_rejected, assert_unchanged, random};
 
 #[test]
 fn bytes_have_base64_and_hex_encodings() {
     let random = random();
-    let state = random.create("random_bytes", json!({ "length": 32 })).unwrap();
+    let state = random.create("random_bytes", hcl("length = 32")).unwrap();
     let bytes = crate::encoding::from_base64_standard(&state.get::<String>("base64")).unwrap();
     assert_eq!(bytes.len(), 32);
     assert_eq!(state.get::<String>("hex"), crate::encoding::hexadecimal(&bytes));
     assert_eq!(state.get::<String>("id"), "none");
-    assert_eq!(action("random_bytes", &state, json!({ "length": 32 })), PlannedAction::NoOp);
-    assert_eq!(action("random_bytes", &state, json!({ "length": 31 })), PlannedAction::Replace);
-    let other = random.create("random_bytes", json!({ "length": 32 })).unwrap();
+    assert_eq!(action("random_bytes", &state, hcl("length = 32")), PlannedAction::NoOp);
+    assert_eq!(action("random_bytes", &state, hcl("length = 31")), PlannedAction::Replace);
+    let other = random.create("random_bytes", hcl("length = 32")).unwrap();
     assert_ne!(other.get::<String>("hex"), state.get::<String>("hex"));
 }
 
@@ -25,7 +25,7 @@ fn bytes_are_imported_from_base64() {
         "864bdb714e5ff2a1b2b13161908e20cdfdf24560b58d75b76912c235014eb4dc"
     );
     assert!(state.object().is_null("keepers"));
-    assert_eq!(action("random_bytes", &state, json!({ "length": 32 })), PlannedAction::NoOp);
+    assert_eq!(action("random_bytes", &state, hcl("length = 32")), PlannedAction::NoOp);
     assert!(random().import("random_bytes", "no base64!").is_err());
 }
 
@@ -37,13 +37,17 @@ fn official_bytes_state_plans_no_changes() {
         "id": "none", "keepers": null, "length": 32
     });
     assert_unchanged("random_bytes", 0, &stored, json!({ "length": 32 }));
-    assert_refused("random_bytes", json!({ "length": 0 }), "at least 1");
-    assert_refused("random_bytes", json!({}), "length");
+    assert_rejected("random_bytes", hcl("length = 0"), "at least 1");
+    assert_rejected("random_bytes", json!({}), "length");
 }
 
 #[test]
 fn id_has_all_encodings_with_prefix() {
-    let state = random().create("random_id", json!({ "byte_length": 8, "prefix": "p," })).unwrap();
+    let config = hcl(r#"
+            byte_length = 8
+            prefix      = "p,"
+        "#);
+    let state = random().create("random_id", config.clone()).unwrap();
     let id = state.get::<String>("id");
     let bytes = crate::encoding::from_base64_url(&id).unwrap();
     assert_eq!(bytes.len(), 8);
@@ -53,12 +57,12 @@ fn id_has_all_encodings_with_prefix() {
     assert_eq!(state.get::<String>("hex"), format!("p,{number:016x}"));
     assert_eq!(state.get::<String>("dec"), format!("p,{number}"));
 
-    assert_eq!(action("random_id", &state, json!({ "byte_length": 8, "prefix": "p," })), PlannedAction::NoOp);
+    assert_eq!(action("random_id", &state, config), PlannedAction::NoOp);
     assert_eq!(
         action("random_id", &state, json!({ "byte_length": 8, "prefix": "q" })),
         PlannedAction::Replace
     );
-    assert_eq!(action("random_id", &state, json!({ "byte_length": 8 })), PlannedAction::Replace);
+    assert_eq!(action("random_id", &state, hcl("byte_length = 8")), PlannedAction::Replace);
     assert_eq!(
         action("random_id", &state, json!({ "byte_length": 9, "prefix": "p," })),
         PlannedAction::Replace
@@ -72,7 +76,7 @@ fn id_is_imported_with_or_without_prefix() {
     assert_eq!(plain.get::<String>("dec"), "2817483090");
     assert_eq!(plain.get::<String>("b64_std"), "p+9hUg==");
     assert_eq!(plain.get::<i64>("byte_length"), 4);
-    assert_eq!(action("random_id", &plain, json!({ "byte_length": 4 })), PlannedAction::NoOp);
+    assert_eq!(action("random_id", &plain, hcl("byte_length = 4")), PlannedAction::NoOp);
 
     let prefixed = random().import("random_id", "my,prefix-,p-9hUg").unwrap();
     assert_eq!(prefixed.get::<String>("prefix"), "my,prefix-");

@@ -4,7 +4,7 @@ use super::{action, random};
 
 /// Asserts the action for a change of `keepers` from the stored to the configured value.
 #[track_caller]
-fn check(stored: serde_json::Value, configured: serde_json::Value, expected: Action) {
+fn check(stored: serde_json::Value, configured: serde_json::Value, expected: PlannedAction) {
     let uuid = "0af5b0f4-9a53-4b0e-8a8a-4d0f9f2f9f11";
     let state = json!({ "keepers": stored, "result": uuid, "id": uuid });
     let state = random().load_state("random_uuid", 0, &state).unwrap();

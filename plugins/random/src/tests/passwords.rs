@@ -1,4 +1,4 @@
-use wardian_sdk::testing::{PlannedAction, json};
+use wardian_sdk::testing::{PlannedAction, hcl, json};
 
 use super::{action, assert_unchanged, random};
 use crate::password_hash;
@@ -7,13 +7,13 @@ const HASH_OF_SECRET: &str = "$2a$10$0Kn4bFLGz4bFwF2W9Y0PdOP0z3tMZy7m2j2nQHn2k8t
 
 #[test]
 fn password_has_valid_hash() {
-    let state = random().create("random_password", json!({ "length": 80 })).unwrap();
+    let state = random().create("random_password", hcl("length = 80")).unwrap();
     let (password, hash) = (state.get::<String>("result"), state.get::<String>("bcrypt_hash"));
     assert_eq!(password.len(), 80);
     assert!(password_hash::verifies(&password, &hash));
     assert_eq!(state.get::<String>("id"), "none");
-    assert_eq!(action("random_password", &state, json!({ "length": 80 })), PlannedAction::NoOp);
-    let plan = random().plan("random_password", Some(&state), json!({ "length": 81 })).unwrap();
+    assert_eq!(action("random_password", &state, hcl("length = 80")), PlannedAction::NoOp);
+    let plan = random().plan("random_password", Some(&state), hcl("length = 81")).unwrap();
     assert_eq!(plan.action, PlannedAction::Replace);
     let planned = plan.object.unwrap();
     assert!(planned.is_unknown("result") && planned.is_unknown("bcrypt_hash"));
@@ -24,12 +24,12 @@ fn password_is_imported_with_defaults() {
     let state = random().import("random_password", "securepassword").unwrap();
     assert_eq!(state.get::<String>("id"), "none");
     assert!(password_hash::verifies("securepassword", &state.get::<String>("bcrypt_hash")));
-    assert_eq!(action("random_password", &state, json!({ "length": 14 })), PlannedAction::NoOp);
+    assert_eq!(action("random_password", &state, hcl("length = 14")), PlannedAction::NoOp);
     assert_eq!(
         action("random_password", &state, json!({ "length": 14, "lower": true })),
         PlannedAction::NoOp
     );
-    assert_eq!(action("random_password", &state, json!({ "length": 16 })), PlannedAction::Replace);
+    assert_eq!(action("random_password", &state, hcl("length = 16")), PlannedAction::Replace);
 }
 
 fn stored(hash: &str) -> serde_json::Value {
@@ -87,7 +87,7 @@ fn password_of_schema_2_keeps_only_valid_hash() {
 fn null_string_attributes_become_defaults() {
     let old = json!({ "id": "none", "result": "secret" });
     for version in [0, 1, 2] {
-        assert_unchanged("random_password", version, &old, json!({ "length": 6 }));
+        assert_unchanged("random_password", version, &old, hcl("length = 6"));
     }
 }
 
@@ -107,7 +107,7 @@ fn ephemeral_password_has_all_attributes() {
 
 #[test]
 fn invalid_ephemeral_password_is_an_error() {
-    assert!(random().open_ephemeral("random_password", json!({ "length": 0 })).is_err());
+    assert!(random().open_ephemeral("random_password", hcl("length = 0")).is_err());
     assert!(random().open_ephemeral("random_password", json!({ "length": 1, "min_upper": 2 })).is_err());
     let off = json!({ "length": 3, "upper": false, "lower": false, "special": false, "numeric": false });
     assert!(random().open_ephemeral("random_password", off).is_err());

@@ -1,11 +1,11 @@
 use wardian_sdk::Severity;
-use wardian_sdk::testing::{Config, PlannedAction, config, json};
+use wardian_sdk::testing::{Config, PlannedAction, config, hcl, json};
 
-use super::{action, assert_refused, assert_unchanged, random};
+use super::{action, assert_rejected, assert_unchanged, random};
 
 #[test]
 fn string_has_length_and_defaults() {
-    let state = random().create("random_string", json!({ "length": 24 })).unwrap();
+    let state = random().create("random_string", hcl("length = 24")).unwrap();
     let result = state.get::<String>("result");
     assert_eq!(result.len(), 24);
     assert_eq!(state.get::<String>("id"), result);
@@ -16,12 +16,12 @@ fn string_has_length_and_defaults() {
         assert_eq!(state.get::<i64>(name), 0, "{name}");
     }
     assert!(state.object().is_null("override_special"));
-    assert_eq!(action("random_string", &state, json!({ "length": 24 })), PlannedAction::NoOp);
+    assert_eq!(action("random_string", &state, hcl("length = 24")), PlannedAction::NoOp);
 }
 
 #[test]
 fn any_changed_argument_replaces_string() {
-    let state = random().create("random_string", json!({ "length": 24 })).unwrap();
+    let state = random().create("random_string", hcl("length = 24")).unwrap();
     for (name, value) in [
         ("length", json!(25)),
         ("upper", json!(false)),
@@ -68,7 +68,7 @@ fn number_and_numeric_are_synchronized() {
             action("random_string", &state, json!({ "length": 100, "numeric": false })),
             PlannedAction::NoOp
         );
-        assert_eq!(action("random_string", &state, json!({ "length": 100 })), PlannedAction::Replace);
+        assert_eq!(action("random_string", &state, hcl("length = 100")), PlannedAction::Replace);
     }
     let both = json!({ "length": 9, "number": true, "numeric": false });
     let failed = random().plan("random_string", None, both).unwrap_err();
@@ -79,7 +79,7 @@ fn number_and_numeric_are_synchronized() {
 
 #[test]
 fn unknown_numeric_makes_number_unknown() {
-    let unknown = config(json!({ "length": 9 })).unknown("numeric");
+    let unknown = hcl("length = 9").unknown("numeric");
     let planned = random().plan("random_string", None, unknown).unwrap().object.unwrap();
     assert!(planned.is_unknown("number") && planned.is_unknown("numeric"));
     let both = config(json!({ "length": 9, "number": true })).unknown("numeric");
@@ -89,13 +89,13 @@ fn unknown_numeric_makes_number_unknown() {
 #[test]
 fn invalid_arguments_are_rejected() {
     for name in ["random_string", "random_password"] {
-        assert_refused(name, json!({ "length": 0 }), "at least 1");
-        assert_refused(name, json!({ "length": 1.5 }), "whole");
-        assert_refused(name, json!({ "length": 3, "min_upper": 2, "min_lower": 2 }), "which is 4");
+        assert_rejected(name, hcl("length = 0"), "at least 1");
+        assert_rejected(name, json!({ "length": 1.5 }), "whole");
+        assert_rejected(name, json!({ "length": 3, "min_upper": 2, "min_lower": 2 }), "which is 4");
         let off = json!({ "length": 3, "upper": false, "lower": false, "special": false, "numeric": false });
-        assert_refused(name, off, "At least one");
+        assert_rejected(name, off, "At least one");
         let off = json!({ "length": 3, "upper": false, "lower": false, "special": false, "number": false });
-        assert_refused(name, off, "At least one");
+        assert_rejected(name, off, "At least one");
         let rest = json!({ "length": 3, "upper": false, "lower": false, "special": false });
         assert!(!random().validate(name, rest).has_errors());
     }
@@ -108,7 +108,7 @@ fn string_is_imported_with_defaults() {
     let state = random().import("random_string", "imported-text").unwrap();
     assert_eq!(state.get::<String>("id"), "imported-text");
     assert_eq!(state.get::<String>("result"), "imported-text");
-    assert_eq!(action("random_string", &state, json!({ "length": 13 })), PlannedAction::NoOp);
+    assert_eq!(action("random_string", &state, hcl("length = 13")), PlannedAction::NoOp);
     assert_eq!(
         action("random_string", &state, json!({ "length": 13, "lower": false })),
         PlannedAction::Replace
@@ -134,7 +134,7 @@ fn empty_override_special_is_removed_in_place() {
     });
     let random = random();
     let state = random.load_state("random_string", 2, &stored).unwrap();
-    let plan = random.plan("random_string", Some(&state), json!({ "length": 5 })).unwrap();
+    let plan = random.plan("random_string", Some(&state), hcl("length = 5")).unwrap();
     assert_eq!(plan.action, PlannedAction::Update);
     let state = random.apply(&plan).unwrap().unwrap();
     assert_eq!(state.get::<String>("result"), "vG6xJ");
@@ -170,6 +170,6 @@ fn object_with_nulls_can_be_destroyed() {
 
 #[test]
 fn defaults_cause_no_warnings() {
-    let warnings = random().plan("random_string", None, json!({ "length": 5 })).unwrap().warnings;
+    let warnings = random().plan("random_string", None, hcl("length = 5")).unwrap().warnings;
     assert!(warnings.iter().all(|diagnostic| diagnostic.severity != Severity::Warning));
 }

@@ -1,0 +1,106 @@
+//! A comparison of this crate's parser with hcl-edit, an independent parser of the same syntax.
+//!
+//! Where hcl-edit parses a body and no known difference applies, this crate's parser reports no
+//! error and returns the same attributes, blocks, labels and literals. These differences are
+//! known:
+//!
+//! - hcl-edit reports fewer inputs as valid: it limits nesting, operators in a row and the size
+//!   of numbers, and rejects byte order marks and repeated object keys. It is only asked about
+//!   inputs that it accepts.
+//! - It reads heredocs, and line breaks inside `for` expressions, differently from Terraform.
+//! - It does not normalize strings to NFC.
+
+use crate::hcl_edit::expr::{Expression, ObjectKey, ObjectValue};
+use crate::hcl_edit::parser::parse_body as parse_with_hcl_edit;
+use crate::hcl_edit::structure::{BlockLabel, Body as TheirBody, Structure};
+use wardian_lang::{Body, SourceFile, parse_body};
+use wardian_value::{Number, Type, Value};
+
+/// Compares the two parsers. Returns whether hcl-edit parsed the text and the results were
+/// compared.
+///
+/// # Panics
+///
+/// If the parsers disagree.
+pub fn assert_agrees_with_hcl_edit(text: &str) -> bool {
+    if has_known_difference(text) {
+        return false;
+    }
+    let Ok(theirs) = parse_with_hcl_edit(text) else { return false };
+    let (ours, problems) = parse_body(&SourceFile::new("main.tf", text));
+    assert!(!problems.has_errors(), "only hcl-edit accepts this file: {problems}\n{text}");
+    compare(&theirs, &ours, text);
+    true
+}
+
+fn has_known_difference(text: &str) -> bool {
+    // Below U+0300 there are no combining characters, so NFC changes nothing.
+    let is_normalized = text.chars().all(|char| char < '\u{300}');
+    !is_normalized || text.contains("<<") || text.contains("for")
+}
+
+fn compare(theirs: &TheirBody, ours: &Body, text: &str) {
+    let mut attributes = ours.attributes.iter();
+    let mut blocks = ours.blocks.iter();
+    for structure in theirs {
+        match structure {
+            Structure::Attribute(expected) => {
+                let Some(found) = attributes.next() else {
+                    panic!("the attribute {} is missing\n{text}", expected.key.as_str())
+                };
+                assert_eq!(&*found.name, expected.key.as_str(), "{text}");
+                if let Some(value) = literal(&expected.value) {
+                    let found = found.expression.evaluate_constant();
+                    assert_eq!(found.ok(), Some(value), "{}\n{text}", expected.key.as_str());
+                }
+            }
+            Structure::Block(expected) => {
+                let Some(found) = blocks.next() else {
+                    panic!("the block {} is missing\n{text}", expected.ident.as_str())
+                };
+                assert_eq!(&*found.kind, expected.ident.as_str(), "{text}");
+                let labels: Vec<&str> = expected.labels.iter().map(label).collect();
+                assert_eq!(found.label_texts(), labels, "{text}");
+                compare(&expected.body, &found.body, text);
+            }
+        }
+    }
+    assert!(attributes.next().is_none() && blocks.next().is_none(), "only hcl-edit ends here\n{text}");
+}
+
+fn label(label: &BlockLabel) -> &str {
+    match label {
+        BlockLabel::Ident(ident) => ident.as_str(),
+        BlockLabel::String(text) => text.value(),
+    }
+}
+
+/// Returns the value of an expression that consists of literals; `None` for others, and for
+/// numbers that are not 64-bit integers.
+fn literal(expression: &Expression) -> Option<Value> {
+    Some(match expression {
+        Expression::Null(_) => Value::null(Type::Dynamic),
+        Expression::Bool(value) => Value::bool(*value.value()),
+        Expression::Number(number) => {
+            let integer = number.value().as_u64()?;
+            Value::number(Number::parse(&integer.to_string()).ok()?)
+        }
+        Expression::String(text) => Value::string(text.value().as_str()),
+        Expression::Array(elements) => {
+            Value::tuple(elements.iter().map(literal).collect::<Option<Vec<_>>>()?)
+        }
+        Expression::Object(object) => {
+            let member = |(key, value): (&ObjectKey, &ObjectValue)| {
+                let key = match key {
+                    ObjectKey::Ident(ident) => ident.as_str().to_owned(),
+                    ObjectKey::Expression(Expression::String(text)) => text.value().clone(),
+                    ObjectKey::Expression(_) => return None,
+                };
+                Some((key, literal(value.expr())?))
+            };
+            Value::object(object.iter().map(member).collect::<Option<Vec<_>>>()?)
+        }
+        Expression::Parenthesis(inner) => literal(inner.inner())?,
+        _ => return None,
+    })
+}
