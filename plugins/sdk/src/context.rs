@@ -73,11 +73,11 @@ impl<'a, Client: 'static> Context<'a, Client> {
                 "The provider received a request before it was configured.",
             ));
         };
-        operation(&mut Context { client, call }).map_err(|mut said| {
-            if !said.has_errors() {
-                said.push(Diagnostic::error("Operation failed", "The provider did not give a reason."));
+        operation(&mut Context { client, call }).map_err(|mut errors| {
+            if !errors.has_errors() {
+                errors.push(Diagnostic::error("Operation failed", "The provider did not give a reason."));
             }
-            said
+            errors
         })
     }
 }

@@ -176,9 +176,9 @@ macro_rules! capabilities {
         $crate::capabilities!(@fields $kind [$($done)* { $name, $text }])
     };
     (@fields $kind:ident [$({ $name:ident, $value:expr })*]) => {{
-        let mut said = $crate::declaration::$kind::EMPTY;
-        $(said.$name = $value;)*
-        $crate::declaration::Capability::$kind(said)
+        let mut request = $crate::declaration::$kind::EMPTY;
+        $(request.$name = $value;)*
+        $crate::declaration::Capability::$kind(request)
     }};
     ($($capability:ident { $($fields:tt)* }),* $(,)?) => {
         &[$($crate::capabilities!(@of $capability { $($fields)* })),*]

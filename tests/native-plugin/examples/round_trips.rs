@@ -59,7 +59,7 @@ async fn start(bridge: &Bridge, executable: &Path) -> Result<Duration, Failed> {
     let plugin = plugin(bridge, executable);
     let provider = plugin.provider();
     let begun = Instant::now();
-    let schema = provider.schema().await.map_err(|said| format!("{said:?}"))?;
+    let schema = provider.schema().await.map_err(|diagnostics| format!("{diagnostics:?}"))?;
     let taken = begun.elapsed();
     if schema.resources.is_empty() {
         return Err(format!("{} has no resources", executable.display()).into());
@@ -77,9 +77,9 @@ async fn plan_call(bridge: &Bridge, fake: &Path) -> Result<Duration, Failed> {
         config: Value::object([("greeting", Value::null(Type::String))]),
         capabilities: ClientCapabilities::default(),
     };
-    let said = provider.configure(configuration).await;
-    if has_errors(&said) {
-        return Err(format!("{said:?}").into());
+    let diagnostics = provider.configure(configuration).await;
+    if has_errors(&diagnostics) {
+        return Err(format!("{diagnostics:?}").into());
     }
     let mut times = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {

@@ -8,7 +8,7 @@ use wardian_legacy_grpc_bridge::protocol::tfplugin as m;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeats {
     Nothing,
-    WhatItIsTold,
+    Inputs,
 }
 
 /// The readable part of the configuration.
@@ -16,21 +16,21 @@ static CONFIGURED: Mutex<String> = Mutex::new(String::new());
 
 impl Repeats {
     /// Repeats the inputs of a call and the configuration.
-    pub(crate) fn say(self, rpc: &str, request: &[u8]) {
+    pub(crate) fn log_inputs(self, rpc: &str, request: &[u8]) {
         if self == Self::Nothing {
             return;
         }
         let readable = |byte: &u8| byte.is_ascii_graphic() && !b"\"\\".contains(byte);
-        let told: String =
+        let input: String =
             request.iter().map(|byte| if readable(byte) { char::from(*byte) } else { ' ' }).collect();
         let mut configured = CONFIGURED.lock().unwrap_or_else(PoisonError::into_inner);
         if rpc.starts_with("Configure") {
-            configured.clone_from(&told);
+            configured.clone_from(&input);
         }
-        eprintln!("{rpc} was told {told} and before that {configured}");
+        eprintln!("{rpc} received {input}; configuration: {configured}");
         let line = serde_json::json!({
             "@level": "info",
-            "@message": format!("{rpc} heard {told}"),
+            "@message": format!("{rpc} received {input}"),
             "@module": "provider",
             "before": *configured,
         });
@@ -38,14 +38,14 @@ impl Repeats {
     }
 
     /// Returns a warning that repeats an input.
-    pub(crate) fn warnings(self, told: Option<String>) -> Vec<m::Diagnostic> {
-        let told = told.filter(|_| self == Self::WhatItIsTold);
-        let warning = |told| m::Diagnostic {
+    pub(crate) fn warnings(self, input: Option<String>) -> Vec<m::Diagnostic> {
+        let input = input.filter(|_| self == Self::Inputs);
+        let warning = |input| m::Diagnostic {
             severity: m::diagnostic::Severity::Warning.into(),
-            summary: format!("It was told {told}"),
-            detail: format!("Which is: {told}"),
+            summary: format!("Received {input}"),
+            detail: format!("Input: {input}"),
             attribute: None,
         };
-        told.map(warning).into_iter().collect()
+        input.map(warning).into_iter().collect()
     }
 }

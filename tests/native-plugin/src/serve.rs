@@ -56,8 +56,8 @@ async fn call(
     if words.has("old") && calls::is_newer(rpc) {
         fault = Some("unimplemented");
     }
-    let repeats = if words.has("repeats") { Repeats::WhatItIsTold } else { Repeats::Nothing };
-    repeats.say(rpc, &message);
+    let repeats = if words.has("repeats") { Repeats::Inputs } else { Repeats::Nothing };
+    repeats.log_inputs(rpc, &message);
     match fault {
         Some("die") => {
             eprintln!("panic: the fake was told to\n\ngoroutine 1 [running]:\nmain.main()");

@@ -134,13 +134,13 @@ impl ProvisionerHarness {
 
 fn config_of(service: &Service, config: &str) -> Result<Object> {
     let wrong = |problem: String| Diagnostics::error("Not a configuration", problem);
-    let mut said: serde_json::Value = serde_json::from_str(config).map_err(|e| wrong(e.to_string()))?;
-    if let (Some(said), Type::Object(ty)) = (said.as_object_mut(), service.ty()) {
+    let mut json: serde_json::Value = serde_json::from_str(config).map_err(|e| wrong(e.to_string()))?;
+    if let (Some(json), Type::Object(ty)) = (json.as_object_mut(), service.ty()) {
         for (name, _) in ty.iter() {
-            said.entry(name.as_str()).or_insert(serde_json::Value::Null);
+            json.entry(name.as_str()).or_insert(serde_json::Value::Null);
         }
     }
-    let value = codec::decode_json(&said, service.ty()).map_err(wrong)?;
+    let value = codec::decode_json(&json, service.ty()).map_err(wrong)?;
     Object::from_value(value, service.ty().clone())
 }
 

@@ -79,7 +79,7 @@ pub(super) fn starting(schema: Option<&IdentitySchema>, known: Option<&Vec<u8>>)
 /// Returns the identity at the end of a call; `None` if no attribute is set.
 pub(super) fn ending(schema: Option<&IdentitySchema>, identity: Option<&Object>) -> Result<Option<Vec<u8>>> {
     let (Some(schema), Some(identity)) = (schema, identity) else { return Ok(None) };
-    let said =
+    let is_set =
         identity.as_value().as_mapping().is_some_and(|parts| parts.values().any(|part| !part.is_null()));
-    if said { bytes(identity.as_value(), &schema.ty()).map(Some) } else { Ok(None) }
+    if is_set { bytes(identity.as_value(), &schema.ty()).map(Some) } else { Ok(None) }
 }

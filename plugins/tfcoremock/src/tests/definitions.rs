@@ -150,7 +150,7 @@ fn problems(content: &str) -> Vec<String> {
 
 #[track_caller]
 fn check(definitions: &Json, expected: &str) {
-    let problems = problems(&definitions.to_string());
+    let found = problems(&definitions.to_string());
     let expected = format!("provider: Invalid type definitions: In dynamic_resources.json: {expected}.");
     assert!(problems.contains(&expected), "{problems:#?}");
 }
@@ -245,8 +245,8 @@ fn definitions_have_a_maximum_depth() {
         attribute = json!({ "type": "object", "optional": true, "object": { "a": attribute } });
     }
     let definitions = json!({ "t_x": { "attributes": { "a": attribute } } });
-    let said = problems(&definitions.to_string());
-    assert!(said[0].contains("too many levels"), "{said:?}");
+    let found = problems(&definitions.to_string());
+    assert!(found[0].contains("too many levels"), "{found:?}");
     let endless = "{\"t_x\":{\"attributes\":".to_owned() + &"{\"a\":{\"object\":".repeat(100_000);
     assert!(problems(&endless)[0].contains("recursion limit"));
 }

@@ -78,7 +78,7 @@ async fn equal_configurations_share_a_process() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cached_schema_needs_no_process() {
-    let mark = mark("kept");
+    let mark = mark("cached");
     let root = tempfile::tempdir().unwrap();
     let open = |content: &str| {
         let cache = SchemaCache::open(&root.path().join("schemas"), &root.path().join("key")).unwrap();
@@ -92,11 +92,11 @@ async fn cached_schema_needs_no_process() {
 
     let second = open("h1:one=");
     let provider = second.provider();
-    let kept = provider.schema().await.unwrap();
+    let cached = provider.schema().await.unwrap();
     assert!(processes_with(&mark).is_empty());
     let thing = |schema: &ProviderSchema| schema.resources.get("fake_thing").unwrap().implied_type().clone();
-    assert_eq!(thing(&kept), thing(&asked));
-    assert_eq!(format!("{kept:?}"), format!("{asked:?}"));
+    assert_eq!(thing(&cached), thing(&asked));
+    assert_eq!(format!("{cached:?}"), format!("{asked:?}"));
     assert_eq!(configure(&*provider, Value::object([("greeting", Value::string("a"))])).await, []);
     assert_eq!(processes_with(&mark).len(), 1);
     provider.close().await;
