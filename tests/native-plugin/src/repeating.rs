@@ -30,7 +30,7 @@ impl Repeats {
         eprintln!("{rpc} received {input}; configuration: {configured}");
         let line = serde_json::json!({
             "@level": "info",
-            "@message": format!("{rpc} received {input}"),
+            "@message": format!("{rpc} request: {input}"),
             "@module": "provider",
             "before": *configured,
         });

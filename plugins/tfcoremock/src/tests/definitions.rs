@@ -152,7 +152,7 @@ fn problems(content: &str) -> Vec<String> {
 fn check(definitions: &Json, expected: &str) {
     let found = problems(&definitions.to_string());
     let expected = format!("provider: Invalid type definitions: In dynamic_resources.json: {expected}.");
-    assert!(problems.contains(&expected), "{problems:#?}");
+    assert!(found.contains(&expected), "{found:#?}");
 }
 
 #[test]

@@ -372,8 +372,8 @@ fn calls_of_a_plan(project: &Project, cache: &std::path::Path) -> (usize, usize)
         project.run_with("plan", "", &[("TF_LOG_PROVIDER", "info"), ("XDG_CACHE_HOME", &cache)]).success();
     assert!(seen.out.contains("10 to add"), "{}", seen.text());
 
-    let heard = |call: &str| seen.errors.matches(&format!("{call} heard")).count();
-    (heard("GetProviderSchema"), heard("ConfigureProvider"))
+    let requests = |call: &str| seen.errors.matches(&format!("{call} request:")).count();
+    (requests("GetProviderSchema"), requests("ConfigureProvider"))
 }
 
 #[test]

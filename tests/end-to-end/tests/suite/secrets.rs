@@ -158,15 +158,14 @@ fn a_native_plugin_does_not_repeat_what_it_was_told_in_confidence() {
     for line in ["plan", "apply -auto-approve", "plan -json", "destroy -auto-approve"] {
         let seen = project.run_with(line, "", &[("TF_LOG", "trace")]).success();
         assert_masked(line, &seen);
-        for said in ["ConfigureProvider was told", "and before that"] {
+        for said in ["ConfigureProvider received", "; configuration: "] {
             assert!(seen.errors.contains(said), "{line}: {}", seen.text());
         }
     }
     let seen = project.run("plan").success();
-    assert!(seen.out.contains("It was told (sensitive value)"), "{}", seen.text());
+    assert!(seen.out.contains("Received (sensitive value)"), "{}", seen.text());
     assert!(
-        seen.out.contains("Which is: it is (sensitive value)")
-            || seen.out.contains("Which is: (sensitive value)"),
+        seen.out.contains("Input: it is (sensitive value)") || seen.out.contains("Input: (sensitive value)"),
         "{}",
         seen.text()
     );
@@ -180,7 +179,7 @@ fn the_last_words_of_a_native_plugin_hold_no_secret() {
     for call in ["ReadDataSource", "PlanResourceChange", "ConfigureProvider"] {
         project.write("words", format!("repeats,kill@{call}"));
         let seen = project.run("plan").ended_with(1);
-        assert!(seen.errors.contains("was told"), "{}", seen.text());
+        assert!(seen.errors.contains(" received "), "{}", seen.text());
         assert_masked(call, &seen);
     }
 }
