@@ -252,7 +252,8 @@ fn unknown_configuration_fails_only_where_needed() {
         assert!(failed.diagnostics.to_string().contains("not known yet"), "{failed:?}");
     }
     assert!(unknown("resource_directory", json!({ "use_only_state": true })).read(SIMPLE, &state).is_ok());
-    let failed = unknown("data_directory", json!({})).data(SIMPLE, json!({ "id": "a" })).unwrap_err();
+    let failed =
+        unknown("data_directory", json!({})).read_data_source(SIMPLE, json!({ "id": "a" })).unwrap_err();
     assert!(failed.diagnostics.to_string().contains("not known yet"), "{failed:?}");
     assert!(unknown("fail_on_read", json!({ "use_only_state": true })).read(SIMPLE, &state).is_ok());
 }
