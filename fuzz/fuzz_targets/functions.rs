@@ -10,11 +10,9 @@ use std::sync::LazyLock;
 
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
+use wardian_diagnostic::{Diagnostics, SourceFile, Span};
 use wardian_fuzz::{Named, any_argument, assert_agrees, assert_keeps_marks, hidden, look_at_diagnostics};
-use wardian_lang::{
-    Diagnostics, Expression, FunctionSignature, Resolved, Scope, SourceFile, Span, Subject,
-    function_signatures, parse_expression,
-};
+use wardian_lang::{Expression, FunctionSignature, Resolved, Scope, Subject, function_signatures, parse_expression};
 use wardian_value::{Type, Value};
 
 static FUNCTIONS: LazyLock<Vec<FunctionSignature>> = LazyLock::new(|| function_signatures().collect());

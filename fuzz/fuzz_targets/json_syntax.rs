@@ -6,9 +6,10 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
+use wardian_diagnostic::Diagnostics;
 use wardian_config::{MemoryFiles, load_root_from, references};
 use wardian_fuzz::{Nothing, file, look_at_body, look_at_diagnostics, multiplies};
-use wardian_lang::{Diagnostics, EmptyScope, parse_json_body};
+use wardian_lang::{EmptyScope, parse_json_body};
 
 fuzz_target!(|data: &[u8]| {
     load(data);

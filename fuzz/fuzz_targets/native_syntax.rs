@@ -6,9 +6,10 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
+use wardian_diagnostic::SourceFile;
 use wardian_config::{MemoryFiles, load_root_from};
 use wardian_fuzz::{Nothing, file, look_at_body, look_at_diagnostics, multiplies};
-use wardian_lang::{Body, EmptyScope, SourceFile, format_text, parse_body};
+use wardian_lang::{Body, EmptyScope, format_text, parse_body};
 
 fuzz_target!(|data: &[u8]| {
     load(data);

@@ -17,7 +17,7 @@ pub use values::{any_argument, hidden};
 
 use std::sync::Arc;
 
-use wardian_lang::SourceFile;
+use wardian_diagnostic::SourceFile;
 
 /// The input as the file that a program would have made of it; `None` where it is not
 /// UTF-8, which is refused before anything here sees it.

@@ -1,6 +1,7 @@
 //! Asks all that can be asked of what was read.
 
-use wardian_lang::{Body, Diagnostics, Expression, NoStyle, Scope, TypeConstraint};
+use wardian_diagnostic::{Diagnostics, NoStyle};
+use wardian_lang::{Body, Expression, Scope, TypeConstraint};
 
 /// Renders the problems in every form; of many the first few.
 pub fn look_at_diagnostics(problems: &Diagnostics) {

@@ -1,6 +1,7 @@
 //! Scopes to evaluate in.
 
-use wardian_lang::{Diagnostics, Resolved, Scope, Span, Subject};
+use wardian_diagnostic::{Diagnostics, Span};
+use wardian_lang::{Resolved, Scope, Subject};
 use wardian_value::{Marks, Refinement, Str, Type, Value};
 
 /// Everything has a name here and no value yet.

@@ -65,7 +65,7 @@ pub(crate) fn find(name: &str) -> Result<&'static dyn Backend, NoBackend> {
              this machine."
         ))),
         _ => {
-            let suggestion = wardian_lang::closest(name, NAMES);
+            let suggestion = wardian_diagnostic::closest(name, NAMES);
             let suggestion = suggestion.map(|near| format!(" Did you mean \"{near}\"?")).unwrap_or_default();
             Err(NoBackend::Unknown(format!("There is no backend \"{name}\".{suggestion}")))
         }
@@ -91,7 +91,7 @@ impl Arguments {
         let mut arguments = BTreeMap::new();
         for (name, value) in given {
             let Some((_, ty)) = known.iter().find(|(known, _)| *known == name.as_str()) else {
-                let suggestion = wardian_lang::closest(name, known.iter().map(|(known, _)| *known))
+                let suggestion = wardian_diagnostic::closest(name, known.iter().map(|(known, _)| *known))
                     .map(|near| format!("; did you mean \"{near}\"?"));
                 return Err(format!(
                     "there is no argument \"{name}\"{}",

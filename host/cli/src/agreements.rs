@@ -14,9 +14,9 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use wardian_declaration::{Agreements, Inspected, inspect};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_install::ProviderAddress;
 use wardian_install::package::{ComponentArtifact, Origin, PluginArtifact};
-use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_policy::AGREEMENTS_FILE_NAME;
 
 use crate::failure::{Failure, Outcome};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use wardian_lang::Diagnostic;
+use wardian_diagnostic::Diagnostic;
 use wardian_monitor::{AuditLog, DeniedUse};
 
 use crate::arguments::Command;

@@ -11,7 +11,8 @@ mod record;
 use std::path::PathBuf;
 
 use wardian_config::{Backend, Configuration};
-use wardian_lang::{Attribute, Diagnostic, Diagnostics, EmptyScope};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_lang::{Attribute, EmptyScope};
 use wardian_value::{Type, convert};
 
 use crate::compatibility::DEFAULT_WORKSPACE;
@@ -87,7 +88,7 @@ impl LocalBackend {
             "path" => Ok(&mut self.path),
             "workspace_dir" => Ok(&mut self.workspace_dir),
             _ => {
-                let meant = wardian_lang::closest(name, ["path", "workspace_dir"])
+                let meant = wardian_diagnostic::closest(name, ["path", "workspace_dir"])
                     .map_or(String::new(), |near| format!(" Did you mean \"{near}\"?"));
                 Err(format!("The backend \"local\" has no argument \"{name}\".{meant}"))
             }

@@ -1,6 +1,6 @@
 //! The one error of this crate: what it is, what to say and which exit code.
 
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_state::{LockError, StateError};
 
 /// How a command that did its work ends.

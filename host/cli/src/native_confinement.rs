@@ -1,6 +1,6 @@
 //! What the kernel holds native plugins to, where a policy has them confined.
 
-use wardian_lang::Diagnostic;
+use wardian_diagnostic::Diagnostic;
 use wardian_legacy_grpc_bridge::{Confinement, ConfinementError, Reattachment, TcpPorts};
 use wardian_plugin::address::ProviderAddress;
 use wardian_policy::{NativePlugins, PluginPolicy};

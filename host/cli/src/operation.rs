@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wardian_config::{Configuration, RootVariables};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::{Applied, ChangeCounts, MissingConfiguration, Mode, Plan, PlanOptions, Run, StopSignal};
-use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_state::{State, StateFile, encode_state};
 
 use crate::arguments::{

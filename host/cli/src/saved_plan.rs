@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wardian_config::{Configuration, MemoryFiles};
+use wardian_diagnostic::{Diagnostics, SourceFile};
 use wardian_engine::plan_file::{self, PlanFile, PlanFileError, Surroundings, sealed};
 use wardian_engine::{Plan, Schemas, StopSignal};
 use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
-use wardian_lang::{Diagnostics, SourceFile};
 use wardian_state::State;
 
 use crate::failure::{Failure, Outcome};

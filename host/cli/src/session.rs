@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use wardian_config::{Configuration, Files, load_root, load_root_from};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::{Environment as Place, Run};
 use wardian_install::catalogue::Catalogue;
 use wardian_install::cli_config::CliConfig;
@@ -22,7 +23,6 @@ use wardian_install::plugin_directories::PluginDirectories;
 use wardian_install::selection::Requirements;
 use wardian_install::sources::Sources;
 use wardian_install::{Constraints, Version};
-use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_legacy_grpc_bridge::{Reattachment, parse_reattachments};
 use wardian_monitor::AuditLog;
 use wardian_plugin::ProviderSource;

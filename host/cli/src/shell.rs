@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
 use serde::Serialize;
-use wardian_lang::{Diagnostic, Diagnostics, NoStyle, Origin, Severity, Style};
+use wardian_diagnostic::{Diagnostic, DiagnosticOrigin, Diagnostics, NoStyle, Severity, Style};
 
 use crate::compatibility::TERRAFORM_VERSION;
 use crate::environment::Environment;
@@ -296,7 +296,7 @@ fn consolidated(diagnostics: &Diagnostics) -> Vec<Diagnostic> {
     let mut warned: HashMap<&str, usize> = HashMap::new();
     for diagnostic in diagnostics {
         let next = shown.len();
-        let is_own = diagnostic.is_error() || diagnostic.origin == Origin::Check;
+        let is_own = diagnostic.is_error() || diagnostic.origin == DiagnosticOrigin::Check;
         let first = if is_own { next } else { *warned.entry(&diagnostic.summary).or_insert(next) };
         match shown.get_mut(first) {
             Some((_, more)) => *more += 1,
@@ -376,7 +376,7 @@ mod tests {
         diagnostics.error("a", "2");
         diagnostics.push(Diagnostic::warning("b", "1"));
         for detail in ["1", "2"] {
-            diagnostics.push(Diagnostic::warning("a", detail).from_origin(Origin::Check));
+            diagnostics.push(Diagnostic::warning("a", detail).with_origin(DiagnosticOrigin::Check));
         }
         let details: Vec<String> =
             consolidated(&diagnostics).into_iter().map(|diagnostic| diagnostic.detail).collect();

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use wardian_config::Configuration;
+use wardian_diagnostic::Diagnostic;
 use wardian_engine::{StateSink, StopSignal};
-use wardian_lang::Diagnostic;
 use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_state::{
     BackupRule, Instance, Journal, LockError, LockRequest, State, StateError, StateFile, StateFileOptions,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use wardian_builtin::TYPE_NAME;
 use wardian_config::{DiskFiles, Files};
-use wardian_lang::{Diagnostics, SourceFile};
+use wardian_diagnostic::{Diagnostics, SourceFile};
 use wardian_monitor::{AuditLog, Call, Capability, Monitor, PluginIdentity};
 use wardian_plugin::FileGate;
 use wardian_plugin::address::ProviderAddress;

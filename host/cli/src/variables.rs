@@ -13,8 +13,9 @@ use wardian_config::{
     Module, RootVariables, Variable, VariableInputs, VariableSource, VariableText, given_variables,
     root_variables, variables_for_saved_plan,
 };
+use wardian_diagnostic::{Diagnostic, SourceFile};
 use wardian_engine::StopSignal;
-use wardian_lang::{Diagnostic, EmptyScope, SourceBytes, SourceFile, parse_body, parse_expression};
+use wardian_lang::{EmptyScope, SourceBytes, parse_body, parse_expression};
 use wardian_value::{Str, Value};
 
 use crate::arguments::{VariableArgument, VariableArguments};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wardian_lang::{Diagnostics, SourceFile, Span};
+use wardian_diagnostic::{Diagnostics, SourceFile, Span};
 use wardian_plugin::version::Constraints;
 use wardian_plugin::{ModulePath, ProviderConfigAddress};
 use wardian_value::Str;

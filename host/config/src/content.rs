@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use wardian_lang::{Attribute, Block, Body, Diagnostic, Diagnostics, Expected, Expression, Span, closest};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span, closest};
+use wardian_lang::{Attribute, Block, Body, Expected, Expression};
 use wardian_value::convert::convert;
 use wardian_value::{Type, Value};
 

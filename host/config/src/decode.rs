@@ -17,7 +17,8 @@ mod locate;
 mod nested;
 mod reference;
 
-use wardian_lang::{Attribute as Argument, Body, Diagnostic, Diagnostics, Expected, Scope};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_lang::{Attribute as Argument, Body, Expected, Scope};
 use wardian_plugin::{Attribute, AttributeType, Block, BlockNesting, NestedObject, ObjectNesting};
 use wardian_value::convert::convert;
 use wardian_value::{ObjectType, Str, Type, Value};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wardian_lang::{Diagnostic, Diagnostics, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_plugin::{ModulePath, ProviderConfigAddress, ResourceAddress};
 
 use crate::blocks::{Import, ProviderReference, Resource, implied_provider};

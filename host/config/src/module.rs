@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wardian_lang::{SourceFile, Span};
+use wardian_diagnostic::{SourceFile, Span};
 use wardian_plugin::ResourceMode;
 use wardian_value::Str;
 

@@ -1,6 +1,7 @@
 //! Names that people choose.
 
-use wardian_lang::{Diagnostic, Diagnostics, Label, ResourceMode as ModeInLanguage, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{Label, ResourceMode as ModeInLanguage};
 use wardian_plugin::ResourceMode;
 
 /// Whether a text can be a name.

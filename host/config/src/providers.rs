@@ -13,7 +13,7 @@ mod handed_over;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wardian_lang::{Diagnostic, Diagnostics, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::version::Constraints;
 use wardian_plugin::{ModulePath, ProviderConfigAddress};

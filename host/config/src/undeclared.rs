@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use wardian_lang::{Body, Diagnostic, Diagnostics, Expression, Reference, Subject};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_lang::{Body, Expression, Reference, Subject};
 use wardian_value::PathStep;
 
 use crate::blocks::{Condition, Lifecycle, Resource};

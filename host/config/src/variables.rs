@@ -20,7 +20,7 @@ mod undeclared;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wardian_lang::{Diagnostic, Diagnostics, SourceFile};
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use wardian_value::{Str, Value};
 
 use crate::blocks::Variable;

@@ -1,6 +1,7 @@
 //! Every expression of a body.
 
-use wardian_lang::{Body, Diagnostics, Expression};
+use wardian_diagnostic::Diagnostics;
+use wardian_lang::{Body, Expression};
 use wardian_plugin::Block;
 use wardian_value::Str;
 

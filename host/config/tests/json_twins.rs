@@ -8,7 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wardian_config::{MemoryFiles, Module, Resource, decode_body, load_root_from, references};
-use wardian_lang::{Body, Diagnostics, Expression, Resolved, Scope, Span, Subject};
+use wardian_diagnostic::{Diagnostics, Span};
+use wardian_lang::{Body, Expression, Resolved, Scope, Subject};
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, NestedBlock, Setting,
 };

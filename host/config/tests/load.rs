@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use wardian_config::{Configuration, MemoryFiles, load_root_from};
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 use wardian_plugin::{ModulePath, ResourceMode};
 
 fn load(files: &[(&str, &str)]) -> Result<Configuration, Diagnostics> {

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use wardian_lang::{Attribute, Block, Body, Diagnostic, Diagnostics, SourceFile, Span, parse_body};
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
+use wardian_lang::{Attribute, Block, Body, parse_body};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::version::Version;
 use wardian_policy::{AGREEMENTS_FILE_NAME, Asked, Words};

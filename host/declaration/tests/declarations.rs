@@ -210,7 +210,7 @@ proptest! {
             let plugin = "acme/dns".parse().unwrap();
             let asked: Vec<_> = declaration.asked.iter().collect();
             let text = with_grants(None, &plugin, &asked, Path::new(ROOT)).unwrap();
-            let file = wardian_lang::SourceFile::new("p", &*text);
+            let file = wardian_diagnostic::SourceFile::new("p", &*text);
             let file = PolicyFile::parse(Level::RootModule, &file, Path::new(ROOT)).unwrap();
             let view = Policy::new(Path::new(ROOT), [file], []).of(&plugin);
             for one in &declaration.asked {

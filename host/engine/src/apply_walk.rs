@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use wardian_config::{Removed, Resource, decode_body};
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{
     Provider, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode,
 };

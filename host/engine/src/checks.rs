@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use wardian_config::{Configuration, ModuleNode, Resource};
-use wardian_lang::{Diagnostic, Diagnostics, Origin, Severity};
+use wardian_diagnostic::{Diagnostic, DiagnosticOrigin, Diagnostics, Severity};
 use wardian_plugin::{
     AbsoluteResourceAddress, InstanceKey, ModuleInstance, ModulePath, ResourceAddress,
     ResourceInstanceAddress,
@@ -311,7 +311,7 @@ impl Checkable {
 pub fn advice(found: Diagnostics) -> Diagnostics {
     let weaker = |diagnostic: Diagnostic| Diagnostic {
         severity: Severity::Warning,
-        origin: Origin::Check,
+        origin: DiagnosticOrigin::Check,
         ..diagnostic
     };
     found.into_iter().map(weaker).collect()

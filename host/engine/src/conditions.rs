@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use wardian_config::{Condition, Resource};
-use wardian_lang::{Cause, Diagnostic, Diagnostics, Expression, Origin, Scope, Span};
+use wardian_diagnostic::{Diagnostic, DiagnosticOrigin, Diagnostics, Span};
+use wardian_lang::{Cause, Expression, Scope};
 use wardian_plugin::{ModulePath, ResourceInstanceAddress};
 use wardian_value::{Str, Type, Value, convert::convert};
 
@@ -271,7 +272,8 @@ impl Evaluator {
             let scope = self.scope(&instance, RepetitionData::None);
             let (problems, found) = check(&check_block.assertions, &scope, ASSERTION);
             self.checks.report(&checkable, object, usize::from(check_block.data.is_some()), found);
-            diagnostics.extend(problems.into_iter().map(|problem| problem.from_origin(Origin::Check)));
+            diagnostics
+                .extend(problems.into_iter().map(|problem| problem.with_origin(DiagnosticOrigin::Check)));
         }
         diagnostics.in_block(&format!("check \"{name}\""))
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use wardian_config::{Configuration, ModuleNode, Resource, decode_body};
-use wardian_lang::{Diagnostic, Diagnostics, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{FileGate, ModuleInstance, ModulePath, ProviderConfigAddress};
 use wardian_value::{Marks, Str, Value};

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use wardian_config::Module;
-use wardian_lang::{Diagnostic, ProviderCall};
+use wardian_diagnostic::Diagnostic;
+use wardian_lang::ProviderCall;
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{Function, FunctionError, Parameter, Provider, Secrets, with_secrets};
 use wardian_value::{Str, Type, Value, convert};
@@ -57,7 +58,7 @@ fn find<'a>(
     let (local_name, name) = (call.provider(), call.function());
     let Some(required) = module.required_providers.get(local_name) else {
         let known = module.required_providers.keys().map(|name| &**name);
-        let advice = match wardian_lang::closest(local_name, known) {
+        let advice = match wardian_diagnostic::closest(local_name, known) {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => "add it there to call its functions.".to_owned(),
         };
@@ -71,7 +72,7 @@ fn find<'a>(
         return Err(unknown(format!("The provider {} is not available.", address.for_display())));
     };
     let Some(signature) = schema.functions.get(name) else {
-        let suggestion = wardian_lang::closest(name, schema.functions.keys().map(|name| &**name))
+        let suggestion = wardian_diagnostic::closest(name, schema.functions.keys().map(|name| &**name))
             .map(|near| format!(" Did you mean \"{near}\"?"))
             .unwrap_or_default();
         return Err(unknown(format!(

@@ -1,7 +1,8 @@
 //! Gives plugin diagnostics their place in the configuration.
 
 use wardian_config::{Configuration, Provisioner, Resource, span_of};
-use wardian_lang::{Body, Diagnostics};
+use wardian_diagnostic::Diagnostics;
+use wardian_lang::Body;
 use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMode};
 
 use crate::nodes::provider_block;
@@ -63,7 +64,7 @@ pub fn in_provisioner(block: &Provisioner, diagnostics: Diagnostics) -> Diagnost
     in_body(&block.body, &block.span, diagnostics)
 }
 
-fn in_body(body: &Body, header: &wardian_lang::Span, mut diagnostics: Diagnostics) -> Diagnostics {
+fn in_body(body: &Body, header: &wardian_diagnostic::Span, mut diagnostics: Diagnostics) -> Diagnostics {
     for diagnostic in &mut diagnostics {
         if diagnostic.subject.is_none() {
             let place = diagnostic.attribute.as_ref().and_then(|path| span_of(body, path));

@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use wardian_config::{
     Configuration, Import, Module, ProviderConfig, Resource, ResourceKey, references, resource_mode,
 };
-use wardian_lang::{Diagnostic, Diagnostics, Expression, Reference, Subject};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_lang::{Expression, Reference, Subject};
 use wardian_plugin::{ModulePath, ProviderConfigAddress, ResourceAddress};
 use wardian_value::{PathStep, Str};
 

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use wardian_config::RootVariables;
-use wardian_lang::{Diagnostic, Diagnostics, Severity, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Severity, Span};
 use wardian_plugin::{
     AbsoluteResourceAddress, ImportTarget, InstanceKey, Provider, ProviderConfigAddress, ResourceAddress,
     ResourceInstanceAddress,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use wardian_config::Resource;
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{
@@ -207,7 +207,7 @@ pub fn unknown_type(
         _ => None,
     };
     let names = evaluator.schemas.type_names(&provider.provider, resource.mode);
-    let suggestion = wardian_lang::closest(&resource.type_name, names.iter().map(|name| &**name))
+    let suggestion = wardian_diagnostic::closest(&resource.type_name, names.iter().map(|name| &**name))
         .map(|name| format!(" Did you mean \"{name}\"?"))
         .or(other.map(|other| format!(" Did you mean the {other} of that name?")))
         .unwrap_or_default();

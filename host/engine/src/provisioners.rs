@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use futures::future::join_all;
 use wardian_config::{Configuration, Provisioner as ProvisionerBlock};
-use wardian_lang::{Diagnostic, Diagnostics, closest};
+use wardian_diagnostic::{Diagnostic, Diagnostics, closest};
 use wardian_plugin::{
     Attribute, AttributeType, Block, Deprecation, Description, MaskedProvisioner, Provisioner,
     ProvisionerSource, Schema, Secrets, Setting,

@@ -41,7 +41,7 @@ mod targeting;
 
 use std::collections::{BTreeMap, HashMap};
 
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 use wardian_plugin::ResourceInstanceAddress;
 use wardian_state::State;
 

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use wardian_config::{Configuration, ModuleNode, Resource, resource_mode};
-use wardian_lang::{Diagnostic, Diagnostics, Expression, Reference, Span, Subject, closest};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span, closest};
+use wardian_lang::{Expression, Reference, Subject};
 use wardian_value::{PathStep, Str, Type};
 
 use crate::evaluator::{Repeats, resource_repeats};

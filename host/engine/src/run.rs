@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use wardian_config::{Configuration, RootVariables};
-use wardian_lang::{Diagnostic, Diagnostics, Expression};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_lang::Expression;
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{
     ModuleInstance, ProviderConfigAddress, ProviderSource, ProvisionerSource, ResourceInstanceAddress,

@@ -3,7 +3,8 @@
 use std::path::{Path as FilePath, PathBuf};
 
 use wardian_config::ModuleNode;
-use wardian_lang::{Diagnostic, Diagnostics, ProviderCall, Resolved, Scope, Span, Subject};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{ProviderCall, Resolved, Scope, Subject};
 use wardian_plugin::{ModuleInstance, ModulePath, ResourceMode};
 use wardian_value::{Marks, Refinement, Str, Type, Value};
 

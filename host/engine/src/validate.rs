@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use wardian_config::Module;
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 use wardian_plugin::{ModulePath, Secrets, hand_over, with_secrets};
 use wardian_value::Str;
 

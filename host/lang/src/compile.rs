@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
+use wardian_diagnostic::{Diagnostics, SourceFile, Span};
 use wardian_value::{PathStep, Str};
 
 use crate::node::{Kind, Name, Node, Step, StepKind};
 use crate::reference::resolve_names;
-use crate::{
-    Diagnostics, Expression, Reference, SourceFile, Span, Subject, Traversal, TraversalStep, syntax,
-};
+use crate::{Expression, Reference, Subject, Traversal, TraversalStep, syntax};
 
 /// What bare names in an expression stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_value::{ObjectType, Str, Type, Value, View, convert};
 
-use crate::{Diagnostic, Diagnostics, Expression, Span};
+use crate::Expression;
 
 /// A type that values are converted to, with the defaults of optional
 /// attributes.
@@ -124,7 +125,7 @@ fn optional_outside(span: &Span) -> Diagnostics {
 fn unknown(name: &str, span: &Span) -> Diagnostics {
     const NAMES: [&str; 9] = ["any", "bool", "list", "map", "number", "object", "set", "string", "tuple"];
     let mut detail = format!("\"{name}\" is not a type.");
-    if let Some(close) = crate::closest(name, NAMES) {
+    if let Some(close) = wardian_diagnostic::closest(name, NAMES) {
         detail = format!("{detail} Did you mean \"{close}\"?");
     }
     invalid(detail, span)

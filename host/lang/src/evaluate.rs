@@ -14,12 +14,14 @@ mod template;
 
 use std::sync::Arc;
 
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
 use wardian_value::{Marks, Str, Type, Value, convert};
 
 use crate::node::{Item, Key, Kind, Name, Node, StepKind};
-use crate::{Cause, Diagnostic, Diagnostics, Expression, Resolved, Scope, SourceFile, Span, Subject};
+use crate::{Expression, Resolved, Scope, Subject};
 
 pub(crate) use call::check_call;
+pub use describe::Cause;
 pub(crate) use describe::value_notes;
 pub(crate) use template::safe_prefix;
 

@@ -3,14 +3,12 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span, ValueNote};
 use wardian_value::{Str, Value};
 
 use crate::node::{Key, Kind, Node, StepKind, Target};
 use crate::syntax::json::{self, Json};
-use crate::{
-    Cause, Diagnostic, Diagnostics, EmptyScope, Reference, Scope, SourceFile, Span, Traversal, TraversalStep,
-    ValueNote, compile, evaluate,
-};
+use crate::{Cause, EmptyScope, Reference, Scope, Traversal, TraversalStep, compile, evaluate};
 
 /// A compiled expression. Cheap to clone.
 #[derive(Clone)]

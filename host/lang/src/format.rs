@@ -33,8 +33,10 @@ mod spacing;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
+
+use crate::parse_body;
 use crate::syntax::scan::{Start, TokenKind, scan};
-use crate::{Diagnostic, Diagnostics, SourceFile, parse_body};
 
 /// A token as it will be written.
 struct Piece<'a> {

@@ -34,9 +34,10 @@ mod yaml;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_value::{Type, Value};
 
-use crate::{Diagnostic, Diagnostics, Scope, Span};
+use crate::Scope;
 
 pub(crate) use signature::signature;
 pub use signature::{
@@ -323,7 +324,7 @@ fn unknown_in_core(name: &str, span: Span) -> Diagnostic {
 
 fn no_function(name: &str) -> String {
     let detail = format!("There is no function named \"{name}\".");
-    match crate::closest(name, function_names()) {
+    match wardian_diagnostic::closest(name, function_names()) {
         Some(close) => format!("{detail} Did you mean \"{close}\"?"),
         None => detail,
     }

@@ -1,5 +1,5 @@
-//! The language: configuration text becomes syntax with spans, expressions that
-//! are compiled once and evaluated many times, and diagnostics that show where.
+//! The language: configuration text becomes syntax with spans, and expressions that
+//! are compiled once and evaluated many times.
 //! [`format_text`] lays files out in the canonical way.
 //!
 //! Nothing here does I/O: text comes in as [`SourceFile`]s, and functions that
@@ -12,7 +12,6 @@
 
 mod compile;
 mod constraint;
-mod diagnostic;
 mod evaluate;
 mod expression;
 mod format;
@@ -21,14 +20,11 @@ mod node;
 mod provider_call;
 mod reference;
 mod scope;
-mod source;
-mod suggestion;
+mod source_bytes;
 mod syntax;
 
 pub use constraint::{Defaults, TypeConstraint};
-pub use diagnostic::{
-    Cause, Diagnostic, Diagnostics, FunctionNote, NoStyle, Origin, Severity, Style, Tone, ValueNote,
-};
+pub use evaluate::Cause;
 pub use expression::{Call, Expression};
 pub use format::format_text;
 pub use functions::{
@@ -38,8 +34,7 @@ pub use functions::{
 pub use provider_call::ProviderCall;
 pub use reference::{Reference, ResourceMode, Subject, Traversal, TraversalStep};
 pub use scope::{EmptyScope, Resolved, Scope};
-pub use source::{Position, SourceBytes, SourceFile, Span};
-pub use suggestion::closest;
+pub use source_bytes::SourceBytes;
 pub use syntax::{
     Attribute, Block, Body, Expected, Label, parse_body, parse_expression, parse_json_body, parse_template,
 };

@@ -6,11 +6,12 @@
 
 use std::sync::Arc;
 
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_value::{Str, Value};
 
 use crate::functions::{Body, Function, Lazy};
 use crate::reference::malformed;
-use crate::{Diagnostic, Diagnostics, Expression, Reference, Traversal};
+use crate::{Expression, Reference, Traversal};
 
 /// One operation with its operands.
 #[derive(Debug)]

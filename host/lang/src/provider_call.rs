@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use wardian_diagnostic::{SourceFile, Span};
 use wardian_value::Value;
 
 use crate::node::{Call, Node};
-use crate::{SourceFile, Span};
 
 /// A call of `provider::<provider>::<function>`.
 #[derive(Clone, Copy)]

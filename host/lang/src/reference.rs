@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use wardian_diagnostic::{Diagnostic, Span};
 use wardian_value::{PathStep, Str};
-
-use crate::{Diagnostic, Span};
 
 /// Which kind of object a resource address names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

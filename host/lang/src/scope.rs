@@ -1,8 +1,9 @@
 //! What an evaluation may ask its caller for.
 
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_value::Value;
 
-use crate::{Diagnostic, Diagnostics, ProviderCall, Span, Subject};
+use crate::{ProviderCall, Subject};
 
 /// The answer to a reference.
 #[derive(Clone, Debug)]

@@ -6,10 +6,11 @@ pub(crate) mod scan;
 
 use std::sync::Arc;
 
+use wardian_diagnostic::{Diagnostics, SourceFile, Span};
 use wardian_value::Str;
 
 use crate::compile::Names;
-use crate::{Diagnostics, Expression, SourceFile, Span, compile};
+use crate::{Expression, compile};
 
 pub use json::{Expected, parse_json_body};
 

@@ -8,7 +8,8 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
-use wardian_lang::{Diagnostics, Resolved, Scope, SourceFile, Span, Subject, parse_expression};
+use wardian_diagnostic::{Diagnostics, SourceFile, Span};
+use wardian_lang::{Resolved, Scope, Subject, parse_expression};
 use wardian_value::{Type, Value};
 
 /// `local.long` is a text of a million letters, `local.many` a list of a hundred
@@ -22,7 +23,11 @@ impl Scope for World {
             "local.long" => long(),
             "local.many" => Value::list(Type::String, vec![long(); 100_000]),
             "local.text" => Value::string(self.0.as_str()),
-            name => return Err(wardian_lang::Diagnostic::error("Undeclared", name).at(span.clone()).into()),
+            name => {
+                return Err(wardian_diagnostic::Diagnostic::error("Undeclared", name)
+                    .at(span.clone())
+                    .into());
+            }
         }))
     }
 }

@@ -13,7 +13,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use wardian_lang::{SourceFile, parse_body};
+use wardian_diagnostic::SourceFile;
+use wardian_lang::parse_body;
 
 /// What Terraform finds in the part of a broken file that it could read.
 const NOT_OF_THE_SYNTAX: &[&str] = &[

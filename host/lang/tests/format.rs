@@ -15,7 +15,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use wardian_lang::{SourceFile, format_text};
+use wardian_diagnostic::SourceFile;
+use wardian_lang::format_text;
 
 fn files(marker: &str) -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/format");

@@ -4,9 +4,8 @@
 
 use std::fmt::Write as _;
 
-use wardian_lang::{
-    Diagnostic, Diagnostics, EmptyScope, Resolved, Scope, SourceFile, Span, Subject, parse_expression,
-};
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
+use wardian_lang::{EmptyScope, Resolved, Scope, Subject, parse_expression};
 use wardian_value::{Marks, Type, Value};
 
 struct Random;

@@ -5,7 +5,8 @@
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use wardian_lang::{EmptyScope, NoStyle, SourceFile, parse_body, parse_expression, parse_template};
+use wardian_diagnostic::{NoStyle, SourceFile};
+use wardian_lang::{EmptyScope, parse_body, parse_expression, parse_template};
 
 fn time(text: &str) -> Duration {
     let file = SourceFile::new("main.tf", text);

@@ -5,10 +5,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use wardian_lang::{
-    Diagnostic, Diagnostics, Expression, Resolved, Scope, SourceFile, Span, Subject, TypeConstraint,
-    parse_expression,
-};
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
+use wardian_lang::{Expression, Resolved, Scope, Subject, TypeConstraint, parse_expression};
 use wardian_value::{Marks, Refinement, Type, Value};
 
 /// Values by the text of the subject; remembers which indexes it was given.
@@ -271,7 +269,7 @@ fn marks_flow_and_nothing_sensitive_is_told() {
     for text in ["tonumber(var.secret)", "var.secret + 1", "regex(\"z\", var.secret)"] {
         let problems = parse(text).evaluate(&world()).unwrap_err();
         for problem in &problems {
-            let text = problem.to_text(80, &wardian_lang::NoStyle);
+            let text = problem.to_text(80, &wardian_diagnostic::NoStyle);
             assert!(!text.contains("hidden"), "{text}");
         }
     }

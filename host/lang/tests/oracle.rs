@@ -16,7 +16,8 @@ use std::process::{Command, Stdio};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use wardian_lang::{EmptyScope, SourceFile, parse_expression};
+use wardian_diagnostic::SourceFile;
+use wardian_lang::{EmptyScope, parse_expression};
 use wardian_value::Value;
 
 struct Row {

@@ -3,13 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
-use wardian_lang::{
-    EmptyScope, NoStyle, SourceFile, TypeConstraint, parse_body, parse_expression, parse_template,
-};
+use wardian_diagnostic::{NoStyle, SourceFile};
+use wardian_lang::{EmptyScope, TypeConstraint, parse_body, parse_expression, parse_template};
 
 fn exercise(text: &str) {
     let file = SourceFile::new("x.tf", text);
-    let show = |problems: &wardian_lang::Diagnostics| {
+    let show = |problems: &wardian_diagnostic::Diagnostics| {
         for problem in problems {
             let _ = problem.to_text(40, &NoStyle);
             let _ = problem.to_json();

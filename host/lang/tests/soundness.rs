@@ -5,9 +5,8 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use wardian_lang::{
-    Diagnostics, Resolved, Scope, SourceFile, Span, Subject, function_signatures, parse_expression,
-};
+use wardian_diagnostic::{Diagnostics, SourceFile, Span};
+use wardian_lang::{Resolved, Scope, Subject, function_signatures, parse_expression};
 use wardian_value::{Bound, Marks, Number, Refinement, Str, Type, Value, View};
 
 /// `local.a0`, `local.a1`, ... are the arguments.
@@ -19,7 +18,7 @@ impl Scope for Arguments<'_> {
             subject.to_string().strip_prefix("local.a").and_then(|n| n.parse().ok());
         match position.and_then(|position| self.0.get(position)) {
             Some(value) => Ok(Resolved::Whole(value.clone())),
-            None => Err(wardian_lang::Diagnostic::error("Undeclared", "").at(span.clone()).into()),
+            None => Err(wardian_diagnostic::Diagnostic::error("Undeclared", "").at(span.clone()).into()),
         }
     }
 

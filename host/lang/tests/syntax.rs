@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use wardian_lang::{Body, EmptyScope, NoStyle, SourceFile, parse_body, parse_expression};
+use wardian_diagnostic::{NoStyle, SourceFile};
+use wardian_lang::{Body, EmptyScope, parse_body, parse_expression};
 
 fn problems(text: &str) -> String {
     let (_, found) = parse_body(&SourceFile::new("main.tf", text));

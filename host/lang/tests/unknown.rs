@@ -18,7 +18,8 @@ use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use wardian_lang::{Diagnostics, Resolved, Scope, SourceFile, Span, Subject, parse_expression};
+use wardian_diagnostic::{Diagnostics, SourceFile, Span};
+use wardian_lang::{Resolved, Scope, Subject, parse_expression};
 use wardian_value::{Refinement, Str, Type, Value, View, msgpack};
 
 fn data(name: &str) -> PathBuf {
@@ -52,7 +53,11 @@ impl Scope for Plan {
             "local.objects" => Type::list(object()),
             "local.numbers" => Type::set(Type::Number),
             "local.any" => Type::Dynamic,
-            name => return Err(wardian_lang::Diagnostic::error("Undeclared", name).at(span.clone()).into()),
+            name => {
+                return Err(wardian_diagnostic::Diagnostic::error("Undeclared", name)
+                    .at(span.clone())
+                    .into());
+            }
         };
         Ok(Resolved::Whole(Value::unknown(ty)))
     }

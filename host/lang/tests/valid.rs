@@ -14,7 +14,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use wardian_lang::{EmptyScope, SourceFile, parse_body, parse_expression};
+use wardian_diagnostic::SourceFile;
+use wardian_lang::{EmptyScope, parse_body, parse_expression};
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/syntax/valid.tsv")

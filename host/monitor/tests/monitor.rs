@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_lang::SourceFile;
+use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Call, Capability, Monitor, Outcome, PluginIdentity, Record, Summary};
 use wardian_plugin::address::ProviderAddress;
 use wardian_policy::{

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_lang::SourceFile;
+use wardian_diagnostic::SourceFile;
 
 use crate::explain::{Granted, in_words};
 use crate::policy::{Level, PolicyFile};

@@ -90,7 +90,7 @@ impl Granted {
 mod tests {
     use std::path::Path;
 
-    use wardian_lang::SourceFile;
+    use wardian_diagnostic::SourceFile;
     use wardian_plugin::address::ProviderAddress;
 
     use super::*;

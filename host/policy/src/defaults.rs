@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wardian_lang::SourceFile;
+use wardian_diagnostic::SourceFile;
 
 use crate::policy::{Level, PolicyFile};
 

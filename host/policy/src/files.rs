@@ -7,7 +7,8 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use wardian_lang::{Diagnostic, Diagnostics, SourceBytes};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_lang::SourceBytes;
 
 use crate::policy::{Level, POLICY_FILE_NAME, Policy, PolicyFile};
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use wardian_lang::{Diagnostics, SourceFile, parse_body};
+use wardian_diagnostic::{Diagnostics, SourceFile};
+use wardian_lang::parse_body;
 use wardian_plugin::address::ProviderAddress;
 
 use crate::asked::Asked;

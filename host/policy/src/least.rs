@@ -205,7 +205,7 @@ fn rule(capability: &str, arguments: &[(&str, String)]) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use wardian_lang::SourceFile;
+    use wardian_diagnostic::SourceFile;
 
     use super::*;
     use crate::policy::{Level, Policy, PolicyFile};

@@ -12,7 +12,8 @@ mod values;
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_lang::{Attribute, Block, Body, Diagnostic, Diagnostics, SourceFile, Span, closest, parse_body};
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span, closest};
+use wardian_lang::{Attribute, Block, Body, parse_body};
 
 use crate::place::Lines;
 use crate::plugin_pattern::PluginPattern;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use wardian_lang::{SourceFile, Span};
+use wardian_diagnostic::{SourceFile, Span};
 
 /// A line of a policy file. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-use wardian_lang::{SourceFile, parse_expression};
+use wardian_diagnostic::SourceFile;
+use wardian_lang::parse_expression;
 use wardian_plugin::address::ProviderAddress;
 
 use crate::address::{AddressKind, canonical};

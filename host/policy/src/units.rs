@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use wardian_lang::closest;
+use wardian_diagnostic::closest;
 
 const SIZES: [(&str, u64); 7] = [
     ("B", 1),

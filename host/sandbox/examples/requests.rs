@@ -13,7 +13,7 @@ use http_body_util::{BodyExt as _, Empty};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use wardian_lang::SourceFile;
+use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{ClientCapabilities, Provider, ReadDataSourceRequest};

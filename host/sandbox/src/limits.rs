@@ -235,7 +235,7 @@ impl ResourceLimiter for SpaceBudget {
 
 #[cfg(test)]
 mod tests {
-    use wardian_lang::SourceFile;
+    use wardian_diagnostic::SourceFile;
     use wardian_plugin::address::ProviderAddress;
     use wardian_policy::{Level, Policy, PolicyFile};
 

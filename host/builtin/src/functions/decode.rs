@@ -1,6 +1,7 @@
 //! Text to values.
 
-use wardian_lang::{Diagnostic, Diagnostics, EmptyScope, Expression, SourceFile, parse_body};
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
+use wardian_lang::{EmptyScope, Expression, parse_body};
 use wardian_plugin::FunctionError;
 use wardian_value::{Str, Value};
 

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use wardian_builtin::BuiltInProvider;
 use wardian_config::load_root_from;
 use wardian_config::{MemoryFiles, RootVariables};
+use wardian_diagnostic::Diagnostics;
 use wardian_engine::{Applied, Environment, Plan, PlanOptions, Run, Silent, StateSink, StopSignal};
-use wardian_lang::Diagnostics;
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{
     NoProvisioners, PluginDiagnostics, Provider, ProviderConfigAddress, ProviderSource,

@@ -80,7 +80,7 @@ fn faults(diagnostics: impl Iterator<Item = Value>) -> Vec<Fault> {
 }
 
 /// The same of ours.
-pub fn ours(diagnostics: &wardian_lang::Diagnostics) -> Vec<Fault> {
+pub fn ours(diagnostics: &wardian_diagnostic::Diagnostics) -> Vec<Fault> {
     diagnostics
         .iter()
         .filter(|diagnostic| diagnostic.is_error())

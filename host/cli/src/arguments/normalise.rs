@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 
 use clap::{Arg, Command};
-use wardian_lang::closest;
+use wardian_diagnostic::closest;
 
 use super::{later, shell_words};
 use crate::environment::Environment;

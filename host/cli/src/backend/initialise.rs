@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use wardian_config::Configuration;
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::StopSignal;
-use wardian_lang::{Diagnostic, Diagnostics, SourceBytes, parse_body};
+use wardian_lang::{SourceBytes, parse_body};
 
 use super::record::Record;
 use super::{EMPTY, LOCAL, LocalBackend, block_of, empty_summary, migration};

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use wardian_config::RootVariables;
+use wardian_diagnostic::{DiagnosticOrigin, Diagnostics};
 use wardian_engine::{Mode, Plan};
-use wardian_lang::{Diagnostics, Origin};
 
 use crate::arguments::{ApplyArguments, DestroyArguments};
 use crate::failure::{Failure, Outcome, Status};
@@ -81,7 +81,7 @@ async fn plan_and_apply(
         }
     }
     // The apply looks at every check again: what the plan found is out of date then.
-    untold = untold.into_iter().filter(|warning| warning.origin != Origin::Check).collect();
+    untold = untold.into_iter().filter(|warning| warning.origin != DiagnosticOrigin::Check).collect();
     finish(session, &mut operation, &plan, untold, order.operation.parallelism, summary).await
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use wardian_lang::Diagnostic;
+use wardian_diagnostic::Diagnostic;
 use wardian_monitor::Summary;
 
 use crate::arguments::AuditCommandArguments;

@@ -6,8 +6,9 @@ mod types;
 
 use std::io::{self, BufRead as _};
 
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use wardian_engine::{Console, PlanOptions, StopSignal};
-use wardian_lang::{Diagnostic, Diagnostics, SourceFile, parse_expression};
+use wardian_lang::parse_expression;
 
 use crate::arguments::ConsoleArguments;
 use crate::failure::{Failure, Outcome, Status};

@@ -7,7 +7,8 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use wardian_lang::{Diagnostic, Diagnostics, SourceBytes, format_text};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_lang::{SourceBytes, format_text};
 
 use crate::arguments::FmtArguments;
 use crate::failure::Status;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wardian_config::Configuration;
+use wardian_diagnostic::Diagnostic;
 use wardian_install::installed::install;
 use wardian_install::lock_file::LOCK_FILE_NAME;
 use wardian_install::mirror::Platform;
@@ -13,7 +14,6 @@ use wardian_install::selection::{
     Chosen, LockChange, LockFilePolicy, Notice, Reason, Selection, SelectionError, SelectionOptions,
     VersionPolicy, select,
 };
-use wardian_lang::Diagnostic;
 use wardian_plugin::address::ProviderAddress;
 use wardian_sandbox::LoadEvent;
 use wardian_state::State;

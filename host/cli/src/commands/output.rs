@@ -1,6 +1,6 @@
 //! `wardian output`
 
-use wardian_lang::{Diagnostic, closest};
+use wardian_diagnostic::{Diagnostic, closest};
 use wardian_value::{Value, View};
 
 use crate::arguments::OutputArguments;

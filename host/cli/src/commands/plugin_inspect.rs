@@ -5,6 +5,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use wardian_declaration::{InspectError, inspect};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_install::Constraints;
 use wardian_install::file_digests::FileDigests;
 use wardian_install::hash::{PackageFiles, PackageHash, Sha256Digest};
@@ -13,7 +14,6 @@ use wardian_install::package::{
     ComponentArtifact, Expected, LARGEST_COMPONENT, OpenedPackage, Origin, PackageLocation, PluginArtifact,
 };
 use wardian_install::selection::Requirements;
-use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::version::Version;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_policy::{Level, PolicyFile, load, read_file};
 
 use crate::arguments::PolicyCheckArguments;

@@ -1,11 +1,11 @@
 //! `wardian policy grant`
 
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_install::Constraints;
 use wardian_install::package::{ComponentArtifact, PluginArtifact};
 use wardian_install::selection::{
     LockFilePolicy, Requirements, SelectionError, SelectionOptions, VersionPolicy, select,
 };
-use wardian_lang::{Diagnostic, Diagnostics};
 use wardian_policy::{Asked, Words, granting_block, load};
 
 use crate::agreements;

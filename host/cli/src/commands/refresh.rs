@@ -1,7 +1,7 @@
 //! `wardian refresh`
 
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::{Mode, PlanOptions};
-use wardian_lang::{Diagnostic, Diagnostics};
 
 use crate::arguments::RefreshArguments;
 use crate::failure::{Failure, Outcome};

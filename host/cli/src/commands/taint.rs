@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wardian_lang::Diagnostic;
+use wardian_diagnostic::Diagnostic;
 use wardian_plugin::ResourceMode;
 use wardian_state::{Object, ObjectStatus};
 

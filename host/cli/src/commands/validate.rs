@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 
 use crate::arguments::ValidateArguments;
 use crate::failure::{Failure, Outcome, Status};
@@ -65,6 +65,6 @@ fn json(diagnostics: &Diagnostics) -> String {
         valid: errors == 0,
         error_count: errors,
         warning_count: diagnostics.len() - errors,
-        diagnostics: diagnostics.iter().map(wardian_lang::Diagnostic::document).collect(),
+        diagnostics: diagnostics.iter().map(wardian_diagnostic::Diagnostic::document).collect(),
     })
 }

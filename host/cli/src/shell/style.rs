@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use wardian_lang::{Style, Tone};
+use wardian_diagnostic::{Style, Tone};
 
 const RESET: &str = "\u{1b}[0m";
 const BOLD: &str = "\u{1b}[1m";

@@ -1,6 +1,7 @@
 //! `check` blocks and conditions.
 
-use wardian_lang::{Block, Diagnostic, Diagnostics, Expression, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{Block, Expression};
 use wardian_value::Str;
 
 use super::Resource;

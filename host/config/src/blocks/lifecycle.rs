@@ -1,6 +1,7 @@
 //! `lifecycle` blocks.
 
-use wardian_lang::{Attribute, Block, Diagnostic, Diagnostics, Expression, Span, Subject, Traversal};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{Attribute, Block, Expression, Subject, Traversal};
 use wardian_plugin::ResourceMode;
 use wardian_value::Path;
 

@@ -1,6 +1,7 @@
 //! `locals` blocks.
 
-use wardian_lang::{Block, Diagnostics, Expression, Span};
+use wardian_diagnostic::{Diagnostics, Span};
+use wardian_lang::{Block, Expression};
 use wardian_value::Str;
 
 use crate::content::{labels, unexpected_block};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use wardian_lang::{Attribute, Block, Diagnostic, Diagnostics, Expression, Reference, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{Attribute, Block, Expression, Reference};
 use wardian_plugin::version::{Constraints, Dialect};
 use wardian_value::Str;
 

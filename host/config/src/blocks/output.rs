@@ -1,6 +1,7 @@
 //! `output` blocks.
 
-use wardian_lang::{Block, Diagnostic, Diagnostics, Expression, Reference, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{Block, Expression, Reference};
 use wardian_value::Str;
 
 use super::Condition;

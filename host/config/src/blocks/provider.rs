@@ -1,6 +1,7 @@
 //! `provider` blocks and references to them.
 
-use wardian_lang::{Block, Body, Diagnostic, Diagnostics, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{Block, Body};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::version::{Constraints, Dialect};
 use wardian_value::Str;

@@ -1,6 +1,7 @@
 //! `moved`, `removed` and `import` blocks.
 
-use wardian_lang::{Block, Body, Diagnostic, Diagnostics, Expression, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{Block, Body, Expression};
 use wardian_plugin::ResourceMode;
 
 use super::references::provider_reference;

@@ -1,6 +1,7 @@
 //! Arguments that hold references rather than values.
 
-use wardian_lang::{Diagnostic, Diagnostics, Expression, Reference, Subject};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_lang::{Expression, Reference, Subject};
 use wardian_value::{PathStep, Str};
 
 use super::ProviderReference;

@@ -2,10 +2,8 @@
 
 use std::borrow::Cow;
 
-use wardian_lang::{
-    Block, Body, Diagnostic, Diagnostics, Expression, Reference, ResourceMode as ModeInLanguage, Span,
-    Subject,
-};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{Block, Body, Expression, Reference, ResourceMode as ModeInLanguage, Subject};
 use wardian_plugin::ResourceMode;
 use wardian_value::Str;
 

@@ -1,6 +1,7 @@
 //! `terraform` blocks.
 
-use wardian_lang::{Attribute, Block, Body, Diagnostic, Diagnostics, Expression, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{Attribute, Block, Body, Expression};
 use wardian_plugin::address::{AddressError, ProviderAddress};
 use wardian_plugin::version::{Constraints, Dialect};
 use wardian_value::convert::convert;

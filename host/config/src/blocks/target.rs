@@ -1,6 +1,7 @@
 //! Addresses that `moved`, `removed` and `import` name.
 
-use wardian_lang::{Diagnostic, Span, Traversal, TraversalStep};
+use wardian_diagnostic::{Diagnostic, Span};
+use wardian_lang::{Traversal, TraversalStep};
 use wardian_plugin::ResourceMode;
 use wardian_value::{PathStep, Str};
 

@@ -1,6 +1,7 @@
 //! `variable` blocks.
 
-use wardian_lang::{Block, Diagnostic, Diagnostics, Expression, Label, Span, Subject, TypeConstraint};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{Block, Expression, Label, Subject, TypeConstraint};
 use wardian_value::{Str, Type, Value};
 
 use super::Condition;

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use wardian_lang::{Block as Written, Body, Diagnostic, Diagnostics, Resolved, Scope, Span, Subject};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{Block as Written, Body, Resolved, Scope, Subject};
 use wardian_plugin::Block;
 use wardian_value::{Marks, Str, Type, Value, View};
 

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use wardian_lang::{Attribute, Block as Written, Diagnostic, Diagnostics, Expected, Expression, Scope};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_lang::{Attribute, Block as Written, Expected, Expression, Scope};
 use wardian_value::{Str, Type};
 
 use super::evaluate;

@@ -1,6 +1,7 @@
 //! Where a part of a body's value is written.
 
-use wardian_lang::{Block, Body, Expression, Span};
+use wardian_diagnostic::Span;
+use wardian_lang::{Block, Body, Expression};
 use wardian_value::{Path, PathStep};
 
 /// Where in a body the part of its value is that a path leads to: the nearest

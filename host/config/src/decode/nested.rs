@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use wardian_lang::{Body, Diagnostic, Diagnostics, Scope, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{Body, Scope};
 use wardian_plugin::{Attribute, AttributeType, Block, BlockNesting, NestedBlock};
 use wardian_value::{Marks, ObjectType, Str, Type, Value};
 

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use wardian_lang::{Body, Diagnostics, Reference};
+use wardian_diagnostic::Diagnostics;
+use wardian_lang::{Body, Reference};
 use wardian_plugin::Block;
 
 use crate::decode::expected_by_schema;

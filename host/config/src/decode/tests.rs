@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wardian_lang::{Resolved, SourceFile, Span, Subject, parse_body};
+use wardian_diagnostic::{SourceFile, Span};
+use wardian_lang::{Resolved, Subject, parse_body};
 use wardian_plugin::{BlockNesting, Deprecation, Description, NestedBlock, Setting};
 use wardian_value::{Marks, Path, PathStep};
 

@@ -6,10 +6,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_lang::{
-    Block, Body, Diagnostic, Diagnostics, Expected, SourceBytes, SourceFile, Span, parse_body,
-    parse_json_body,
-};
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
+use wardian_lang::{Block, Body, Expected, SourceBytes, parse_body, parse_json_body};
 use wardian_value::Str;
 
 use super::overrides::{Originals, is_override};

@@ -8,7 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use wardian_lang::{Block, Body, Diagnostic, Diagnostics, Expected};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_lang::{Block, Body, Expected};
 use wardian_plugin::ResourceMode;
 use wardian_value::Str;
 
@@ -113,7 +114,7 @@ impl Originals {
                 continue;
             }
             // What was right until now is so no more because of the override.
-            let elsewhere = |place: &wardian_lang::Span| place.file.name() != block.span.file.name();
+            let elsewhere = |place: &wardian_diagnostic::Span| place.file.name() != block.span.file.name();
             let is_of_both = &*block.kind == "variable"
                 && !alone.iter().any(|own| own.summary == problem.summary && own.subject == problem.subject);
             if is_of_both || problem.subject.as_ref().is_some_and(elsewhere) {
@@ -266,7 +267,7 @@ fn override_locals(module: &mut Module, block: &Block, problems: &mut Diagnostic
 fn override_settings(
     module: &mut Module,
     block: &Block,
-    backend: &mut Option<wardian_lang::Span>,
+    backend: &mut Option<wardian_diagnostic::Span>,
     problems: &mut Diagnostics,
 ) {
     let settings = Settings::read(block, problems);

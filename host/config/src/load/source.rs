@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 
 use crate::blocks::ModuleCall;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wardian_lang::{Diagnostic, Diagnostics, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_plugin::address::ProviderAddress;
 use wardian_value::Str;
 

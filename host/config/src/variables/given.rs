@@ -5,9 +5,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_lang::{
-    Diagnostic, Diagnostics, SourceFile, Span, parse_body, parse_expression, parse_json_body,
-};
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
+use wardian_lang::{parse_body, parse_expression, parse_json_body};
 use wardian_value::{Str, Value};
 
 use super::{VariableInputs, VariableSource, VariableText};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_value::{Str, Value};
 
 use super::given::{self, Given, Origin};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_value::Str;
 
 use super::{Given, Origin};

@@ -1,6 +1,6 @@
 //! Ephemeral resources are opened anew for an apply: nothing of them is in a plan.
 
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 use wardian_plugin::{ResourceAddress, ResourceInstanceAddress};
 
 use std::sync::Arc;

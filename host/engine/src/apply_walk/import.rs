@@ -4,7 +4,7 @@
 //! now is recorded before anything else is done, so that whatever is done to one of
 //! them finds it there.
 
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::ImportTarget;
 
 use super::ApplyWalk;

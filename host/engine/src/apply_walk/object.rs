@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wardian_lang::Diagnostic;
+use wardian_diagnostic::Diagnostic;
 use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_state::{Instance, Object};
 use wardian_value::Value;

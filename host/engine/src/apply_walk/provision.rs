@@ -8,7 +8,8 @@
 use std::sync::Arc;
 
 use wardian_config::{Provisioner as Block, decode_body};
-use wardian_lang::{Body, Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_lang::Body;
 use wardian_plugin::{InstanceKey, ResourceInstanceAddress, SharedByObject};
 use wardian_state::{Object, ObjectStatus};
 use wardian_value::{Marks, Type, Value};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 use wardian_state::{Instance, Object, ObjectStatus};
 use wardian_value::Value;
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use wardian_config::{Configuration, Import, Target, resource_mode};
-use wardian_lang::{Cause, Diagnostic, Diagnostics, Expression, Span, Subject};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{Cause, Expression, Subject};
 use wardian_plugin::{
     IdentitySchema, ImportTarget, InstanceKey, ModuleInstance, ResourceAddress, ResourceInstanceAddress,
     ResourceMode,

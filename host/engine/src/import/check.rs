@@ -1,7 +1,7 @@
 //! Whether every block imports to something that there is, or that can be made.
 
 use wardian_config::{Configuration, Import};
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{ResourceAddress, ResourceInstanceAddress};
 
 /// The summary where it does not.

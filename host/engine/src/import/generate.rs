@@ -21,7 +21,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use wardian_config::{ProviderReference, decode_body};
-use wardian_lang::{Diagnostic, Diagnostics, EmptyScope, SourceFile, format_text, parse_body};
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
+use wardian_lang::{EmptyScope, format_text, parse_body};
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, NestedObject, ObjectNesting, ResourceInstanceAddress,
 };

@@ -1,7 +1,7 @@
 //! Ephemeral values may go into write-only attributes and nowhere else: everything
 //! else of an object is stored.
 
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::Block;
 use wardian_value::{Path, PathStep, Value};
 

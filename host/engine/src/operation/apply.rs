@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 use wardian_plugin::{
     ApplyRequest, ApplyResponse, ClientCapabilities, ConfigKind, PrivateBytes, ValidateConfigRequest,
     hand_over,

@@ -1,6 +1,6 @@
 //! Reading a data source.
 
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 use wardian_plugin::{
     ClientCapabilities, ConfigKind, ReadDataSourceRequest, ValidateConfigRequest, hand_over,
 };

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 use wardian_plugin::{
     ClientCapabilities, ConfigKind, OpenEphemeralRequest, OpenEphemeralResponse, PrivateBytes, Secrets,
     ValidateConfigRequest, current_secrets, hand_over, on_behalf_of, with_secrets,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use wardian_config::ProviderReference;
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 use wardian_plugin::{
     ClientCapabilities, ImportRequest, ImportTarget, ImportedResource, PrivateBytes, hand_over,
 };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 use wardian_plugin::{
     ClientCapabilities, ConfigKind, ImportTarget, PlanRequest, PlanResponse, PrivateBytes,
     ValidateConfigRequest, hand_over,

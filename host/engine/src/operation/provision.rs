@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 use wardian_plugin::{PluginDiagnostics, ProvisionRequest, Provisioner, SharedByObject, hand_over};
 use wardian_value::{Marks, Str, Value};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 use wardian_plugin::{ClientCapabilities, ReadResourceRequest, hand_over};
 use wardian_state::Object;
 use wardian_value::Value;

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{
     PluginDiagnostics, PrivateBytes, Provider, ProviderConfigAddress, ProviderSchema, RawState,
     ResourceInstanceAddress, Schema, UpgradeStateRequest, current_secrets,

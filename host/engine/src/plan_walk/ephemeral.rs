@@ -1,7 +1,7 @@
 //! Ephemeral resources are opened where all that they are made from is known, and
 //! their values are not known before the apply elsewhere.
 
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 use wardian_plugin::ResourceInstanceAddress;
 
 use super::{Outcome, PlanWalk};

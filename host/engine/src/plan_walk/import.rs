@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wardian_lang::{Diagnostic, Diagnostics, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_plugin::{
     AbsoluteResourceAddress, ImportTarget, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress,
     ResourceMode,

@@ -1,6 +1,6 @@
 //! What the state has and the configuration does not.
 
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{AbsoluteResourceAddress, ProviderConfigAddress, ResourceMode};
 use wardian_state::State;
 

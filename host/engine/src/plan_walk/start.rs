@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use wardian_config::{Resource, decode_body};
-use wardian_lang::{Diagnostic, Diagnostics, Resolved, Scope, Span, Subject as Named};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_lang::{Resolved, Scope, Subject as Named};
 use wardian_plugin::{
     ImportTarget, InstanceKey, ModuleInstance, ProviderConfigAddress, ResourceAddress,
     ResourceInstanceAddress, ResourceMode,

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{
     AbsoluteResourceAddress, MoveRequest, Provider, ProviderConfigAddress, RawState, ResourceInstanceAddress,
     Schema,

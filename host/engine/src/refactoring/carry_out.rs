@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use wardian_config::Configuration;
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 use wardian_plugin::{
     AbsoluteResourceAddress, InstanceKey, ModuleInstance, ProviderConfigAddress, ResourceInstanceAddress,
 };

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use wardian_config::{ModuleCall, Resource};
-use wardian_lang::{Diagnostic, Diagnostics, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_plugin::{AbsoluteResourceAddress, InstanceKey, ModuleInstance, ModulePath};
 use wardian_value::Str;
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use wardian_config::{Configuration, ModuleNode, Removed as RemovedBlock};
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{AbsoluteResourceAddress, ModulePath, ResourceAddress};
 
 use crate::plan::{Action, ResourceChange};
@@ -104,7 +104,7 @@ impl Forgotten {
 fn still_declared(
     configuration: &Configuration,
     removed: &Removed,
-    block: &wardian_lang::Span,
+    block: &wardian_diagnostic::Span,
 ) -> Option<Diagnostic> {
     let (what, name, place) = match removed {
         Removed::Module(path) => {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use wardian_config::Configuration;
-use wardian_lang::Span;
+use wardian_diagnostic::Span;
 use wardian_plugin::{InstanceKey, ModulePath, ResourceAddress, ResourceMode};
 use wardian_state::State;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wardian_lang::Diagnostic;
+use wardian_diagnostic::Diagnostic;
 use wardian_plugin::{AbsoluteResourceAddress, ResourceInstanceAddress};
 
 use super::Moves;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use wardian_config::{Provisioner as ProvisionerBlock, decode_body};
-use wardian_lang::{Body, Diagnostics, Scope};
+use wardian_diagnostic::Diagnostics;
+use wardian_lang::{Body, Scope};
 use wardian_plugin::{Provisioner, hand_over};
 use wardian_value::Value;
 

@@ -1,7 +1,7 @@
 //! Resources, data sources and ephemeral resources.
 
 use wardian_config::{IgnoreChanges, Resource, decode_body};
-use wardian_lang::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{
     Block, ClientCapabilities, ConfigKind, InstanceKey, ModuleInstance, ResourceMode, Schema, Setting,
     ValidateConfigRequest, hand_over,

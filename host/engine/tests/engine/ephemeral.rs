@@ -297,7 +297,7 @@ fn a_saved_plan_asks_again_for_the_ephemeral_variables_that_it_was_made_with() {
         let mut plan = saved.clone();
         plan.give_ephemeral_variables(&configuration, given(pairs)).map(|()| plan)
     };
-    let names = |result: Result<wardian_engine::Plan, wardian_lang::Diagnostics>| match result {
+    let names = |result: Result<wardian_engine::Plan, wardian_diagnostic::Diagnostics>| match result {
         Ok(plan) => plan.variables.keys().map(ToString::to_string).collect::<Vec<_>>().join(" "),
         Err(problems) => problems.iter().map(|p| p.summary.clone()).collect::<Vec<_>>().join(" "),
     };

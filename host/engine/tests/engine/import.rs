@@ -1,10 +1,10 @@
 //! Objects that come under management: by blocks and at once.
 
 use wardian_config::RootVariables;
+use wardian_diagnostic::Diagnostics;
 use wardian_engine::{
     Action, ImportOrder, Importing, MissingConfiguration, Mode, Plan, PlanOptions, StopSignal, Target,
 };
-use wardian_lang::Diagnostics;
 use wardian_plugin::PluginDiagnostic;
 use wardian_state::Attributes;
 use wardian_value::Value;
@@ -31,7 +31,7 @@ fn one(address: &str, action: Action, id: &str) -> (String, Action, String) {
 }
 
 fn places(diagnostics: &Diagnostics) -> Vec<String> {
-    let place = |d: &wardian_lang::Diagnostic| {
+    let place = |d: &wardian_diagnostic::Diagnostic| {
         let line = d.subject.as_ref().map_or(0, |span| span.start_position().line);
         format!("{line} {}", d.summary)
     };

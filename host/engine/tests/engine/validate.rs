@@ -3,7 +3,7 @@
 //! resource of the same shape.
 
 use crate::fixture::Fixture;
-use wardian_lang::Diagnostics;
+use wardian_diagnostic::Diagnostics;
 
 /// `line,column-column summary` of each problem, sorted.
 fn problems(found: &Diagnostics) -> Vec<String> {
@@ -406,8 +406,11 @@ module "m" {
         let (_, planned) = Fixture::new().plan_with(&configuration, &[("m", module)], &options);
         assert!(planned.has_errors(), "nothing is wrong with {text}");
         for problem in &planned {
-            let shown =
-                format!("{problem} {} {}", problem.to_text(80, &wardian_lang::NoStyle), problem.to_json());
+            let shown = format!(
+                "{problem} {} {}",
+                problem.to_text(80, &wardian_diagnostic::NoStyle),
+                problem.to_json()
+            );
             let is_nonsensitive = text.contains("nonsensitive");
             assert!(is_nonsensitive || !shown.to_lowercase().contains("hunter2"), "{text}: {shown}");
         }

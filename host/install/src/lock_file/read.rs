@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use wardian_lang::{Attribute, Block, Expression, SourceFile, Span, parse_body};
+use wardian_diagnostic::{SourceFile, Span};
+use wardian_lang::{Attribute, Block, Expression, parse_body};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::version::{Constraints, Dialect, Version};
 

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use wardian_diagnostic::{
+    Diagnostic, Diagnostics, FunctionNote, ParameterNote, SignatureNote, SourceFile, Span,
+};
 use wardian_value::{Marks, Refinement, Type, Value, convert};
 
 use super::{Evaluated, Evaluation};
 use crate::functions::{self, Body, Failure, Function, Lazy, signature};
 use crate::node::{Call, Kind, Node, Target};
 use crate::provider_call::{ProviderCall, Written};
-use crate::{Diagnostic, Diagnostics, Expression, FunctionNote, SourceFile, Span, TypeConstraint};
+use crate::{Expression, ParameterSignature, TypeConstraint};
 
 /// What can be told to be wrong with a call without evaluating it.
 pub(crate) fn check_call(file: &Arc<SourceFile>, node: &Node, call: &Call) -> Option<Diagnostic> {
@@ -33,9 +36,21 @@ fn opening(call: &Call) -> (usize, usize) {
 
 /// A problem with the call of a function.
 fn of_call(mut problem: Diagnostic, function: &Function, call: &Call) -> Diagnostic {
-    let note = FunctionNote { called_as: call.name.clone(), signature: Some(signature(function)) };
+    let note = FunctionNote { called_as: call.name.clone(), signature: Some(signature_note(function)) };
     problem.function = Some(Box::new(note));
     problem
+}
+
+fn signature_note(function: &Function) -> SignatureNote {
+    let signature = signature(function);
+    let note =
+        |parameter: ParameterSignature| ParameterNote { name: parameter.name.into(), ty: parameter.ty };
+    SignatureNote {
+        name: signature.name.into(),
+        parameters: signature.parameters.into_iter().map(note).collect(),
+        variadic: signature.variadic.map(note),
+        result: signature.result,
+    }
 }
 
 fn check_count(

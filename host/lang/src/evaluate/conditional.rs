@@ -1,11 +1,11 @@
 //! `condition ? a : b`.
 
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_value::{Bound, Marks, Refinement, Type, Value, convert};
 
 use super::operators::bounds;
 use super::{Evaluated, Evaluation};
 use crate::node::{Arm, Node};
-use crate::{Diagnostic, Diagnostics};
 
 impl Evaluation<'_> {
     /// `a ? b : c ? d : e`, from the last arm to the first: what stands behind a

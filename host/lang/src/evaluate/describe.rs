@@ -2,11 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use wardian_diagnostic::ValueNote;
 use wardian_value::{Number, Path, PathStep, Str, Type, Value, View};
 
 use super::Evaluation;
 use crate::node::{Kind, Name, Node, Step, StepKind};
-use crate::{Cause, Expression, Resolved, Scope, ValueNote};
+use crate::{Expression, Resolved, Scope};
+
+/// What about the values involved is the problem, and so may be said of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// What they are.
+    Value,
+    /// That they are not known yet.
+    Unknown,
+    /// That they are sensitive.
+    Sensitive,
+    /// That they are ephemeral.
+    Ephemeral,
+}
 
 /// Notes on everything that an expression refers to and that has a value.
 pub(crate) fn value_notes(expression: &Expression, scope: &dyn Scope, cause: Cause) -> Vec<ValueNote> {

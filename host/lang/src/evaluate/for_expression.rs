@@ -5,10 +5,10 @@ use std::collections::btree_map::{self, Entry};
 use std::iter::Enumerate;
 use std::slice;
 
+use wardian_diagnostic::Diagnostics;
 use wardian_value::{Marks, Number, Str, Type, Value, View, convert};
 
 use super::{Evaluated, Evaluation};
-use crate::Diagnostics;
 use crate::node::{For, Node};
 
 /// The keys and values of a collection, one after the other.

@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
+use wardian_diagnostic::Diagnostics;
 use wardian_value::{Bound, Marks, Number, NumberError, Refinement, Type, Value, View, convert};
 
 use super::steps::marks_of;
 use super::{Evaluated, Evaluation};
-use crate::Diagnostics;
 use crate::node::{Link, Node, Operator};
 
 impl Evaluation<'_> {

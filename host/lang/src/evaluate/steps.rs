@@ -45,7 +45,7 @@ impl Evaluation<'_> {
                 let mut detail = format!("This object has no attribute named \"{name}\".");
                 let known = object.iter().map(|(known, _)| known.as_str());
                 if !self.tentative
-                    && let Some(close) = crate::closest(name, known)
+                    && let Some(close) = wardian_diagnostic::closest(name, known)
                 {
                     detail = format!("{detail} Did you mean \"{close}\"?");
                 }
@@ -172,7 +172,12 @@ impl Evaluation<'_> {
         self.slots.truncate(from);
     }
 
-    fn element_type(&mut self, element: &Type, slot: usize, each: &Node) -> Result<Type, crate::Diagnostics> {
+    fn element_type(
+        &mut self,
+        element: &Type,
+        slot: usize,
+        each: &Node,
+    ) -> Result<Type, wardian_diagnostic::Diagnostics> {
         Ok(self.with_slot(slot, Value::unknown(element.clone()), each)?.ty().clone())
     }
 
@@ -231,7 +236,7 @@ fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexErro
         if marks.is_sensitive() {
             return "no key is the one that was given, which is sensitive".to_owned();
         }
-        let close = if tentative { None } else { crate::closest(name, keys) };
+        let close = if tentative { None } else { wardian_diagnostic::closest(name, keys) };
         match close {
             Some(close) => format!("no key is {name:?}; there is {close:?}"),
             None => format!("no key is {name:?}"),

@@ -1,9 +1,9 @@
 //! Templates.
 
+use wardian_diagnostic::Diagnostics;
 use wardian_value::{Marks, Refinement, Str, Type, Value, convert};
 
 use super::{Evaluated, Evaluation};
-use crate::Diagnostics;
 use crate::node::{Node, Part};
 
 /// A template's text as far as it has come.

@@ -1,11 +1,12 @@
 //! Functions that evaluate, or read, their own arguments: `try`, `can`, `convert`,
 //! templates.
 
+use wardian_diagnostic::{Diagnostics, SourceFile, Span};
 use wardian_value::{Type, Value, convert};
 
 use super::{Body, Failure, Function, Lazy, Outcome, ResultType};
 use super::{any, file, string, text};
-use crate::{Diagnostics, Resolved, Scope, SourceFile, Span, Subject, parse_template};
+use crate::{Resolved, Scope, Subject, parse_template};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("can", &[any("expression").dynamic()], ResultType::Bool, Body::Lazy(Lazy::Can)),
@@ -49,10 +50,10 @@ impl Scope for TemplateScope<'_> {
         }
         let mut detail = format!("The variables given to this template have no \"{name}\".");
         let known = self.variables.as_mapping().into_iter().flatten();
-        if let Some(close) = crate::closest(&name, known.map(|(name, _)| &**name)) {
+        if let Some(close) = wardian_diagnostic::closest(&name, known.map(|(name, _)| &**name)) {
             detail = format!("{detail} Did you mean \"{close}\"?");
         }
-        Err(crate::Diagnostic::error("Unknown variable", detail).at(span.clone()).into())
+        Err(wardian_diagnostic::Diagnostic::error("Unknown variable", detail).at(span.clone()).into())
     }
 
     fn outer(&self) -> Option<&dyn Scope> {

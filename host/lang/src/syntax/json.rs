@@ -18,10 +18,11 @@ mod text;
 
 use std::sync::{Arc, OnceLock};
 
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
 use wardian_value::{Number, Str};
 
+use crate::Body;
 use crate::expression::Compiled;
-use crate::{Body, Diagnostic, Diagnostics, SourceFile, Span};
 
 pub use body::Expected;
 pub(crate) use body::Pending;

@@ -26,12 +26,13 @@ mod template;
 
 use std::sync::Arc;
 
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
 use wardian_value::{Str, Type, Value};
 
 use super::scan::{Start, Token, TokenKind, scan};
 use crate::compile::Names;
 use crate::node::{Kind, Node};
-use crate::{Body, Diagnostic, Diagnostics, Expression, SourceFile, Span};
+use crate::{Body, Expression};
 
 /// A stretch of the file, from a byte to the byte behind. The file may be an excerpt, whose
 /// spans are those of another.

@@ -13,7 +13,8 @@
 use crate::hcl_edit::expr::{Expression, ObjectKey, ObjectValue};
 use crate::hcl_edit::parser::parse_body as parse_with_hcl_edit;
 use crate::hcl_edit::structure::{BlockLabel, Body as TheirBody, Structure};
-use wardian_lang::{Body, SourceFile, parse_body};
+use wardian_diagnostic::SourceFile;
+use wardian_lang::{Body, parse_body};
 use wardian_value::{Number, Type, Value};
 
 /// Compares the two parsers. Returns whether hcl-edit parsed the text and the results were

@@ -1,6 +1,7 @@
 //! Values as they are written out in a policy.
 
-use wardian_lang::{Attribute, Expression, Span, closest};
+use wardian_diagnostic::{Span, closest};
+use wardian_lang::{Attribute, Expression};
 
 use super::Reader;
 

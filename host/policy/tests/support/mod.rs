@@ -7,7 +7,7 @@ pub mod questions;
 
 use std::path::Path;
 
-use wardian_lang::{Diagnostics, NoStyle, SourceFile};
+use wardian_diagnostic::{Diagnostics, NoStyle, SourceFile};
 use wardian_plugin::address::ProviderAddress;
 use wardian_policy::{
     Access, CommunicatorConnection, EnvironmentName, FileAccess, Level, NetworkRequest, Policy, PolicyFile,

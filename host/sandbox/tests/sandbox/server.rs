@@ -25,7 +25,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio_rustls::TlsAcceptor;
-use wardian_lang::SourceFile;
+use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Capability, Monitor, PluginIdentity, Record};
 use wardian_network::{Resolver, TlsRoots};
 use wardian_plugin::Provider;

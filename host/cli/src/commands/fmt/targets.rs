@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use wardian_lang::Diagnostic;
+use wardian_diagnostic::Diagnostic;
 
 /// What is in the native syntax and has a standard style.
 const EXTENSIONS: [&str; 4] = [".tf", ".tfvars", ".tftest.hcl", ".tfmock.hcl"];

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
 use wardian_value::{PathStep, Str};
 
 use super::{Json, Kind, Member};
-use crate::{Attribute, Block, Body, Diagnostic, Diagnostics, Label, SourceFile, Span};
+use crate::{Attribute, Block, Body, Label};
 
 /// What a reader takes a property of a body for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

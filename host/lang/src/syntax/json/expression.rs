@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
 use wardian_value::{Str, Type, Value};
 
 use super::text::unescape;
 use super::{Json, Kind, Member};
 use crate::expression::Compiled;
 use crate::node::{Item, Key, Kind as NodeKind, Node};
-use crate::{Call, Diagnostic, Diagnostics, Expression, SourceFile, Span, Traversal, compile};
+use crate::{Call, Expression, Traversal, compile};
 
 /// The value as an expression, compiled when first asked for.
 pub(crate) fn compiled<'a>(value: &'a Json, file: &Arc<SourceFile>) -> &'a Arc<Compiled> {

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span, closest};
 use wardian_value::{Number, Str};
 
 use super::scan::{Scanner, Token, TokenKind};
 use super::text::unescape;
 use super::{Json, Kind, Member};
-use crate::{Diagnostic, Diagnostics, SourceFile, Span, closest};
 
 /// How deep values may be nested.
 const MOST_NESTED: usize = 256;

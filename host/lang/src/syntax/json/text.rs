@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::SourceFile;
+use wardian_diagnostic::SourceFile;
 
 /// A text without quotes and escapes.
 pub(super) struct Unescaped<'t> {

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use wardian_diagnostic::Span;
 use wardian_value::Str;
 
 use super::{Parser, Place};
 use crate::syntax::scan::{Token, TokenKind};
-use crate::{Attribute, Block, Body, Expression, Label, Span};
+use crate::{Attribute, Block, Body, Expression, Label};
 
 const ITEM_REQUIRED: &str = "Argument or block definition required";
 

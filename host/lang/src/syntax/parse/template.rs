@@ -188,7 +188,9 @@ impl Parser<'_> {
             },
             _ => {
                 let mut detail = format!("There is no directive \"{name}\".");
-                if let Some(close) = crate::closest(name, ["if", "for", "else", "endif", "endfor"]) {
+                if let Some(close) =
+                    wardian_diagnostic::closest(name, ["if", "for", "else", "endif", "endfor"])
+                {
                     detail = format!("{detail} Did you mean \"{close}\"?");
                 }
                 self.problem_unless_recovering("Invalid template control keyword", &detail, keyword.place());

@@ -89,7 +89,7 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
-    use wardian_lang::SourceFile;
+    use wardian_diagnostic::SourceFile;
     use wardian_monitor::{AuditLog, Call, Monitor, PluginIdentity};
     use wardian_plugin::address::ProviderAddress;
     use wardian_policy::{Level, NetworkRequest, Policy, PolicyFile, Request};

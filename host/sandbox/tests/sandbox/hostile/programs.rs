@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_lang::SourceFile;
+use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
 use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{ProvisionRequest, Provisioner, SharedByObject};

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use wardian_config::{arguments_and_blocks, references};
-use wardian_lang::{Body, Diagnostics, Expression, Reference, Subject};
+use wardian_diagnostic::Diagnostics;
+use wardian_lang::{Body, Expression, Reference, Subject};
 use wardian_plugin::{Block, BlockNesting};
 use wardian_value::{PathStep, Value};
 

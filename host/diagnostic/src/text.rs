@@ -1,4 +1,4 @@
-//! The form for people.
+//! The text form for terminals.
 //!
 //! ```text
 //! Error: Unsupported attribute
@@ -19,28 +19,28 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{Diagnostic, FunctionNote, Severity, Span};
 
-/// What a stretch of rendered text is, for whoever colours it.
+/// The role of a part of the rendered text, from which a [`Style`] picks its color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// The word "Error" and the rule beside it.
+    /// The word "Error" and the rule at the left of an error.
     Error,
-    /// The word "Warning" and the rule beside it.
+    /// The word "Warning" and the rule at the left of a warning.
     Warning,
     /// The summary.
     Bold,
-    /// The marked part of the source line.
+    /// The marked part of a source line.
     Mark,
-    /// Less important: the notes on values.
+    /// The frame of the notes on values.
     Dim,
 }
 
-/// Puts colour around text. Rendering stays readable without.
+/// Adds color to text. The rendered text is readable without it.
 pub trait Style {
-    /// What to write before and after text of that tone.
+    /// Returns the text to write before and after text of that tone.
     fn around(&self, tone: Tone) -> (&str, &str);
 }
 
-/// No colour.
+/// A style without color.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoStyle;
 
@@ -50,13 +50,13 @@ impl Style for NoStyle {
     }
 }
 
-/// More lines of source than this are cut short.
-const MOST_LINES: usize = 8;
+/// The maximum number of source lines that are shown.
+const MAX_LINES: usize = 8;
 
 impl Diagnostic {
-    /// Renders for a terminal `width` columns wide: a rule at the left, the
-    /// source with the place marked, the values involved, the detail. Ends with a
-    /// line break.
+    /// Renders the diagnostic for a terminal of `width` columns: a rule at the left, the
+    /// source lines with the subject marked, the values involved, the detail. The text
+    /// ends with a line break.
     pub fn to_text(&self, width: usize, style: &dyn Style) -> String {
         let tone = match self.severity {
             Severity::Error => Tone::Error,
@@ -91,18 +91,18 @@ impl Diagnostic {
         push(&mut text, style, Tone::Bold, &self.summary);
         text.push_str("\n\n");
         if let Some(span) = &self.subject {
-            self.source(span, style, &mut text);
+            self.push_source(span, style, &mut text);
             text.push('\n');
         } else if let Some(address) = &self.address {
             let _ = writeln!(text, "  with {address},\n");
         }
         if !self.detail.is_empty() {
-            text.push_str(&wrapped(&self.detail, width));
+            text.push_str(&wrap(&self.detail, width));
         }
         text
     }
 
-    fn source(&self, span: &Span, style: &dyn Style, text: &mut String) {
+    fn push_source(&self, span: &Span, style: &dyn Style, text: &mut String) {
         let start = span.start_position();
         if let Some(address) = &self.address {
             let _ = writeln!(text, "  with {address},");
@@ -112,10 +112,10 @@ impl Diagnostic {
         let end = span.file.position(span.end.max(span.start));
         // A span that ends with a line break does not mark the next line.
         let last = if end.column == 1 && end.line > start.line { end.line - 1 } else { end.line };
-        for line in start.line..=last.min(start.line + MOST_LINES - 1) {
-            mark_line(span, line, style, text);
+        for line in start.line..=last.min(start.line + MAX_LINES - 1) {
+            push_line(span, line, style, text);
         }
-        if last >= start.line + MOST_LINES {
+        if last >= start.line + MAX_LINES {
             let _ = writeln!(text, "       ... to line {last}");
         }
         if !self.values.is_empty() || self.function.is_some() {
@@ -135,16 +135,16 @@ impl Diagnostic {
     }
 }
 
-/// The names of a function's parameters.
+/// Returns the names of a function's parameters, separated by commas.
 fn parameters(function: &FunctionNote) -> String {
     let Some(signature) = &function.signature else { return "...".to_owned() };
-    let mut names: Vec<String> = signature.parameters.iter().map(|p| p.name.to_owned()).collect();
+    let mut names: Vec<String> = signature.parameters.iter().map(|p| p.name.to_string()).collect();
     names.extend(signature.variadic.iter().map(|p| format!("{}...", p.name)));
     names.join(", ")
 }
 
-/// One line of source and, below it, a line that marks what of it is meant.
-fn mark_line(span: &Span, line: usize, style: &dyn Style, text: &mut String) {
+/// Writes a source line and, below it, a line that underlines the marked part.
+fn push_line(span: &Span, line: usize, style: &dyn Style, text: &mut String) {
     let code = span.file.line(line);
     let line_start = span.file.line_start(line);
     let inside = |byte: usize| {
@@ -155,14 +155,14 @@ fn mark_line(span: &Span, line: usize, style: &dyn Style, text: &mut String) {
         byte
     };
     let (from, to) = (inside(span.start), inside(span.end));
-    // The whole of a line in the middle, but not its indentation.
+    // A line in the middle is marked completely, except for its indentation.
     let from = from.max(if span.start < line_start { code.len() - code.trim_start().len() } else { 0 });
     let to = to.max(from);
-    let _ = write!(text, "{line:>4}: {}", shown(&code[..from]));
-    push(text, style, Tone::Mark, &shown(&code[from..to]));
-    let _ = writeln!(text, "{}", shown(&code[to..]));
-    let before = shown(&code[..from]).width();
-    let marked = shown(&code[from..to]).width().max(usize::from(line_start + from == span.start));
+    let _ = write!(text, "{line:>4}: {}", printable_code(&code[..from]));
+    push(text, style, Tone::Mark, &printable_code(&code[from..to]));
+    let _ = writeln!(text, "{}", printable_code(&code[to..]));
+    let before = printable_code(&code[..from]).width();
+    let marked = printable_code(&code[from..to]).width().max(usize::from(line_start + from == span.start));
     if marked > 0 {
         let _ = write!(text, "      {}", " ".repeat(before));
         push(text, style, Tone::Mark, &"─".repeat(marked));
@@ -170,9 +170,9 @@ fn mark_line(span: &Span, line: usize, style: &dyn Style, text: &mut String) {
     }
 }
 
-/// Tabs as two spaces, so that marks stay below what they mark; other control
-/// characters must not reach a terminal.
-fn shown(code: &str) -> String {
+/// Replaces tabs with two spaces, which keeps the underline below the marked text, and
+/// other control characters, which must not reach a terminal.
+fn printable_code(code: &str) -> String {
     code.replace('\t', "  ").chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
@@ -186,9 +186,8 @@ fn push(text: &mut String, style: &dyn Style, tone: Tone, part: &str) {
     text.push_str(after);
 }
 
-/// Breaks paragraphs at spaces. Lines that are indented stay as they are: they
-/// hold code or lists.
-fn wrapped(text: &str, width: usize) -> String {
+/// Breaks paragraphs at spaces. Indented lines, which hold code or lists, stay unchanged.
+fn wrap(text: &str, width: usize) -> String {
     let mut result = String::new();
     for paragraph in text.lines() {
         if paragraph.starts_with(' ') || paragraph.width() <= width {

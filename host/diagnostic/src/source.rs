@@ -1,43 +1,40 @@
-//! Source text and places in it.
-
-mod bytes;
+//! Source files and spans of their text.
 
 use std::fmt;
 use std::sync::Arc;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-pub use bytes::SourceBytes;
-
-/// One file's text under the name that people see.
+/// A file's text and the name that messages show.
 pub struct SourceFile {
     name: String,
     text: Arc<str>,
     /// The byte at which each line starts; the first is 0.
     line_starts: Vec<usize>,
-    /// Where the text is from, if it is an excerpt.
-    origin: Option<Origin>,
+    /// The source of the text, if it is an excerpt.
+    origin: Option<ExcerptOrigin>,
 }
 
-/// The file that an excerpt is from.
-struct Origin {
+/// The file that an excerpt was taken from.
+struct ExcerptOrigin {
     file: Arc<SourceFile>,
-    /// A byte of the excerpt and, beside it, the byte of the file: from there on
-    /// they run in parallel.
+    /// Pairs of a byte offset in the excerpt and the matching one in the file, in
+    /// ascending order: between two pairs, the text is the same in both.
     offsets: Vec<(usize, usize)>,
 }
 
-impl Origin {
-    fn byte(&self, byte: usize) -> usize {
-        let behind = self.offsets.partition_point(|(here, _)| *here <= byte);
-        match behind.checked_sub(1).and_then(|index| self.offsets.get(index)) {
-            Some((here, there)) => there + (byte - here),
+impl ExcerptOrigin {
+    /// Returns the offset in the file for an offset in the excerpt.
+    fn file_offset(&self, byte: usize) -> usize {
+        let following = self.offsets.partition_point(|(excerpt, _)| *excerpt <= byte);
+        match following.checked_sub(1).and_then(|index| self.offsets.get(index)) {
+            Some((excerpt, file)) => file + (byte - excerpt),
             None => byte,
         }
     }
 }
 
-/// A place between two characters.
+/// A position between two characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The line, from 1.
@@ -48,10 +45,9 @@ pub struct Position {
     pub byte: usize,
 }
 
-/// A stretch of a file. Cheap to clone.
+/// A part of a file's text. Cheap to clone.
 #[derive(Clone)]
 pub struct Span {
-    /// The file.
     pub file: Arc<SourceFile>,
     /// The first byte.
     pub start: usize,
@@ -60,42 +56,38 @@ pub struct Span {
 }
 
 impl SourceFile {
-    /// Takes a file's text.
+    /// Creates a file with the given text.
     pub fn new(name: impl Into<String>, text: impl Into<Arc<str>>) -> Arc<Self> {
         let text = text.into();
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         Arc::new(Self { name: name.into(), text, line_starts, origin: None })
     }
 
-    /// Text that stands in a file in another form, with escapes in it: compiled as
-    /// it is meant, and every [`Span`] of it is one of that file. `offsets` are
-    /// bytes of the text, each with its byte of the file; between them both run
-    /// in parallel.
-    pub(crate) fn excerpt(
-        of: &Arc<Self>,
-        text: impl Into<Arc<str>>,
-        offsets: Vec<(usize, usize)>,
-    ) -> Arc<Self> {
-        let origin = Some(Origin { file: Arc::clone(of), offsets });
-        Arc::new(Self { name: of.name.clone(), text: text.into(), line_starts: vec![0], origin })
+    /// Creates a file whose text is in `file` in another form, for example with escapes.
+    /// Every [`Span`] of the excerpt points into `file`. `offsets` pairs byte offsets of the
+    /// text with those of `file`, in ascending order; between two pairs, the text is the
+    /// same in both.
+    pub fn excerpt(file: &Arc<Self>, text: impl Into<Arc<str>>, offsets: Vec<(usize, usize)>) -> Arc<Self> {
+        let origin = Some(ExcerptOrigin { file: Arc::clone(file), offsets });
+        Arc::new(Self { name: file.name.clone(), text: text.into(), line_starts: vec![0], origin })
     }
 
-    /// The name as shown.
+    /// Returns the name that messages show.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The whole text.
+    /// Returns the complete text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// How many lines there are.
+    /// Returns the number of lines.
     pub fn line_count(&self) -> usize {
         self.line_starts.len()
     }
 
-    /// The text of a line (from 1) without its line ending; empty past the end.
+    /// Returns the text of a line (from 1) without its line ending; empty past the end.
     pub fn line(&self, line: usize) -> &str {
         let Some(start) = line.checked_sub(1).and_then(|index| self.line_starts.get(index)) else {
             return "";
@@ -104,13 +96,13 @@ impl SourceFile {
         self.text.get(*start..end).unwrap_or("").trim_end_matches(['\n', '\r'])
     }
 
-    /// The byte at which a line (from 1) starts.
+    /// Returns the byte at which a line (from 1) starts.
     pub fn line_start(&self, line: usize) -> usize {
         line.checked_sub(1).and_then(|index| self.line_starts.get(index)).copied().unwrap_or(self.text.len())
     }
 
-    /// The position of a byte. Bytes past the end, or inside a character, are
-    /// moved back to the nearest place between characters.
+    /// Returns the position of a byte. A byte past the end or inside a character is moved
+    /// back to the nearest character boundary.
     pub fn position(&self, byte: usize) -> Position {
         let mut byte = byte.min(self.text.len());
         while !self.text.is_char_boundary(byte) {
@@ -123,7 +115,7 @@ impl SourceFile {
         Position { line, column, byte }
     }
 
-    /// The span of the whole text.
+    /// Returns the span of the complete text.
     pub fn span(self: &Arc<Self>) -> Span {
         Span::new(self, 0, self.text.len())
     }
@@ -136,41 +128,41 @@ impl fmt::Debug for SourceFile {
 }
 
 impl Span {
-    /// A stretch of `file`; of the file that it is from, if it is an excerpt.
+    /// Creates a span of `file`, or of the original file if `file` is an excerpt.
     pub fn new(file: &Arc<SourceFile>, start: usize, end: usize) -> Self {
         match &file.origin {
             None => Self { file: Arc::clone(file), start, end: end.max(start) },
-            Some(origin) => Self::new(&origin.file, origin.byte(start), origin.byte(end)),
+            Some(origin) => Self::new(&origin.file, origin.file_offset(start), origin.file_offset(end)),
         }
     }
 
-    /// Where it starts.
+    /// Returns the position of the first byte.
     pub fn start_position(&self) -> Position {
         self.file.position(self.start)
     }
 
-    /// Where it ends.
+    /// Returns the position after the last byte.
     pub fn end_position(&self) -> Position {
         self.file.position(self.end)
     }
 
-    /// The text inside.
+    /// Returns the text of the span.
     pub fn text(&self) -> &str {
         self.file.text().get(self.start..self.end).unwrap_or("")
     }
 
-    /// The whole line on which it starts.
+    /// Returns the complete line on which the span starts.
     pub fn line_text(&self) -> &str {
         self.file.line(self.start_position().line)
     }
 
-    /// From the start of this span to the end of `other` in the same file.
+    /// Returns the span from the start of this one to the end of `other` in the same file.
     #[must_use]
     pub fn to(&self, other: &Self) -> Self {
         Self::new(&self.file, self.start, other.end)
     }
 
-    /// The empty span at the end of this one.
+    /// Returns the empty span at the end of this one.
     #[must_use]
     pub fn after(&self) -> Self {
         Self::new(&self.file, self.end, self.end)
@@ -185,7 +177,7 @@ impl PartialEq for Span {
 
 impl Eq for Span {}
 
-/// `main.tf:3,5-9`, or `main.tf:3,5-4,1` over several lines.
+/// Writes `main.tf:3,5-9`, or `main.tf:3,5-4,1` if it spans several lines.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (start, end) = (self.start_position(), self.end_position());

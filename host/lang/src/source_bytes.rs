@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{SourceFile, Span};
-use crate::Diagnostic;
+use wardian_diagnostic::{Diagnostic, SourceFile, Span};
+
 use crate::syntax::scan::{Start, TokenKind, scan};
 
 /// The character that stands for the byte 0x80 where that is no part of a text; those of

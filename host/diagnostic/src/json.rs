@@ -1,10 +1,10 @@
-//! The machine-readable form: the structure that `terraform -json` gives.
+//! The JSON form, with the structure of Terraform's `-json` outputs.
 
 use serde::Serialize;
 
 use wardian_value::Type;
 
-use crate::{Diagnostic, FunctionNote, ParameterSignature, Position, Severity, Span};
+use crate::{Diagnostic, FunctionNote, ParameterNote, Position, Severity, Span};
 
 #[derive(Serialize)]
 struct Json<'a> {
@@ -22,12 +22,12 @@ struct Json<'a> {
 #[derive(Serialize)]
 struct Range<'a> {
     filename: &'a str,
-    start: Place,
-    end: Place,
+    start: JsonPosition,
+    end: JsonPosition,
 }
 
 #[derive(Serialize)]
-struct Place {
+struct JsonPosition {
     line: usize,
     column: usize,
     byte: usize,
@@ -74,19 +74,20 @@ struct Note<'a> {
     statement: &'a str,
 }
 
-impl From<Position> for Place {
+impl From<Position> for JsonPosition {
     fn from(position: Position) -> Self {
         Self { line: position.line, column: position.column, byte: position.byte }
     }
 }
 
 impl Diagnostic {
-    /// As [`Diagnostic::document`], for those who look into it.
+    /// Returns [`Diagnostic::document`] as a JSON value.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self.document()).unwrap_or_default()
     }
 
-    /// The structure that Terraform's `-json` outputs give a diagnostic, in its order.
+    /// Returns the structure that Terraform's `-json` outputs have for a diagnostic, with
+    /// its properties in Terraform's order.
     pub fn document(&self) -> impl Serialize + '_ {
         Json {
             severity: match self.severity {
@@ -103,7 +104,7 @@ impl Diagnostic {
 
     fn snippet<'a>(&'a self, span: &'a Span) -> Snippet<'a> {
         let start = span.start_position();
-        let code = lines(span);
+        let code = overlapped_lines(span);
         let line_start = span.file.line_start(start.line);
         let offset = |byte: usize| byte.saturating_sub(line_start).min(code.len());
         Snippet {
@@ -111,7 +112,7 @@ impl Diagnostic {
             code,
             start_line: start.line,
             highlight_start_offset: offset(span.start),
-            highlight_end_offset: offset(end_of(span)),
+            highlight_end_offset: offset(highlight_end(span)),
             values: self
                 .values
                 .iter()
@@ -126,7 +127,7 @@ fn call(function: &FunctionNote) -> Call<'_> {
     Call {
         called_as: &function.called_as,
         signature: function.signature.as_ref().map(|signature| Signature {
-            name: signature.name,
+            name: &signature.name,
             params: signature.parameters.iter().map(parameter).collect(),
             variadic_param: signature.variadic.as_ref().map(parameter),
             return_type: type_json(&signature.result),
@@ -134,8 +135,8 @@ fn call(function: &FunctionNote) -> Call<'_> {
     }
 }
 
-fn parameter(parameter: &ParameterSignature) -> Parameter<'_> {
-    Parameter { name: parameter.name, ty: type_json(&parameter.ty) }
+fn parameter(parameter: &ParameterNote) -> Parameter<'_> {
+    Parameter { name: &parameter.name, ty: type_json(&parameter.ty) }
 }
 
 fn type_json(ty: &Type) -> serde_json::Value {
@@ -146,17 +147,17 @@ fn range(span: &Span) -> Range<'_> {
     Range {
         filename: span.file.name(),
         start: span.start_position().into(),
-        end: span.file.position(end_of(span)).into(),
+        end: span.file.position(highlight_end(span)).into(),
     }
 }
 
-/// An empty span is shown as one character.
-fn end_of(span: &Span) -> usize {
+/// Returns the end of the highlight; an empty span highlights one character.
+fn highlight_end(span: &Span) -> usize {
     if span.end > span.start { span.end } else { span.start + 1 }
 }
 
-/// The lines that a span touches.
-fn lines(span: &Span) -> &str {
+/// Returns the complete lines that a span overlaps.
+fn overlapped_lines(span: &Span) -> &str {
     let (start, end) = (span.start_position(), span.end_position());
     let last_line_start = span.file.line_start(end.line);
     let text_end = last_line_start + span.file.line(end.line).len();

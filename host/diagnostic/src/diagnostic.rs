@@ -1,0 +1,178 @@
+//! A single error or warning.
+
+use std::fmt;
+
+use wardian_value::{Path, Str, Type};
+
+use crate::Span;
+
+/// The severity of a diagnostic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The operation failed or must not continue.
+    Error,
+    /// The operation continues.
+    Warning,
+}
+
+/// One error or warning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    pub severity: Severity,
+    /// The problem in a few words.
+    pub summary: String,
+    /// The reason and a remedy; may be empty.
+    pub detail: String,
+    /// The source text that the diagnostic points at.
+    pub subject: Option<Span>,
+    /// The header of the block that contains the subject: `resource "a" "b"`.
+    pub context: Option<String>,
+    /// The address of the object: `module.x.a.b[0]`.
+    pub address: Option<String>,
+    /// The values involved.
+    pub values: Vec<ValueNote>,
+    /// The function whose call failed.
+    pub function: Option<Box<FunctionNote>>,
+    /// The part of a configuration's value, if its source text is not known yet; a
+    /// caller that has the text turns it into a subject.
+    pub attribute: Option<Path>,
+    pub origin: DiagnosticOrigin,
+}
+
+/// The kind of work that produced a diagnostic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DiagnosticOrigin {
+    /// Reading, planning or applying.
+    #[default]
+    Run,
+    /// A check of the configuration. Each check reports its own diagnostics, and repeats
+    /// them whenever it is evaluated.
+    Check,
+}
+
+/// A description of a value involved, which does not reveal sensitive values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueNote {
+    /// The expression: `var.name`.
+    pub traversal: String,
+    /// A statement about its value: `is "x"`.
+    pub statement: String,
+}
+
+/// The function whose call failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionNote {
+    /// The name in the call, which may have a namespace.
+    pub called_as: Str,
+    /// The function's signature, if it is known.
+    pub signature: Option<SignatureNote>,
+}
+
+/// A function's signature, as a diagnostic shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignatureNote {
+    /// The name without a namespace.
+    pub name: Str,
+    pub parameters: Vec<ParameterNote>,
+    /// The parameter that takes all further arguments.
+    pub variadic: Option<ParameterNote>,
+    /// The type of the result; dynamic if it depends on the arguments.
+    pub result: Type,
+}
+
+/// A function's parameter, as a diagnostic shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterNote {
+    pub name: Str,
+    pub ty: Type,
+}
+
+impl Diagnostic {
+    fn new(severity: Severity, summary: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self {
+            severity,
+            summary: summary.into(),
+            detail: detail.into(),
+            subject: None,
+            context: None,
+            address: None,
+            values: Vec::new(),
+            function: None,
+            attribute: None,
+            origin: DiagnosticOrigin::Run,
+        }
+    }
+
+    /// Creates an error.
+    pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(Severity::Error, summary, detail)
+    }
+
+    /// Creates a warning.
+    pub fn warning(summary: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, summary, detail)
+    }
+
+    /// Sets the subject.
+    #[must_use]
+    pub fn at(mut self, span: Span) -> Self {
+        self.subject = Some(span);
+        self
+    }
+
+    /// Sets the header of the containing block.
+    #[must_use]
+    pub fn in_block(mut self, context: impl Into<String>) -> Self {
+        self.context = Some(context.into());
+        self
+    }
+
+    /// Sets the address of the object.
+    #[must_use]
+    pub fn for_address(mut self, address: impl Into<String>) -> Self {
+        self.address = Some(address.into());
+        self
+    }
+
+    /// Sets the part of the value.
+    #[must_use]
+    pub fn for_attribute(mut self, path: Path) -> Self {
+        self.attribute = Some(path);
+        self
+    }
+
+    /// Adds a value that was involved.
+    #[must_use]
+    pub fn with_value(mut self, traversal: impl Into<String>, statement: impl Into<String>) -> Self {
+        self.values.push(ValueNote { traversal: traversal.into(), statement: statement.into() });
+        self
+    }
+
+    /// Sets the origin.
+    #[must_use]
+    pub fn with_origin(mut self, origin: DiagnosticOrigin) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// Returns whether this is an error.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// Writes one line for logs: `main.tf:3,5-9: Summary; detail`.
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(span) = &self.subject {
+            write!(f, "{span}: ")?;
+        }
+        f.write_str(&self.summary)?;
+        if !self.detail.is_empty() {
+            write!(f, "; {}", self.detail)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostic {}
