@@ -9,10 +9,9 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
+use wardian_address::{ProviderAddress, Version};
 use wardian_declaration::{Agreement, Agreements, Inspected, SECTION_NAME, inspect};
 use wardian_fuzz::{file, look_at_diagnostics};
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::version::Version;
 use wardian_policy::{Asked, Level, Policy, PolicyFile, Standing, with_grants};
 
 const ROOT: &str = "/srv/project";

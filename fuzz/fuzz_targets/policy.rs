@@ -10,8 +10,8 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
+use wardian_address::ProviderAddress;
 use wardian_fuzz::{file, look_at_diagnostics};
-use wardian_plugin::address::ProviderAddress;
 use wardian_policy::{
     Access, CommunicatorConnection, EnvironmentName, FileAccess, Host, Level, NetworkRequest, Otherwise,
     Policy, PolicyFile, ProcessStart, Request,

@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
-use wardian_plugin::address::ProviderAddress;
+use wardian_address::ProviderAddress;
 
 use crate::ProtocolVersion;
 use crate::handshake::{PluginAddress, shown};

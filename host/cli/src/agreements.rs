@@ -13,9 +13,9 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use wardian_address::ProviderAddress;
 use wardian_declaration::{Agreements, Inspected, inspect};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_install::ProviderAddress;
 use wardian_install::package::{ComponentArtifact, Origin, PluginArtifact};
 use wardian_policy::AGREEMENTS_FILE_NAME;
 

@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use wardian_address::ProviderAddress;
 use wardian_builtin::{BuiltInProvider, TYPE_NAME};
 use wardian_diagnostic::Diagnostics;
 use wardian_install::selection::Requirements;
-use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{FileGate, PluginDiagnostic, PluginDiagnostics, Provider};
 
 /// Whether this is the one that there is.

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
 use std::path::Path;
 
-use wardian_install::ProviderAddress;
+use wardian_address::ProviderAddress;
 use wardian_install::package::LARGEST_COMPONENT;
 
 use crate::arguments::Protocol;

@@ -1,6 +1,6 @@
 //! The plugins that are part of this program: `build.rs` puts them here.
 
-use wardian_install::ProviderAddress;
+use wardian_address::ProviderAddress;
 use wardian_install::catalogue::{Catalogue, EmbeddedPlugin};
 use wardian_install::hash::Sha256Digest;
 use wardian_value::Str;

@@ -6,11 +6,11 @@
 
 use std::path::Path;
 
+use wardian_address::ProviderAddress;
 use wardian_declaration::{Agreement, Agreements, Declaration};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_install::package::{ComponentArtifact, Origin, PluginArtifact};
 use wardian_install::selection::Selection;
-use wardian_plugin::address::ProviderAddress;
 use wardian_policy::{
     AGREEMENTS_FILE_NAME, Asked, DeniedBy, POLICY_FILE_NAME, Policy, Standing, granting_block, load,
     with_grants,

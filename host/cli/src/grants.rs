@@ -23,10 +23,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use wardian_address::{ProviderAddress, provisioner_name};
 use wardian_install::package::{ComponentArtifact, Origin};
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::provisioner_name;
 use wardian_policy::{Decision, Denial, DenialReason, EnvironmentName, PluginPolicy, Policy, Request};
 
 use crate::environment::Environment;

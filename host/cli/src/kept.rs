@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wardian_install::ProviderAddress;
+use wardian_address::ProviderAddress;
 use wardian_install::file_digests::FileDigests;
 use wardian_install::package::NativeArtifact;
 use wardian_legacy_grpc_bridge::SchemaCache;

@@ -1,8 +1,8 @@
 //! What the kernel holds native plugins to, where a policy has them confined.
 
+use wardian_address::ProviderAddress;
 use wardian_diagnostic::Diagnostic;
 use wardian_legacy_grpc_bridge::{Confinement, ConfinementError, Reattachment, TcpPorts};
-use wardian_plugin::address::ProviderAddress;
 use wardian_policy::{NativePlugins, PluginPolicy};
 
 use crate::failure::{Failure, Outcome};

@@ -7,16 +7,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
+use wardian_address::{ProviderAddress, Version, provisioner_name};
 use wardian_install::package::{NativeArtifact, PluginArtifact};
-use wardian_install::{ProviderAddress, Version};
 use wardian_legacy_grpc_bridge::{
     Bridge, Confinement, Limits, NativePackage, NativePlugin, NativeProvisioner, Reattachment, Security,
 };
 use wardian_monitor::{AuditLog, Monitor};
 use wardian_network::proxy::ProxySettings;
-use wardian_plugin::{
-    FileGate, PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource, provisioner_name,
-};
+use wardian_plugin::{FileGate, PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource};
 use wardian_policy::{NativePlugins, PluginPolicy, Policy};
 use wardian_sandbox::{
     CacheDirectories, Grants, LoadEvent, LoadedPlugin, NetworkOptions, Sandbox, SandboxOptions,

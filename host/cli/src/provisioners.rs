@@ -8,15 +8,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::Mutex;
+use wardian_address::{
+    Constraints, ProviderAddress, is_in_plugin_directory, provisioner_address, provisioner_label,
+};
 use wardian_config::Configuration;
 use wardian_engine::provisioner_blocks;
 use wardian_install::package::{ComponentArtifact, OpenedPackage, PluginArtifact};
 use wardian_install::selection::Requirements;
-use wardian_install::{Constraints, ProviderAddress};
-use wardian_plugin::{
-    PluginDiagnostic, PluginDiagnostics, Provisioner, ProvisionerSource, is_in_plugin_directory,
-    provisioner_address, provisioner_label,
-};
+use wardian_plugin::{PluginDiagnostic, PluginDiagnostics, Provisioner, ProvisionerSource};
 use wardian_process::{Authority, Denied, Ended, Runner, Start};
 use wardian_sandbox::{LoadEvent, ProvisionerGrants};
 use wardian_value::Str;

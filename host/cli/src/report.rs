@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use wardian_address::ResourceMode;
 use wardian_engine::{Action, ChangeCounts, Plan, ResourceChange};
-use wardian_plugin::ResourceMode;
 use wardian_state::{OutputValue, State};
 use wardian_value::Str;
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
+use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_config::Configuration;
 use wardian_diagnostic::Diagnostic;
 use wardian_engine::{StateSink, StopSignal};
-use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_state::{
     BackupRule, Instance, Journal, LockError, LockRequest, State, StateError, StateFile, StateFileOptions,
 };

@@ -14,12 +14,12 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use wardian_address::ProviderAddress;
 use wardian_builtin::TYPE_NAME;
 use wardian_config::{DiskFiles, Files};
 use wardian_diagnostic::{Diagnostics, SourceFile};
 use wardian_monitor::{AuditLog, Call, Capability, Monitor, PluginIdentity};
 use wardian_plugin::FileGate;
-use wardian_plugin::address::ProviderAddress;
 use wardian_policy::{Access, FileAccess, Level, POLICY_FILE_NAME, Policy, PolicyFile, Request};
 
 use crate::failure::{Failure, Outcome};

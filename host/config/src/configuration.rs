@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use wardian_address::{Constraints, ModulePath, ProviderConfigAddress};
 use wardian_diagnostic::{Diagnostics, SourceFile, Span};
-use wardian_plugin::version::Constraints;
-use wardian_plugin::{ModulePath, ProviderConfigAddress};
 use wardian_value::Str;
 
 use crate::blocks::Resource;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use wardian_address::{ModulePath, ProviderConfigAddress, ResourceAddress};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_plugin::{ModulePath, ProviderConfigAddress, ResourceAddress};
 
 use crate::blocks::{Import, ProviderReference, Resource, implied_provider};
 use crate::configuration::{Configuration, ModuleNode};

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use wardian_address::ModulePath;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_plugin::ModulePath;
 
 use crate::blocks::ModuleCall;
 use crate::configuration::{Configuration, ModuleNode};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use wardian_address::ResourceMode;
 use wardian_diagnostic::{SourceFile, Span};
-use wardian_plugin::ResourceMode;
 use wardian_value::Str;
 
 use crate::blocks::{

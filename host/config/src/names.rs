@@ -1,8 +1,8 @@
 //! Names that people choose.
 
+use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Label, ResourceMode as ModeInLanguage};
-use wardian_plugin::ResourceMode;
 
 /// Whether a text can be a name.
 pub(crate) fn is_identifier(text: &str) -> bool {

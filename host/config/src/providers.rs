@@ -13,10 +13,8 @@ mod handed_over;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wardian_address::{Constraints, ModulePath, ProviderAddress, ProviderConfigAddress};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::version::Constraints;
-use wardian_plugin::{ModulePath, ProviderConfigAddress};
 use wardian_value::Str;
 
 use crate::blocks::{ProviderReference, Resource};
@@ -94,7 +92,7 @@ impl Configuration {
         match node.providers.get(&name) {
             Some(address) => address.clone(),
             None => self.meant_by(node, &name).unwrap_or_else(|| {
-                ProviderConfigAddress::default_of(node.module.provider_address(local_name))
+                ProviderConfigAddress::for_default(node.module.provider_address(local_name))
             }),
         }
     }
@@ -176,7 +174,7 @@ impl Configuration {
             });
         }
         let Some((caller, call)) = node.path.parent() else {
-            return alias.is_none().then(|| ProviderConfigAddress::default_of(address));
+            return alias.is_none().then(|| ProviderConfigAddress::for_default(address));
         };
         let caller = self.module(&caller)?;
         let call = caller.module.module_calls.get(call)?;

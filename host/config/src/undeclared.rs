@@ -228,7 +228,7 @@ impl ModuleNode {
                 let of_type = module.resources.keys().filter(|(m, k, _)| (m, k) == (&key.0, kind));
                 let mut advice = did_you_mean(name, of_type.map(|(_, _, known)| &**known));
                 if advice.is_empty() && block == "resource" {
-                    let data = (wardian_plugin::ResourceMode::Data, kind.clone(), name.clone());
+                    let data = (wardian_address::ResourceMode::Data, kind.clone(), name.clone());
                     if module.resources.contains_key(&data) {
                         advice = format!(" Did you mean the data source data.{kind}.{name}?");
                     }

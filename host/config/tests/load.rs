@@ -5,9 +5,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use wardian_address::{ModulePath, ResourceMode};
 use wardian_config::{Configuration, MemoryFiles, load_root_from};
 use wardian_diagnostic::Diagnostics;
-use wardian_plugin::{ModulePath, ResourceMode};
 
 fn load(files: &[(&str, &str)]) -> Result<Configuration, Diagnostics> {
     load_root_from(&MemoryFiles::new(files.iter().map(|(path, text)| (*path, *text))), Path::new("."))
@@ -282,7 +282,7 @@ fn required_providers_and_settings() {
 required_providers {}
 "#,
         &[
-            "main.tf:2,22-28: Invalid version constraint: This is not a version constraint: invalid version constraint \">= x\": a version has no wildcards; leave out the parts that may vary and use ~>.",
+            "main.tf:2,22-28: Invalid version constraint: This is not a version constraint: invalid version constraint \">= x\": wildcards are not supported; omit the parts that may vary and use ~>.",
             "main.tf:4,20-29: Invalid provider source string: \"a/b/c/d\" is not a provider source address: it must have the form [HOST/][NAMESPACE/]TYPE, such as \"hashicorp/random\".",
             "main.tf:5,37-43: Invalid version constraint: This is not a version constraint: invalid version constraint \"1..2\": \"\" is not a version number.",
             "main.tf:5,45-48: Invalid required_providers object: A required provider has no \"nam\", only source, version and configuration_aliases.",

@@ -5,9 +5,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use wardian_address::ResourceMode;
 use wardian_config::{IgnoreChanges, MemoryFiles, Module, load_root_from};
 use wardian_lang::{Body, EmptyScope};
-use wardian_plugin::ResourceMode;
 use wardian_value::Value;
 
 fn load(files: &[(&str, &str)]) -> (Arc<Module>, String) {

@@ -13,10 +13,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use wardian_address::{ProviderAddress, Version};
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
 use wardian_lang::{Attribute, Block, Body, parse_body};
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::version::Version;
 use wardian_policy::{AGREEMENTS_FILE_NAME, Asked, Words};
 
 use crate::declaration::digest;

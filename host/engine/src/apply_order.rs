@@ -17,8 +17,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use wardian_address::{ResourceAddress, ResourceMode};
 use wardian_config::Configuration;
-use wardian_plugin::{ResourceAddress, ResourceMode};
 use wardian_state::State;
 
 use crate::graph::NodeId;

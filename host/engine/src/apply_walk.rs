@@ -16,11 +16,10 @@ mod read;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use wardian_address::{ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_config::{Removed, Resource, decode_body};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_plugin::{
-    Provider, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode,
-};
+use wardian_plugin::Provider;
 use wardian_state::{CheckResult, Object};
 use wardian_value::{Str, Value};
 
@@ -417,7 +416,7 @@ impl ApplyWalk<'_> {
 
     /// Values of instances that the plan has no change for: data sources that were
     /// read, and what it was told to leave alone.
-    fn keep_values(&mut self, address: &wardian_plugin::AbsoluteResourceAddress) {
+    fn keep_values(&mut self, address: &wardian_address::AbsoluteResourceAddress) {
         let Some(resource) = self.plan.prior_state.resource(address) else { return };
         let Some(schema) = self
             .evaluator

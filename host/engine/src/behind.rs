@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wardian_plugin::{ResourceAddress, ResourceMode};
+use wardian_address::{ResourceAddress, ResourceMode};
 use wardian_state::Dependencies;
 
 use crate::graph::NodeId;

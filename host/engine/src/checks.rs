@@ -7,12 +7,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use wardian_config::{Configuration, ModuleNode, Resource};
-use wardian_diagnostic::{Diagnostic, DiagnosticOrigin, Diagnostics, Severity};
-use wardian_plugin::{
+use wardian_address::{
     AbsoluteResourceAddress, InstanceKey, ModuleInstance, ModulePath, ResourceAddress,
     ResourceInstanceAddress,
 };
+use wardian_config::{Configuration, ModuleNode, Resource};
+use wardian_diagnostic::{Diagnostic, DiagnosticOrigin, Diagnostics, Severity};
 use wardian_state::{CheckKind, CheckObject, CheckResult, CheckStatus};
 use wardian_value::Str;
 

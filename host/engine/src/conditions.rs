@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use wardian_address::{ModulePath, ResourceInstanceAddress};
 use wardian_config::{Condition, Resource};
 use wardian_diagnostic::{Diagnostic, DiagnosticOrigin, Diagnostics, Span};
 use wardian_lang::{Cause, Expression, Scope};
-use wardian_plugin::{ModulePath, ResourceInstanceAddress};
 use wardian_value::{Str, Type, Value, convert::convert};
 
 use crate::checks::{Checkable, CheckedObject, Found};

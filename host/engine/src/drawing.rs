@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use wardian_address::{ProviderConfigAddress, ResourceAddress};
 use wardian_config::Configuration;
-use wardian_plugin::{ProviderConfigAddress, ResourceAddress};
 use wardian_value::Str;
 
 use crate::apply_order;

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use wardian_address::{ResourceAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_diagnostic::Diagnostics;
-use wardian_plugin::{ResourceAddress, ResourceInstanceAddress, ResourceMode};
 
 use crate::graph::NodeId;
 use crate::nodes::{Node, NodeGraph};

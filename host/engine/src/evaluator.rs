@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use wardian_address::{ModuleInstance, ModulePath, ProviderAddress, ProviderConfigAddress};
 use wardian_config::{Configuration, ModuleNode, Resource, decode_body};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::{FileGate, ModuleInstance, ModulePath, ProviderConfigAddress};
+use wardian_plugin::FileGate;
 use wardian_value::{Marks, Str, Value};
 
 use crate::checks::{Checkable, CheckedObject, Checks};

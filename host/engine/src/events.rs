@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wardian_plugin::ResourceInstanceAddress;
+use wardian_address::ResourceInstanceAddress;
 
 use crate::plan::Action;
 

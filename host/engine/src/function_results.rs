@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest as _, Sha256};
-use wardian_plugin::address::ProviderAddress;
+use wardian_address::ProviderAddress;
 use wardian_value::{Type, Value, msgpack};
 
 /// The SHA-256 of a call or of a result.

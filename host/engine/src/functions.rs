@@ -8,10 +8,10 @@
 use std::sync::Arc;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
+use wardian_address::ProviderAddress;
 use wardian_config::Module;
 use wardian_diagnostic::Diagnostic;
 use wardian_lang::ProviderCall;
-use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{Function, FunctionError, Parameter, Provider, Secrets, with_secrets};
 use wardian_value::{Str, Type, Value, convert};
 

@@ -1,9 +1,9 @@
 //! Gives plugin diagnostics their place in the configuration.
 
+use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_config::{Configuration, Provisioner, Resource, span_of};
 use wardian_diagnostic::Diagnostics;
 use wardian_lang::Body;
-use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMode};
 
 use crate::nodes::provider_block;
 

@@ -3,12 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use wardian_address::{ModulePath, ProviderConfigAddress, ResourceAddress};
 use wardian_config::{
     Configuration, Import, Module, ProviderConfig, Resource, ResourceKey, references, resource_mode,
 };
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{Expression, Reference, Subject};
-use wardian_plugin::{ModulePath, ProviderConfigAddress, ResourceAddress};
 use wardian_value::{PathStep, Str};
 
 use crate::graph::{Graph, NodeId};

@@ -6,7 +6,7 @@ mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wardian_plugin::{ResourceInstanceAddress, ResourceMode};
+use wardian_address::{ResourceInstanceAddress, ResourceMode};
 use wardian_state::{CheckResult, State};
 use wardian_value::{Path, Str, Value};
 

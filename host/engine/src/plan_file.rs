@@ -26,7 +26,8 @@ use std::io::{Cursor, Read, Write};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use wardian_plugin::{ProviderConfigAddress, ProviderSchema};
+use wardian_address::ProviderConfigAddress;
+use wardian_plugin::ProviderSchema;
 use wardian_state::{State, decode_state, encode_state};
 use wardian_value::{Str, Value};
 

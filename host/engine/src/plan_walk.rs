@@ -17,12 +17,12 @@ mod start;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use wardian_address::{
+    AbsoluteResourceAddress, InstanceKey, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress,
+};
 use wardian_config::RootVariables;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Severity, Span};
-use wardian_plugin::{
-    AbsoluteResourceAddress, ImportTarget, InstanceKey, Provider, ProviderConfigAddress, ResourceAddress,
-    ResourceInstanceAddress,
-};
+use wardian_plugin::{ImportTarget, Provider};
 use wardian_state::{Object, State};
 use wardian_value::{Str, Value};
 

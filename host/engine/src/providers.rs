@@ -6,14 +6,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures::future::join_all;
+use wardian_address::{ProviderAddress, ProviderConfigAddress, ResourceMode};
 use wardian_config::Resource;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 
-use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{
     ClientCapabilities, ConfigureRequest, MaskedProvider, PluginDiagnostic, PluginDiagnostics, Provider,
-    ProviderConfigAddress, ProviderSchema, ProviderSource, ResourceMode, Schema, Secrets, Severity,
-    hand_over,
+    ProviderSchema, ProviderSource, Schema, Secrets, Severity, hand_over,
 };
 use wardian_value::{Str, Value};
 

@@ -41,8 +41,8 @@ mod targeting;
 
 use std::collections::{BTreeMap, HashMap};
 
+use wardian_address::ResourceInstanceAddress;
 use wardian_diagnostic::Diagnostics;
-use wardian_plugin::ResourceInstanceAddress;
 use wardian_state::State;
 
 pub use removed::{Forgotten, warning as forgotten_warning, with_provisioners as removed_with_provisioners};

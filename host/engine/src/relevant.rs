@@ -9,12 +9,12 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use wardian_config::{Configuration, ModuleNode, Resource, arguments_and_blocks, references, resource_mode};
-use wardian_lang::{Expression, Reference, Subject};
-use wardian_plugin::{
+use wardian_address::{
     AbsoluteResourceAddress, InstanceKey, ModuleInstance, ResourceAddress, ResourceInstanceAddress,
     ResourceMode,
 };
+use wardian_config::{Configuration, ModuleNode, Resource, arguments_and_blocks, references, resource_mode};
+use wardian_lang::{Expression, Reference, Subject};
 use wardian_state::State;
 use wardian_value::{Path, PathStep, Str};
 

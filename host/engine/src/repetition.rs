@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use wardian_address::ModuleInstance;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{Cause, Expression, Scope};
-use wardian_plugin::ModuleInstance;
 use wardian_value::convert::convert;
 use wardian_value::{Marks, Number, Str, Type, Value};
 

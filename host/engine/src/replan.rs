@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use wardian_address::ResourceAddress;
 use wardian_config::Configuration;
-use wardian_plugin::ResourceAddress;
 use wardian_state::Dependencies;
 
 use crate::behind::Behind;

@@ -3,14 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use wardian_address::{ModuleInstance, ProviderAddress, ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_config::{Configuration, RootVariables};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::Expression;
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::{
-    ModuleInstance, ProviderConfigAddress, ProviderSource, ProvisionerSource, ResourceInstanceAddress,
-    Secrets,
-};
+use wardian_plugin::{ProviderSource, ProvisionerSource, Secrets};
 use wardian_state::{Instance, OutputValue, State};
 use wardian_value::{Str, Value};
 

@@ -2,10 +2,10 @@
 
 use std::path::{Path as FilePath, PathBuf};
 
+use wardian_address::{ModuleInstance, ModulePath, ResourceMode};
 use wardian_config::ModuleNode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{ProviderCall, Resolved, Scope, Subject};
-use wardian_plugin::{ModuleInstance, ModulePath, ResourceMode};
 use wardian_value::{Marks, Refinement, Str, Type, Value};
 
 use crate::evaluator::{Evaluator, Phase, Repeats, call_repeats, declared_marks, resource_repeats};

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use wardian_plugin::{AbsoluteResourceAddress, InstanceKey, ResourceAddress, Schema};
+use wardian_address::{AbsoluteResourceAddress, InstanceKey, ResourceAddress};
+use wardian_plugin::Schema;
 use wardian_state::{Object, State};
 use wardian_value::{Str, Type, Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use wardian_plugin::{AbsoluteResourceAddress, ResourceAddress, ResourceInstanceAddress};
+use wardian_address::{AbsoluteResourceAddress, ResourceAddress, ResourceInstanceAddress};
 use wardian_state::State;
 
 use crate::behind::Behind;

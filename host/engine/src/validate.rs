@@ -7,9 +7,10 @@ mod resource;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use wardian_address::ModulePath;
 use wardian_config::Module;
 use wardian_diagnostic::Diagnostics;
-use wardian_plugin::{ModulePath, Secrets, hand_over, with_secrets};
+use wardian_plugin::{Secrets, hand_over, with_secrets};
 use wardian_value::Str;
 
 use crate::clock;

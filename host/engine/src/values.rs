@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
-use wardian_plugin::{InstanceKey, ModuleInstance, ModulePath, ResourceInstanceAddress, ResourceMode};
+use wardian_address::{InstanceKey, ModuleInstance, ModulePath, ResourceInstanceAddress, ResourceMode};
 use wardian_value::{Str, Type, Value};
 
 /// How many instances there are of a resource or a module, and by what.

@@ -5,8 +5,7 @@
 
 use std::fmt;
 
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::version::Version;
+use wardian_address::{ProviderAddress, Version};
 
 use crate::hash::{PackageHash, Sha256Digest};
 

@@ -25,8 +25,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::version::Version;
+use wardian_address::{ProviderAddress, Version};
 
 use crate::file_digests::FileDigests;
 

@@ -30,8 +30,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::version::Version;
+use wardian_address::{ProviderAddress, Version};
 use zip::ZipArchive;
 
 use crate::file_digests::FileDigests;

@@ -42,6 +42,3 @@ pub mod plugin_directories;
 pub mod selection;
 pub mod sources;
 mod temporary;
-
-pub use wardian_plugin::address::ProviderAddress;
-pub use wardian_plugin::version::{Constraints, Dialect, Version};

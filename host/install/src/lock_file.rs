@@ -21,8 +21,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use wardian_plugin::address::{AddressError, ProviderAddress};
-use wardian_plugin::version::{ConstraintError, Constraints, Version};
+use wardian_address::{ConstraintError, Constraints, ProviderAddress, ProviderAddressError, Version};
 
 use crate::hash::{HashSyntaxError, PackageHash};
 use crate::place::Place;
@@ -179,7 +178,7 @@ pub enum LockFileProblemKind {
     Labels,
     /// The label is not an address.
     #[error("{0}")]
-    Address(#[from] AddressError),
+    Address(#[from] ProviderAddressError),
     /// An address that nobody can install.
     #[error("the provider {0} is never installed, so it cannot have a lock entry; remove this block")]
     NotInstallable(ProviderAddress),

@@ -21,9 +21,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::provisioner_name;
-use wardian_plugin::version::Version;
+use wardian_address::{ProviderAddress, Version, provisioner_name};
 
 use crate::package::{COMPONENT_PLATFORM, Expected, PackageLocation, has_component_extension};
 

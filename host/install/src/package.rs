@@ -17,9 +17,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::provisioner_name;
-use wardian_plugin::version::Version;
+use wardian_address::{ProviderAddress, Version, provisioner_name};
 use zip::ZipArchive;
 use zip::result::ZipError;
 

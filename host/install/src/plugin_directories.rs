@@ -18,9 +18,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::version::Version;
-use wardian_plugin::{is_in_plugin_directory, provisioner_name};
+use wardian_address::{ProviderAddress, Version, is_in_plugin_directory, provisioner_name};
 
 use crate::mirror::MirrorPackage;
 use crate::package::{Expected, PackageLocation};

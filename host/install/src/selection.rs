@@ -31,8 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::version::{Constraints, Version};
+use wardian_address::{Constraints, ProviderAddress, Version};
 
 pub use errors::{Looked, PackageMismatch, Remark, SelectionError};
 

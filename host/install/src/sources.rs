@@ -27,8 +27,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wardian_plugin::address::{AddressError, DEFAULT_HOST, ProviderAddress};
-use wardian_plugin::{DIRECTORY_HOST, DIRECTORY_NAMESPACE};
+use wardian_address::{
+    DEFAULT_HOST, DIRECTORY_HOST, DIRECTORY_NAMESPACE, ProviderAddress, ProviderAddressError,
+};
 
 use crate::catalogue::Catalogue;
 use crate::file_digests::FileDigests;
@@ -130,7 +131,7 @@ impl AddressPattern {
     ///
     /// # Errors
     /// When a part is neither `*` nor valid in its place.
-    pub fn parse(text: &str) -> Result<Self, AddressError> {
+    pub fn parse(text: &str) -> Result<Self, ProviderAddressError> {
         // A part that stands in for each `*` lets the one parser of addresses
         // judge the rest.
         let parts: Vec<&str> = text.split('/').collect();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
-use wardian_plugin::address::ProviderAddress;
+use wardian_address::ProviderAddress;
 use wardian_policy::{Decision, Denial, EnvironmentName, PluginPolicy, Policy, Request};
 
 use crate::audit_log::AuditLog;

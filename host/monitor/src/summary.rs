@@ -8,8 +8,8 @@ use std::io::{self, BufRead, Read as _};
 use std::path::Path;
 
 use serde::Serialize;
+use wardian_address::ProviderAddress;
 use wardian_plugin::MASK;
-use wardian_plugin::address::ProviderAddress;
 use wardian_policy::{LeastPolicy, NeededUse, least_policy};
 
 use crate::record::{Capability, Outcome, Record};

@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Call, Capability, Monitor, Outcome, PluginIdentity, Record, Summary};
-use wardian_plugin::address::ProviderAddress;
 use wardian_policy::{
     Access, CommunicatorConnection, EnvironmentName, FileAccess, Host, Level, NetworkRequest, Policy,
     PolicyFile, ProcessStart, Request,

@@ -3,41 +3,27 @@
 //!
 //! The sandbox and the bridge to native plugins implement [`Provider`] and
 //! [`Provisioner`]; the engine calls them and never learns which is behind. This
-//! crate knows no transport, no configuration language and no engine. It also
-//! holds what all of them name plugins by: addresses and versions; and it keeps what was
+//! crate knows no transport, no configuration language and no engine. It also keeps what was
 //! told to a plugin in confidence out of what is shown and recorded of it ([`Secrets`]).
 
-pub mod address;
 mod diagnostic;
 mod file_gate;
-mod instance_address;
 mod masked;
 mod printable;
 mod provider;
 mod provisioner;
-mod provisioner_address;
 mod schema;
 mod schema_table;
 mod secrets;
 mod source;
 mod subject;
-pub mod version;
 
 pub use diagnostic::{PluginDiagnostic, PluginDiagnostics, Severity, has_errors};
 pub use file_gate::FileGate;
-pub use instance_address::{
-    AbsoluteResourceAddress, InstanceAddressError, InstanceAddressProblem, InstanceKey, ModuleInstance,
-    ModulePath, ModuleStep, ProviderConfigAddress, Quoted, ResourceAddress, ResourceInstanceAddress,
-    ResourceMode,
-};
 pub use masked::{MaskedProvider, MaskedProvisioner};
 pub use printable::{printable, printable_line};
 pub use provider::*;
 pub use provisioner::{ProvisionOutput, ProvisionRequest, Provisioner, Shareable, SharedByObject};
-pub use provisioner_address::{
-    DIRECTORY_HOST, DIRECTORY_NAMESPACE, is_in_plugin_directory, provisioner_address, provisioner_label,
-    provisioner_name,
-};
 pub use schema::*;
 pub use schema_table::{SchemaSource, SchemaTable};
 pub use secrets::{LONGEST_SECRET, MASK, RecentSecrets, Secrets, Telling, hand_over};

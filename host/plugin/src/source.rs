@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use wardian_address::ProviderAddress;
 use wardian_value::Str;
 
-use crate::address::ProviderAddress;
 use crate::diagnostic::PluginDiagnostics;
 use crate::provider::Provider;
 use crate::provisioner::Provisioner;

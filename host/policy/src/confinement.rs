@@ -90,8 +90,8 @@ impl Granted {
 mod tests {
     use std::path::Path;
 
+    use wardian_address::ProviderAddress;
     use wardian_diagnostic::SourceFile;
-    use wardian_plugin::address::ProviderAddress;
 
     use super::*;
     use crate::policy::{Level, Policy, PolicyFile};

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wardian_plugin::address::ProviderAddress;
+use wardian_address::ProviderAddress;
 
 use crate::address::AddressKind;
 use crate::place::Place;

@@ -11,7 +11,7 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use wardian_plugin::address::ProviderAddress;
+use wardian_address::ProviderAddress;
 
 use crate::confinement::GrantedPorts;
 use crate::credential::{CredentialBinding, CredentialSource};

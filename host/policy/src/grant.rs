@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use wardian_address::ProviderAddress;
 use wardian_diagnostic::{Diagnostics, SourceFile};
 use wardian_lang::parse_body;
-use wardian_plugin::address::ProviderAddress;
 
 use crate::asked::Asked;
 use crate::plugin_pattern::PluginPattern;

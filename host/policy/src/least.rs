@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use wardian_plugin::address::ProviderAddress;
+use wardian_address::ProviderAddress;
 
 use crate::request::{Access, Request, Scheme};
 use crate::suggest::{addresses, list, literal, text};

@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-use wardian_plugin::address::{AddressError, DEFAULT_HOST, ProviderAddress};
+use wardian_address::{DEFAULT_HOST, ProviderAddress, ProviderAddressError};
 
 use crate::glob::{Doubt, Glob, GlobProblem};
 
@@ -27,7 +27,7 @@ pub(crate) struct PluginPattern {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PluginPatternProblem {
     #[error("{0}")]
-    Address(#[from] AddressError),
+    Address(#[from] ProviderAddressError),
     #[error(transparent)]
     Glob(#[from] GlobProblem),
     #[error(

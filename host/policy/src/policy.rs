@@ -17,7 +17,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wardian_plugin::address::ProviderAddress;
+use wardian_address::ProviderAddress;
 
 use crate::credential::CredentialBinding;
 use crate::decision::{Decision, Denial, DenialReason, Grant};

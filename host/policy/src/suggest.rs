@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
+use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_lang::parse_expression;
-use wardian_plugin::address::ProviderAddress;
 
 use crate::address::{AddressKind, canonical};
 use crate::glob::{Glob, MOST_TEXT};

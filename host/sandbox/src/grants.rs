@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use wardian_address::ProviderAddress;
 use wardian_monitor::{Call, Monitor};
-use wardian_plugin::address::ProviderAddress;
 use wardian_policy::{EnvironmentName, Request};
 
 use crate::capability::GrantedFiles;

@@ -235,8 +235,8 @@ impl ResourceLimiter for SpaceBudget {
 
 #[cfg(test)]
 mod tests {
+    use wardian_address::ProviderAddress;
     use wardian_diagnostic::SourceFile;
-    use wardian_plugin::address::ProviderAddress;
     use wardian_policy::{Level, Policy, PolicyFile};
 
     use super::*;

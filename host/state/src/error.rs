@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use wardian_plugin::InstanceAddressError;
+use wardian_address::InstanceAddressError;
 
 /// A state file could not be read or written.
 #[derive(Debug, thiserror::Error)]

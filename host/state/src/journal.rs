@@ -34,7 +34,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 
 pub use leftover::Begun;
 pub(crate) use leftover::{Header, Leftover, read};

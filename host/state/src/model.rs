@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wardian_plugin::{
+use wardian_address::{
     AbsoluteResourceAddress, InstanceKey, ModuleInstance, ProviderConfigAddress, ResourceAddress,
     ResourceInstanceAddress,
 };

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_state::{
     BackupRule, Instance, Object, State, StateFile, StateFileOptions, StateProblem, decode_state,
     encode_state,

@@ -138,7 +138,7 @@ fn places_that_mean_nothing() {
         (with_instances(r#"{"attributes":[]}"#), "resource a.b: \"attributes\" is not an object"),
         (
             with_instances(r#"{"attributes":{},"dependencies":["nonsense"]}"#),
-            "resource a.b, dependencies: \"nonsense\" is not a resource address: the resource's name is missing at its end",
+            "resource a.b, dependencies: \"nonsense\" is not a resource address: the resource's name is missing at the end",
         ),
         (
             with_resources(r#"{"mode":"odd","type":"a","name":"b","provider":"p","instances":[]}"#),
@@ -146,13 +146,13 @@ fn places_that_mean_nothing() {
         ),
         (
             with_resources(r#"{"mode":"managed","type":"a","name":"b","provider":"p","instances":[]}"#),
-            "resource a.b: \"p\" is not a provider configuration address: provider[\"...\"] is missing at its end",
+            "resource a.b: \"p\" is not a provider configuration address: provider[\"...\"] is missing at the end",
         ),
         (
             with_resources(
                 r#"{"module":"m","mode":"managed","type":"a","name":"b","provider":"p","instances":[]}"#,
             ),
-            "resource m.a.b: \"m\" is not a module address: nothing can follow before \"m\"",
+            "resource m.a.b: \"m\" is not a module address: unexpected \"m\"",
         ),
     ] {
         assert_eq!(problem(&text), expected);

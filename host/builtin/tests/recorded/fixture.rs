@@ -4,16 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use wardian_address::{ProviderAddress, ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_builtin::BuiltInProvider;
 use wardian_config::load_root_from;
 use wardian_config::{MemoryFiles, RootVariables};
 use wardian_diagnostic::Diagnostics;
 use wardian_engine::{Applied, Environment, Plan, PlanOptions, Run, Silent, StateSink, StopSignal};
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::{
-    NoProvisioners, PluginDiagnostics, Provider, ProviderConfigAddress, ProviderSource,
-    ResourceInstanceAddress,
-};
+use wardian_plugin::{NoProvisioners, PluginDiagnostics, Provider, ProviderSource};
 use wardian_state::{Instance, State};
 use wardian_value::Str;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use wardian_plugin::ResourceMode;
+use wardian_address::ResourceMode;
 use wardian_state::State;
 
 use crate::terraform::{self, Fault};

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use wardian_address::ResourceInstanceAddress;
 use wardian_engine::Target;
-use wardian_plugin::ResourceInstanceAddress;
 
 use super::VariableArguments;
 use super::values::{at_least_one, duration};

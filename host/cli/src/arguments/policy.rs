@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use wardian_plugin::address::ProviderAddress;
+use wardian_address::ProviderAddress;
 
 use super::options::ColorArguments;
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use wardian_address::ResourceInstanceAddress;
 use wardian_engine::Target;
-use wardian_plugin::ResourceInstanceAddress;
 
 use super::options::{ColorArguments, LockArguments, StateOutArguments};
 use super::values::duration;

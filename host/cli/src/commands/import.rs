@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use wardian_address::{ResourceInstanceAddress, ResourceMode};
 use wardian_config::Configuration;
 use wardian_engine::{Event, Events, ImportOrder};
-use wardian_plugin::{ResourceInstanceAddress, ResourceMode};
 
 use crate::arguments::ImportArguments;
 use crate::failure::{Failure, Outcome, Status};

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use wardian_address::ProviderAddress;
 use wardian_config::Configuration;
 use wardian_diagnostic::Diagnostic;
 use wardian_install::installed::install;
@@ -14,7 +15,6 @@ use wardian_install::selection::{
     Chosen, LockChange, LockFilePolicy, Notice, Reason, Selection, SelectionError, SelectionOptions,
     VersionPolicy, select,
 };
-use wardian_plugin::address::ProviderAddress;
 use wardian_sandbox::LoadEvent;
 use wardian_state::State;
 

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use wardian_address::ModulePath;
 use wardian_config::Configuration;
-use wardian_plugin::ModulePath;
 
 use crate::arguments::ModulesArguments;
 use crate::failure::{Outcome, Status};

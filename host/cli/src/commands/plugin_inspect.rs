@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use wardian_address::{Constraints, ProviderAddress, Version};
 use wardian_declaration::{InspectError, inspect};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_install::Constraints;
 use wardian_install::file_digests::FileDigests;
 use wardian_install::hash::{PackageFiles, PackageHash, Sha256Digest};
 use wardian_install::installed::{ResolveError, resolve};
@@ -14,8 +14,6 @@ use wardian_install::package::{
     ComponentArtifact, Expected, LARGEST_COMPONENT, OpenedPackage, Origin, PackageLocation, PluginArtifact,
 };
 use wardian_install::selection::Requirements;
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::version::Version;
 
 use crate::agreements::named;
 use crate::arguments::PluginInspectArguments;

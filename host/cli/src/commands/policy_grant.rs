@@ -1,7 +1,7 @@
 //! `wardian policy grant`
 
+use wardian_address::Constraints;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_install::Constraints;
 use wardian_install::package::{ComponentArtifact, PluginArtifact};
 use wardian_install::selection::{
     LockFilePolicy, Requirements, SelectionError, SelectionOptions, VersionPolicy, select,

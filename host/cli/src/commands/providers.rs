@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use wardian_address::{Constraints, ModulePath, ProviderAddress};
 use wardian_config::Configuration;
-use wardian_install::Constraints;
-use wardian_plugin::ModulePath;
-use wardian_plugin::address::ProviderAddress;
 use wardian_state::State;
 
 use crate::arguments::{ProvidersArguments, ProvidersCommand};

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wardian_install::ProviderAddress;
+use wardian_address::ProviderAddress;
 use wardian_install::package::{ComponentArtifact, OpenedPackage, Origin, PluginArtifact, open_override};
 use wardian_legacy_grpc_bridge::ProtocolVersion;
 use wardian_legacy_grpc_bridge::server::{Multiplexed, ServeError, serve};

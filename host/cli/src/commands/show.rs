@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_engine::{Schemas, decode_stored};
-use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_state::{Object, State, decode_state};
 
 use crate::arguments::ShowArguments;

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use wardian_address::ResourceInstanceAddress;
 use wardian_engine::Target;
-use wardian_plugin::ResourceInstanceAddress;
 use wardian_state::{Attributes, Instance};
 
 use crate::arguments::StateListArguments;

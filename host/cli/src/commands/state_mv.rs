@@ -12,8 +12,8 @@
 
 use std::path::Path;
 
+use wardian_address::{ModuleInstance, ResourceInstanceAddress, ResourceMode};
 use wardian_engine::{StopSignal, Target};
-use wardian_plugin::{ModuleInstance, ResourceInstanceAddress, ResourceMode};
 use wardian_state::{Resource, State};
 
 use crate::arguments::StateMvArguments;
@@ -105,8 +105,8 @@ struct Move<'a> {
 /// What was taken out of a state.
 enum Taken {
     /// With the address that each gets.
-    Resources(Vec<(wardian_plugin::AbsoluteResourceAddress, Resource)>),
-    Instance(Box<(wardian_plugin::ProviderConfigAddress, wardian_state::Instance)>),
+    Resources(Vec<(wardian_address::AbsoluteResourceAddress, Resource)>),
+    Instance(Box<(wardian_address::ProviderConfigAddress, wardian_state::Instance)>),
 }
 
 impl<'a> Move<'a> {
@@ -281,7 +281,7 @@ fn item(target: &Target) -> Item {
         Target::Resource(resource) => Item::Instance(
             resource
                 .in_module(&resource.module.unkeyed_instance())
-                .instance(wardian_plugin::InstanceKey::None),
+                .instance(wardian_address::InstanceKey::None),
         ),
     }
 }

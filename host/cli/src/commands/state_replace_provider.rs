@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use wardian_plugin::AbsoluteResourceAddress;
-use wardian_plugin::address::{AddressError, DEFAULT_HOST, LEGACY_NAMESPACE, ProviderAddress};
+use wardian_address::{
+    AbsoluteResourceAddress, DEFAULT_HOST, LEGACY_NAMESPACE, ProviderAddress, ProviderAddressError,
+};
 
 use crate::arguments::StateReplaceProviderArguments;
 use crate::failure::{Failure, Outcome, Status, sentence};
@@ -87,9 +88,9 @@ pub(crate) async fn run(session: &Session, arguments: &StateReplaceProviderArgum
 }
 
 /// An address as people write it; of a state from before namespaces too.
-fn provider(text: &str) -> Result<ProviderAddress, AddressError> {
+fn provider(text: &str) -> Result<ProviderAddress, ProviderAddressError> {
     match ProviderAddress::parse(text) {
-        Err(AddressError::Legacy { .. }) => {
+        Err(ProviderAddressError::Legacy { .. }) => {
             let name = text.rsplit('/').next().unwrap_or(text);
             ProviderAddress::parse_full(&format!("{DEFAULT_HOST}/{LEGACY_NAMESPACE}/{name}"))
         }

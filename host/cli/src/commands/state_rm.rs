@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wardian_plugin::ResourceInstanceAddress;
+use wardian_address::ResourceInstanceAddress;
 
 use super::state_list::names;
 use crate::arguments::StateRmArguments;

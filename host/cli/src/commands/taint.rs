@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use wardian_address::ResourceMode;
 use wardian_diagnostic::Diagnostic;
-use wardian_plugin::ResourceMode;
 use wardian_state::{Object, ObjectStatus};
 
 use crate::arguments::TaintArguments;

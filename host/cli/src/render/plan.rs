@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use wardian_address::ResourceMode;
 use wardian_engine::{Action, ChangeCounts, Mode, OutputChange, Plan, ResourceChange};
-use wardian_plugin::ResourceMode;
 use wardian_value::{Str, Value};
 
 use super::RenderOptions;

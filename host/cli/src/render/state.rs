@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wardian_plugin::{ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode, Schema};
+use wardian_address::{ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode};
+use wardian_plugin::Schema;
 use wardian_state::OutputValue;
 use wardian_value::{Str, Value};
 

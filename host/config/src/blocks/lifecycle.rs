@@ -1,8 +1,8 @@
 //! `lifecycle` blocks.
 
+use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Attribute, Block, Expression, Subject, Traversal};
-use wardian_plugin::ResourceMode;
 use wardian_value::Path;
 
 use super::Condition;

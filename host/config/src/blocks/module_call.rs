@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use wardian_address::{ConstraintDialect, Constraints};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Attribute, Block, Expression, Reference};
-use wardian_plugin::version::{Constraints, Dialect};
 use wardian_value::Str;
 
 use super::ProviderReference;
@@ -66,7 +66,7 @@ impl ModuleCall {
             inputs.insert(attribute.name.clone(), attribute);
         }
         let version = content.nullable_text("version", problems).and_then(|(text, span)| {
-            let constraints = constraints(&text, Dialect::Module, &span, problems)?;
+            let constraints = constraints(&text, ConstraintDialect::Module, &span, problems)?;
             Some((constraints, span))
         });
         let (count, for_each) = repetition(&content, problems);

@@ -1,9 +1,8 @@
 //! `provider` blocks and references to them.
 
+use wardian_address::{ConstraintDialect, Constraints, ProviderAddress};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Block, Body};
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::version::{Constraints, Dialect};
 use wardian_value::Str;
 
 use super::resource::take_escaped;
@@ -76,7 +75,7 @@ impl ProviderConfig {
                 )
                 .at(span.clone()),
             );
-            let constraints = constraints(&text, Dialect::Provider, &span, problems)?;
+            let constraints = constraints(&text, ConstraintDialect::Provider, &span, problems)?;
             Some((constraints, span))
         });
         Some(Self {
@@ -92,7 +91,7 @@ impl ProviderConfig {
 /// Version constraints, or a problem.
 pub(super) fn constraints(
     text: &str,
-    dialect: Dialect,
+    dialect: ConstraintDialect,
     span: &Span,
     problems: &mut Diagnostics,
 ) -> Option<Constraints> {

@@ -1,8 +1,8 @@
 //! `moved`, `removed` and `import` blocks.
 
+use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Block, Body, Expression};
-use wardian_plugin::ResourceMode;
 
 use super::references::provider_reference;
 use super::resource::{check_destroy_references, connection};

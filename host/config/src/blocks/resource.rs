@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Block, Body, Expression, Reference, ResourceMode as ModeInLanguage, Subject};
-use wardian_plugin::ResourceMode;
 use wardian_value::Str;
 
 use super::references::{depends_on, provider_reference};

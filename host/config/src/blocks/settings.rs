@@ -1,9 +1,8 @@
 //! `terraform` blocks.
 
+use wardian_address::{ConstraintDialect, Constraints, ProviderAddress, ProviderAddressError};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Attribute, Block, Body, Expression};
-use wardian_plugin::address::{AddressError, ProviderAddress};
-use wardian_plugin::version::{Constraints, Dialect};
 use wardian_value::convert::convert;
 use wardian_value::{Str, Type, Value};
 
@@ -79,7 +78,7 @@ impl Settings {
         let content = SHAPE.read(&block.body, problems);
         let required_version =
             content.nullable_text("required_version", problems).and_then(|(text, span)| {
-                let constraints = constraints(&text, Dialect::Tool, &span, problems)?;
+                let constraints = constraints(&text, ConstraintDialect::Tool, &span, problems)?;
                 Some(RequiredVersion { constraints, span })
             });
         let mut settings = Self { required_version, ..Self::default() };
@@ -166,7 +165,7 @@ fn improper_name(attribute: &Attribute) -> Option<Diagnostic> {
     let name = &*attribute.name;
     let detail = match ProviderAddress::implied_by_local_name(name) {
         // With a source, the name says nothing of the provider.
-        Err(AddressError::RedundantPrefix { .. }) => return None,
+        Err(ProviderAddressError::RedundantPrefix { .. }) => return None,
         Err(error) => format!("{error}."),
         Ok(address) if address.type_name() != name => {
             format!("Names of providers are written in small letters: \"{}\".", address.type_name())
@@ -188,7 +187,7 @@ fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Optio
     if let Some(text) = plain.as_ref().and_then(Value::as_str) {
         return Some(RequiredProvider {
             address: implied(problems)?,
-            constraints: constraints(text, Dialect::Provider, expression.span(), problems)?,
+            constraints: constraints(text, ConstraintDialect::Provider, expression.span(), problems)?,
             configuration_aliases: Vec::new(),
             span: attribute.span.clone(),
         });
@@ -212,7 +211,8 @@ fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Optio
             }
             Some("version") => {
                 if let Some(text) = constant_text(value, "Invalid version constraint", problems)
-                    && let Some(found) = constraints(&text, Dialect::Provider, value.span(), problems)
+                    && let Some(found) =
+                        constraints(&text, ConstraintDialect::Provider, value.span(), problems)
                 {
                     versions = found;
                 }
@@ -282,10 +282,10 @@ fn aliases(local_name: &str, value: &Expression, problems: &mut Diagnostics) -> 
 fn source_address(text: &str, span: &Span) -> Result<ProviderAddress, Diagnostic> {
     ProviderAddress::parse(text).map_err(|error| {
         let summary = match error {
-            AddressError::Hostname { .. }
-            | AddressError::Namespace { .. }
-            | AddressError::Type { .. }
-            | AddressError::RedundantPrefix { .. } => "Invalid provider type",
+            ProviderAddressError::Hostname { .. }
+            | ProviderAddressError::Namespace { .. }
+            | ProviderAddressError::Type { .. }
+            | ProviderAddressError::RedundantPrefix { .. } => "Invalid provider type",
             _ => "Invalid provider source string",
         };
         Diagnostic::error(summary, format!("{error}.")).at(span.clone())

@@ -1,8 +1,8 @@
 //! Addresses that `moved`, `removed` and `import` name.
 
+use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Span};
 use wardian_lang::{Traversal, TraversalStep};
-use wardian_plugin::ResourceMode;
 use wardian_value::{PathStep, Str};
 
 /// A module or a resource, or instances of one, relative to the module that the

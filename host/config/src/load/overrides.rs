@@ -8,9 +8,9 @@
 
 use std::collections::BTreeMap;
 
+use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{Block, Body, Expected};
-use wardian_plugin::ResourceMode;
 use wardian_value::Str;
 
 use super::directory::{file_body, title};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wardian_address::ProviderAddress;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_plugin::address::ProviderAddress;
 use wardian_value::Str;
 
 use super::{Name, at, written};

@@ -1,8 +1,8 @@
 //! Conditions that belong to no object of a provider, looked at again now that
 //! everything is known.
 
+use wardian_address::{ModulePath, ResourceInstanceAddress};
 use wardian_config::Resource;
-use wardian_plugin::{ModulePath, ResourceInstanceAddress};
 use wardian_value::{Str, Value};
 
 use super::{ApplyWalk, Pending};

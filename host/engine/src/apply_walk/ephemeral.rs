@@ -1,7 +1,7 @@
 //! Ephemeral resources are opened anew for an apply: nothing of them is in a plan.
 
+use wardian_address::{ResourceAddress, ResourceInstanceAddress};
 use wardian_diagnostic::Diagnostics;
-use wardian_plugin::{ResourceAddress, ResourceInstanceAddress};
 
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_diagnostic::Diagnostic;
-use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_state::{Instance, Object};
 use wardian_value::Value;
 

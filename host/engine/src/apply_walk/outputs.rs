@@ -1,7 +1,7 @@
 //! The outputs of the root module, as a run leaves them in the state.
 
+use wardian_address::{ModuleInstance, ResourceMode};
 use wardian_config::Configuration;
-use wardian_plugin::{ModuleInstance, ResourceMode};
 use wardian_state::{OutputValue, State};
 use wardian_value::Str;
 

@@ -7,10 +7,11 @@
 
 use std::sync::Arc;
 
+use wardian_address::{InstanceKey, ResourceInstanceAddress};
 use wardian_config::{Provisioner as Block, decode_body};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::Body;
-use wardian_plugin::{InstanceKey, ResourceInstanceAddress, SharedByObject};
+use wardian_plugin::SharedByObject;
 use wardian_state::{Object, ObjectStatus};
 use wardian_value::{Marks, Type, Value};
 

@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 
+use wardian_address::{InstanceKey, ModuleInstance, ResourceAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_config::{Configuration, Import, Target, resource_mode};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Cause, Expression, Subject};
-use wardian_plugin::{
-    IdentitySchema, ImportTarget, InstanceKey, ModuleInstance, ResourceAddress, ResourceInstanceAddress,
-    ResourceMode,
-};
+use wardian_plugin::{IdentitySchema, ImportTarget};
 use wardian_value::convert::convert;
 use wardian_value::{Number, PathStep, Str, Type, Value};
 

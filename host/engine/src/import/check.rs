@@ -1,8 +1,8 @@
 //! Whether every block imports to something that there is, or that can be made.
 
+use wardian_address::{ResourceAddress, ResourceInstanceAddress};
 use wardian_config::{Configuration, Import};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_plugin::{ResourceAddress, ResourceInstanceAddress};
 
 /// The summary where it does not.
 pub const NO_CONFIGURATION: &str = "Configuration for import target does not exist";

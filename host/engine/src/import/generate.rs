@@ -20,12 +20,11 @@ mod text;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use wardian_address::ResourceInstanceAddress;
 use wardian_config::{ProviderReference, decode_body};
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use wardian_lang::{EmptyScope, format_text, parse_body};
-use wardian_plugin::{
-    Attribute, AttributeType, Block, BlockNesting, NestedObject, ObjectNesting, ResourceInstanceAddress,
-};
+use wardian_plugin::{Attribute, AttributeType, Block, BlockNesting, NestedObject, ObjectNesting};
 use wardian_value::{Path, Str, Value};
 
 use text::{quoted, write_value};

@@ -6,10 +6,11 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{
-    PluginDiagnostics, PrivateBytes, Provider, ProviderConfigAddress, ProviderSchema, RawState,
-    ResourceInstanceAddress, Schema, UpgradeStateRequest, current_secrets,
+    PluginDiagnostics, PrivateBytes, Provider, ProviderSchema, RawState, Schema, UpgradeStateRequest,
+    current_secrets,
 };
 use wardian_state::{Attributes, Dependencies, Object, ObjectStatus};
 use wardian_value::{Marks, Path, PathMarks, Str, Type, Value};

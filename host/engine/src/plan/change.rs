@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use wardian_plugin::{PrivateBytes, ProviderConfigAddress, ResourceInstanceAddress, Schema};
+use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_plugin::{PrivateBytes, Schema};
 use wardian_value::{Marks, Path, Str, Value};
 
 /// What happens to an object.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use wardian_plugin::{InstanceAddressError, ModuleInstance, ResourceInstanceAddress};
+use wardian_address::{InstanceAddressError, ModuleInstance, ResourceInstanceAddress};
 
 /// What `-target` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum Target {
     /// A module instance, or all instances of a module, with all below.
     Module(ModuleInstance),
     /// A resource with all its instances in all instances of its module.
-    Resource(wardian_plugin::ResourceAddress),
+    Resource(wardian_address::ResourceAddress),
     /// One instance.
     Instance(ResourceInstanceAddress),
 }

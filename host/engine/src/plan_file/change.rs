@@ -5,7 +5,8 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
-use wardian_plugin::{ProviderConfigAddress, ProviderSchema, ResourceInstanceAddress, ResourceMode, Schema};
+use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMode};
+use wardian_plugin::{ProviderSchema, Schema};
 use wardian_value::Str;
 
 use super::value::{

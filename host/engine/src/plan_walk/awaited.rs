@@ -11,9 +11,9 @@ use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use wardian_address::{ModuleInstance, ModulePath, ResourceAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_config::Resource;
 use wardian_lang::{Reference, Subject as Named};
-use wardian_plugin::{ModuleInstance, ModulePath, ResourceAddress, ResourceInstanceAddress, ResourceMode};
 
 use super::PlanWalk;
 use crate::nodes::{Node, resource_references};

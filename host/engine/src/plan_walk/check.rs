@@ -1,7 +1,7 @@
 //! Conditions that belong to no object of a provider: those of variables and checks,
 //! and what was found of all of them.
 
-use wardian_plugin::{ModuleInstance, ModulePath};
+use wardian_address::{ModuleInstance, ModulePath};
 use wardian_state::CheckResult;
 use wardian_value::Str;
 

@@ -1,8 +1,8 @@
 //! Ephemeral resources are opened where all that they are made from is known, and
 //! their values are not known before the apply elsewhere.
 
+use wardian_address::ResourceInstanceAddress;
 use wardian_diagnostic::Diagnostics;
-use wardian_plugin::ResourceInstanceAddress;
 
 use super::{Outcome, PlanWalk};
 use crate::located::{in_resource, resource_of};

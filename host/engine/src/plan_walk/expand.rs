@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wardian_plugin::{
+use wardian_address::{
     AbsoluteResourceAddress, InstanceKey, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress,
     ResourceMode,
 };

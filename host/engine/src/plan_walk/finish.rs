@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use wardian_address::{ModuleInstance, ModulePath, ResourceAddress, ResourceInstanceAddress};
 use wardian_config::Resource;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_plugin::{ModuleInstance, ModulePath, ResourceAddress, ResourceInstanceAddress};
 use wardian_state::ObjectStatus;
 use wardian_value::{Str, Type, Value};
 

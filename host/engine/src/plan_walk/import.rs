@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_plugin::{
-    AbsoluteResourceAddress, ImportTarget, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress,
-    ResourceMode,
+use wardian_address::{
+    AbsoluteResourceAddress, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode,
 };
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_plugin::ImportTarget;
 use wardian_state::Object;
 use wardian_value::{Str, Value};
 
@@ -74,7 +74,7 @@ impl PlanWalk<'_> {
             self.diagnostics.push(problem.at(place.clone()).in_block("import"));
             Visit::Failed
         };
-        let is_managed = self.state.resource(&address.in_module(&wardian_plugin::ModuleInstance::root()));
+        let is_managed = self.state.resource(&address.in_module(&wardian_address::ModuleInstance::root()));
         if is_managed.is_some() {
             let detail = format!(
                 "The object {address} is in the state already, and its resource is not in the configuration, so \

@@ -1,7 +1,7 @@
 //! What the state has and the configuration does not.
 
+use wardian_address::{AbsoluteResourceAddress, ProviderConfigAddress, ResourceMode};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_plugin::{AbsoluteResourceAddress, ProviderConfigAddress, ResourceMode};
 use wardian_state::State;
 
 use crate::nodes::provider_block;

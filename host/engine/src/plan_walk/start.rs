@@ -3,13 +3,14 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use wardian_address::{
+    InstanceKey, ModuleInstance, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress,
+    ResourceMode,
+};
 use wardian_config::{Resource, decode_body};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Resolved, Scope, Subject as Named};
-use wardian_plugin::{
-    ImportTarget, InstanceKey, ModuleInstance, ProviderConfigAddress, ResourceAddress,
-    ResourceInstanceAddress, ResourceMode,
-};
+use wardian_plugin::ImportTarget;
 use wardian_state::Object;
 use wardian_value::{PathStep, Str, Value};
 

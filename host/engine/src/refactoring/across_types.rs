@@ -6,11 +6,9 @@
 
 use std::sync::Arc;
 
+use wardian_address::{AbsoluteResourceAddress, ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_plugin::{
-    AbsoluteResourceAddress, MoveRequest, Provider, ProviderConfigAddress, RawState, ResourceInstanceAddress,
-    Schema,
-};
+use wardian_plugin::{MoveRequest, Provider, RawState, Schema};
 use wardian_state::{Attributes, Object};
 
 use super::carry_out::declared_provider;

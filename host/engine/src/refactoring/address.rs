@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use wardian_plugin::{AbsoluteResourceAddress, InstanceKey, ModuleInstance, ResourceInstanceAddress};
+use wardian_address::{AbsoluteResourceAddress, InstanceKey, ModuleInstance, ResourceInstanceAddress};
 use wardian_value::Str;
 
 use super::endpoint::{Endpoint, Keys};

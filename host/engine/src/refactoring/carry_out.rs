@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use wardian_config::Configuration;
-use wardian_diagnostic::Diagnostics;
-use wardian_plugin::{
+use wardian_address::{
     AbsoluteResourceAddress, InstanceKey, ModuleInstance, ProviderConfigAddress, ResourceInstanceAddress,
 };
+use wardian_config::Configuration;
+use wardian_diagnostic::Diagnostics;
 use wardian_state::{Instance, State};
 
 use super::across_types::Crossing;

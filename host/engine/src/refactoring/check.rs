@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use wardian_address::{AbsoluteResourceAddress, InstanceKey, ModuleInstance, ModulePath};
 use wardian_config::{ModuleCall, Resource};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_plugin::{AbsoluteResourceAddress, InstanceKey, ModuleInstance, ModulePath};
 use wardian_value::Str;
 
 use super::Moves;

@@ -1,10 +1,10 @@
 //! The two ends of a move: which addresses they name.
 
-use wardian_config::{Target, TargetResource};
-use wardian_plugin::{
+use wardian_address::{
     AbsoluteResourceAddress, InstanceKey, ModuleInstance, ModulePath, ModuleStep, ResourceInstanceAddress,
     ResourceMode,
 };
+use wardian_config::{Target, TargetResource};
 use wardian_value::{PathStep, Str};
 
 /// Which instances of a call or a resource are meant.

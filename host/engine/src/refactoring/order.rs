@@ -16,7 +16,7 @@
 
 use std::collections::HashMap;
 
-use wardian_plugin::InstanceKey;
+use wardian_address::InstanceKey;
 use wardian_value::Str;
 
 use super::endpoint::{Endpoint, Keys, ResourceName};

@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use wardian_address::{AbsoluteResourceAddress, ModulePath, ResourceAddress};
 use wardian_config::{Configuration, ModuleNode, Removed as RemovedBlock};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_plugin::{AbsoluteResourceAddress, ModulePath, ResourceAddress};
 
 use crate::plan::{Action, ResourceChange};
 

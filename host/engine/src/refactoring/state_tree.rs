@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use wardian_plugin::{AbsoluteResourceAddress, InstanceKey, ModuleInstance};
+use wardian_address::{AbsoluteResourceAddress, InstanceKey, ModuleInstance};
 use wardian_state::State;
 use wardian_value::Str;
 

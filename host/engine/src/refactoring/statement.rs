@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use wardian_address::{InstanceKey, ModulePath, ResourceAddress, ResourceMode};
 use wardian_config::Configuration;
 use wardian_diagnostic::Span;
-use wardian_plugin::{InstanceKey, ModulePath, ResourceAddress, ResourceMode};
 use wardian_state::State;
 
 use super::endpoint::{Endpoint, endpoints};

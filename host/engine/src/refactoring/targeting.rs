@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use wardian_address::{AbsoluteResourceAddress, ResourceInstanceAddress};
 use wardian_diagnostic::Diagnostic;
-use wardian_plugin::{AbsoluteResourceAddress, ResourceInstanceAddress};
 
 use super::Moves;
 use crate::plan::Target;

@@ -1,10 +1,10 @@
 //! Resources, data sources and ephemeral resources.
 
+use wardian_address::{InstanceKey, ModuleInstance, ResourceMode};
 use wardian_config::{IgnoreChanges, Resource, decode_body};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{
-    Block, ClientCapabilities, ConfigKind, InstanceKey, ModuleInstance, ResourceMode, Schema, Setting,
-    ValidateConfigRequest, hand_over,
+    Block, ClientCapabilities, ConfigKind, Schema, Setting, ValidateConfigRequest, hand_over,
 };
 use wardian_value::{Marks, PathStep, Value};
 

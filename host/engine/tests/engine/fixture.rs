@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_config::{MemoryFiles, load_root_from};
 use wardian_diagnostic::Diagnostics;
 use wardian_engine::{
     Action, Applied, Environment, Event, Events, Mode, Plan, PlanOptions, ResourceChange, Run, StateSink,
     StopSignal,
 };
-use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_state::{Instance, State};
 use wardian_value::{Str, Value};
 

@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use wardian_plugin::address::ProviderAddress;
+use wardian_address::ProviderAddress;
 use wardian_plugin::*;
 use wardian_value::{Path, Str, Type, Value, json};
 

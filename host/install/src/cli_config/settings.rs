@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use wardian_plugin::address::ProviderAddress;
+use wardian_address::ProviderAddress;
 
 use super::syntax::{Entry, Value};
 use super::{

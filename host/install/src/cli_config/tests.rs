@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use wardian_plugin::address::ProviderAddress;
+use wardian_address::ProviderAddress;
 
 use super::*;
 use crate::sources::MethodKind;

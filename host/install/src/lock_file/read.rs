@@ -4,10 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use wardian_address::{ConstraintDialect, Constraints, ProviderAddress, Version};
 use wardian_diagnostic::{SourceFile, Span};
 use wardian_lang::{Attribute, Block, Expression, parse_body};
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::version::{Constraints, Dialect, Version};
 
 use super::{
     LoadedLockFile, LockEntry, LockFile, LockFileError, LockFileProblem, LockFileProblemKind as Kind,
@@ -135,7 +134,7 @@ impl Reader<'_> {
         let Some(text) = self.literal(value, "constraints") else {
             return Constraints::default();
         };
-        match Constraints::parse(text, Dialect::Provider) {
+        match Constraints::parse(text, ConstraintDialect::Provider) {
             Ok(constraints) => {
                 let canonical = constraints.to_string();
                 if canonical != text {

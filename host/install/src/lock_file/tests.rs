@@ -2,7 +2,7 @@ use std::fs;
 use std::process::Command;
 
 use proptest::prelude::*;
-use wardian_plugin::version::Dialect;
+use wardian_address::ConstraintDialect;
 
 use super::*;
 
@@ -179,7 +179,7 @@ fn any_entry() -> impl Strategy<Value = (ProviderAddress, LockEntry)> {
                 ProviderAddress::parse(&format!("{host}/{namespace}/{type_name}")).unwrap(),
                 LockEntry {
                     version: Version::new(version.0, version.1, version.2),
-                    constraints: Constraints::parse(constraints, Dialect::Provider).unwrap(),
+                    constraints: Constraints::parse(constraints, ConstraintDialect::Provider).unwrap(),
                     hashes: hashes.iter().map(|hash| PackageHash::parse(hash).unwrap()).collect(),
                 },
             )

@@ -3,8 +3,7 @@
 
 use std::fmt::{self, Write as _};
 
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::version::Version;
+use wardian_address::{ProviderAddress, Version};
 
 use super::RequiredBy;
 use crate::hash::PackageHash;

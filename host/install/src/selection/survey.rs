@@ -1,7 +1,6 @@
 //! What every method has of one provider.
 
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::version::{Constraints, Version};
+use wardian_address::{Constraints, ProviderAddress, Version};
 
 use super::errors::{Looked, Remark, SelectionError};
 use crate::catalogue::EmbeddedPlugin;

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use wardian_plugin::version::Dialect;
+use wardian_address::ConstraintDialect;
 
 use super::*;
 use crate::catalogue::{Catalogue, EmbeddedPlugin};
@@ -49,7 +49,7 @@ impl World {
         let methods = vec![Method { kind: mirror, scope: Scope::default() }];
         let mut required = Requirements::default();
         for (index, (source, constraints)) in requirements.iter().enumerate() {
-            let constraints = Constraints::parse(constraints, Dialect::Provider).unwrap();
+            let constraints = Constraints::parse(constraints, ConstraintDialect::Provider).unwrap();
             required.add(address(source), constraints, format!("main.tf:{}", index + 1));
         }
         Self {

@@ -7,8 +7,8 @@ pub mod questions;
 
 use std::path::Path;
 
+use wardian_address::ProviderAddress;
 use wardian_diagnostic::{Diagnostics, NoStyle, SourceFile};
-use wardian_plugin::address::ProviderAddress;
 use wardian_policy::{
     Access, CommunicatorConnection, EnvironmentName, FileAccess, Level, NetworkRequest, Policy, PolicyFile,
     ProcessStart, Request,

@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rand_core::TryRng;
+use wardian_address::ProviderAddress;
 use wardian_monitor::Call;
-use wardian_plugin::address::ProviderAddress;
 use wasmtime::component::Resource;
 use wasmtime_wasi::clocks::WasiClocksView as _;
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
-use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{
     ClientCapabilities, ConfigureRequest, PlanRequest, PlanResponse, PluginDiagnostic, PrivateBytes,
     Provider, ReadDataSourceRequest, ReadDataSourceResponse, on_behalf_of,

@@ -25,11 +25,11 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio_rustls::TlsAcceptor;
+use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Capability, Monitor, PluginIdentity, Record};
 use wardian_network::{Resolver, TlsRoots};
 use wardian_plugin::Provider;
-use wardian_plugin::address::ProviderAddress;
 use wardian_policy::{CredentialSource, Level, Policy, PolicyFile};
 use wardian_sandbox::{
     CacheDirectories, Grants, Limits, MissingSecret, NetworkOptions, Sandbox, SandboxOptions, Secret, Secrets,

@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use wardian_plugin::{InstanceAddressError, InstanceKey, ResourceAddress};
+use wardian_address::{InstanceAddressError, InstanceKey, ResourceAddress};
 use wardian_value::{Path, PathStep, Str};
 
 use super::layout::{Parts, compact, push_string};

@@ -20,9 +20,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use wardian_plugin::address::ProviderAddress;
-use wardian_plugin::{
-    AbsoluteResourceAddress, InstanceKey, ModuleInstance, ProviderConfigAddress, ResourceMode,
+use wardian_address::{
+    AbsoluteResourceAddress, InstanceKey, ModuleInstance, ProviderAddress, ProviderConfigAddress,
+    ResourceMode,
 };
 use wardian_value::Str;
 

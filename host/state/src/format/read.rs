@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use wardian_plugin::{AbsoluteResourceAddress, ModuleInstance, ProviderConfigAddress, ResourceMode};
+use wardian_address::{AbsoluteResourceAddress, ModuleInstance, ProviderConfigAddress, ResourceMode};
 use wardian_value::Str;
 
 use super::instance::{KnownResources, StoredObject, collect_instances};

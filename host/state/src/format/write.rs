@@ -1,6 +1,6 @@
 //! State to text.
 
-use wardian_plugin::ResourceMode;
+use wardian_address::ResourceMode;
 
 use super::FORMAT_VERSION;
 use super::instance::encode_instance;

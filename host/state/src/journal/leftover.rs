@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use wardian_plugin::{ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 
 use super::{CHECKSUM_LENGTH, FORMAT, OLDEST_FORMAT, line_checksum};
 use crate::beside::read_itself;

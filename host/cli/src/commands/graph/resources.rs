@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
+use wardian_address::{ResourceAddress, ResourceMode};
 use wardian_engine::{DrawnKind, DrawnNode};
-use wardian_plugin::{ResourceAddress, ResourceMode};
 use wardian_state::State;
 
 /// Resources in the order in which they are shown.

@@ -1,7 +1,7 @@
 //! Results of conditions as JSON.
 
 use serde::Serialize;
-use wardian_plugin::{InstanceKey, ResourceAddress, ResourceInstanceAddress};
+use wardian_address::{InstanceKey, ResourceAddress, ResourceInstanceAddress};
 use wardian_state::{CheckKind, CheckObject, CheckResult};
 
 use super::objects::mode_name;

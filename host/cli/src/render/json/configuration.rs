@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use wardian_address::{ModulePath, ResourceMode};
 use wardian_config::{Configuration, ModuleCall, ModuleNode, Output, Resource, Variable};
 use wardian_engine::Schemas;
 use wardian_lang::{Expression, Reference};
-use wardian_plugin::{ModulePath, ResourceMode};
 
 use super::objects::mode_name;
 use super::values::PlainValue;

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
+use wardian_address::{InstanceKey, ModuleInstance, ResourceInstanceAddress};
 use wardian_diagnostic::Diagnostic;
 use wardian_engine::{
     Action, ActionReason, ChangeCounts, EphemeralAction, Event, OutputChange, ResourceChange,
 };
-use wardian_plugin::{InstanceKey, ModuleInstance, ResourceInstanceAddress};
 use wardian_state::OutputValue;
 use wardian_value::Str;
 

@@ -2,7 +2,7 @@
 
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
-use wardian_plugin::{InstanceKey, ResourceMode};
+use wardian_address::{InstanceKey, ResourceMode};
 use wardian_value::{Value, View};
 
 use super::values::{Parts, PlainValue};

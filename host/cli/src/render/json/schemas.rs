@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use wardian_address::ProviderAddress;
 use wardian_lang::{FunctionSignature, NullArgument, ParameterSignature};
-use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, Function, NestedBlock,
     ObjectNesting, Parameter, ProviderSchema, Schema, SchemaTable,

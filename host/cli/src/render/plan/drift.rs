@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use wardian_address::ResourceInstanceAddress;
 use wardian_engine::{Action, Mode, Plan, ResourceChange};
-use wardian_plugin::ResourceInstanceAddress;
 use wardian_value::{PathStep, Value, View};
 
 use super::{Cause, header};

@@ -1,7 +1,7 @@
 //! The comment above each change of a plan: what happens to the object, and why.
 
+use wardian_address::{InstanceKey, ResourceInstanceAddress, ResourceMode};
 use wardian_engine::{Action, ActionReason, Importing, ResourceChange};
-use wardian_plugin::{InstanceKey, ResourceInstanceAddress, ResourceMode};
 use wardian_value::json;
 
 use super::Cause;

@@ -4,10 +4,9 @@
 use std::sync::Arc;
 
 use serde_json::Value as Json;
+use wardian_address::ProviderConfigAddress;
 use wardian_engine::{ActionReason, Importing};
-use wardian_plugin::{
-    Attribute, AttributeType, Block, Deprecation, Description, ProviderConfigAddress, Schema, Setting,
-};
+use wardian_plugin::{Attribute, AttributeType, Block, Deprecation, Description, Schema, Setting};
 use wardian_state::State;
 use wardian_value::{Marks, Path, PathStep, Type, Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wardian_plugin::{ModuleInstance, ModuleStep};
+use wardian_address::{ModuleInstance, ModuleStep};
 
 use super::StateObject;
 

@@ -219,8 +219,8 @@ fn request(scheme: Scheme, host: &str, port: u16) -> Result<NetworkRequest, Requ
 
 #[cfg(test)]
 mod tests {
+    use wardian_address::ProviderAddress;
     use wardian_monitor::{Call, Monitor};
-    use wardian_plugin::address::ProviderAddress;
 
     use super::*;
     use crate::current_call::CurrentCall;

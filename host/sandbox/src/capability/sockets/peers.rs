@@ -89,9 +89,9 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
+    use wardian_address::ProviderAddress;
     use wardian_diagnostic::SourceFile;
     use wardian_monitor::{AuditLog, Call, Monitor, PluginIdentity};
-    use wardian_plugin::address::ProviderAddress;
     use wardian_policy::{Level, NetworkRequest, Policy, PolicyFile, Request};
 
     use super::*;

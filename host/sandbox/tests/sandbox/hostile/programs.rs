@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
-use wardian_plugin::address::ProviderAddress;
 use wardian_plugin::{ProvisionRequest, Provisioner, SharedByObject};
 use wardian_policy::{Level, Policy, PolicyFile};
 use wardian_process::{Authority, Denied, Ended, Runner, Start};

@@ -8,10 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use wardian_address::{ModulePath, ProviderAddress};
 use wardian_config::{Configuration, ModuleNode, ProviderReference};
 use wardian_engine::Schemas;
-use wardian_plugin::ModulePath;
-use wardian_plugin::address::ProviderAddress;
 
 use super::expressions::Expressions;
 
@@ -174,6 +173,6 @@ fn constraint(node: &ModuleNode, address: &ProviderAddress) -> Option<String> {
     let asked = required
         .map(|required| &required.constraints)
         .chain(stated.filter_map(|config| config.version.as_ref().map(|(constraints, _)| constraints)));
-    let all = asked.fold(wardian_plugin::version::Constraints::default(), |all, one| all.and(one));
+    let all = asked.fold(wardian_address::Constraints::default(), |all, one| all.and(one));
     (!all.is_empty()).then(|| all.to_string())
 }

@@ -1,5 +1,4 @@
-//! Addresses of modules, resources, their instances and provider
-//! configurations, as text in Terraform's form and as ordered keys.
+//! Addresses of modules, resources, resource instances and provider configurations.
 //!
 //! | type | example |
 //! |---|---|
@@ -10,9 +9,9 @@
 //! | [`ResourceInstanceAddress`] | `module.a["k"].data.aws_ami.x[0]` |
 //! | [`ProviderConfigAddress`] | `module.a.provider["registry.terraform.io/hashicorp/aws"].west` |
 //!
-//! Every one of them is ordered as Terraform sorts: modules first (fewer steps
-//! before more), then mode, type and name, then the key (none, numbers, text).
-//! What always holds: the displayed form reads back as the same address.
+//! All are ordered as Terraform sorts them: by module (fewer steps before more), then mode, type
+//! and name, then key (none, numbers, strings). The displayed form always parses as the same
+//! address.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -21,7 +20,7 @@ use std::sync::Arc;
 
 use wardian_value::Str;
 
-use crate::address::ProviderAddress;
+use crate::ProviderAddress;
 
 mod parse;
 mod quote;
@@ -29,26 +28,26 @@ mod quote;
 pub use parse::{InstanceAddressError, InstanceAddressProblem};
 pub use quote::Quoted;
 
-/// Which of several instances, by `count` or `for_each`.
+/// The key that `count` or `for_each` gives to an instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstanceKey {
-    /// The only one.
+    /// The key of a single instance, without `count` and `for_each`.
     #[default]
     None,
-    /// By `count`.
+    /// An index of `count`.
     Int(u64),
-    /// By `for_each`.
+    /// A key of `for_each`.
     String(Str),
 }
 
 impl InstanceKey {
-    /// Whether there is no key.
+    /// Returns whether this is [`InstanceKey::None`].
     pub fn is_none(&self) -> bool {
         *self == Self::None
     }
 }
 
-/// `[0]`, `["key"]` or nothing.
+/// Writes `[0]`, `["key"]` or nothing.
 impl fmt::Display for InstanceKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -59,8 +58,7 @@ impl fmt::Display for InstanceKey {
     }
 }
 
-/// Which kind of object a resource address names. Ordered as addresses are
-/// sorted.
+/// The kind of object that a resource address names. The variants are in Terraform's sort order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ResourceMode {
     /// `data`: read, never changed.
@@ -81,39 +79,39 @@ impl ResourceMode {
     }
 }
 
-/// A module by the names of the calls that lead to it from the root.
+/// The path of a module: the names of the module calls from the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ModulePath(Arc<[Str]>);
 
 impl ModulePath {
-    /// The root module.
+    /// Returns the path of the root module.
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// Whether this is the root module.
+    /// Returns whether this is the root module.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The names of the calls, outermost first.
+    /// Returns the names of the calls, outermost first.
     pub fn names(&self) -> &[Str] {
         &self.0
     }
 
-    /// The module that `name` calls here.
+    /// Returns the path of the module that the call `name` loads here.
     #[must_use]
     pub fn child(&self, name: impl Into<Str>) -> Self {
         self.0.iter().cloned().chain([name.into()]).collect()
     }
 
-    /// The calling module and the name of the call; `None` for the root.
+    /// Returns the calling module and the name of the call; `None` for the root.
     pub fn parent(&self) -> Option<(Self, &Str)> {
         let (name, path) = self.0.split_last()?;
         Some((path.iter().cloned().collect(), name))
     }
 
-    /// The instance in which no call has a key.
+    /// Returns the module instance whose steps have no keys.
     pub fn unkeyed_instance(&self) -> ModuleInstance {
         self.0.iter().map(|name| ModuleStep { name: name.clone(), key: InstanceKey::None }).collect()
     }
@@ -137,7 +135,7 @@ impl PartialOrd for ModulePath {
     }
 }
 
-/// `module.a.module.b`; nothing for the root.
+/// Writes `module.a.module.b`, or nothing for the root.
 impl fmt::Display for ModulePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, name) in self.0.iter().enumerate() {
@@ -148,58 +146,56 @@ impl fmt::Display for ModulePath {
     }
 }
 
-/// One call on the way to a module instance.
+/// One module call in the address of a module instance.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModuleStep {
-    /// The name of the call.
     pub name: Str,
-    /// Which of its instances.
     pub key: InstanceKey,
 }
 
-/// One instance of a module.
+/// The address of a module instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ModuleInstance(Arc<[ModuleStep]>);
 
 impl ModuleInstance {
-    /// The root module.
+    /// Returns the address of the root module.
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// Whether this is the root module.
+    /// Returns whether this is the root module.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The calls, outermost first.
+    /// Returns the module calls, outermost first.
     pub fn steps(&self) -> &[ModuleStep] {
         &self.0
     }
 
-    /// An instance of the module that `name` calls here.
+    /// Returns an instance of the module that the call `name` loads here.
     #[must_use]
     pub fn child(&self, name: impl Into<Str>, key: InstanceKey) -> Self {
         self.0.iter().cloned().chain([ModuleStep { name: name.into(), key }]).collect()
     }
 
-    /// The calling instance and the last step; `None` for the root.
+    /// Returns the calling instance and the last step; `None` for the root.
     pub fn parent(&self) -> Option<(Self, &ModuleStep)> {
         let (step, path) = self.0.split_last()?;
         Some((path.iter().cloned().collect(), step))
     }
 
-    /// The module without keys.
+    /// Returns the module's path, without keys.
     pub fn path(&self) -> ModulePath {
         self.0.iter().map(|step| step.name.clone()).collect()
     }
 
-    /// Whether this is `other` or somewhere below it.
+    /// Returns whether this is `other` or a descendant of it.
     pub fn is_within(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }
 
-    /// A resource in this module instance.
+    /// Returns the address of a resource in this module instance.
     pub fn resource(
         &self,
         mode: ResourceMode,
@@ -228,7 +224,7 @@ impl PartialOrd for ModuleInstance {
     }
 }
 
-/// `module.a["k"].module.b[0]`; nothing for the root.
+/// Writes `module.a["k"].module.b[0]`, or nothing for the root.
 impl fmt::Display for ModuleInstance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, step) in self.0.iter().enumerate() {
@@ -239,21 +235,19 @@ impl fmt::Display for ModuleInstance {
     }
 }
 
-/// A resource block: all instances in all instances of its module.
+/// The address of a resource block: all its instances in all instances of its module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceAddress {
-    /// The module.
     pub module: ModulePath,
-    /// Managed, data or ephemeral.
     pub mode: ResourceMode,
-    /// `aws_instance`.
+    /// The resource type: `aws_instance`.
     pub type_name: Str,
     /// The name of the block.
     pub name: Str,
 }
 
 impl ResourceAddress {
-    /// The address of a resource in a module.
+    /// Creates the address of a resource in a module.
     pub fn new(
         module: ModulePath,
         mode: ResourceMode,
@@ -263,13 +257,13 @@ impl ResourceAddress {
         Self { module, mode, type_name: type_name.into(), name: name.into() }
     }
 
-    /// The resource in one instance of its module.
+    /// Returns the address of the resource in an instance of its module.
     pub fn in_module(&self, module: &ModuleInstance) -> AbsoluteResourceAddress {
         module.resource(self.mode, self.type_name.clone(), self.name.clone())
     }
 }
 
-/// `module.m.random_id.x`
+/// Writes `module.m.random_id.x`.
 impl fmt::Display for ResourceAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dot = if self.module.is_root() { "" } else { "." };
@@ -277,26 +271,24 @@ impl fmt::Display for ResourceAddress {
     }
 }
 
-/// A resource in one module instance: all its instances there.
+/// The address of a resource in one module instance: all its instances there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AbsoluteResourceAddress {
-    /// The module instance.
     pub module: ModuleInstance,
-    /// Managed, data or ephemeral.
     pub mode: ResourceMode,
-    /// `aws_instance`.
+    /// The resource type: `aws_instance`.
     pub type_name: Str,
     /// The name of the block.
     pub name: Str,
 }
 
 impl AbsoluteResourceAddress {
-    /// One instance.
+    /// Returns the address of the instance with the given key.
     pub fn instance(&self, key: InstanceKey) -> ResourceInstanceAddress {
         ResourceInstanceAddress { resource: self.clone(), key }
     }
 
-    /// The resource block.
+    /// Returns the address of the resource block.
     pub fn config(&self) -> ResourceAddress {
         ResourceAddress {
             module: self.module.path(),
@@ -307,7 +299,7 @@ impl AbsoluteResourceAddress {
     }
 }
 
-/// `module.m["k"].random_id.x`
+/// Writes `module.m["k"].random_id.x`.
 impl fmt::Display for AbsoluteResourceAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dot = if self.module.is_root() { "" } else { "." };
@@ -315,69 +307,66 @@ impl fmt::Display for AbsoluteResourceAddress {
     }
 }
 
-/// One instance of a resource.
+/// The address of a resource instance.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceInstanceAddress {
-    /// The resource in its module instance.
     pub resource: AbsoluteResourceAddress,
-    /// Which of its instances.
     pub key: InstanceKey,
 }
 
 impl ResourceInstanceAddress {
-    /// The module instance.
+    /// Returns the module instance.
     pub fn module(&self) -> &ModuleInstance {
         &self.resource.module
     }
 
-    /// Managed, data or ephemeral.
+    /// Returns whether the resource is managed, data or ephemeral.
     pub fn mode(&self) -> ResourceMode {
         self.resource.mode
     }
 
-    /// `aws_instance`.
+    /// Returns the resource type: `aws_instance`.
     pub fn type_name(&self) -> &Str {
         &self.resource.type_name
     }
 
-    /// The name of the block.
+    /// Returns the name of the resource block.
     pub fn name(&self) -> &Str {
         &self.resource.name
     }
 
-    /// The resource block.
+    /// Returns the address of the resource block.
     pub fn config(&self) -> ResourceAddress {
         self.resource.config()
     }
 }
 
-/// `module.m["k"].random_id.x[0]`
+/// Writes `module.m["k"].random_id.x[0]`.
 impl fmt::Display for ResourceInstanceAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.resource, self.key)
     }
 }
 
-/// A provider configuration: a `provider` block, or the empty one that is meant
-/// where there is no block.
+/// The address of a provider configuration: a `provider` block, or the empty configuration that
+/// a provider without a block has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProviderConfigAddress {
-    /// The module in which it is configured.
+    /// The module that configures the provider.
     pub module: ModulePath,
-    /// Which provider.
     pub provider: ProviderAddress,
-    /// Which of several configurations; `None` for the default one.
+    /// The alias; `None` for the default configuration.
     pub alias: Option<Str>,
 }
 
 impl ProviderConfigAddress {
-    /// The default configuration of a provider in the root module.
-    pub fn default_of(provider: ProviderAddress) -> Self {
+    /// Returns the address of a provider's default configuration in the root module.
+    pub fn for_default(provider: ProviderAddress) -> Self {
         Self { module: ModulePath::root(), provider, alias: None }
     }
 }
 
-/// `module.a.provider["registry.terraform.io/hashicorp/aws"].west`
+/// Writes `module.a.provider["registry.terraform.io/hashicorp/aws"].west`.
 impl fmt::Display for ProviderConfigAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dot = if self.module.is_root() { "" } else { "." };
@@ -413,7 +402,7 @@ impl FromStr for ResourceInstanceAddress {
     }
 }
 
-/// Also reads the form of Terraform 0.12, `provider.aws.west`, whose provider
+/// Parses Terraform's form, and also that of Terraform 0.12, `provider.aws.west`, whose provider
 /// gets the legacy namespace ([`ProviderAddress::legacy`]).
 impl FromStr for ProviderConfigAddress {
     type Err = InstanceAddressError;

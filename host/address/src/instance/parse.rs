@@ -1,4 +1,4 @@
-//! Reading addresses from text.
+//! Parsing of addresses.
 
 use wardian_value::Str;
 
@@ -6,55 +6,53 @@ use super::{
     InstanceKey, ModuleInstance, ModulePath, ModuleStep, ProviderConfigAddress, ResourceAddress,
     ResourceInstanceAddress, ResourceMode, quote,
 };
-use crate::address::{AddressError, ProviderAddress};
+use crate::{ProviderAddress, ProviderAddressError};
 
-/// A text that is not an address of the kind that was asked for.
+/// A text that is not an address of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is not {wanted}: {problem}")]
 pub struct InstanceAddressError {
-    /// What was written.
     pub text: String,
-    /// What it should have been, such as "a resource address".
+    /// The expected kind, such as "a resource address".
     pub wanted: &'static str,
-    /// What is wrong with it.
     pub problem: InstanceAddressProblem,
 }
 
-/// What is wrong with an address.
+/// The reason why an address is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstanceAddressProblem {
-    /// It ends too early.
-    #[error("{0} is missing at its end")]
+    /// The text ends too early.
+    #[error("{0} is missing at the end")]
     Missing(&'static str),
-    /// Something else stands where a name must.
-    #[error("a name is needed before \"{0}\"")]
+    /// Other text is in the position of a name.
+    #[error("a name is expected before \"{0}\"")]
     Name(String),
-    /// `[` with neither a whole number nor a constant string behind it.
+    /// The text after `[` is neither a whole number nor a constant string.
     #[error("an instance key is a whole number or a quoted string in brackets")]
     Key,
-    /// A key where only a block can be named.
-    #[error("it must not hold an instance key")]
+    /// A key is in the address of a block.
+    #[error("it must not contain an instance key")]
     UnexpectedKey,
-    /// More than an address.
-    #[error("nothing can follow before \"{0}\"")]
+    /// Text follows the address.
+    #[error("unexpected \"{0}\"")]
     Rest(String),
-    /// The provider's own address is wrong.
+    /// The provider's own address is not valid.
     #[error(transparent)]
-    Provider(#[from] AddressError),
+    Provider(#[from] ProviderAddressError),
 }
 
 use InstanceAddressProblem as Problem;
 
 pub(super) fn module_instance(text: &str) -> Result<ModuleInstance, InstanceAddressError> {
-    whole(text, "a module address", |parser| {
+    parse_all(text, "a module address", |parser| {
         let module = parser.modules()?;
         if parser.rest.is_empty() { Ok(module) } else { Err(Problem::Rest(parser.rest.to_owned())) }
     })
 }
 
 pub(super) fn resource_instance(text: &str) -> Result<ResourceInstanceAddress, InstanceAddressError> {
-    whole(text, "a resource instance address", |parser| {
+    parse_all(text, "a resource instance address", |parser| {
         let module = parser.modules()?;
         let (mode, type_name, name) = parser.resource()?;
         let key = parser.key()?;
@@ -63,7 +61,7 @@ pub(super) fn resource_instance(text: &str) -> Result<ResourceInstanceAddress, I
 }
 
 pub(super) fn resource(text: &str) -> Result<ResourceAddress, InstanceAddressError> {
-    whole(text, "a resource address", |parser| {
+    parse_all(text, "a resource address", |parser| {
         let module = parser.unkeyed_modules()?;
         let (mode, type_name, name) = parser.resource()?;
         if !parser.key()?.is_none() {
@@ -74,7 +72,7 @@ pub(super) fn resource(text: &str) -> Result<ResourceAddress, InstanceAddressErr
 }
 
 pub(super) fn provider_config(text: &str) -> Result<ProviderConfigAddress, InstanceAddressError> {
-    whole(text, "a provider configuration address", |parser| {
+    parse_all(text, "a provider configuration address", |parser| {
         let module = parser.unkeyed_modules()?;
         if &*parser.name()? != "provider" {
             return Err(Problem::Missing("provider[\"...\"]"));
@@ -97,7 +95,7 @@ pub(super) fn provider_config(text: &str) -> Result<ProviderConfigAddress, Insta
     })
 }
 
-fn whole<T>(
+fn parse_all<T>(
     text: &str,
     wanted: &'static str,
     read: impl FnOnce(&mut Parser<'_>) -> Result<T, Problem>,
@@ -117,27 +115,28 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     fn name(&mut self) -> Result<Str, Problem> {
-        let starts = |character: char| character.is_alphabetic() || character == '_';
-        let goes_on = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
+        let is_name_start = |character: char| character.is_alphabetic() || character == '_';
+        let is_name_character =
+            |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
         if self.rest.is_empty() {
             return Err(Problem::Missing("a name"));
         }
-        if !self.rest.starts_with(starts) {
+        if !self.rest.starts_with(is_name_start) {
             return Err(Problem::Name(self.rest.to_owned()));
         }
-        let end = self.rest.find(|character| !goes_on(character)).unwrap_or(self.rest.len());
+        let end = self.rest.find(|character| !is_name_character(character)).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
         self.rest = rest;
         Ok(Str::new(name))
     }
 
-    fn dot(&mut self, what_follows: &'static str) -> Result<(), Problem> {
+    fn dot(&mut self, following: &'static str) -> Result<(), Problem> {
         match self.rest.strip_prefix('.') {
             Some(rest) => {
                 self.rest = rest;
                 Ok(())
             }
-            None if self.rest.is_empty() => Err(Problem::Missing(what_follows)),
+            None if self.rest.is_empty() => Err(Problem::Missing(following)),
             None => Err(Problem::Rest(self.rest.to_owned())),
         }
     }
@@ -158,7 +157,7 @@ impl Parser<'_> {
         Ok(key)
     }
 
-    /// Steps as long as there are any, with the dot before what follows them.
+    /// Parses all module steps, and the dot that separates them from the following text.
     fn modules(&mut self) -> Result<ModuleInstance, Problem> {
         let mut steps = Vec::new();
         while let Some(rest) = self.rest.strip_prefix("module.") {

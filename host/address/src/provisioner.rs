@@ -1,29 +1,29 @@
-//! Which plugin the label of a `provisioner` block means.
+//! The addresses of provisioner plugins, which the labels of `provisioner` blocks name.
 //!
-//! | label | plugin |
+//! | label | address |
 //! |---|---|
 //! | `example.com/acme/notify` | `example.com/acme/provisioner-notify` |
 //! | `acme/notify` | `registry.terraform.io/acme/provisioner-notify` |
 //! | `notify` | `localhost/plugins/provisioner-notify`, a file in a plugin directory |
 //!
-//! The prefix keeps a provisioner and a provider of one name apart, in mirrors, lock
-//! files and policies. A name alone belongs to nobody, least of all to the namespace that
-//! a provider's name alone means: so it has an address that no registry can have.
+//! The prefix distinguishes a provisioner from a provider of the same name in mirrors, lock
+//! files and policies. A bare name has no owner; in particular, it is not in the default
+//! namespace of providers. Its address is therefore one that no registry can have.
 
-use crate::address::{AddressError, ProviderAddress};
+use crate::{ProviderAddress, ProviderAddressError};
 
-/// The host of plugins that are files in a directory of this machine.
+/// The host of plugins that are files in a plugin directory of this machine.
 pub const DIRECTORY_HOST: &str = "localhost";
-/// Their namespace.
+/// The namespace of plugins that are files in a plugin directory.
 pub const DIRECTORY_NAMESPACE: &str = "plugins";
 
 const PREFIX: &str = "provisioner-";
 
-/// The address of the plugin that a label means.
+/// Returns the address of the plugin that a label names.
 ///
 /// # Errors
-/// Where no plugin can have that name.
-pub fn provisioner_address(label: &str) -> Result<ProviderAddress, AddressError> {
+/// Returns an error if the label contains a part that is not a valid name.
+pub fn provisioner_address(label: &str) -> Result<ProviderAddress, ProviderAddressError> {
     match label.rsplit_once('/') {
         Some((owner, name)) => ProviderAddress::parse(&format!("{owner}/{PREFIX}{name}")),
         None => {
@@ -32,12 +32,12 @@ pub fn provisioner_address(label: &str) -> Result<ProviderAddress, AddressError>
     }
 }
 
-/// The provisioner's own name, where an address is one's.
+/// Returns the provisioner's own name; `None` for the address of a provider.
 pub fn provisioner_name(address: &ProviderAddress) -> Option<&str> {
     address.type_name().strip_prefix(PREFIX)
 }
 
-/// The label that means a provisioner's plugin; `None` where an address is a provider's.
+/// Returns the label that names a provisioner plugin; `None` for the address of a provider.
 pub fn provisioner_label(address: &ProviderAddress) -> Option<String> {
     let name = provisioner_name(address)?;
     Some(if is_in_plugin_directory(address) {
@@ -49,7 +49,7 @@ pub fn provisioner_label(address: &ProviderAddress) -> Option<String> {
     })
 }
 
-/// Whether an address is that of a file in a plugin directory.
+/// Returns whether this is the address of a file in a plugin directory.
 pub fn is_in_plugin_directory(address: &ProviderAddress) -> bool {
     address.hostname() == DIRECTORY_HOST && address.namespace() == DIRECTORY_NAMESPACE
 }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_and_addresses() {
+    fn provisioner_labels_map_to_addresses() {
         for (label, address) in [
             ("notify", "localhost/plugins/provisioner-notify"),
             ("acme/notify", "registry.terraform.io/acme/provisioner-notify"),

@@ -10,7 +10,7 @@ fn instance(text: &str) -> String {
 }
 
 #[test]
-fn addresses_read_back() {
+fn displayed_address_parses_as_same_address() {
     for text in [
         "random_id.x",
         "random_id.x[0]",
@@ -28,20 +28,20 @@ fn addresses_read_back() {
 }
 
 #[test]
-fn wrong_addresses_are_refused() {
+fn rejects_invalid_addresses() {
     for (text, expected) in [
-        ("", "error: \"\" is not a resource instance address: a resource type is missing at its end"),
-        ("a", "error: \"a\" is not a resource instance address: the resource's name is missing at its end"),
+        ("", "error: \"\" is not a resource instance address: a resource type is missing at the end"),
+        ("a", "error: \"a\" is not a resource instance address: the resource's name is missing at the end"),
         (
             "a.b[",
             "error: \"a.b[\" is not a resource instance address: an instance key is a whole number or a quoted string in brackets",
         ),
-        ("a.b.c", "error: \"a.b.c\" is not a resource instance address: nothing can follow before \".c\""),
+        ("a.b.c", "error: \"a.b.c\" is not a resource instance address: unexpected \".c\""),
         (
             "module.m",
-            "error: \"module.m\" is not a resource instance address: a resource type is missing at its end",
+            "error: \"module.m\" is not a resource instance address: a resource type is missing at the end",
         ),
-        ("a.0", "error: \"a.0\" is not a resource instance address: a name is needed before \"0\""),
+        ("a.0", "error: \"a.0\" is not a resource instance address: a name is expected before \"0\""),
     ] {
         assert_eq!(instance(text), expected);
     }
@@ -57,7 +57,7 @@ fn wrong_addresses_are_refused() {
 }
 
 #[test]
-fn sorted_as_terraform_sorts() {
+fn addresses_sort_as_in_terraform() {
     let sorted = [
         "data.z.z",
         "a.a",
@@ -77,7 +77,7 @@ fn sorted_as_terraform_sorts() {
 }
 
 #[test]
-fn provider_configurations() {
+fn parses_provider_configuration_addresses() {
     for text in [
         "provider[\"registry.terraform.io/hashicorp/aws\"]",
         "module.a.module.b.provider[\"registry.terraform.io/hashicorp/aws\"].west",
@@ -102,7 +102,7 @@ fn provider_configurations() {
 
 proptest! {
     #[test]
-    fn any_key_reads_back(key in "\\PC{0,20}|[\\x00-\\x7f]{0,20}|([$%]{1,3}\\{?){0,4}") {
+    fn address_with_any_key_parses_as_same(key in "\\PC{0,20}|[\\x00-\\x7f]{0,20}|([$%]{1,3}\\{?){0,4}") {
         let address = ModuleInstance::root()
             .child("m", InstanceKey::String(key.as_str().into()))
             .resource(ResourceMode::Managed, "a", "b")
@@ -111,7 +111,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_answered(text in "\\PC{0,40}", wild in "[a-z.\\[\\]\"\\\\$%{u0-9]{0,30}") {
+    fn parses_any_text_without_panic(text in "\\PC{0,40}", wild in "[a-z.\\[\\]\"\\\\$%{u0-9]{0,30}") {
         for text in [&text, &wild] {
             let _ = text.parse::<ResourceInstanceAddress>();
             let _ = text.parse::<ModuleInstance>();

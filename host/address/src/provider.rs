@@ -1,17 +1,15 @@
-//! Provider addresses: `HOST/NAMESPACE/TYPE`, the name under which the whole
-//! house knows a provider.
+//! Provider addresses: `HOST/NAMESPACE/TYPE`.
 //!
-//! | written | means |
+//! | source | address |
 //! |---|---|
-//! | `example.com/acme/dns` | itself |
+//! | `example.com/acme/dns` | `example.com/acme/dns` |
 //! | `acme/dns` | `registry.terraform.io/acme/dns` |
 //! | `dns` | `registry.terraform.io/hashicorp/dns` |
 //! | `terraform.io/builtin/terraform` | part of the program, never installed |
-//! | `registry.terraform.io/-/dns` | from states older than namespaces; readable, not installable |
+//! | `registry.terraform.io/-/dns` | legacy, from states older than namespaces; readable, not installable |
 //!
-//! Calls nothing, reads nothing. What always holds: the parts of a
-//! [`ProviderAddress`] are lower case, NFC, and free of `/`, `\`, `_` and empty
-//! or dot-only names, so that they can be path segments as they are.
+//! The parts of a [`ProviderAddress`] are always lower case, NFC, and free of `/`, `\`, `_` and
+//! empty or dot-only names, so they can be used as path segments.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,9 +17,9 @@ use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The host meant when an address names none.
+/// The host of an address without a host.
 pub const DEFAULT_HOST: &str = "registry.terraform.io";
-/// The namespace meant when an address names none.
+/// The namespace of an address without a namespace.
 pub const DEFAULT_NAMESPACE: &str = "hashicorp";
 /// The host of providers that are part of the program.
 pub const BUILT_IN_HOST: &str = "terraform.io";
@@ -42,16 +40,16 @@ pub struct ProviderAddress {
 }
 
 impl ProviderAddress {
-    /// Reads a `source` as people write it in `required_providers`: one, two or
-    /// three parts, upper case allowed.
+    /// Parses a `source` argument of `required_providers`: one, two or three parts; upper case
+    /// is allowed.
     ///
     /// # Errors
-    /// When a part breaks the rules for its place, with the part named. Legacy
-    /// addresses are refused: nobody may ask for one in configuration.
-    pub fn parse(source: &str) -> Result<Self, AddressError> {
+    /// Returns an error that names the part if a part is not valid. Legacy addresses are
+    /// rejected: a configuration cannot require one.
+    pub fn parse(source: &str) -> Result<Self, ProviderAddressError> {
         let address = Self::parse_any(source)?;
         if address.is_legacy() {
-            return Err(AddressError::Legacy {
+            return Err(ProviderAddressError::Legacy {
                 source_text: source.to_owned(),
                 suggestion: format!("{DEFAULT_NAMESPACE}/{}", address.type_name),
             });
@@ -59,86 +57,84 @@ impl ProviderAddress {
         Ok(address)
     }
 
-    /// Reads an address written by a program (state, plan or lock file): all
-    /// three parts, already folded. Legacy and built-in addresses are allowed.
+    /// Parses an address that a program wrote to a state, plan or lock file: all three parts, in
+    /// canonical form. Legacy and built-in addresses are allowed.
     ///
     /// # Errors
-    /// As [`ProviderAddress::parse`], and when parts are missing or the text is
-    /// not the folded form, with the right form in the error.
-    pub fn parse_full(text: &str) -> Result<Self, AddressError> {
+    /// Returns the errors of [`ProviderAddress::parse`], and an error with the canonical form if
+    /// the text has another form or lacks parts.
+    pub fn parse_full(text: &str) -> Result<Self, ProviderAddressError> {
         let address = Self::parse_any(text)?;
         let full = address.to_string();
         if full == text {
             Ok(address)
         } else {
-            Err(AddressError::NotCanonical { source_text: text.to_owned(), canonical: full })
+            Err(ProviderAddressError::NotCanonical { source_text: text.to_owned(), canonical: full })
         }
     }
 
-    /// The address that a local name means when `required_providers` says
-    /// nothing about it: `terraform` is built in, everything else is from the
-    /// default namespace.
+    /// Returns the address of a local name without an entry in `required_providers`: `terraform`
+    /// is built in; any other name is in the default namespace.
     ///
     /// # Errors
-    /// When the name cannot be a provider type.
-    pub fn implied_by_local_name(local_name: &str) -> Result<Self, AddressError> {
+    /// Returns an error if the name cannot be a provider type.
+    pub fn implied_by_local_name(local_name: &str) -> Result<Self, ProviderAddressError> {
         if local_name == "terraform" {
             return Ok(Self::built_in("terraform"));
         }
-        let type_name = type_part(local_name, local_name)?;
+        let type_name = parse_type(local_name, local_name)?;
         Ok(Self::from_parts(DEFAULT_HOST, DEFAULT_NAMESPACE, type_name))
     }
 
-    /// The address that a bare name means in a state from before namespaces:
-    /// `terraform` is built in, everything else is of the namespace `-`, and
-    /// nobody knows of which one now.
+    /// Returns the address of a bare name in a state from before namespaces: `terraform` is
+    /// built in; any other name gets the namespace `-`, because its namespace is unknown.
     ///
     /// # Errors
-    /// When the name cannot be a provider type.
-    pub fn legacy(name: &str) -> Result<Self, AddressError> {
+    /// Returns an error if the name cannot be a provider type.
+    pub fn legacy(name: &str) -> Result<Self, ProviderAddressError> {
         if name == "terraform" {
             return Ok(Self::built_in("terraform"));
         }
         Self::parse_full(&format!("{DEFAULT_HOST}/{LEGACY_NAMESPACE}/{name}"))
     }
 
-    /// The address of a provider that is part of the program.
+    /// Returns the address of a provider that is part of the program.
     pub fn built_in(type_name: &str) -> Self {
         Self::from_parts(BUILT_IN_HOST, BUILT_IN_NAMESPACE, type_name)
     }
 
-    /// The registry host in its Unicode form, with the port when it is not 443.
+    /// Returns the registry host in its Unicode form, with the port unless it is 443.
     pub fn hostname(&self) -> &str {
         &self.hostname
     }
 
-    /// The second part.
+    /// Returns the second part.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// The third part: the provider's own name, such as `random`.
+    /// Returns the third part, the provider's own name, such as `random`.
     pub fn type_name(&self) -> &str {
         &self.type_name
     }
 
-    /// Whether this provider is part of the program and so never installed or
+    /// Returns whether this provider is part of the program, and so is never installed or
     /// locked.
     pub fn is_built_in(&self) -> bool {
         &*self.hostname == BUILT_IN_HOST && &*self.namespace == BUILT_IN_NAMESPACE
     }
 
-    /// Whether this comes from a state older than namespaces.
+    /// Returns whether this address is from a state older than namespaces.
     pub fn is_legacy(&self) -> bool {
         &*self.hostname == DEFAULT_HOST && &*self.namespace == LEGACY_NAMESPACE
     }
 
-    /// Whether the host is the one that addresses mean when they name none.
+    /// Returns whether the host is [`DEFAULT_HOST`].
     pub fn is_on_default_host(&self) -> bool {
         &*self.hostname == DEFAULT_HOST
     }
 
-    /// The short form for messages: without the host when it is the default.
+    /// Returns the short form for messages, without the default host.
     pub fn for_display(&self) -> ForDisplay<'_> {
         ForDisplay(self)
     }
@@ -151,33 +147,33 @@ impl ProviderAddress {
         Self { hostname: hostname.into(), namespace: namespace.into(), type_name: type_name.into() }
     }
 
-    fn parse_any(text: &str) -> Result<Self, AddressError> {
+    fn parse_any(text: &str) -> Result<Self, ProviderAddressError> {
         let parts: Vec<&str> = text.split('/').collect();
         let (hostname, namespace, type_name) = match parts.as_slice() {
             [type_name] => (None, None, *type_name),
             [namespace, type_name] => (None, Some(*namespace), *type_name),
             [hostname, namespace, type_name] => (Some(*hostname), Some(*namespace), *type_name),
             _ => {
-                return Err(AddressError::Shape { source_text: text.to_owned() });
+                return Err(ProviderAddressError::Shape { source_text: text.to_owned() });
             }
         };
         let hostname = match hostname {
-            Some(written) => hostname_part(text, written)?,
+            Some(part) => parse_hostname(text, part)?,
             None => DEFAULT_HOST.to_owned(),
         };
         let namespace = match namespace {
             Some(LEGACY_NAMESPACE) if hostname == DEFAULT_HOST => LEGACY_NAMESPACE.to_owned(),
-            Some(written) => fold_name(written).map_err(|problem| AddressError::Namespace {
+            Some(part) => canonical_name(part).map_err(|problem| ProviderAddressError::Namespace {
                 source_text: text.to_owned(),
-                namespace: written.to_owned(),
+                namespace: part.to_owned(),
                 problem,
             })?,
             None => DEFAULT_NAMESPACE.to_owned(),
         };
-        // Terraform takes the prefix where nothing stands before it.
+        // Terraform accepts the prefix in a source with only one part.
         let type_name = match parts.as_slice() {
-            [written] => folded_type(text, written)?,
-            _ => type_part(text, type_name)?,
+            [part] => canonical_type(text, part)?,
+            _ => parse_type(text, type_name)?,
         };
         Ok(Self::from_parts(hostname, namespace, type_name))
     }
@@ -196,14 +192,14 @@ impl fmt::Debug for ProviderAddress {
 }
 
 impl FromStr for ProviderAddress {
-    type Err = AddressError;
+    type Err = ProviderAddressError;
 
     fn from_str(source: &str) -> Result<Self, Self::Err> {
         Self::parse(source)
     }
 }
 
-/// Shows an address in its short form. See [`ProviderAddress::for_display`].
+/// Displays an address in its short form. See [`ProviderAddress::for_display`].
 #[derive(Clone, Copy, Debug)]
 pub struct ForDisplay<'a>(&'a ProviderAddress);
 
@@ -218,128 +214,98 @@ impl fmt::Display for ForDisplay<'_> {
     }
 }
 
-/// Why a text is not a provider address.
+/// The reason why a text is not a provider address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum AddressError {
+pub enum ProviderAddressError {
     /// No parts, or more than three.
     #[error(
         "\"{source_text}\" is not a provider source address: it must have the form [HOST/][NAMESPACE/]TYPE, such as \"hashicorp/random\""
     )]
-    Shape {
-        /// What was written.
-        source_text: String,
-    },
+    Shape { source_text: String },
     /// The first of three parts is not a host.
     #[error(
         "invalid provider source address \"{source_text}\": \"{hostname}\" is not a registry host name, because {problem}"
     )]
-    Hostname {
-        /// What was written.
-        source_text: String,
-        /// The offending part.
-        hostname: String,
-        /// What is wrong with it.
-        problem: NameProblem,
-    },
-    /// The namespace breaks the rules of names.
+    Hostname { source_text: String, hostname: String, problem: NameProblem },
+    /// The namespace is not a valid name.
     #[error(
         "invalid provider source address \"{source_text}\": \"{namespace}\" is not a namespace, because {problem}"
     )]
-    Namespace {
-        /// What was written.
-        source_text: String,
-        /// The offending part.
-        namespace: String,
-        /// What is wrong with it.
-        problem: NameProblem,
-    },
-    /// The type breaks the rules of names.
+    Namespace { source_text: String, namespace: String, problem: NameProblem },
+    /// The type is not a valid name.
     #[error(
         "invalid provider source address \"{source_text}\": \"{type_name}\" is not a provider type, because {problem}"
     )]
-    Type {
-        /// What was written.
-        source_text: String,
-        /// The offending part.
-        type_name: String,
-        /// What is wrong with it.
-        problem: NameProblem,
-    },
-    /// The type repeats what an executable's name begins with.
+    Type { source_text: String, type_name: String, problem: NameProblem },
+    /// The type has the prefix of an executable's name.
     #[error(
         "invalid provider source address \"{source_text}\": a provider type does not begin with \"terraform-\"; did you mean \"{suggestion}\"?"
     )]
     RedundantPrefix {
-        /// What was written.
         source_text: String,
         /// The address without the prefix.
         suggestion: String,
     },
-    /// The namespace `-` in a place where people write addresses.
+    /// The namespace is `-` in text that people write.
     #[error(
-        "the provider address \"{source_text}\" is of an old form that only states may hold; write \"{suggestion}\""
+        "the provider address \"{source_text}\" has a legacy form that only state files may contain; write \
+         \"{suggestion}\""
     )]
     Legacy {
-        /// What was written.
         source_text: String,
-        /// A current address for it.
+        /// A current address for the provider.
         suggestion: String,
     },
-    /// A file written by programs holds something other than the folded form.
+    /// A file that programs write contains an address that is not in canonical form.
     #[error("the provider address \"{source_text}\" must be written in its full form, \"{canonical}\"")]
-    NotCanonical {
-        /// What was written.
-        source_text: String,
-        /// What it must be.
-        canonical: String,
-    },
+    NotCanonical { source_text: String, canonical: String },
 }
 
-/// What is wrong with one part of an address.
+/// The reason why one part of an address is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameProblem {
-    /// Nothing between two slashes.
+    /// There is no text between two slashes.
     #[error("it is empty")]
     Empty,
-    /// A character that no part may hold.
-    #[error("it holds {0:?}; only letters, digits and dashes are allowed")]
+    /// The part contains a character that is not allowed.
+    #[error("it contains {0:?}; only letters, digits and dashes are allowed")]
     Character(char),
-    /// A dash at an end, or two together.
-    #[error("a dash must stand between letters or digits, and alone")]
+    /// A dash is at an end, or next to another dash.
+    #[error("a dash must be between two letters or digits")]
     Dash,
-    /// A label in encoded form; the readable form is asked for.
-    #[error("it is in punycode; write it with its own letters")]
+    /// A label is Punycode; the Unicode form is required.
+    #[error("it is Punycode; write it in its Unicode form")]
     Punycode,
-    /// What follows the colon is not a port.
-    #[error("what follows the colon is not a port number from 1 to 65535")]
+    /// The text after the colon is not a port.
+    #[error("the text after the colon is not a port number from 1 to 65535")]
     Port,
-    /// More than 255 bytes.
+    /// The part has more than 255 bytes.
     #[error("it is too long")]
     TooLong,
 }
 
-const LONGEST_PART: usize = 255;
+const MAX_PART_LENGTH: usize = 255;
 
-fn fold_name(written: &str) -> Result<String, NameProblem> {
-    if written.is_empty() {
+fn canonical_name(part: &str) -> Result<String, NameProblem> {
+    if part.is_empty() {
         return Err(NameProblem::Empty);
     }
-    let folded: String = written.nfc().flat_map(char::to_lowercase).nfc().collect();
-    if folded.len() > LONGEST_PART {
+    let canonical: String = part.nfc().flat_map(char::to_lowercase).nfc().collect();
+    if canonical.len() > MAX_PART_LENGTH {
         return Err(NameProblem::TooLong);
     }
-    if let Some(wrong) = folded.chars().find(|character| !is_name_character(*character)) {
+    if let Some(wrong) = canonical.chars().find(|character| !is_name_character(*character)) {
         return Err(NameProblem::Character(wrong));
     }
-    if folded.starts_with("xn--") {
+    if canonical.starts_with("xn--") {
         return Err(NameProblem::Punycode);
     }
-    if folded.starts_with('-') || folded.ends_with('-') || folded.contains("--") {
+    if canonical.starts_with('-') || canonical.ends_with('-') || canonical.contains("--") {
         return Err(NameProblem::Dash);
     }
-    Ok(folded)
+    Ok(canonical)
 }
 
 fn is_name_character(character: char) -> bool {
@@ -349,42 +315,42 @@ fn is_name_character(character: char) -> bool {
         || unicode_normalization::char::is_combining_mark(character)
 }
 
-fn folded_type(source_text: &str, written: &str) -> Result<String, AddressError> {
-    fold_name(written).map_err(|problem| AddressError::Type {
+fn canonical_type(source_text: &str, part: &str) -> Result<String, ProviderAddressError> {
+    canonical_name(part).map_err(|problem| ProviderAddressError::Type {
         source_text: source_text.to_owned(),
-        type_name: written.to_owned(),
+        type_name: part.to_owned(),
         problem,
     })
 }
 
-fn type_part(source_text: &str, written: &str) -> Result<String, AddressError> {
-    let folded = folded_type(source_text, written)?;
+fn parse_type(source_text: &str, part: &str) -> Result<String, ProviderAddressError> {
+    let canonical = canonical_type(source_text, part)?;
     for prefix in ["terraform-provider-", "terraform-"] {
-        if let Some(rest) = folded.strip_prefix(prefix) {
-            let kept = &source_text[..source_text.len().saturating_sub(written.len())];
-            return Err(AddressError::RedundantPrefix {
+        if let Some(rest) = canonical.strip_prefix(prefix) {
+            let prefix_parts = &source_text[..source_text.len().saturating_sub(part.len())];
+            return Err(ProviderAddressError::RedundantPrefix {
                 source_text: source_text.to_owned(),
-                suggestion: format!("{kept}{rest}"),
+                suggestion: format!("{prefix_parts}{rest}"),
             });
         }
     }
-    Ok(folded)
+    Ok(canonical)
 }
 
-fn hostname_part(source_text: &str, written: &str) -> Result<String, AddressError> {
-    let wrong = |problem| AddressError::Hostname {
+fn parse_hostname(source_text: &str, part: &str) -> Result<String, ProviderAddressError> {
+    let wrong = |problem| ProviderAddressError::Hostname {
         source_text: source_text.to_owned(),
-        hostname: written.to_owned(),
+        hostname: part.to_owned(),
         problem,
     };
-    if written.len() > LONGEST_PART {
+    if part.len() > MAX_PART_LENGTH {
         return Err(wrong(NameProblem::TooLong));
     }
-    let (name, port) = match written.split_once(':') {
+    let (name, port) = match part.split_once(':') {
         Some((name, port)) => (name, Some(port)),
-        None => (written, None),
+        None => (part, None),
     };
-    let labels: Vec<String> = name.split('.').map(fold_name).collect::<Result<_, _>>().map_err(wrong)?;
+    let labels: Vec<String> = name.split('.').map(canonical_name).collect::<Result<_, _>>().map_err(wrong)?;
     let name = labels.join(".");
     let Some(port) = port else { return Ok(name) };
     let all_digits = port.bytes().all(|byte| byte.is_ascii_digit());
@@ -407,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn short_forms_get_their_defaults() {
+    fn short_source_gets_default_parts() {
         assert_eq!(full("random"), "registry.terraform.io/hashicorp/random");
         assert_eq!(full("X/Aws"), "registry.terraform.io/x/aws");
         assert_eq!(full("Example.COM/a/b"), "example.com/a/b");
@@ -419,12 +385,12 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_composed() {
+    fn letters_are_composed_to_nfc() {
         assert_eq!(full("a\u{308}/b"), full("ä/b"));
     }
 
     #[test]
-    fn what_is_refused_names_the_part() {
+    fn invalid_source_error_names_part() {
         for source in [
             "",
             "/",
@@ -461,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn built_in_and_legacy() {
+    fn parses_built_in_and_legacy_addresses() {
         let built_in = ProviderAddress::implied_by_local_name("terraform").unwrap();
         assert_eq!(built_in.to_string(), "terraform.io/builtin/terraform");
         assert!(built_in.is_built_in());
@@ -476,11 +442,11 @@ mod tests {
     }
 
     #[test]
-    fn full_form_must_be_full() {
+    fn parse_full_rejects_short_form() {
         for text in ["hashicorp/random", "registry.terraform.io/HashiCorp/random"] {
             assert_eq!(
                 ProviderAddress::parse_full(text),
-                Err(AddressError::NotCanonical {
+                Err(ProviderAddressError::NotCanonical {
                     source_text: text.to_owned(),
                     canonical: "registry.terraform.io/hashicorp/random".to_owned(),
                 })
@@ -489,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn display_drops_the_default_host_only() {
+    fn display_omits_only_default_host() {
         let short = |source: &str| ProviderAddress::parse(source).unwrap().for_display().to_string();
         assert_eq!(short("random"), "hashicorp/random");
         assert_eq!(short("example.com/a/b"), "example.com/a/b");

@@ -1,8 +1,8 @@
-//! Text between quotes as the language writes it.
+//! Quoted strings in the language's syntax.
 
 use std::fmt;
 
-/// Shows text as a quoted string of the language: `"a\n"`, `"$${b}"`.
+/// Displays text as a quoted string of the language: `"a\n"`, `"$${b}"`.
 #[derive(Clone, Copy, Debug)]
 pub struct Quoted<'a>(pub &'a str);
 
@@ -31,8 +31,8 @@ fn is_printable(character: char) -> bool {
     if character.is_ascii() {
         return !character.is_ascii_control();
     }
-    // The standard library tells what it would escape; a letter in front keeps
-    // combining marks from counting as unprintable.
+    // `escape_debug` escapes what is not printable; the letter in front keeps it from escaping
+    // combining marks.
     let mut text = [0; 5];
     text[0] = b'a';
     let length = character.encode_utf8(&mut text[1..]).len();
@@ -42,8 +42,8 @@ fn is_printable(character: char) -> bool {
     }
 }
 
-/// Reads a quoted string at the start of `text`: its content and how many bytes
-/// it takes up. `None` where it is not a constant string.
+/// Parses the quoted string at the start of `text`. Returns its content and its length in bytes,
+/// or `None` if it is not a constant string.
 pub(super) fn unquote(text: &str) -> Option<(String, usize)> {
     let body = text.strip_prefix('"')?;
     let mut content = String::new();

@@ -1,0 +1,32 @@
+//! Addresses of providers, provisioners, modules, resources and their instances, and
+//! version constraints: their text forms, their order and their validation.
+//!
+//! This crate calls `value` and nothing else in the workspace. It does no I/O and knows
+//! neither configuration files nor plugins.
+//!
+//! Always holds: the displayed form of an address or of provider constraints parses as
+//! the same value; addresses are ordered as Terraform sorts them; the parts of a
+//! [`ProviderAddress`] can be used as path segments.
+
+mod instance;
+mod provider;
+mod provisioner;
+mod version;
+
+pub use instance::{
+    AbsoluteResourceAddress, InstanceAddressError, InstanceAddressProblem, InstanceKey, ModuleInstance,
+    ModulePath, ModuleStep, ProviderConfigAddress, Quoted, ResourceAddress, ResourceInstanceAddress,
+    ResourceMode,
+};
+pub use provider::{
+    BUILT_IN_HOST, BUILT_IN_NAMESPACE, DEFAULT_HOST, DEFAULT_NAMESPACE, ForDisplay, LEGACY_NAMESPACE,
+    NameProblem, ProviderAddress, ProviderAddressError,
+};
+pub use provisioner::{
+    DIRECTORY_HOST, DIRECTORY_NAMESPACE, is_in_plugin_directory, provisioner_address, provisioner_label,
+    provisioner_name,
+};
+pub use version::{
+    Constraint, ConstraintDialect, ConstraintError, ConstraintOperator, ConstraintProblem, Constraints,
+    Version,
+};
