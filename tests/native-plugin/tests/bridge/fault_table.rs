@@ -22,42 +22,45 @@ const CALL_FAULTS: &[(&str, &str, &str)] = &[
     ("die", "panics in a call", "Plugin crashed: "),
     ("kill", "is killed in a call", "Plugin crashed: "),
     ("hang", "never answers a call", "Plugin timed out: "),
-    ("drop", "closes the connection in a call, and stays", "Plugin did not respond: "),
-    ("half", "answers half a message and is gone", "Plugin crashed: "),
-    ("garbage", "answers bytes that are no message", "Plugin gave an invalid answer: "),
-    ("type", "answers a value of another type", "Plugin gave an invalid answer: "),
-    ("http", "answers a page for people", "Plugin gave an invalid answer: "),
-    ("status", "answers an error of gRPC", "Plugin failed: "),
+    ("drop", "closes the connection in a call, and keeps running", "Plugin did not respond: "),
+    ("half", "returns half a message and exits", "Plugin crashed: "),
+    ("garbage", "returns bytes that are not a message", "Plugin gave an invalid answer: "),
+    ("type", "returns a value of the wrong type", "Plugin gave an invalid answer: "),
+    ("http", "returns an HTML page", "Plugin gave an invalid answer: "),
+    ("status", "returns a gRPC error", "Plugin failed: "),
 ];
 
 /// Faults before the first call, each with a way to start `fake` or a script.
 const START_FAULTS: &[(&str, Start)] = &[
-    ("is of before Terraform 0.7", Start::Script("echo '2|unix|/tmp/plugin'; exec sleep 60")),
-    ("is of Terraform 0.7 to 0.11", Start::Script("echo '1|4|unix|/tmp/plugin'; exec sleep 60")),
-    ("speaks net/rpc", Start::Script("echo '1|5|unix|/tmp/plugin'; exec sleep 60")),
-    ("speaks a protocol of the future", Start::Script("echo '1|7|unix|/tmp/plugin|grpc|'; exec sleep 60")),
-    ("has another handshake", Start::Script("echo '3|6|unix|/tmp/plugin|grpc|'; exec sleep 60")),
+    ("was built for Terraform before 0.7", Start::Script("echo '2|unix|/tmp/plugin'; exec sleep 60")),
+    ("was built for Terraform 0.7 to 0.11", Start::Script("echo '1|4|unix|/tmp/plugin'; exec sleep 60")),
+    ("uses net/rpc", Start::Script("echo '1|5|unix|/tmp/plugin'; exec sleep 60")),
+    ("uses a later protocol version", Start::Script("echo '1|7|unix|/tmp/plugin|grpc|'; exec sleep 60")),
+    ("uses an unknown handshake version", Start::Script("echo '3|6|unix|/tmp/plugin|grpc|'; exec sleep 60")),
     (
-        "listens in an unknown way",
+        "listens on an unknown network",
         Start::Script("echo '1|6|carrier-pigeon|/tmp/plugin|grpc|'; exec sleep 60"),
     ),
-    ("listens elsewhere", Start::Script("echo '1|6|tcp|192.0.2.1:80|grpc|'; exec sleep 60")),
-    ("prints noise first", Start::Script("echo 'Starting up ...'; exec sleep 60")),
-    ("prints without end", Start::Script("head -c 1000000 /dev/zero | tr '\\0' x; exec sleep 60")),
+    ("listens on another machine", Start::Script("echo '1|6|tcp|192.0.2.1:80|grpc|'; exec sleep 60")),
+    ("prints other text before the handshake", Start::Script("echo 'Starting up ...'; exec sleep 60")),
+    (
+        "prints endless output before the handshake",
+        Start::Script("head -c 1000000 /dev/zero | tr '\\0' x; exec sleep 60"),
+    ),
     ("exits", Start::Script("echo 'no licence found' >&2; exit 3")),
-    ("answers nothing and goes on", Start::Script("exec >&-; exec sleep 60")),
-    ("answers nothing in time", Start::Script("exec sleep 60")),
-    ("is for another processor", Start::File(Contents::OtherProcessor, 0o755)),
-    ("is for another system", Start::File(Contents::Bytes(b"MZ\x90\0"), 0o755)),
-    ("is empty", Start::File(Contents::Bytes(b""), 0o755)),
+    ("closes its standard output and keeps running", Start::Script("exec >&-; exec sleep 60")),
+    ("prints no handshake in time", Start::Script("exec sleep 60")),
+    ("is built for another processor", Start::File(Contents::OtherProcessor, 0o755)),
+    ("is built for another operating system", Start::File(Contents::Bytes(b"MZ\x90\0"), 0o755)),
+    ("is an empty file", Start::File(Contents::Bytes(b""), 0o755)),
     ("is not executable", Start::File(Contents::Bytes(b"#!/bin/sh\n"), 0o644)),
     ("is a script without its interpreter", Start::File(Contents::Bytes(b"#!/srv/none\n"), 0o755)),
-    ("is not there", Start::Missing),
-    ("does not listen where it says", Start::Fake("deaf")),
+    ("does not exist", Start::Missing),
+    ("does not listen at its announced address", Start::Fake("deaf")),
     ("removes its socket", Start::Fake("unlinked")),
     ("has no certificate", Start::Fake("plain")),
-    ("shows something that is no certificate", Start::Fake("no-certificate")),
-    ("has another certificate than it shows", Start::Fake("other-certificate")),
+    ("announces an invalid certificate", Start::Fake("no-certificate")),
+    ("uses a different certificate than it announces", Start::Fake("other-certificate")),
 ];
 
 #[derive(Clone, Copy, Debug)]
@@ -179,7 +182,7 @@ async fn documentation_lists_error_of_every_fault() {
     let provider = configured(&flooded).await;
     assert_eq!(call_error(&*provider, planning.name).await, "", "what it logs is no reason to fail");
     provider.close().await;
-    row(&mut table, "writes a gigabyte to its standard error in a call", "nothing: the call is answered");
+    row(&mut table, "writes a gigabyte to its standard error in a call", "none: the call succeeds");
     wait_for_no_zombies().await;
 
     let page = std::fs::read_to_string(PAGE).unwrap();
