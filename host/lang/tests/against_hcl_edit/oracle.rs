@@ -35,9 +35,12 @@ pub fn assert_agrees_with_hcl_edit(text: &str) -> bool {
 }
 
 fn has_known_difference(text: &str) -> bool {
-    // Below U+0300 there are no combining characters, so NFC changes nothing.
-    let is_normalized = text.chars().all(|char| char < '\u{300}');
-    !is_normalized || text.contains("<<") || text.contains("for")
+    !is_normalized(text) || text.contains("<<") || text.contains("for")
+}
+
+/// Below U+0300 there are no combining characters, so NFC changes nothing.
+fn is_normalized(text: &str) -> bool {
+    text.chars().all(|char| char < '\u{300}')
 }
 
 fn compare(theirs: &TheirBody, ours: &Body, text: &str) {
@@ -61,7 +64,10 @@ fn compare(theirs: &TheirBody, ours: &Body, text: &str) {
                 };
                 assert_eq!(&*found.kind, expected.ident.as_str(), "{text}");
                 let labels: Vec<&str> = expected.labels.iter().map(label).collect();
-                assert_eq!(found.label_texts(), labels, "{text}");
+                // Escapes can make a label that is not normalized.
+                if labels.iter().all(|label| is_normalized(label)) {
+                    assert_eq!(found.label_texts(), labels, "{text}");
+                }
                 compare(&expected.body, &found.body, text);
             }
         }
@@ -76,8 +82,8 @@ fn label(label: &BlockLabel) -> &str {
     }
 }
 
-/// Returns the value of an expression that consists of literals; `None` for others, and for
-/// numbers that are not 64-bit integers.
+/// Returns the value of an expression that consists of literals; `None` for others, for numbers
+/// that are not 64-bit integers, and for strings that NFC might change.
 fn literal(expression: &Expression) -> Option<Value> {
     Some(match expression {
         Expression::Null(_) => Value::null(Type::Dynamic),
@@ -86,7 +92,7 @@ fn literal(expression: &Expression) -> Option<Value> {
             let integer = number.value().as_u64()?;
             Value::number(Number::parse(&integer.to_string()).ok()?)
         }
-        Expression::String(text) => Value::string(text.value().as_str()),
+        Expression::String(text) if is_normalized(text.value()) => Value::string(text.value().as_str()),
         Expression::Array(elements) => {
             Value::tuple(elements.iter().map(literal).collect::<Option<Vec<_>>>()?)
         }

@@ -141,7 +141,7 @@ fn existing_id_is_an_error_without_state() {
     let provider = project.provider();
     provider.create(SIMPLE, json!({ "id": "a", "string": "first" })).unwrap();
     let failed = provider.create(SIMPLE, json!({ "id": "a", "string": "second" })).unwrap_err();
-    assert!(failed.diagnostics.to_string().contains("another resource has the ID"), "{failed:?}");
+    assert!(failed.diagnostics.to_string().contains("another resource has this ID"), "{failed:?}");
     assert!(failed.state.is_none());
     assert_eq!(project.stored_object("a")["string"], json!({ "string": "first" }));
 }

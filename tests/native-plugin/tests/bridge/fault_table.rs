@@ -170,7 +170,7 @@ async fn documentation_lists_error_of_every_fault() {
     }
     let mut start_errors = starting.join_all().await;
     start_errors.sort();
-    let mut table = String::from("| the plugin | what is message |\n|---|---|\n");
+    let mut table = String::from("| fault of the plugin | error message |\n|---|---|\n");
     for ((fault, _), (_, message)) in START_FAULTS.iter().zip(&start_errors) {
         row(&mut table, fault, message);
     }

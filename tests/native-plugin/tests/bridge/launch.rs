@@ -69,7 +69,7 @@ async fn shows_stderr_of_exited_plugin() {
     let message = about("#!/bin/sh\necho 'no licence found' >&2\nexit 3\n").await;
     assert!(message.starts_with(TABLE_START), "{message}");
     assert!(message.contains("FILE ended (exit status: 3) before it answered"), "{message}");
-    assert!(message.ends_with("It message:\nno licence found"), "{message}");
+    assert!(message.ends_with("It said:\nno licence found"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
