@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use crate::private::{READABLE_BY_OTHERS, check_private, create_private};
-use crate::{CacheRefusal, beside};
+use crate::{CacheRefusal, temporary_path};
 
 pub(crate) const KEY_FILE: &str = "code-cache.key";
 
@@ -19,15 +19,15 @@ pub(crate) fn read_or_make(directory: &Path) -> Result<[u8; blake3::KEY_LEN], Ca
     }
     let mut key = [0; blake3::KEY_LEN];
     getrandom::fill(&mut key).map_err(|error| unusable(io::Error::other(error.to_string())))?;
-    let temporary = beside(path);
-    let written = (|| {
+    let temporary = temporary_path(path).map_err(unusable)?;
+    let result = (|| {
         let mut file = create_private(&temporary)?;
         file.write_all(&key)?;
         file.sync_all()?;
         fs::hard_link(&temporary, path)
     })();
     let _ = fs::remove_file(&temporary);
-    match written {
+    match result {
         Ok(()) => Ok(key),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match read_key(path)? {
             Some(key) => Ok(key),

@@ -22,15 +22,16 @@
 //! This crate knows nothing of what is kept, reads no environment variable and takes
 //! every path from its caller.
 
+mod atomic_write;
 mod key;
 mod private;
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::private::{create_private, private_directory};
+pub use crate::atomic_write::{AtomicWrite, sync_directory, temporary_path};
+use crate::private::private_directory;
 
 const MAGIC_LENGTH: usize = 16;
 const HEADER: usize = MAGIC_LENGTH + blake3::OUT_LEN;
@@ -113,19 +114,12 @@ impl Cache {
     /// Where it cannot be written; what was there before is still there.
     pub fn put(&self, name: &str, content: &[u8]) -> io::Result<()> {
         let path = self.directory.join(name);
-        let temporary = beside(&path);
-        let written = (|| {
-            let mut file = create_private(&temporary)?;
-            file.write_all(self.format.magic)?;
-            file.write_all(self.digest(name, content).as_bytes())?;
-            file.write_all(content)?;
-            fs::rename(&temporary, &path)
-        })();
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
+        let digest = self.digest(name, content);
+        // The digest detects an entry that a loss of power cut short.
+        let replacement = AtomicWrite::new().private().without_sync();
+        let result = replacement.write(&path, &[self.format.magic, digest.as_bytes(), content]);
         self.prune(name);
-        written
+        result
     }
 
     fn read(&self, path: &Path) -> io::Result<([u8; HEADER], Vec<u8>)> {
@@ -187,13 +181,6 @@ impl Cache {
             }
         }
     }
-}
-
-/// A name that nobody else writes to, whichever process or thread.
-fn beside(path: &Path) -> PathBuf {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-    path.with_added_extension(format!("{}-{count}.new", std::process::id()))
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use wardian_cache::AtomicWrite;
 use wardian_config::Configuration;
 
 use crate::failure::{Failure, Outcome};
@@ -123,22 +123,18 @@ fn read(path: &Path) -> Manifest {
 
 fn write(directory: &Path, path: &Path, manifest: &Manifest) -> io::Result<()> {
     fs::create_dir_all(directory)?;
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(compact(manifest).as_bytes())?;
-    open_to_all(file.as_file())?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    readable_by_all().write(path, &[compact(manifest).as_bytes()])
 }
 
 #[cfg(unix)]
-fn open_to_all(file: &fs::File) -> io::Result<()> {
+fn readable_by_all() -> AtomicWrite {
     use std::os::unix::fs::PermissionsExt as _;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
+    AtomicWrite::new().with_permissions(fs::Permissions::from_mode(0o644))
 }
 
 #[cfg(not(unix))]
-fn open_to_all(_file: &fs::File) -> io::Result<()> {
-    Ok(())
+fn readable_by_all() -> AtomicWrite {
+    AtomicWrite::new()
 }
 
 /// `.` for the root module's own directory.

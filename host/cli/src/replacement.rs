@@ -1,8 +1,10 @@
 //! Files that are replaced whole.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
+
+use wardian_cache::AtomicWrite;
 
 /// Puts a content in a file's place at once, so that nobody ever sees half of it. A
 /// symbolic link stays one; the permissions stay what they are.
@@ -10,12 +12,7 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     // Whoever may not write the file must not replace it either.
     let permissions = fs::OpenOptions::new().write(true).open(&path)?.metadata()?.permissions();
-    let directory = path.parent().ok_or_else(|| io::Error::other("it is in no directory"))?;
-    let mut new = tempfile::Builder::new().prefix(".wardian-new").tempfile_in(directory)?;
-    new.write_all(content)?;
-    new.as_file().set_permissions(permissions)?;
-    new.persist(&path).map_err(|error| error.error)?;
-    Ok(())
+    AtomicWrite::new().with_permissions(permissions).write(&path, &[content])
 }
 
 /// As [`replace`], for a file that need not be there yet. It is for everybody to read, as

@@ -31,6 +31,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use wardian_address::{ProviderAddress, Version};
+use wardian_cache::temporary_path;
 use zip::ZipArchive;
 
 use crate::file_digests::FileDigests;
@@ -43,7 +44,6 @@ use crate::package::{
 };
 use crate::selection::{Chosen, PackageMismatch, Requirements};
 use crate::sources::Sources;
-use crate::temporary::temporary_beside;
 
 /// Puts a chosen package where later commands find it. The platform is that of
 /// native packages.
@@ -73,7 +73,7 @@ pub fn install(chosen: &Chosen, data_directory: &Path, platform: &Platform) -> R
         return remove(&target).map_err(failed(&target));
     };
     fs::create_dir_all(&version_directory).map_err(failed(&version_directory))?;
-    let staged = temporary_beside(&target);
+    let staged = temporary_path(&target).map_err(failed(&target))?;
     let placed = match (location, &chosen.artifact) {
         (PackageLocation::Directory(path), _) => link_or_copy(path, &staged),
         (PackageLocation::Archive(path), _) => unpack(path, &staged),

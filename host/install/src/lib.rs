@@ -41,4 +41,3 @@ pub mod place;
 pub mod plugin_directories;
 pub mod selection;
 pub mod sources;
-mod temporary;

@@ -2,12 +2,13 @@
 //! replacement of the file.
 
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::Path;
 
+use wardian_cache::AtomicWrite;
+
 use super::LockFile;
-use crate::temporary::temporary_beside;
 
 const HEADER: &str = "# This file is maintained automatically by \"terraform init\".\n\
                       # Manual edits may be lost in future updates.\n";
@@ -35,20 +36,9 @@ pub(super) fn render(lock: &LockFile) -> String {
 }
 
 pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let temporary = temporary_beside(path);
-    let file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
-    let written = fill(file, path, content).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        // The first error counts.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
-}
-
-fn fill(mut file: File, replaced: &Path, content: &[u8]) -> io::Result<()> {
-    if let Ok(old) = fs::metadata(replaced) {
-        file.set_permissions(old.permissions())?;
-    }
-    file.write_all(content)?;
-    file.sync_all()
+    let write = match fs::metadata(path) {
+        Ok(old) => AtomicWrite::new().with_permissions(old.permissions()),
+        Err(_) => AtomicWrite::new(),
+    };
+    write.write(path, &[content])
 }
