@@ -166,7 +166,7 @@ pub(crate) async fn open(
         _ => (read, None),
     };
     let backup = match &out.backup {
-        None => BackupRule::Beside,
+        None => BackupRule::DefaultPath,
         Some(path) if path.as_os_str() == "-" => BackupRule::Off,
         Some(path) => BackupRule::At(path.clone()),
     };
@@ -258,8 +258,11 @@ pub(crate) fn warn_of_recovery(session: &Session, file: &StateFile) {
         ""
     };
     let (journal, changes) = (recovery.journal.display(), recovery.changes);
-    let begun: Vec<String> =
-        recovery.begun.iter().map(|begun| format!("\n  - {} ({})", begun.address, begun.action)).collect();
+    let begun: Vec<String> = recovery
+        .incomplete
+        .iter()
+        .map(|begun| format!("\n  - {} ({})", begun.address, begun.action))
+        .collect();
     let begun = if begun.is_empty() || !recovery.folded {
         String::new()
     } else {
@@ -328,7 +331,7 @@ impl StateSink for Recorder {
         if let Some(problem) = &self.problem {
             return Err(problem.to_string());
         }
-        self.journal.intend(address, action).map_err(|error| self.problem.insert(error).to_string())
+        self.journal.record_intent(address, action).map_err(|error| self.problem.insert(error).to_string())
     }
 
     fn record(

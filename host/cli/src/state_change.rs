@@ -117,7 +117,7 @@ impl StateChange {
 pub(crate) fn backup_rule(given: Option<&Path>, default: DefaultBackup, of: &Path) -> BackupRule {
     match (given, default) {
         (Some(path), _) if path.as_os_str() != "-" => BackupRule::At(path.to_owned()),
-        (None, DefaultBackup::Beside) => BackupRule::Beside,
+        (None, DefaultBackup::Beside) => BackupRule::DefaultPath,
         (_, DefaultBackup::Beside) => BackupRule::Off,
         (_, DefaultBackup::Timed) => BackupRule::At(timed_backup(of)),
     }

@@ -13,13 +13,6 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(format!("{dot}{name}{suffix}"))
 }
 
-/// Makes a file that is to be renamed to `path`. Nobody can know its name before.
-pub(crate) fn create_temporary(path: &Path) -> io::Result<(PathBuf, File)> {
-    let temporary = beside(path, &format!(".{}.new", uuid::Uuid::new_v4()));
-    let file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
-    Ok((temporary, file))
-}
-
 /// Opens a file, but not through a symbolic link.
 pub(crate) fn open_itself(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let mut options = options.clone();

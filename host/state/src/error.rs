@@ -55,7 +55,7 @@ pub enum StateProblem {
     /// From the future.
     #[error(
         "the state file has format version {version}, which is newer than version 4, the newest known here{}",
-        written_by(writer)
+        writer_note(writer)
     )]
     NewVersion {
         /// The version of the format.
@@ -144,6 +144,6 @@ impl StateProblem {
     }
 }
 
-fn written_by(writer: &str) -> String {
+fn writer_note(writer: &str) -> String {
     if writer.is_empty() { String::new() } else { format!(" (it was written by Terraform {writer})") }
 }

@@ -41,7 +41,7 @@ use std::time::Duration;
 use crate::beside::beside;
 use crate::error::{StateError, StateProblem};
 use crate::format::{decode_state, encode_compact, encode_state};
-use crate::journal::{self, Begun, Journal, Leftover};
+use crate::journal::{self, Intent, Journal, JournalContent};
 use crate::lock::{Lock, LockError, LockInfo, LockRequest};
 use crate::model::{State, new_lineage};
 
@@ -61,7 +61,7 @@ pub struct StateFileOptions {
 pub enum BackupRule {
     /// Beside the state, with `.backup` behind its name.
     #[default]
-    Beside,
+    DefaultPath,
     /// In this file.
     At(PathBuf),
     /// Nowhere.
@@ -77,7 +77,7 @@ pub struct Recovery {
     pub changes: usize,
     /// What had been begun and is not among them: such objects may be other than
     /// the state says, and those that were being created may be there without it.
-    pub begun: Vec<Begun>,
+    pub incomplete: Vec<Intent>,
     /// How many bytes at its end could not be read.
     pub ignored_bytes: usize,
     /// Whether the state file holds them now; else only what was read does.
@@ -103,11 +103,11 @@ struct Snapshot {
     fingerprint: String,
     exists: bool,
     /// A journal is to be folded in, or away, before anything else is written.
-    unsettled: Option<Unsettled>,
+    pending: Option<PendingRecovery>,
 }
 
 #[derive(Debug, Clone)]
-enum Unsettled {
+enum PendingRecovery {
     Write,
     RemoveJournal,
 }
@@ -160,10 +160,10 @@ impl StateFile {
         if let Some(read) = &self.read {
             return Ok(Arc::clone(&read.state));
         }
-        let snapshot = self.load_patiently()?;
+        let snapshot = self.load_with_retries()?;
         self.read = Some(snapshot.clone());
         if self.is_locked() {
-            self.settle()?;
+            self.complete_recovery()?;
         }
         Ok(self.read.as_ref().map_or(snapshot.state, |read| Arc::clone(&read.state)))
     }
@@ -191,7 +191,7 @@ impl StateFile {
     /// As [`StateFile::read`].
     pub fn begin(&mut self) -> Result<Journal, StateError> {
         let state = self.read()?;
-        self.settle()?;
+        self.complete_recovery()?;
         let lineage = if state.lineage.is_empty() { new_lineage() } else { state.lineage.clone() };
         let fingerprint = self.read.as_ref().map(|read| read.fingerprint.clone()).unwrap_or_default();
         Ok(Journal::new(self.journal_path(), &lineage, state.serial, &fingerprint))
@@ -263,7 +263,7 @@ impl StateFile {
     pub fn write_errored(directory: &Path, state: &State) -> Result<PathBuf, StateError> {
         let path = directory.join("errored.tfstate");
         let text = encode_state(state).map_err(|problem| StateError::new(&path, problem))?;
-        backup::write_whole(&path, text.as_bytes())?;
+        backup::write_file(&path, text.as_bytes())?;
         Ok(path)
     }
 
@@ -281,23 +281,23 @@ impl StateFile {
             state: Arc::clone(&state),
             fingerprint: journal::fingerprint(text.as_bytes()),
             exists: true,
-            unsettled: None,
+            pending: None,
         });
         Ok(state)
     }
 
     /// Does on disk what reading found to be done about a journal.
-    fn settle(&mut self) -> Result<(), StateError> {
+    fn complete_recovery(&mut self) -> Result<(), StateError> {
         let Some(snapshot) = self.read.clone() else {
             return Ok(());
         };
-        match snapshot.unsettled {
+        match snapshot.pending {
             None => return Ok(()),
-            Some(Unsettled::RemoveJournal) => {
+            Some(PendingRecovery::RemoveJournal) => {
                 journal::remove(&self.journal_path())?;
-                self.read = Some(Snapshot { unsettled: None, ..snapshot });
+                self.read = Some(Snapshot { pending: None, ..snapshot });
             }
-            Some(Unsettled::Write) => {
+            Some(PendingRecovery::Write) => {
                 let text =
                     encode_state(&snapshot.state).map_err(|problem| StateError::new(&self.path, problem))?;
                 self.back_up()?;
@@ -309,7 +309,7 @@ impl StateFile {
                 journal.discard()?;
                 self.options.read_from = None;
                 let fingerprint = journal::fingerprint(text.as_bytes());
-                self.read = Some(Snapshot { fingerprint, exists: true, unsettled: None, ..snapshot });
+                self.read = Some(Snapshot { fingerprint, exists: true, pending: None, ..snapshot });
             }
         }
         if let Some(recovery) = &mut self.recovery {
@@ -320,7 +320,7 @@ impl StateFile {
 
     /// Somebody may be rewriting the file at this moment; that takes no longer
     /// than a few of these pauses.
-    fn load_patiently(&mut self) -> Result<Snapshot, StateError> {
+    fn load_with_retries(&mut self) -> Result<Snapshot, StateError> {
         let mut tries = 0;
         loop {
             match self.load() {
@@ -348,57 +348,57 @@ impl StateFile {
             StateError::new(self.options.read_from.as_deref().unwrap_or(&self.path), problem)
         });
         let path = self.journal_path();
-        let Some(leftover) = journal::read(&path)? else {
+        let Some(content) = journal::read(&path)? else {
             let state = decoded?.unwrap_or_default();
             return Ok(Snapshot {
                 state: Arc::new(state),
                 fingerprint: journal::fingerprint(&source),
                 exists: !source.is_empty(),
-                unsettled: None,
+                pending: None,
             });
         };
-        self.resolve(leftover, &source, &target, decoded)
+        self.apply_journal(content, &source, &target, decoded)
     }
 
     /// The table at the top of this file.
-    fn resolve(
+    fn apply_journal(
         &mut self,
-        leftover: Leftover,
+        content: JournalContent,
         source: &[u8],
         target: &[u8],
         decoded: Result<Option<State>, StateError>,
     ) -> Result<Snapshot, StateError> {
         let fingerprint = journal::fingerprint(source);
         let exists = !source.is_empty();
-        let Some(header) = &leftover.header else {
+        let Some(header) = &content.header else {
             return Ok(Snapshot {
                 state: Arc::new(decoded?.unwrap_or_default()),
                 fingerprint,
                 exists,
-                unsettled: Some(Unsettled::RemoveJournal),
+                pending: Some(PendingRecovery::RemoveJournal),
             });
         };
         let at_base = header.state == fingerprint;
-        let state = if let Some(finished) = &leftover.finished {
+        let state = if let Some(finished) = &content.finished {
             let text = encode_state(finished).map_err(|problem| StateError::new(&self.path, problem))?;
             if text.as_bytes() == target {
                 return Ok(Snapshot {
                     state: Arc::new(finished.clone()),
                     fingerprint: journal::fingerprint(target),
                     exists: true,
-                    unsettled: Some(Unsettled::RemoveJournal),
+                    pending: Some(PendingRecovery::RemoveJournal),
                 });
             }
             if !at_base && decode_state(target).is_ok_and(|state| state.is_some()) {
-                return Err(self.foreign(header, decoded));
+                return Err(self.foreign_journal(header, decoded));
             }
             finished.clone()
         } else {
             if !at_base {
-                return Err(self.foreign(header, decoded));
+                return Err(self.foreign_journal(header, decoded));
             }
             let mut state = decoded?.unwrap_or_default();
-            for change in &leftover.changes {
+            for change in &content.changes {
                 state.set_instance(&change.address, &change.provider, change.instance.clone());
             }
             state.lineage.clone_from(&header.lineage);
@@ -408,15 +408,24 @@ impl StateFile {
         };
         self.recovery = Some(Recovery {
             journal: self.journal_path(),
-            changes: leftover.changes.len(),
-            begun: leftover.begun.clone(),
-            ignored_bytes: leftover.ignored_bytes,
+            changes: content.changes.len(),
+            incomplete: content.incomplete.clone(),
+            ignored_bytes: content.ignored_bytes,
             folded: false,
         });
-        Ok(Snapshot { state: Arc::new(state), fingerprint, exists: true, unsettled: Some(Unsettled::Write) })
+        Ok(Snapshot {
+            state: Arc::new(state),
+            fingerprint,
+            exists: true,
+            pending: Some(PendingRecovery::Write),
+        })
     }
 
-    fn foreign(&self, header: &journal::Header, decoded: Result<Option<State>, StateError>) -> StateError {
+    fn foreign_journal(
+        &self,
+        header: &journal::Header,
+        decoded: Result<Option<State>, StateError>,
+    ) -> StateError {
         let state = match decoded {
             Ok(Some(state)) => format!("lineage \"{}\", serial {}", state.lineage, state.serial),
             Ok(None) => "no state".to_owned(),

@@ -27,7 +27,7 @@
 //! state knows nothing, or not what it is now. No journal can prevent that, as the
 //! two are not one step; but an intent without a change behind it says where to look.
 
-mod leftover;
+mod recovery;
 mod sync;
 
 use std::fs::{self, File, OpenOptions};
@@ -35,9 +35,10 @@ use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_cache::sync_directory;
 
-pub use leftover::Begun;
-pub(crate) use leftover::{Header, Leftover, read};
+pub use recovery::Intent;
+pub(crate) use recovery::{Header, JournalContent, read};
 
 use crate::beside::open_itself;
 use crate::error::{StateError, StateProblem};
@@ -83,7 +84,7 @@ impl Journal {
     /// Goes on behind the last whole line of a journal that was left.
     pub(crate) fn reopen(path: PathBuf) -> Result<Self, StateError> {
         let found =
-            read(&path)?.and_then(|leftover| Some((leftover.header?, leftover.checksum, leftover.length)));
+            read(&path)?.and_then(|content| Some((content.header?, content.checksum, content.length)));
         let failed = |error| StateError::new(&path, StateProblem::io("go on with the journal")(error));
         let Some((header, checksum, length)) = found else {
             return Err(failed(io::Error::other("it is gone")));
@@ -110,13 +111,17 @@ impl Journal {
     /// # Errors
     ///
     /// Where it cannot be written. It must not be begun then.
-    pub fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), StateError> {
+    pub fn record_intent(
+        &mut self,
+        address: &ResourceInstanceAddress,
+        action: &str,
+    ) -> Result<(), StateError> {
         let mut json = String::new();
         let mut members = Parts::object(&mut json);
-        let mut begun = Parts::object(members.member("begun"));
-        begun.text("address", &address.to_string());
-        begun.text("action", action);
-        begun.end();
+        let mut intent = Parts::object(members.member("begun"));
+        intent.text("address", &address.to_string());
+        intent.text("action", action);
+        intent.end();
         members.end();
         self.append(&json).map_err(|error| self.failed(error))
     }
@@ -242,13 +247,4 @@ pub(crate) fn remove(path: &Path) -> Result<(), StateError> {
         }
         _ => Ok(()),
     }
-}
-
-/// Makes the names in a file's directory durable.
-pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
-    let directory = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }

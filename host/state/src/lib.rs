@@ -22,7 +22,7 @@ pub use checks::{CheckKind, CheckObject, CheckResult, CheckStatus};
 pub use error::{StateError, StateProblem};
 pub use file::{BackupRule, Recovery, StateFile, StateFileOptions};
 pub use format::{FORMAT_VERSION, decode_state, encode_state};
-pub use journal::{Begun, Journal};
+pub use journal::{Intent, Journal};
 pub use lock::{LockError, LockInfo, LockRequest};
 pub use model::{
     Attributes, Dependencies, Identity, Instance, Object, ObjectStatus, OutputValue, PrivateBytes, Resource,

@@ -137,7 +137,7 @@ impl Object {
 
 impl Instance {
     /// An instance with a current object only.
-    pub fn of(object: impl Into<Arc<Object>>) -> Self {
+    pub fn with_current(object: impl Into<Arc<Object>>) -> Self {
         Self { current: Some(object.into()), deposed: BTreeMap::new() }
     }
 

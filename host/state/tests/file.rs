@@ -14,7 +14,7 @@ use wardian_state::{
 };
 
 fn options() -> StateFileOptions {
-    StateFileOptions { terraform_version: "1.11.4".into(), backup: BackupRule::Beside, read_from: None }
+    StateFileOptions { terraform_version: "1.11.4".into(), backup: BackupRule::DefaultPath, read_from: None }
 }
 
 fn open(directory: &TempDir) -> StateFile {
@@ -30,7 +30,7 @@ fn provider() -> ProviderConfigAddress {
 }
 
 fn instance(id: &str) -> Instance {
-    Instance::of(Object::new(0, format!("{{\"id\":\"{id}\"}}")))
+    Instance::with_current(Object::new(0, format!("{{\"id\":\"{id}\"}}")))
 }
 
 fn with(state: &State, text: &str, id: &str) -> State {
@@ -231,15 +231,16 @@ fn what_was_begun_and_not_done_is_told() {
     file.read().unwrap();
     let mut left = file.begin().unwrap();
     let (a, b) = (address("random_id.a"), address("random_id.b[0]"));
-    left.intend(&a, "create").unwrap();
-    left.intend(&b, "delete").unwrap();
+    left.record_intent(&a, "create").unwrap();
+    left.record_intent(&b, "delete").unwrap();
     left.record(&a, &provider(), Some(&instance("1"))).unwrap();
-    left.intend(&a, "update").unwrap();
+    left.record_intent(&a, "update").unwrap();
     drop(left);
     let mut next = open(&directory);
     next.read().unwrap();
     let recovery = next.recovery().unwrap();
-    let begun: Vec<String> = recovery.begun.iter().map(|b| format!("{} {}", b.action, b.address)).collect();
+    let begun: Vec<String> =
+        recovery.incomplete.iter().map(|b| format!("{} {}", b.action, b.address)).collect();
     assert_eq!(begun, ["delete random_id.b[0]", "update random_id.a"]);
     assert_eq!(recovery.changes, 1);
 }

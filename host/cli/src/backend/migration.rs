@@ -45,7 +45,7 @@ pub(super) async fn migrate(
     }
     for copy in &copies {
         let mut from = StateFile::open(&copy.from, state_access::options(BackupRule::Off, None));
-        let mut to = StateFile::open(&copy.to, state_access::options(BackupRule::Beside, None));
+        let mut to = StateFile::open(&copy.to, state_access::options(BackupRule::DefaultPath, None));
         state_access::make_directory_of(&copy.to)?;
         if arguments.lock {
             for file in [&mut from, &mut to] {

@@ -31,7 +31,7 @@ pub(crate) async fn run(session: &Session, arguments: &StatePushArguments) -> Ou
         };
         request.open(session, &stop)
     };
-    let mut change = open(BackupRule::Beside).await?;
+    let mut change = open(BackupRule::DefaultPath).await?;
     let exists = change.exists()?;
     let there = change.state.clone();
     if exists && !arguments.force {

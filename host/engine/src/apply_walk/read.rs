@@ -52,7 +52,7 @@ impl ApplyWalk<'_> {
             Err(found) => return self.unread(subject, found),
         };
         self.applied.diagnostics.extend(in_resource(&self.run.configuration, address, told));
-        let stored = self.store(address, &subject.provider_config, Instance::of(object));
+        let stored = self.store(address, &subject.provider_config, Instance::with_current(object));
         self.evaluator.values.set_instance(address, value.clone());
         let hold = resource_of(&self.run.configuration, address)
             .is_none_or(|resource| self.postconditions_hold(resource, address, value));

@@ -1,11 +1,10 @@
 //! The state as it was before the first change.
 
-use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use wardian_cache::AtomicWrite;
+
 use super::{BackupRule, StateFile};
-use crate::beside::create_temporary;
 use crate::error::{StateError, StateProblem};
 
 impl StateFile {
@@ -17,7 +16,7 @@ impl StateFile {
         let path = match &self.options.backup {
             BackupRule::Off => return Ok(()),
             BackupRule::At(path) => path.clone(),
-            BackupRule::Beside => {
+            BackupRule::DefaultPath => {
                 let mut name = self.path.clone().into_os_string();
                 name.push(".backup");
                 PathBuf::from(name)
@@ -25,25 +24,16 @@ impl StateFile {
         };
         let bytes = self.target_bytes()?;
         if !bytes.is_empty() {
-            write_whole(&path, &bytes)?;
+            write_file(&path, &bytes)?;
         }
         self.backed_up = true;
         Ok(())
     }
 }
 
-/// Writes a file that nobody has open: all of it or nothing, and on disk. Where
-/// its name is that of a symbolic link, the link is replaced, not followed.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StateError> {
-    let failed = |error| StateError::new(path, StateProblem::io("write the file")(error));
-    let (new, mut file) = create_temporary(path).map_err(failed)?;
-    let mut write = || {
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&new, path)
-    };
-    write().map_err(|error| {
-        let _ = fs::remove_file(&new);
-        failed(error)
-    })
+/// Replaces a file that no other program has open, durably and atomically.
+pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StateError> {
+    AtomicWrite::new()
+        .write(path, &[bytes])
+        .map_err(|error| StateError::new(path, StateProblem::io("write the file")(error)))
 }

@@ -3,12 +3,13 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 
+use wardian_cache::sync_directory;
+
 use super::StateFile;
 use crate::error::{StateError, StateProblem};
-use crate::journal;
 
 /// What the file begins with while it is not whole.
-const NOT_WHOLE: &[u8] = b"~";
+const INCOMPLETE_MARK: &[u8] = b"~";
 
 impl StateFile {
     pub(super) fn rewrite(&self, bytes: &[u8]) -> Result<(), StateError> {
@@ -21,7 +22,7 @@ impl StateFile {
                 .open(&self.path)
                 .and_then(|file| rewrite(&file, bytes)),
         };
-        done.and_then(|()| journal::sync_directory(&self.path))
+        done.and_then(|()| sync_directory(&self.path))
             .map_err(|error| StateError::new(&self.path, StateProblem::io("write the state")(error)))
     }
 }
@@ -29,7 +30,7 @@ impl StateFile {
 fn rewrite(mut file: &File, bytes: &[u8]) -> io::Result<()> {
     let (first, rest) = bytes.split_at_checked(1).unwrap_or((bytes, &[]));
     file.seek(SeekFrom::Start(0))?;
-    file.write_all(NOT_WHOLE)?;
+    file.write_all(INCOMPLETE_MARK)?;
     file.write_all(rest)?;
     file.set_len(bytes.len() as u64)?;
     file.sync_data()?;

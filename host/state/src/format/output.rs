@@ -1,11 +1,21 @@
 //! Outputs of the root module in the file.
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use wardian_value::{Type, json};
 
 use super::layout::{Parts, compact};
-use super::read::StoredOutput;
 use crate::error::StateProblem;
 use crate::model::OutputValue;
+
+#[derive(Deserialize)]
+pub(super) struct StoredOutput<'a> {
+    #[serde(borrow)]
+    value: &'a RawValue,
+    #[serde(rename = "type", borrow)]
+    ty: &'a RawValue,
+    sensitive: Option<bool>,
+}
 
 const NULL_OF_NO_TYPE: &str = r#"{"value":null,"type":"dynamic"}"#;
 

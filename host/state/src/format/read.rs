@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use wardian_address::{AbsoluteResourceAddress, ModuleInstance, ProviderConfigAddress, ResourceMode};
 use wardian_value::Str;
 
 use super::instance::{KnownResources, StoredObject, collect_instances};
 use super::legacy::{self, LegacyVersion};
-use super::output::decode_output;
+use super::output::{StoredOutput, decode_output};
 use crate::checks::{CheckKind, CheckObject, CheckResult, CheckStatus};
 use crate::error::StateProblem;
 use crate::model::{Resource, State};
@@ -30,15 +29,6 @@ struct StoredState<'a> {
     #[serde(borrow)]
     resources: Option<Vec<StoredResource<'a>>>,
     check_results: Option<Vec<StoredCheck>>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct StoredOutput<'a> {
-    #[serde(borrow)]
-    pub(super) value: &'a RawValue,
-    #[serde(rename = "type", borrow)]
-    pub(super) ty: &'a RawValue,
-    pub(super) sensitive: Option<bool>,
 }
 
 #[derive(Deserialize)]

@@ -15,13 +15,13 @@ use crate::model::{Instance, State};
 
 /// What can be read of a journal.
 #[derive(Debug, Default)]
-pub(crate) struct Leftover {
+pub(crate) struct JournalContent {
     /// Missing where not even the first line is whole.
     pub(crate) header: Option<Header>,
     /// In the order in which they were made.
     pub(crate) changes: Vec<Change>,
     /// What was begun and not recorded as done.
-    pub(crate) begun: Vec<Begun>,
+    pub(crate) incomplete: Vec<Intent>,
     /// The state that was about to be written.
     pub(crate) finished: Option<State>,
     /// Of the last line that counts.
@@ -50,7 +50,7 @@ pub(crate) struct Change {
 
 /// What a provider was asked to do when the run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Begun {
+pub struct Intent {
     /// The instance.
     pub address: String,
     /// `create`, `update` or `delete`.
@@ -59,7 +59,7 @@ pub struct Begun {
 
 #[derive(Deserialize)]
 struct Line<'a> {
-    begun: Option<Begun>,
+    begun: Option<Intent>,
     address: Option<String>,
     provider: Option<String>,
     #[serde(borrow)]
@@ -69,7 +69,7 @@ struct Line<'a> {
 }
 
 /// Reads a journal; `None` where there is none.
-pub(crate) fn read(path: &Path) -> Result<Option<Leftover>, StateError> {
+pub(crate) fn read(path: &Path) -> Result<Option<JournalContent>, StateError> {
     let bytes = match read_itself(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -80,30 +80,30 @@ pub(crate) fn read(path: &Path) -> Result<Option<Leftover>, StateError> {
     })
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Leftover, String> {
-    let mut leftover = Leftover::default();
+pub(super) fn parse(bytes: &[u8]) -> Result<JournalContent, String> {
+    let mut content = JournalContent::default();
     let mut rest = bytes;
-    while let Some((json, checksum, after)) = next_line(rest, &leftover.checksum) {
-        if leftover.header.is_none() {
+    while let Some((json, checksum, after)) = next_line(rest, &content.checksum) {
+        if content.header.is_none() {
             let header: Header = serde_json::from_str(json).map_err(|error| error.to_string())?;
             if !(OLDEST_FORMAT..=FORMAT).contains(&header.wardian_journal) {
                 return Err(format!("its format {} is not known here", header.wardian_journal));
             }
-            leftover.header = Some(header);
+            content.header = Some(header);
         } else {
             // The checksum says that this was written as it is here, so what
             // cannot be understood is from a program that knows more.
-            leftover.understand(json)?;
+            content.add_line(json)?;
         }
-        leftover.checksum = checksum;
+        content.checksum = checksum;
         rest = after;
     }
-    if leftover.header.is_none() && bytes.contains(&b'\n') {
+    if content.header.is_none() && bytes.contains(&b'\n') {
         return Err("its first line is damaged".to_owned());
     }
-    leftover.ignored_bytes = rest.len();
-    leftover.length = (bytes.len() - rest.len()) as u64;
-    Ok(leftover)
+    content.ignored_bytes = rest.len();
+    content.length = (bytes.len() - rest.len()) as u64;
+    Ok(content)
 }
 
 /// The first line's JSON and checksum, if the line is whole, and what is behind.
@@ -115,18 +115,18 @@ fn next_line<'a>(bytes: &'a [u8], previous: &str) -> Option<(&'a str, String, &'
     (line_checksum(previous, json) == checksum).then(|| (json, checksum.to_owned(), &bytes[end + 1..]))
 }
 
-impl Leftover {
-    fn understand(&mut self, json: &str) -> Result<(), String> {
+impl JournalContent {
+    fn add_line(&mut self, json: &str) -> Result<(), String> {
         let line: Line<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
         match line {
-            Line { begun: Some(begun), .. } => self.begun.push(begun),
+            Line { begun: Some(intent), .. } => self.incomplete.push(intent),
             Line { finished: Some(state), .. } => {
                 self.finished =
                     decode_state(state.get().as_bytes()).map_err(|problem| problem.to_string())?;
             }
             Line { address: Some(address), provider: Some(provider), objects: Some(objects), .. } => {
-                if let Some(done) = self.begun.iter().position(|begun| begun.address == address) {
-                    self.begun.remove(done);
+                if let Some(done) = self.incomplete.iter().position(|intent| intent.address == address) {
+                    self.incomplete.remove(done);
                 }
                 let instance =
                     decode_instance(objects.get(), &address).map_err(|problem| problem.to_string())?;
