@@ -1,32 +1,30 @@
-//! The results of conditions, as they are stored.
+//! Stored results of conditions.
 
 use wardian_value::Str;
 
-/// What was last found of all conditions of one block.
+/// The last result of all conditions of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckResult {
-    /// What the block declares.
+    /// The kind of the block.
     pub kind: CheckKind,
-    /// Its address: `module.m.aws_x.y`, `check.c`, `output.o`, `var.v`.
+    /// The address of the block: `module.m.aws_x.y`, `check.c`, `output.o`, `var.v`.
     pub config_address: Str,
-    /// Of all objects together.
+    /// The combined result of all objects.
     pub status: CheckStatus,
-    /// Of each object; `None` where they are not known.
+    /// The results of the individual objects; `None` if they are unknown.
     pub objects: Option<Vec<CheckObject>>,
 }
 
-/// What was last found of one object.
+/// The last result of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckObject {
-    /// Its address.
     pub address: Str,
-    /// What was found.
     pub status: CheckStatus,
-    /// The messages of the conditions that do not hold.
+    /// The messages of the conditions that failed.
     pub failure_messages: Vec<String>,
 }
 
-/// What a block with conditions declares.
+/// The kind of a block with conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CheckKind {
     /// `resource`, `data` or `ephemeral`.
@@ -39,21 +37,21 @@ pub enum CheckKind {
     Variable,
 }
 
-/// Whether conditions hold.
+/// Whether conditions are met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CheckStatus {
-    /// They do.
+    /// All conditions are met.
     Pass,
-    /// They do not.
+    /// A condition is not met.
     Fail,
-    /// They could not be evaluated.
+    /// A condition could not be evaluated.
     Error,
-    /// Not known yet.
+    /// The result is not known yet.
     Unknown,
 }
 
 impl CheckKind {
-    /// As it is stored.
+    /// Returns the stored form.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Resource => "resource",
@@ -63,7 +61,7 @@ impl CheckKind {
         }
     }
 
-    /// From what is stored; `None` where there is no such thing.
+    /// Parses the stored form; `None` if it is not a kind.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Resource, Self::Output, Self::Check, Self::Variable]
             .into_iter()
@@ -72,7 +70,7 @@ impl CheckKind {
 }
 
 impl CheckStatus {
-    /// As it is stored.
+    /// Returns the stored form.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -82,7 +80,7 @@ impl CheckStatus {
         }
     }
 
-    /// From what is stored; `None` where there is no such thing.
+    /// Parses the stored form; `None` if it is not a status.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Pass, Self::Fail, Self::Error, Self::Unknown]
             .into_iter()

@@ -1,4 +1,4 @@
-//! What can go wrong with state files.
+//! Errors of state files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,7 @@ use wardian_address::InstanceAddressError;
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {problem}", path.display())]
 pub struct StateError {
-    /// The file.
     pub path: PathBuf,
-    /// What is wrong.
     #[source]
     pub problem: StateProblem,
 }
@@ -21,99 +19,97 @@ impl StateError {
         Self { path: path.to_owned(), problem: problem.into() }
     }
 
-    /// What the person can do about it.
+    /// Suggests a way to solve the problem.
     pub fn hint(&self) -> Option<&'static str> {
         self.problem.hint()
     }
 }
 
-/// What is wrong with a state file.
+/// A problem with a state file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateProblem {
-    /// The system refused.
+    /// A system call failed.
     #[error("failed to {doing}: {error}")]
     Io {
-        /// What was tried.
+        /// The attempted action.
         doing: &'static str,
-        /// Why it failed.
+        /// The cause.
         #[source]
         error: io::Error,
     },
-    /// Not text.
+    /// The file is not text.
     #[error("this is not a state file: byte {0} is not UTF-8")]
     NotUtf8(usize),
-    /// Not JSON, or cut off.
+    /// The file is not JSON, or is cut off.
     #[error("the state file is damaged or not a state file at all: {0}")]
     NotJson(#[source] serde_json::Error),
-    /// JSON without a version.
+    /// The file is JSON without a version.
     #[error("this is JSON, but not a state file: it has no \"version\"")]
     NoVersion,
-    /// Version zero.
+    /// The version is zero.
     #[error("the state file has version 0, which does not exist")]
     VersionZero,
-    /// From the future.
+    /// The version is newer than this program.
     #[error(
-        "the state file has format version {version}, which is newer than version 4, the newest known here{}",
+        "the state file has format version {version}, which is newer than version 4, the newest that is \
+         supported{}",
         writer_note(writer)
     )]
     NewVersion {
         /// The version of the format.
         version: u64,
-        /// Who wrote it, where that can be told.
+        /// The version of Terraform that wrote the file, or empty.
         writer: String,
     },
-    /// The name of a program's version that is none.
+    /// The version of the program that wrote the file is not a version.
     #[error("\"{0}\" is not a version in \"terraform_version\"")]
     WriterVersion(String),
-    /// An address that is none.
+    /// An address is invalid.
     #[error("{place}: {error}")]
     Address {
-        /// Where in the file.
+        /// The location in the file.
         place: String,
-        /// What is wrong with it.
+        /// The cause.
         #[source]
         error: InstanceAddressError,
     },
-    /// A part of the file means nothing.
+    /// A part of the file is invalid.
     #[error("{place}: {problem}")]
     Invalid {
-        /// Where in the file.
+        /// The location in the file.
         place: String,
-        /// What is wrong with it.
         problem: String,
     },
-    /// A value cannot be stored.
+    /// The value of an output cannot be stored.
     #[error("output \"{name}\" cannot be stored: {problem}")]
     Output {
-        /// Its name.
+        /// The name of the output.
         name: String,
-        /// Why.
         problem: String,
     },
-    /// The journal is not the continuation of this state.
+    /// The journal belongs to another state.
     #[error(
-        "the journal {} holds changes of an interrupted run that were made to another state than this ({journal}, here {state})",
+        "the journal {} holds changes of an interrupted run to another state ({journal}; found: {state})",
         path.display()
     )]
     ForeignJournal {
-        /// The journal.
+        /// The journal's path.
         path: PathBuf,
-        /// The state that the journal continues.
+        /// A description of the state that the journal changes.
         journal: String,
-        /// The state that is there.
+        /// A description of the current state.
         state: String,
     },
-    /// The journal's first record cannot be read.
+    /// The first record of the journal cannot be read.
     #[error("the journal {} of an interrupted run cannot be read: {problem}", path.display())]
     DamagedJournal {
-        /// The journal.
+        /// The journal's path.
         path: PathBuf,
-        /// What is wrong with it.
         problem: String,
     },
-    /// Written without being locked.
-    #[error("the state changed on disk since it was read")]
+    /// The file was changed while it was not locked.
+    #[error("the state changed on disk after it was read")]
     ChangedMeanwhile,
 }
 
@@ -126,18 +122,18 @@ impl StateProblem {
         Some(match self {
             Self::Io { .. } | Self::Output { .. } => return None,
             Self::NotUtf8(_) | Self::NotJson(_) | Self::NoVersion | Self::VersionZero => {
-                "the file was left as it is; if it was cut off or overwritten, restore it from \
+                "the file was not changed; if it was cut off or overwritten, restore it from \
                  terraform.tfstate.backup or from another copy"
             }
             Self::NewVersion { .. } | Self::WriterVersion(_) => {
-                "the file was left as it is; use the program that wrote it"
+                "the file was not changed; use the program that wrote it"
             }
             Self::Address { .. } | Self::Invalid { .. } => {
-                "the file was left as it is; correct that place, or restore the file from a backup"
+                "the file was not changed; correct it at that position, or restore it from a backup"
             }
             Self::ForeignJournal { .. } | Self::DamagedJournal { .. } => {
-                "nothing was changed; if that run's changes are in the state already or not wanted, move \
-                 the journal away"
+                "nothing was changed; if the changes of that run are already in the state or are not \
+                 needed, move the journal away"
             }
             Self::ChangedMeanwhile => "nothing was written; run the command again",
         })

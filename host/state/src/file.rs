@@ -1,32 +1,31 @@
-//! A state in a local file: reading, writing, backups, and what an interrupted
-//! run left behind.
+//! A state in a local file: reading, writing, backups and recovery of interrupted runs.
 //!
 //! # How the file is replaced
 //!
-//! The lock is on the file itself, and a Terraform that waits for it keeps the
-//! file open. If a new file were renamed into its place, that Terraform would
-//! get the lock of a file that no longer has a name, and read and write that. So
-//! the file is rewritten in place, and what makes that safe is the journal: the
-//! whole new state is in it, on disk, before the first byte of the file changes.
+//! The lock is on the file itself, and a Terraform process that waits for the lock keeps the
+//! file open. If a new file were renamed to the state's path, that process would get the lock of
+//! a file without a name, and would read and write that file. So the file is rewritten in place,
+//! and the journal makes this safe: the complete new state is in the journal, on disk, before
+//! the first byte of the file changes.
 //!
-//! While the file is rewritten its first byte is one that no JSON begins with;
-//! it gets its real value last. Whoever meets the file half written, Terraform
-//! included, sees that it is damaged, and never a state that is empty or short.
+//! While the file is rewritten, its first byte is one that no JSON document begins with; it gets
+//! its real value last. Any program that reads the file half written, including Terraform, sees
+//! that it is damaged, and never an empty or short state.
 //!
-//! # What is left of an interrupted run
+//! # Recovery of an interrupted run
 //!
-//! | journal | state file | what happens |
+//! | journal | state file | action |
 //! |---|---|---|
-//! | its first record is not whole | any | nothing was recorded: the journal is removed |
-//! | changes | as it was when they began | they are folded in, the serial rises by one |
-//! | changes | any other | refused: somebody changed the state since |
+//! | its first record is incomplete | any | nothing was recorded: the journal is removed |
+//! | changes | as it was when the run started | the changes are folded in, the serial rises by one |
+//! | changes | any other | rejected: the state was changed since |
 //! | changes and the new state | the new state | the journal is removed |
-//! | changes and the new state | as it was, or not readable | the new state is written |
-//! | changes and the new state | any other | refused |
+//! | changes and the new state | as it was, or unreadable | the new state is written |
+//! | changes and the new state | any other | rejected |
 //!
-//! A last record that is cut off, and all behind it, is left out.
-//! Nothing is written unless the state is locked or being written to: a reader
-//! only sees the state as it would be.
+//! A last record that is cut off is ignored, and so is everything after it. Nothing is written
+//! unless the state is locked or a write is requested: a reader only sees the state as it would
+//! be after recovery.
 
 mod backup;
 mod rewrite;
@@ -45,42 +44,43 @@ use crate::journal::{self, Intent, Journal, JournalContent};
 use crate::lock::{Lock, LockError, LockInfo, LockRequest};
 use crate::model::{State, new_lineage};
 
-/// How a state file is used.
+/// Options of a state file.
 #[derive(Clone, Debug)]
 pub struct StateFileOptions {
-    /// What is written as the program's version: one that Terraform accepts.
+    /// The program version to write: one that Terraform accepts.
     pub terraform_version: String,
-    /// Whether and where the state as it was is kept.
+    /// Whether and where the previous state is backed up.
     pub backup: BackupRule,
-    /// Where to read the first state from, if not from the file itself.
+    /// The file to read the first state from, if not the state file itself.
     pub read_from: Option<PathBuf>,
 }
 
-/// Whether and where the state as it was before the first change is kept.
+/// Whether and where the state before the first change is backed up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BackupRule {
-    /// Beside the state, with `.backup` behind its name.
+    /// Next to the state, with `.backup` appended to its name.
     #[default]
     DefaultPath,
     /// In this file.
     At(PathBuf),
-    /// Nowhere.
+    /// No backup.
     Off,
 }
 
-/// What an interrupted run had left, and what became of it.
+/// The recovery of an interrupted run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// The journal.
+    /// The journal's path.
     pub journal: PathBuf,
-    /// How many changes were in it.
+    /// The number of recorded changes.
     pub changes: usize,
-    /// What had been begun and is not among them: such objects may be other than
-    /// the state says, and those that were being created may be there without it.
+    /// Intents without a recorded change: these objects may differ from the state, and objects
+    /// that were being created may exist without being in the state.
     pub incomplete: Vec<Intent>,
-    /// How many bytes at its end could not be read.
+    /// The number of unreadable bytes at the end of the journal.
     pub ignored_bytes: usize,
-    /// Whether the state file holds them now; else only what was read does.
+    /// Whether the changes are in the state file; otherwise they are only in the state that was
+    /// read.
     pub folded: bool,
 }
 
@@ -95,14 +95,14 @@ pub struct StateFile {
     backed_up: bool,
 }
 
-/// The state as it was read or written last.
+/// The state as it was last read or written.
 #[derive(Debug, Clone)]
 struct Snapshot {
     state: Arc<State>,
-    /// Of the bytes that it was read from; what a journal continues.
+    /// The fingerprint of the bytes that the state was read from; a journal refers to it.
     fingerprint: String,
     exists: bool,
-    /// A journal is to be folded in, or away, before anything else is written.
+    /// The recovery to complete before anything else is written.
     pending: Option<PendingRecovery>,
 }
 
@@ -113,21 +113,20 @@ enum PendingRecovery {
 }
 
 impl StateFile {
-    /// The state in the file `path`, which need not exist. Nothing is read yet.
+    /// Opens the state in the file `path`, which need not exist. Nothing is read yet.
     pub fn open(path: impl Into<PathBuf>, options: StateFileOptions) -> Self {
         Self { path: path.into(), options, lock: None, read: None, recovery: None, backed_up: false }
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Locks the state until [`StateFile::unlock`] or the end of this value.
+    /// Locks the state until [`StateFile::unlock`], or until this value is dropped.
     ///
     /// # Errors
     ///
-    /// Where somebody else holds the lock for longer than the request waits.
+    /// If another process holds the lock for longer than the request waits.
     pub fn lock(&mut self, request: &LockRequest) -> Result<&LockInfo, LockError> {
         if self.lock.is_none() {
             self.lock = Some(Lock::acquire(&self.path, request)?);
@@ -139,23 +138,22 @@ impl StateFile {
         }
     }
 
-    /// Releases the lock.
     pub fn unlock(&mut self) {
         self.lock = None;
     }
 
-    /// Whether the lock is held.
+    /// Reports whether this process holds the lock.
     pub fn is_locked(&self) -> bool {
         self.lock.is_some()
     }
 
-    /// The state: read once, and again after locking. Where there is no file, an
-    /// empty state without a lineage.
+    /// Returns the state. It is read once, and again after locking. If there is no file, the
+    /// state is empty and has no lineage.
     ///
     /// # Errors
     ///
-    /// Where the file is no state that can be read, or an interrupted run left a
-    /// journal that does not continue it. Nothing is changed then.
+    /// If the file is not a readable state, or an interrupted run left a journal of a different
+    /// state. Nothing is changed then.
     pub fn read(&mut self) -> Result<Arc<State>, StateError> {
         if let Some(read) = &self.read {
             return Ok(Arc::clone(&read.state));
@@ -168,27 +166,27 @@ impl StateFile {
         Ok(self.read.as_ref().map_or(snapshot.state, |read| Arc::clone(&read.state)))
     }
 
-    /// Whether there is a state on disk: a file that is not empty.
+    /// Reports whether there is a state on disk: a file that is not empty.
     ///
     /// # Errors
     ///
-    /// As [`StateFile::read`].
+    /// Those of [`StateFile::read`].
     pub fn exists(&mut self) -> Result<bool, StateError> {
         self.read()?;
         Ok(self.read.as_ref().is_some_and(|read| read.exists))
     }
 
-    /// What an interrupted run had left when the state was read.
+    /// Returns the recovery of an interrupted run, if reading the state found one.
     pub fn recovery(&self) -> Option<&Recovery> {
         self.recovery.as_ref()
     }
 
-    /// Starts a journal for changes to the state as it was read. Its file is
-    /// made with the first record.
+    /// Starts a journal for changes to the state that was read. Its file is created with the
+    /// first record.
     ///
     /// # Errors
     ///
-    /// As [`StateFile::read`].
+    /// Those of [`StateFile::read`].
     pub fn begin(&mut self) -> Result<Journal, StateError> {
         let state = self.read()?;
         self.complete_recovery()?;
@@ -197,16 +195,15 @@ impl StateFile {
         Ok(Journal::new(self.journal_path(), &lineage, state.serial, &fingerprint))
     }
 
-    /// Writes `state` in the place of what was read, with the next serial, and
-    /// ends the journal. `refreshed` is what the run found before it changed anything.
-    /// Where the state is like that, and like what was read, the file stays as it is. An
-    /// object that was made again just as it was gives a new serial: the plan that did
-    /// it must not be carried out twice. Returns the state as it is on disk now.
+    /// Replaces the state that was read by `state` with the next serial, and ends the journal.
+    /// `refreshed` is the state that the run found before it changed anything. If the new state
+    /// equals both the refreshed state and the state that was read, the file is not changed. An
+    /// object that was created again with the same content does give a new serial, because the
+    /// plan that did it must not be applied twice. Returns the state that is on disk now.
     ///
     /// # Errors
     ///
-    /// Where something cannot be written. The journal stays then, and with it
-    /// every change that was recorded.
+    /// If a file cannot be written. The journal is retained then, with every recorded change.
     pub fn finish(
         &mut self,
         mut journal: Journal,
@@ -223,7 +220,7 @@ impl StateFile {
         if !self.is_locked() {
             self.check_unchanged()?;
         }
-        // A copy of what was read is the same state, not its successor.
+        // A copy of the state that was read is the same state, not its successor.
         let next = State {
             lineage: journal.lineage().to_owned(),
             serial: before.serial.saturating_add(u64::from(!is_same)),
@@ -233,33 +230,33 @@ impl StateFile {
         self.replace(&mut journal, next)
     }
 
-    /// Writes a state whose changes were not recorded one by one.
+    /// Writes a state whose changes were not recorded individually.
     ///
     /// # Errors
     ///
-    /// As [`StateFile::finish`].
+    /// Those of [`StateFile::finish`].
     pub fn write(&mut self, state: &State) -> Result<Arc<State>, StateError> {
         let (before, journal) = (self.read()?, self.begin()?);
         self.finish(journal, &before, state)
     }
 
-    /// Writes a state with lineage and serial as they are in it: for `state
-    /// push`, whose caller checked that they may replace what is there.
+    /// Writes a state with its own lineage and serial: for `state push`, whose caller checked
+    /// that they may replace the stored ones.
     ///
     /// # Errors
     ///
-    /// As [`StateFile::finish`].
+    /// Those of [`StateFile::finish`].
     pub fn write_verbatim(&mut self, state: &State) -> Result<Arc<State>, StateError> {
         let mut journal = self.begin()?;
         self.replace(&mut journal, state.clone())
     }
 
-    /// Writes a state that could not be stored where it belongs to
-    /// `errored.tfstate` in a directory, in the place of what has that name.
+    /// Writes a state that could not be stored in its own file to `errored.tfstate` in a
+    /// directory, replacing a file of that name.
     ///
     /// # Errors
     ///
-    /// Where that cannot be written either.
+    /// If that file cannot be written either.
     pub fn write_errored(directory: &Path, state: &State) -> Result<PathBuf, StateError> {
         let path = directory.join("errored.tfstate");
         let text = encode_state(state).map_err(|problem| StateError::new(&path, problem))?;
@@ -286,7 +283,7 @@ impl StateFile {
         Ok(state)
     }
 
-    /// Does on disk what reading found to be done about a journal.
+    /// Completes the recovery that reading found to be pending.
     fn complete_recovery(&mut self) -> Result<(), StateError> {
         let Some(snapshot) = self.read.clone() else {
             return Ok(());
@@ -318,8 +315,8 @@ impl StateFile {
         Ok(())
     }
 
-    /// Somebody may be rewriting the file at this moment; that takes no longer
-    /// than a few of these pauses.
+    /// Another process may be rewriting the file at this moment, which takes no longer than a
+    /// few of these pauses.
     fn load_with_retries(&mut self) -> Result<Snapshot, StateError> {
         let mut tries = 0;
         loop {
@@ -360,7 +357,7 @@ impl StateFile {
         self.apply_journal(content, &source, &target, decoded)
     }
 
-    /// The table at the top of this file.
+    /// Implements the table in the module documentation.
     fn apply_journal(
         &mut self,
         content: JournalContent,
@@ -472,7 +469,7 @@ impl StateFile {
     }
 }
 
-/// A file's bytes; none where there is no file.
+/// Returns the bytes of a file, or none if it does not exist.
 fn read_file(path: &Path) -> Result<Vec<u8>, StateError> {
     match fs::read(path) {
         Ok(bytes) => Ok(bytes),

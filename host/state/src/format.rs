@@ -1,15 +1,14 @@
 //! The state file, format version 4: the bytes that Terraform reads and writes.
 //!
-//! Everything is made as compact JSON first (which is what the journal stores)
-//! and laid out for the file in a second pass over the text, so that stored
-//! attributes pass through unread.
+//! The encoder first produces compact JSON (which the journal stores), and a second pass over
+//! the text lays it out for the file, so that stored attributes pass through unparsed.
 //!
-//! | reader | meets | does |
+//! | reader | file | result |
 //! |---|---|---|
-//! | this | version 4 of any writer | reads it; fields that are not known are dropped, as Terraform does |
-//! | this | versions 1 to 3 | reads them as what they mean in version 4, which is what is written |
-//! | this | version 0, 5 and later, other files | refuses, leaves the file untouched |
-//! | Terraform 1.x | ours | reads it; byte for byte what it would have written |
+//! | Wardian | version 4, from any program | read; unknown fields are dropped, as in Terraform |
+//! | Wardian | versions 1 to 3 | read as the equivalent version 4, which is then written |
+//! | Wardian | version 0, 5 and later, other files | rejected; the file is not changed |
+//! | Terraform 1.x | written by Wardian | read; byte for byte the file that Terraform would have written |
 
 mod instance;
 mod layout;

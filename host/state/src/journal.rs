@@ -1,31 +1,31 @@
-//! The journal: what a run has changed so far, durable before anything depends
-//! on it, at the cost of the change alone.
+//! The journal: a write-ahead log of the changes of a run. Each change is durable before
+//! anything depends on it, and recording it costs only the size of the change.
 //!
-//! A file beside the state, `.terraform.tfstate.journal`, only ever appended to.
-//! Each line is a checksum, a space and a JSON object. The checksum is over the
-//! one before it and the line's own JSON, so that a line counts only behind the
-//! lines that it was written behind.
+//! The journal is a sidecar file of the state, `.terraform.tfstate.journal`, that is only
+//! appended to. Each line is a checksum, a space and a JSON object. The checksum covers the
+//! previous checksum and the line's own JSON, so a line is valid only after the lines that
+//! preceded it when it was written.
 //!
-//! | line | holds |
+//! | line | content |
 //! |---|---|
-//! | first | `wardian_journal` (format, 2; 1 had no intents), `lineage`, `serial` and `state`: which state is changed, the last being a fingerprint of the file |
-//! | intent | `begun`: `address` and `action` of what a provider is about to be asked to do |
-//! | change | `address`, `provider`, `objects`: all objects of one instance from now on, as in the state file; none where it is gone |
-//! | last | `final`: the whole state as it is about to be written |
+//! | first | `wardian_journal` (format, 2; format 1 had no intents), `lineage`, `serial` and `state`: the state that is changed, the last being a fingerprint of the file |
+//! | intent | `begun`: `address` and `action` of the request that a provider is about to receive |
+//! | change | `address`, `provider`, `objects`: all objects of one instance from now on, as in the state file; none if it was removed |
+//! | last | `final`: the complete state that is about to be written |
 //!
-//! A reader that meets a format it does not know refuses; a line with other
-//! members than these ends what can be read.
+//! A reader rejects a format that it does not know; a line with other members than these ends
+//! the readable part.
 //!
 //! # When it is safe
 //!
-//! A record is handed to the system at once (`write`), which a kill of this
-//! process at any moment cannot undo. Against the loss of power it is flushed to
-//! the disk by a thread of the journal within `SYNC_INTERVAL`, many records at
-//! a time, and in any case before the state file is rewritten.
+//! A record is written to the file at once (`write`), so a kill of this process at any moment
+//! cannot undo it. Against a power failure, a thread of the journal flushes it to the disk
+//! within `SYNC_INTERVAL`, many records at a time, and in any case before the state file is
+//! rewritten.
 //!
-//! A kill between a provider's work and its record leaves an object of which the
-//! state knows nothing, or not what it is now. No journal can prevent that, as the
-//! two are not one step; but an intent without a change behind it says where to look.
+//! A kill between a provider's work and its record leaves an object that the state does not
+//! know, or knows with outdated values. No journal can prevent this, as the two are not one
+//! atomic step; but an intent without a following change identifies the object.
 
 mod recovery;
 mod sync;
@@ -46,18 +46,18 @@ use crate::format::{Parts, encode_instance};
 use crate::model::Instance;
 use sync::Syncing;
 
-/// The format that is written.
+/// The format version that is written.
 const FORMAT: u64 = 2;
-/// The oldest that is read.
+/// The oldest format version that is read.
 const OLDEST_FORMAT: u64 = 1;
 
-/// A journal being written. Dropping it leaves the file for the next run to fold
+/// A journal that is being written. If it is dropped, its file remains for the next run to fold
 /// in.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     lineage: String,
-    /// The first line's JSON, to be written with the first record.
+    /// The JSON of the first line, which is written with the first record.
     header: String,
     open: Option<Open>,
 }
@@ -81,13 +81,13 @@ impl Journal {
         Self { path, lineage: lineage.to_owned(), header, open: None }
     }
 
-    /// Goes on behind the last whole line of a journal that was left.
+    /// Reopens an existing journal to append after its last complete line.
     pub(crate) fn reopen(path: PathBuf) -> Result<Self, StateError> {
         let found =
             read(&path)?.and_then(|content| Some((content.header?, content.checksum, content.length)));
-        let failed = |error| StateError::new(&path, StateProblem::io("go on with the journal")(error));
+        let failed = |error| StateError::new(&path, StateProblem::io("continue the journal")(error));
         let Some((header, checksum, length)) = found else {
-            return Err(failed(io::Error::other("it is gone")));
+            return Err(failed(io::Error::other("it no longer exists")));
         };
         let open = || {
             let mut file = open_itself(&path, OpenOptions::new().write(true))?;
@@ -100,17 +100,17 @@ impl Journal {
         Ok(Self { path, lineage: header.lineage, header: String::new(), open: Some(open) })
     }
 
-    /// The lineage of the state that is changed, which may be a new one.
+    /// Returns the lineage of the changed state, which may be a new one.
     pub fn lineage(&self) -> &str {
         &self.lineage
     }
 
-    /// Records what a provider is about to be asked to do with an instance. The
-    /// next change of that instance is what came of it.
+    /// Records a request that a provider is about to receive for an instance. The next change of
+    /// that instance is its result.
     ///
     /// # Errors
     ///
-    /// Where it cannot be written. It must not be begun then.
+    /// If the record cannot be written. The request must not be sent then.
     pub fn record_intent(
         &mut self,
         address: &ResourceInstanceAddress,
@@ -126,12 +126,12 @@ impl Journal {
         self.append(&json).map_err(|error| self.failed(error))
     }
 
-    /// Records what an instance is from now on; nothing where it is gone. When
-    /// this returns, no kill of the process can undo it.
+    /// Records the new objects of an instance, or none if it was removed. After this returns, a
+    /// kill of the process cannot undo the record.
     ///
     /// # Errors
     ///
-    /// Where it cannot be written. Nothing that depends on the change may go on.
+    /// If the record cannot be written. Nothing that depends on the change may continue.
     pub fn record(
         &mut self,
         address: &ResourceInstanceAddress,
@@ -151,11 +151,11 @@ impl Journal {
         self.append(&json).map_err(|error| self.failed(error))
     }
 
-    /// Flushes to the disk what was recorded.
+    /// Flushes the records to the disk.
     ///
     /// # Errors
     ///
-    /// Where that fails.
+    /// If the flush fails.
     pub fn sync(&mut self) -> Result<(), StateError> {
         match &self.open {
             None => Ok(()),
@@ -163,7 +163,7 @@ impl Journal {
         }
     }
 
-    /// Records the whole new state, on disk before this returns.
+    /// Records the complete new state; it is on disk when this returns.
     pub(crate) fn record_final(&mut self, state: &str) -> Result<(), StateError> {
         let mut json = String::new();
         let mut members = Parts::object(&mut json);
@@ -173,7 +173,7 @@ impl Journal {
         self.sync()
     }
 
-    /// Removes the journal: all of it is in the state.
+    /// Removes the journal after all of it is in the state.
     pub(crate) fn discard(&mut self) -> Result<(), StateError> {
         if self.open.take().is_some() { remove(&self.path) } else { Ok(()) }
     }
@@ -201,21 +201,21 @@ impl Journal {
     }
 }
 
-/// Whoever gives up on a journal still wants it on the disk.
+/// A journal that is abandoned should still be on the disk.
 impl Drop for Journal {
     fn drop(&mut self) {
         let _ = self.sync();
     }
 }
 
-/// Appends a line, whole or not at all as far as a kill is concerned, and
-/// returns its checksum.
+/// Appends a line and returns its checksum. If the write fails, the part that was written is
+/// removed.
 fn write_line(file: &mut File, previous: &str, json: &str) -> io::Result<String> {
     let checksum = line_checksum(previous, json);
     let line = format!("{checksum} {json}\n");
     let start = file.stream_position()?;
     if let Err(error) = file.write_all(line.as_bytes()) {
-        // Half a line would hide all that might still be written behind it.
+        // A partial line would invalidate all lines after it.
         let _ = file.set_len(start);
         let _ = file.seek(io::SeekFrom::Start(start));
         return Err(error);
@@ -234,12 +234,12 @@ fn line_checksum(previous: &str, json: &str) -> String {
 
 const CHECKSUM_LENGTH: usize = 16;
 
-/// What a state file's bytes are recognised by; empty for no bytes.
+/// Returns the fingerprint of a state file's bytes; empty for no bytes.
 pub(crate) fn fingerprint(bytes: &[u8]) -> String {
     if bytes.is_empty() { String::new() } else { blake3::hash(bytes).to_hex().to_string() }
 }
 
-/// Removes a journal's file.
+/// Removes the file of a journal.
 pub(crate) fn remove(path: &Path) -> Result<(), StateError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -1,13 +1,12 @@
-//! What is known of the objects that exist: the state model, the state file in
-//! Terraform's version 4, its lock, and the journal that keeps an apply safe.
+//! The record of existing objects: the state model, the state file in Terraform's version 4, its
+//! lock, and the journal that keeps an apply safe.
 //!
-//! Knows no configuration, no provider and no engine, and writes to no terminal.
-//! The only files it touches are the state file and those beside it.
+//! The crate does not depend on configuration, providers or the engine, and does not write to a
+//! terminal. The only files it accesses are the state file and its sidecar files.
 //!
-//! Always holds: an object's attributes are kept as the text they were stored
-//! as until somebody decodes them, so that what is not understood is not lost;
-//! a state that cannot be read is an error and left untouched; whatever bytes a
-//! file holds, reading it never panics.
+//! Always holds: an object's attributes are retained as the text that was stored until a caller
+//! decodes them, so unknown content is not lost; a state that cannot be read is an error and is
+//! not changed; reading a file never panics, whatever bytes it holds.
 
 mod beside;
 mod checks;

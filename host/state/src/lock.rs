@@ -1,13 +1,13 @@
-//! The lock on a state file, which Wardian and Terraform respect alike.
+//! The lock on a state file, which both Wardian and Terraform respect.
 //!
-//! Two parts: a lock of the operating system on the whole state file, which ends
-//! with the process whatever happens, and a file beside it that tells others who
-//! holds it: `.terraform.tfstate.lock.info`, one line of JSON.
+//! It has two parts: an operating system lock on the complete state file, which ends with the
+//! process in any case, and a sidecar file that names the holder of the lock:
+//! `.terraform.tfstate.lock.info`, one line of JSON.
 //!
-//! On Linux the lock is one of the open file description: it conflicts with the
-//! process-wide lock that Terraform takes, but unlike that is not lost when some
-//! other part of this process opens and closes the same file. Elsewhere it is
-//! process-wide, and nothing but this crate may open a locked state file.
+//! On Linux the lock belongs to the open file description: it conflicts with the process-wide
+//! lock that Terraform takes, but is not lost when another part of this process opens and closes
+//! the same file. On other systems it is process-wide, and only this crate may open a locked
+//! state file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::beside::{beside, open_itself, read_itself};
 
-/// Why a lock is wanted and by whom.
+/// The reason for a lock and its requester.
 #[derive(Clone, Debug)]
 pub struct LockRequest {
     /// `OperationTypePlan`, `OperationTypeApply`, ...
@@ -30,51 +30,50 @@ pub struct LockRequest {
     pub who: String,
     /// The version of this program.
     pub version: String,
-    /// How long to try; zero for once.
+    /// How long to retry; zero for a single attempt.
     pub timeout: Duration,
 }
 
-/// What the file beside a locked state says.
+/// The content of the lock information file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct LockInfo {
-    /// Names this lock.
+    /// The ID of the lock.
     #[serde(rename = "ID")]
     pub id: String,
-    /// What it is held for.
+    /// The operation that holds the lock.
     pub operation: String,
     /// Free text.
     pub info: String,
     /// `user@host`.
     pub who: String,
-    /// The holder's version.
+    /// The version of the holder's program.
     pub version: String,
-    /// Since when, RFC 3339.
+    /// The time when the lock was taken, RFC 3339.
     pub created: String,
-    /// The state file.
+    /// The path of the state file.
     pub path: String,
 }
 
-/// A lock could not be had.
+/// A lock that could not be acquired.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// Somebody else has it.
+    /// Another process holds the lock.
     #[error("{}", held_by(path, holder.as_deref()))]
     Held {
-        /// The state file.
+        /// The holder, if its lock information can be read.
         path: PathBuf,
         /// Who, where they say so.
         holder: Option<Box<LockInfo>>,
     },
-    /// The system refused.
+    /// A system call failed.
     #[error("failed to {doing} {}: {error}", path.display())]
     Io {
-        /// What was tried.
+        /// The attempted action.
         doing: &'static str,
-        /// With which file.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         #[source]
         error: io::Error,
     },
@@ -83,14 +82,14 @@ pub enum LockError {
 fn held_by(path: &Path, holder: Option<&LockInfo>) -> String {
     let path = path.display();
     match holder {
-        None => format!("the state {path} is locked by another process, which left no note about itself"),
+        None => format!("the state {path} is locked by another process, which left no lock information"),
         Some(LockInfo { id, operation, who, version, created, .. }) => format!(
             "the state {path} is locked by {who} since {created} for {operation} (version {version}, lock ID {id})"
         ),
     }
 }
 
-/// A lock that is held. Dropping it releases it.
+/// An acquired lock, which is released when dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: Option<File>,
@@ -101,8 +100,8 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Tries once, and again after one second, two, four and so on up to
-    /// sixteen, until the time is up.
+    /// Tries once, and again after one second, two, four and so on up to sixteen, until the time
+    /// is up.
     pub(crate) fn acquire(path: &Path, request: &LockRequest) -> Result<Self, LockError> {
         let deadline = Instant::now() + request.timeout;
         let mut pause = Duration::from_secs(1);
@@ -143,8 +142,8 @@ impl Lock {
                 }
                 Err(error) => return Err(failed("lock the state")(error)),
             }
-            // Whoever held it before may have removed the file between our
-            // opening and locking it; then the lock is on a file without a name.
+            // The previous holder may have removed the file between the opening and the locking
+            // here; then the lock is on a file without a name.
             if !is_same_file(&file, path) {
                 continue;
             }
@@ -159,7 +158,7 @@ impl Lock {
             };
             let lock = Self { file: Some(file), path: path.to_owned(), info, info_path, created_file };
             lock.write_info().map_err(|error| LockError::Io {
-                doing: "write the note about the lock",
+                doing: "write the lock information",
                 path: lock.info_path.clone(),
                 error,
             })?;
@@ -180,7 +179,7 @@ impl Lock {
         &self.info
     }
 
-    /// The state file, open for reading and writing.
+    /// Returns the state file, open for reading and writing.
     pub(crate) fn file(&self) -> io::Result<&File> {
         self.file.as_ref().ok_or_else(|| io::Error::other("the lock is released"))
     }
@@ -228,7 +227,7 @@ mod system {
     use nix::fcntl::{FcntlArg, fcntl};
     use nix::libc;
 
-    /// Whether the lock was to be had.
+    /// Tries to lock the file; `false` if another process has locked it.
     pub(super) fn try_lock(file: &File) -> io::Result<bool> {
         #[allow(clippy::cast_possible_truncation, reason = "small constants; their types differ by system")]
         let whole_file = libc::flock {
@@ -254,7 +253,7 @@ mod system {
     use rustix::fs::{FlockOperation, fcntl_lock};
     use rustix::io::Errno;
 
-    /// Whether the lock was to be had.
+    /// Tries to lock the file; `false` if another process has locked it.
     pub(super) fn try_lock(file: &File) -> io::Result<bool> {
         match fcntl_lock(file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(true),
@@ -269,7 +268,7 @@ mod system {
     use std::fs::{File, TryLockError};
     use std::io;
 
-    /// Whether the lock was to be had.
+    /// Tries to lock the file; `false` if another process has locked it.
     pub(super) fn try_lock(file: &File) -> io::Result<bool> {
         match file.try_lock() {
             Ok(()) => Ok(true),

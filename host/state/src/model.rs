@@ -11,27 +11,27 @@ use wardian_value::{Path, Str, Value};
 
 use crate::checks::CheckResult;
 
-/// Bytes that a provider stores with an object; empty where there are none.
+/// Bytes that a provider stores with an object; empty if there are none.
 pub type PrivateBytes = Arc<[u8]>;
 
-/// What an object was made from, sorted. Objects share the addresses: of n objects in
-/// a chain the last one names n - 1 others.
+/// The resources that an object depends on, sorted. Objects share the addresses: in a chain of n
+/// objects the last one depends on n - 1 others.
 pub type Dependencies = Arc<[Arc<ResourceAddress>]>;
 
-/// All that is known. A clone is one pointer for the resources; the first change
-/// after it copies the table of pointers, later changes cost their own size.
+/// All recorded objects, outputs and check results. A clone copies one pointer for the
+/// resources; the first change after it copies the table of pointers, and later changes cost
+/// their own size.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// Which state this is; the same for its whole life. Empty for one that was
-    /// never written.
+    /// Identifies the state throughout its life. Empty for a state that was never written.
     pub lineage: String,
-    /// Counts changes.
+    /// The number of changes.
     pub serial: u64,
-    /// The version of the program that wrote it last.
+    /// The version of the program that last wrote the state.
     pub terraform_version: String,
     /// Outputs of the root module.
     pub outputs: BTreeMap<Str, OutputValue>,
-    /// What was last checked, in the order of the file; `None` where nothing ever was.
+    /// The last check results in the order of the file; `None` if no check ever ran.
     pub check_results: Option<Vec<CheckResult>>,
     pub(crate) resources: Arc<BTreeMap<AbsoluteResourceAddress, Arc<Resource>>>,
 }
@@ -41,81 +41,79 @@ pub struct State {
 pub struct OutputValue {
     /// The value, without marks.
     pub value: Value,
-    /// Whether it must not be shown.
+    /// Whether the value is sensitive.
     pub sensitive: bool,
 }
 
 /// A resource in one module instance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// Which provider configuration its objects belong to.
+    /// The provider configuration that manages its objects.
     pub provider: ProviderConfigAddress,
-    /// Its instances by key.
+    /// The instances by key.
     pub instances: BTreeMap<InstanceKey, Instance>,
 }
 
-/// One instance: the object that the configuration means, and objects that were
-/// replaced and wait for their destruction.
+/// One instance: its current object, and deposed objects that wait for their destruction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Instance {
-    /// The object that the configuration means.
+    /// The object that the configuration refers to.
     pub current: Option<Arc<Object>>,
-    /// Replaced objects by their key of eight hexadecimal digits.
+    /// Deposed objects by their key of eight hexadecimal digits.
     pub deposed: BTreeMap<Str, Arc<Object>>,
 }
 
-/// An object that exists somewhere.
+/// An object that exists at a provider.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
-    /// The version of the resource type's schema that the attributes are of.
+    /// The schema version of the attributes.
     pub schema_version: u64,
-    /// What is known about it.
     pub attributes: Attributes,
-    /// Which attributes must not be shown, sorted unless read from a file.
+    /// The paths of the sensitive attributes, sorted unless read from a file.
     pub sensitive_paths: Vec<Path>,
-    /// What identifies it, where its type has identities.
+    /// The resource identity, if the resource type has one.
     pub identity: Option<Identity>,
-    /// What the provider wants to have kept.
+    /// The provider's private data.
     pub private: PrivateBytes,
-    /// Whether it is whole.
+    /// Whether the object is complete.
     pub status: ObjectStatus,
-    /// What it was made from.
+    /// The resources that the object depends on.
     pub dependencies: Dependencies,
     /// Whether a replacement is created before this is destroyed.
     pub create_before_destroy: bool,
 }
 
-/// An object's attributes as stored.
+/// The stored attributes of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attributes {
-    /// A JSON object, without white space between its parts.
+    /// A JSON object without white space between its tokens.
     Json(Arc<str>),
-    /// Paths and texts, as Terraform before 0.12 stored them.
+    /// Paths and strings, as Terraform before 0.12 stored them.
     Flat(Arc<BTreeMap<String, String>>),
 }
 
-/// What identifies an object.
+/// The resource identity of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The version of the identity schema.
     pub schema_version: u64,
-    /// A JSON object, without white space between its parts.
+    /// A JSON object without white space between its tokens.
     pub attributes: Arc<str>,
 }
 
-/// Whether an object is whole.
+/// Whether an object is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ObjectStatus {
-    /// It is.
+    /// The object is complete.
     #[default]
     Ready,
-    /// Something failed half way; it is to be replaced.
+    /// A step of its creation failed; the object is to be replaced.
     Tainted,
 }
 
 impl Object {
-    /// An object of which only the attributes are known: a JSON object without
-    /// white space between its parts.
+    /// Creates an object with attributes only: a JSON object without white space between its
+    /// tokens.
     pub fn new(schema_version: u64, attributes: impl Into<Arc<str>>) -> Self {
         Self {
             schema_version,
@@ -129,24 +127,24 @@ impl Object {
         }
     }
 
-    /// Whether the object is to be replaced.
+    /// Reports whether the object is to be replaced.
     pub fn is_tainted(&self) -> bool {
         self.status == ObjectStatus::Tainted
     }
 }
 
 impl Instance {
-    /// An instance with a current object only.
+    /// Creates an instance that has only a current object.
     pub fn with_current(object: impl Into<Arc<Object>>) -> Self {
         Self { current: Some(object.into()), deposed: BTreeMap::new() }
     }
 
-    /// Whether there is no object left.
+    /// Reports whether no object is left.
     pub fn is_empty(&self) -> bool {
         self.current.is_none() && self.deposed.is_empty()
     }
 
-    /// A key for one more deposed object, unlike those there are.
+    /// Returns an unused key for another deposed object.
     pub fn free_deposed_key(&self) -> Str {
         loop {
             let random = uuid::Uuid::new_v4().simple().to_string();
@@ -158,53 +156,51 @@ impl Instance {
     }
 }
 
-/// How many hexadecimal digits name a deposed object.
+/// The number of hexadecimal digits in the key of a deposed object.
 pub(crate) const DEPOSED_KEY_LENGTH: usize = 8;
 
 impl State {
-    /// A state in which nothing is known, with a lineage of its own.
+    /// Creates an empty state with a new lineage.
     pub fn with_new_lineage() -> Self {
         Self { lineage: new_lineage(), ..Self::default() }
     }
 
-    /// Whether no object, output or check is known.
+    /// Reports whether there is no object, output or check result.
     pub fn is_empty(&self) -> bool {
         self.resources.is_empty() && self.outputs.is_empty() && self.check_results.is_none()
     }
 
-    /// Whether both know the same, whatever their serials and writers.
+    /// Reports whether both states have the same content, ignoring serials and writers.
     pub fn same_content(&self, other: &Self) -> bool {
         self.outputs == other.outputs && self.check_results == other.check_results && self.same_objects(other)
     }
 
-    /// Whether both have the same objects.
+    /// Reports whether both states have the same objects.
     pub fn same_objects(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.resources, &other.resources) || self.resources == other.resources
     }
 
-    /// All resources, sorted by address.
+    /// Returns all resources, sorted by address.
     pub fn resources(
         &self,
     ) -> impl DoubleEndedIterator<Item = (&AbsoluteResourceAddress, &Resource)> + ExactSizeIterator {
         self.resources.iter().map(|(address, resource)| (address, &**resource))
     }
 
-    /// One resource.
     pub fn resource(&self, address: &AbsoluteResourceAddress) -> Option<&Resource> {
         self.resources.get(address).map(|resource| &**resource)
     }
 
-    /// One instance.
     pub fn instance(&self, address: &ResourceInstanceAddress) -> Option<&Instance> {
         self.resource(&address.resource)?.instances.get(&address.key)
     }
 
-    /// The object that the configuration means by an address.
+    /// Returns the current object at an address.
     pub fn current(&self, address: &ResourceInstanceAddress) -> Option<&Arc<Object>> {
         self.instance(address)?.current.as_ref()
     }
 
-    /// All instances, sorted by address.
+    /// Returns all instances, sorted by address.
     pub fn instances(
         &self,
     ) -> impl Iterator<Item = (ResourceInstanceAddress, &ProviderConfigAddress, &Instance)> {
@@ -216,7 +212,7 @@ impl State {
         })
     }
 
-    /// The module instances that hold resources, sorted.
+    /// Returns the module instances that hold resources, sorted.
     pub fn modules(&self) -> Vec<&ModuleInstance> {
         let mut modules: Vec<&ModuleInstance> =
             self.resources.keys().map(|address| &address.module).collect();
@@ -224,12 +220,12 @@ impl State {
         modules
     }
 
-    /// Puts a whole resource in the place of what is known of it.
+    /// Adds or replaces a resource.
     pub fn set_resource(&mut self, address: AbsoluteResourceAddress, resource: impl Into<Arc<Resource>>) {
         Arc::make_mut(&mut self.resources).insert(address, resource.into());
     }
 
-    /// Takes out a whole resource.
+    /// Removes a resource with all its instances.
     pub fn remove_resource(&mut self, address: &AbsoluteResourceAddress) -> Option<Arc<Resource>> {
         if !self.resources.contains_key(address) {
             return None;
@@ -237,8 +233,8 @@ impl State {
         Arc::make_mut(&mut self.resources).remove(address)
     }
 
-    /// Puts an instance in the place of what is known of it. An empty one is
-    /// taken out, and with the last instance its resource.
+    /// Adds or replaces an instance. An empty one is removed, and its resource with the last
+    /// instance.
     pub fn set_instance(
         &mut self,
         address: &ResourceInstanceAddress,
@@ -260,7 +256,7 @@ impl State {
         resource.instances.insert(address.key.clone(), instance);
     }
 
-    /// Sets the current object of an instance, or takes it away.
+    /// Sets or removes the current object of an instance.
     pub fn set_current(
         &mut self,
         address: &ResourceInstanceAddress,
@@ -272,7 +268,7 @@ impl State {
         self.set_instance(address, provider, instance);
     }
 
-    /// Sets a deposed object of an instance, or takes it away.
+    /// Sets or removes a deposed object of an instance.
     pub fn set_deposed(
         &mut self,
         address: &ResourceInstanceAddress,
@@ -288,7 +284,7 @@ impl State {
         self.set_instance(address, provider, instance);
     }
 
-    /// Takes out an instance, and with the last one its resource.
+    /// Removes an instance, and its resource with the last one.
     pub fn remove_instance(&mut self, address: &ResourceInstanceAddress) -> Option<Instance> {
         self.instance(address)?;
         let resources = Arc::make_mut(&mut self.resources);

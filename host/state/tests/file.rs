@@ -1,4 +1,4 @@
-//! State files on disk: writing, backups, journals of interrupted runs.
+//! State files on disk: writing, backups and journals of interrupted runs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
@@ -57,7 +57,7 @@ fn journal(directory: &TempDir) -> PathBuf {
     directory.path().join(".terraform.tfstate.journal")
 }
 
-/// What a run that is killed after two changes leaves.
+/// Leaves the files of a run that is killed after two changes.
 fn interrupted(directory: &TempDir) {
     let mut file = open(directory);
     let mut journal = file.begin().unwrap();
@@ -67,7 +67,7 @@ fn interrupted(directory: &TempDir) {
 }
 
 #[test]
-fn a_first_write_makes_a_lineage_and_the_next_a_backup() {
+fn first_write_creates_lineage_and_second_creates_backup() {
     let directory = TempDir::new().unwrap();
     let mut file = open(&directory);
     let empty = file.read().unwrap();
@@ -89,7 +89,7 @@ fn a_first_write_makes_a_lineage_and_the_next_a_backup() {
 }
 
 #[test]
-fn what_changes_nothing_writes_nothing() {
+fn unchanged_state_is_not_written() {
     let directory = TempDir::new().unwrap();
     let mut file = open(&directory);
     let state = State::default();
@@ -101,7 +101,7 @@ fn what_changes_nothing_writes_nothing() {
 }
 
 #[test]
-fn an_object_that_is_made_again_as_it_was_gives_a_new_serial() {
+fn recreated_object_increments_serial() {
     let directory = TempDir::new().unwrap();
     let mut file = open(&directory);
     let first = file.write(&with(&State::default(), "random_pet.a", "one")).unwrap();
@@ -116,7 +116,7 @@ fn an_object_that_is_made_again_as_it_was_gives_a_new_serial() {
 }
 
 #[test]
-fn an_interrupted_run_is_seen_and_folded_in() {
+fn interrupted_run_is_reported_and_folded_in() {
     let directory = TempDir::new().unwrap();
     open(&directory).write(&with(&State::default(), "random_id.z", "0")).unwrap();
     interrupted(&directory);
@@ -137,7 +137,7 @@ fn an_interrupted_run_is_seen_and_folded_in() {
 }
 
 #[test]
-fn an_interrupted_first_run_is_folded_in() {
+fn interrupted_first_run_is_folded_in() {
     let directory = TempDir::new().unwrap();
     interrupted(&directory);
     let mut writer = open(&directory);
@@ -147,7 +147,7 @@ fn an_interrupted_first_run_is_folded_in() {
 }
 
 #[test]
-fn every_cut_of_a_journal_gives_its_whole_lines() {
+fn truncated_journal_yields_its_complete_lines() {
     let directory = TempDir::new().unwrap();
     interrupted(&directory);
     let whole = fs::read(journal(&directory)).unwrap();
@@ -162,7 +162,7 @@ fn every_cut_of_a_journal_gives_its_whole_lines() {
 }
 
 #[test]
-fn a_cut_journal_is_gone_on_with() {
+fn truncated_journal_can_be_continued() {
     let directory = TempDir::new().unwrap();
     interrupted(&directory);
     let whole = fs::read(journal(&directory)).unwrap();
@@ -174,15 +174,15 @@ fn a_cut_journal_is_gone_on_with() {
 }
 
 #[test]
-fn a_kill_while_the_file_is_rewritten_loses_nothing() {
+fn kill_during_rewrite_loses_nothing() {
     let directory = TempDir::new().unwrap();
     let mut file = open(&directory);
     let first = file.write(&with(&State::default(), "random_id.z", "0")).unwrap();
     let path = directory.path().join("terraform.tfstate");
     let before = fs::read(&path).unwrap();
 
-    // A journal that ends with the whole new state, as it is when the file is
-    // about to be rewritten.
+    // A journal that ends with the complete new state, as it is when the file is about to be
+    // rewritten.
     interrupted(&directory);
     let compact = |text: &str| {
         let value: Box<serde_json::value::RawValue> = serde_json::from_str(text).unwrap();
@@ -215,7 +215,7 @@ fn a_kill_while_the_file_is_rewritten_loses_nothing() {
         assert!(!journal(&directory).exists(), "{when}");
     }
 
-    // Somebody else changed the state since.
+    // Another program has changed the state since.
     fs::write(journal(&directory), &text).unwrap();
     let mut other = with(&first, "random_id.q", "9");
     other.serial = 2;
@@ -225,7 +225,7 @@ fn a_kill_while_the_file_is_rewritten_loses_nothing() {
 }
 
 #[test]
-fn what_was_begun_and_not_done_is_told() {
+fn recovery_reports_incomplete_intents() {
     let directory = TempDir::new().unwrap();
     let mut file = open(&directory);
     file.read().unwrap();
@@ -246,7 +246,7 @@ fn what_was_begun_and_not_done_is_told() {
 }
 
 #[test]
-fn a_journal_of_another_state_is_refused_and_kept() {
+fn journal_of_another_state_is_rejected_and_retained() {
     let directory = TempDir::new().unwrap();
     interrupted(&directory);
     let mut other = with(&State::with_new_lineage(), "random_id.q", "9");
@@ -261,7 +261,7 @@ fn a_journal_of_another_state_is_refused_and_kept() {
 }
 
 #[test]
-fn a_damaged_state_is_left_alone() {
+fn damaged_state_is_not_changed() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("terraform.tfstate");
     for content in ["{\"version\": 4, ", "hello", "{\"version\": 9}", "{\"version\": 3, \"serial\": -1}"] {
@@ -275,7 +275,7 @@ fn a_damaged_state_is_left_alone() {
 }
 
 #[test]
-fn a_changed_state_that_is_written_elsewhere_gets_the_next_serial() {
+fn changed_state_in_another_file_gets_next_serial() {
     let directory = TempDir::new().unwrap();
     let first = open(&directory).write(&with(&State::default(), "random_id.a", "1")).unwrap();
     let elsewhere = |name: &str| {
@@ -289,7 +289,7 @@ fn a_changed_state_that_is_written_elsewhere_gets_the_next_serial() {
 }
 
 #[test]
-fn the_last_serial_is_not_passed() {
+fn serial_does_not_overflow() {
     let directory = TempDir::new().unwrap();
     let mut last = with(&State::with_new_lineage(), "random_id.a", "1");
     last.serial = u64::MAX;
@@ -306,7 +306,7 @@ fn the_last_serial_is_not_passed() {
 }
 
 #[test]
-fn a_state_of_an_old_version_is_written_in_the_new_one_when_it_changes() {
+fn legacy_state_is_upgraded_on_change() {
     let directory = TempDir::new().unwrap();
     let old = r#"{"version":3,"serial":7,"lineage":"l","modules":[{"path":["root"],"resources":{"random_id.a":{"primary":{"id":"1"}}}}]}"#;
     fs::write(directory.path().join("terraform.tfstate"), old).unwrap();
@@ -321,7 +321,7 @@ fn a_state_of_an_old_version_is_written_in_the_new_one_when_it_changes() {
 }
 
 #[test]
-fn a_file_that_changed_meanwhile_is_not_overwritten() {
+fn file_changed_since_read_is_not_overwritten() {
     let directory = TempDir::new().unwrap();
     let mut mine = open(&directory);
     let state = mine.read().unwrap();
@@ -331,7 +331,7 @@ fn a_file_that_changed_meanwhile_is_not_overwritten() {
 }
 
 #[test]
-fn a_state_that_cannot_be_stored_goes_to_an_emergency_file() {
+fn write_errored_writes_emergency_file() {
     let directory = TempDir::new().unwrap();
     let state = with(&State::with_new_lineage(), "random_id.a", "1");
     let path = StateFile::write_errored(directory.path(), &state).unwrap();
@@ -339,7 +339,7 @@ fn a_state_that_cannot_be_stored_goes_to_an_emergency_file() {
     assert_eq!(decode_state(&fs::read(path).unwrap()).unwrap().unwrap(), state);
 }
 
-/// A directory with a symbolic link of this name, to a file of somebody's.
+/// Creates a directory with a symbolic link of this name to another user's file.
 fn with_link(name: &str) -> (TempDir, PathBuf) {
     let directory = TempDir::new().unwrap();
     let target = directory.path().join("precious");
@@ -349,7 +349,7 @@ fn with_link(name: &str) -> (TempDir, PathBuf) {
 }
 
 #[test]
-fn emergency_file_and_backup_replace_a_link_and_leave_its_target() {
+fn emergency_file_and_backup_replace_symlinks() {
     let (directory, target) = with_link("errored.tfstate");
     let state = with(&State::with_new_lineage(), "random_id.a", "1");
     let path = StateFile::write_errored(directory.path(), &state).unwrap();
@@ -357,7 +357,7 @@ fn emergency_file_and_backup_replace_a_link_and_leave_its_target() {
     assert_eq!(decode_state(&fs::read(path).unwrap()).unwrap().unwrap(), state);
     assert_eq!(fs::read_to_string(target).unwrap(), "precious");
 
-    // Links at what a temporary file might be called are of no use either.
+    // Links at guessed names of temporary files have no effect either.
     let (directory, target) = with_link("terraform.tfstate.backup");
     symlink(&target, directory.path().join(".terraform.tfstate.backup.new")).unwrap();
     let first = open(&directory).write(&with(&State::default(), "random_id.a", "1")).unwrap();
@@ -369,13 +369,13 @@ fn emergency_file_and_backup_replace_a_link_and_leave_its_target() {
 }
 
 #[test]
-fn a_journal_that_is_a_link_is_refused() {
+fn symlink_as_journal_is_rejected() {
     let (directory, target) = with_link(".terraform.tfstate.journal");
     let error = open(&directory).write(&State::default()).unwrap_err().to_string();
     assert!(error.contains(".terraform.tfstate.journal: ") && error.contains("symbolic link"), "{error}");
     assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
 
-    // One that appears after the state was read, and one that leads nowhere yet.
+    // A link that appears after the state was read, and one whose target does not exist yet.
     for exists in [true, false] {
         let directory = TempDir::new().unwrap();
         let target = directory.path().join("precious");
@@ -392,7 +392,7 @@ fn a_journal_that_is_a_link_is_refused() {
 }
 
 #[test]
-fn the_state_itself_may_be_a_link() {
+fn state_file_may_be_a_symlink() {
     let directory = TempDir::new().unwrap();
     let target = directory.path().join("elsewhere");
     let link = directory.path().join("terraform.tfstate");
@@ -403,7 +403,7 @@ fn the_state_itself_may_be_a_link() {
 }
 
 #[test]
-fn a_state_read_from_one_file_is_written_to_another() {
+fn state_is_read_from_one_file_and_written_to_another() {
     let directory = TempDir::new().unwrap();
     let mut file = open(&directory);
     let first = file.write(&with(&State::default(), "random_id.a", "1")).unwrap();

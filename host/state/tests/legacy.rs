@@ -1,6 +1,5 @@
-//! State files of older versions, and odd ones of version 4, against what Terraform
-//! makes of them. With `WARDIAN_RECORD=1`, and `terraform` on PATH, its answers are
-//! recorded again.
+//! State files of older versions, and unusual ones of version 4, compared with Terraform's
+//! result. With `WARDIAN_RECORD=1`, and `terraform` on PATH, its results are recorded again.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
@@ -22,7 +21,7 @@ fn cases() -> Vec<PathBuf> {
     files
 }
 
-/// What Terraform writes of a state that it has read.
+/// Returns the state that Terraform writes after reading this one.
 fn pulled_by_terraform(state: &Path) -> String {
     let directory = tempfile::tempdir().unwrap();
     fs::copy(state, directory.path().join("terraform.tfstate")).unwrap();
@@ -40,7 +39,7 @@ fn pulled_by_terraform(state: &Path) -> String {
 }
 
 #[test]
-fn they_mean_what_terraform_makes_of_them() {
+fn legacy_states_match_terraform() {
     let cases = cases();
     assert_eq!(cases.len(), 10);
     for path in cases {
@@ -59,9 +58,9 @@ fn they_mean_what_terraform_makes_of_them() {
     }
 }
 
-/// Terraform forgets tainted objects of version 1, which exist nevertheless.
+/// Terraform drops tainted objects of version 1, which exist nevertheless.
 #[test]
-fn tainted_objects_of_version_1_are_kept() {
+fn version_1_tainted_objects_are_retained() {
     let text = r#"{"version":1,"serial":3,"modules":[{"path":["root"],"resources":{"a_b.c":{
         "tainted":[{"id":"t1"},{"id":"t2"}],"deposed":[{"id":"d"}]}}}]}"#;
     let state = decode_state(text.as_bytes()).unwrap().unwrap();
@@ -89,12 +88,15 @@ fn with_resource(name: &str, provider: &str) -> String {
 }
 
 #[test]
-fn what_means_nothing_is_told_with_its_place() {
+fn invalid_parts_are_reported_with_location() {
     for (name, expected) in [
-        ("a", "resource a: this is not of the form TYPE.NAME, which an index may follow"),
-        ("a.b.c", "resource a.b.c: \"c\", which stands for an index, is not a whole number"),
-        ("a.b.-1", "resource a.b.-1: \"-1\", which stands for an index, is not a whole number"),
-        ("a.b.0.d", "resource a.b.0.d: this is not of the form TYPE.NAME, which an index may follow"),
+        ("a", "resource a: this does not have the form TYPE.NAME, optionally followed by an index"),
+        ("a.b.c", "resource a.b.c: \"c\", which is in the position of an index, is not a whole number"),
+        ("a.b.-1", "resource a.b.-1: \"-1\", which is in the position of an index, is not a whole number"),
+        (
+            "a.b.0.d",
+            "resource a.b.0.d: this does not have the form TYPE.NAME, optionally followed by an index",
+        ),
         ("data.x", "no problem"),
         ("a.", "resource a.: its type or its name is empty"),
     ] {
@@ -105,7 +107,7 @@ fn what_means_nothing_is_told_with_its_place() {
         assert!(found.starts_with("resource a.b: "), "{provider}: {found}");
     }
     for (path, expected) in [
-        ("[]", "module path []: it is empty, where it must begin with \"root\""),
+        ("[]", "module path []: it is empty but must begin with \"root\""),
         ("[\"foo\"]", "module path [\"foo\"]: it does not begin with \"root\""),
         ("[\"root\", \"9 x\"]", "module path [\"root\", \"9 x\"]: "),
     ] {
@@ -121,7 +123,7 @@ fn what_means_nothing_is_told_with_its_place() {
 }
 
 #[test]
-fn versions_of_writers_are_read_generously() {
+fn writer_versions_are_parsed_leniently() {
     let read = |version: &str| {
         decode_state(format!(r#"{{"version":4,"terraform_version":"{version}"}}"#).as_bytes()).is_ok()
     };
@@ -138,9 +140,9 @@ fn versions_of_writers_are_read_generously() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever was done to a file, reading it answers.
+    /// Reading a damaged file returns a result, whatever the damage.
     #[test]
-    fn damaged_files_are_answered(
+    fn damaged_files_never_panic(
         which in 0usize..3, at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>(),
     ) {
         let files: [&[u8]; 3] = [

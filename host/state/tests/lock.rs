@@ -1,4 +1,4 @@
-//! The lock, against itself and against a real Terraform where there is one.
+//! The lock, against itself and against Terraform if it is installed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
@@ -38,7 +38,7 @@ fn note(directory: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_second_holder_is_told_who_has_it() {
+fn held_lock_error_names_the_holder() {
     let directory = TempDir::new().unwrap();
     let mut first = open(directory.path());
     let info = first.lock(&once()).unwrap().clone();
@@ -54,7 +54,7 @@ fn a_second_holder_is_told_who_has_it() {
     assert_eq!(**holder, info);
     assert!(refused.to_string().contains("locked by somebody@somewhere since"), "{refused}");
 
-    // Whoever reads the file in between does not lose us the lock.
+    // A process that reads the file in between does not release the lock.
     fs::read(first.path()).unwrap();
     assert!(open(directory.path()).lock(&once()).is_err());
 
@@ -65,7 +65,7 @@ fn a_second_holder_is_told_who_has_it() {
 }
 
 #[test]
-fn a_note_that_is_a_link_is_refused() {
+fn symlink_as_lock_info_is_rejected() {
     let directory = TempDir::new().unwrap();
     let target = directory.path().join("precious");
     fs::write(&target, "precious").unwrap();
@@ -77,7 +77,7 @@ fn a_note_that_is_a_link_is_refused() {
 }
 
 #[test]
-fn a_lock_is_waited_for() {
+fn lock_waits_for_release() {
     let directory = TempDir::new().unwrap();
     let mut first = open(directory.path());
     first.lock(&once()).unwrap();
@@ -98,7 +98,7 @@ fn a_lock_is_waited_for() {
 }
 
 #[test]
-fn a_locked_state_is_written_in_place() {
+fn locked_state_is_written_in_place() {
     let directory = TempDir::new().unwrap();
     let mut file = open(directory.path());
     file.lock(&once()).unwrap();
@@ -119,7 +119,7 @@ fn terraform(directory: &Path, arguments: &[&str]) -> Option<Output> {
 }
 
 #[test]
-fn terraform_respects_our_lock_and_we_respect_its() {
+fn wardian_and_terraform_respect_each_others_locks() {
     let directory = TempDir::new().unwrap();
     let path = directory.path();
     fs::write(
@@ -160,7 +160,7 @@ fn terraform_respects_our_lock_and_we_respect_its() {
     assert_eq!(holder.operation, "OperationTypeApply");
     assert_eq!(holder.version, "1.11.4");
 
-    // And what we write, it reads.
+    // Terraform reads the files that Wardian writes.
     let mut ours = open(path);
     ours.lock(&once()).unwrap();
     let mut state = State::clone(&*ours.read().unwrap());

@@ -1,4 +1,4 @@
-//! The state file against what Terraform writes and reads.
+//! The state file compared with the files that Terraform writes and reads.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
@@ -12,7 +12,7 @@ fn read(text: &str) -> Result<State, StateProblem> {
 }
 
 #[test]
-fn read_and_written_again_is_the_same_bytes() {
+fn read_and_write_preserve_bytes() {
     for text in [WRITTEN_BY_TERRAFORM, include_str!("states/every_field.tfstate")] {
         let state = read(text).unwrap();
         pretty_assert(&encode_state(&state).unwrap(), text);
@@ -27,7 +27,7 @@ fn pretty_assert(ours: &str, theirs: &str) {
 }
 
 #[test]
-fn instances_come_in_terraforms_order() {
+fn instances_are_sorted_as_in_terraform() {
     let state = read(WRITTEN_BY_TERRAFORM).unwrap();
     let addresses: Vec<String> = state.instances().map(|(address, ..)| address.to_string()).collect();
     assert_eq!(
@@ -83,7 +83,7 @@ fn with_instances(instances: &str) -> String {
 }
 
 #[test]
-fn files_that_are_no_state_of_version_4() {
+fn non_version_4_files_are_rejected() {
     assert!(decode_state(b"").unwrap().is_none());
     for (text, expected) in [
         ("[]", "the state file is damaged or not a state file at all"),
@@ -92,7 +92,7 @@ fn files_that_are_no_state_of_version_4() {
         ("{\"version\": 0}", "the state file has version 0, which does not exist"),
         (
             "{\"version\": 5, \"terraform_version\": \"9.0.0\"}",
-            "the state file has format version 5, which is newer than version 4, the newest known here (it was written by Terraform 9.0.0)",
+            "the state file has format version 5, which is newer than version 4, the newest that is supported (it was written by Terraform 9.0.0)",
         ),
         ("{\"version\": 4.5}", "the state file is damaged or not a state file at all: invalid type"),
         ("{\"version\": \"4\"}", "the state file is damaged or not a state file at all: invalid type"),
@@ -115,7 +115,7 @@ fn files_that_are_no_state_of_version_4() {
 }
 
 #[test]
-fn places_that_mean_nothing() {
+fn invalid_parts_are_rejected() {
     let object = r#"{"schema_version":0,"attributes":{}}"#;
     for (text, expected) in [
         (with_instances(&format!("{object},{object}")), "resource a.b: this instance occurs more than once"),
@@ -129,7 +129,7 @@ fn places_that_mean_nothing() {
         ),
         (
             with_instances(r#"{"status":"odd","attributes":{}}"#),
-            "resource a.b: the status \"odd\" is not known",
+            "resource a.b: the status \"odd\" is unknown",
         ),
         (
             with_instances(r#"{"index_key":true,"attributes":{}}"#),
@@ -142,7 +142,7 @@ fn places_that_mean_nothing() {
         ),
         (
             with_resources(r#"{"mode":"odd","type":"a","name":"b","provider":"p","instances":[]}"#),
-            "resource a.b: the mode \"odd\" is not known",
+            "resource a.b: the mode \"odd\" is unknown",
         ),
         (
             with_resources(r#"{"mode":"managed","type":"a","name":"b","provider":"p","instances":[]}"#),
@@ -183,8 +183,8 @@ fn any_json() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What is not understood passes through: whatever the attributes hold, the
-    /// file written from what was read reads as the same again.
+    /// Unknown content passes through: whatever the attributes hold, the file written from a
+    /// state reads as the same state again.
     #[test]
     fn attributes_pass_through(value in any_json(), key in any::<String>(), private in any::<Vec<u8>>()) {
         use base64::Engine;
@@ -200,7 +200,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_answered(bytes in any::<Vec<u8>>(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn reading_never_panics(bytes in any::<Vec<u8>>(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let _ = decode_state(&bytes);
         let mut changed = include_bytes!("states/every_field.tfstate").to_vec();
         let at = at.index(changed.len());

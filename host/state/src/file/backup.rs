@@ -1,4 +1,4 @@
-//! The state as it was before the first change.
+//! The backup of the state before the first change.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::{BackupRule, StateFile};
 use crate::error::{StateError, StateProblem};
 
 impl StateFile {
-    /// Keeps what is in the file now, once.
+    /// Backs up the current content of the file, once.
     pub(super) fn back_up(&mut self) -> Result<(), StateError> {
         if self.backed_up {
             return Ok(());

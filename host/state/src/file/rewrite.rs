@@ -1,4 +1,4 @@
-//! The file rewritten in place; see the head of the module above.
+//! Rewriting the file in place; see the documentation of the parent module.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -8,7 +8,7 @@ use wardian_cache::sync_directory;
 use super::StateFile;
 use crate::error::{StateError, StateProblem};
 
-/// What the file begins with while it is not whole.
+/// The first byte of the file while it is incomplete.
 const INCOMPLETE_MARK: &[u8] = b"~";
 
 impl StateFile {

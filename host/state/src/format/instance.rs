@@ -1,4 +1,4 @@
-//! The objects of an instance, in the file and in the journal.
+//! The objects of an instance in the state file and in the journal.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -35,13 +35,12 @@ pub(super) struct StoredObject<'a> {
     create_before_destroy: Option<bool>,
 }
 
-/// A text that is copied only where it is written with escapes.
+/// A string that is copied only if it is written with escapes.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct StoredText<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Addresses of resources that were read already: objects name the same ones over
-/// and over.
+/// Resource addresses that were already parsed: objects repeat the same ones many times.
 #[derive(Default)]
 pub(super) struct KnownResources(HashMap<String, Arc<ResourceAddress>>);
 
@@ -70,8 +69,7 @@ struct StoredIndex<'a> {
     value: &'a RawValue,
 }
 
-/// Writes the objects of an instance as elements of an array, the current one
-/// first.
+/// Writes the objects of an instance as elements of an array, the current one first.
 pub(crate) fn encode_instance(items: &mut Parts<'_>, key: &InstanceKey, instance: &Instance) {
     if let Some(object) = &instance.current {
         encode_object(items.item(), key, None, object);
@@ -157,7 +155,7 @@ fn encode_paths(json: &mut String, paths: &[Path]) {
     array.end();
 }
 
-/// Puts together what an array of objects says; `place` is named in errors.
+/// Combines the objects of an array into instances; errors name `place`.
 pub(super) fn collect_instances(
     stored: Vec<StoredObject<'_>>,
     place: &str,
@@ -190,8 +188,7 @@ pub(super) fn collect_instances(
     Ok(instances)
 }
 
-/// Reads the objects of one instance from the array that [`encode_instance`]
-/// wrote.
+/// Reads the objects of one instance from an array written by [`encode_instance`].
 pub(crate) fn decode_instance(json: &str, place: &str) -> Result<Instance, StateProblem> {
     let stored: Vec<StoredObject<'_>> = serde_json::from_str(json).map_err(StateProblem::NotJson)?;
     let mut instances = collect_instances(stored, place, &mut KnownResources::default())?;
@@ -212,8 +209,7 @@ fn index_key(raw: &RawValue, invalid: &impl Fn(String) -> StateProblem) -> Resul
         .ok_or_else(|| invalid(format!("the index key {text} is neither a whole number nor a string")))
 }
 
-/// Go writes and reads indexes as doubles here and there: `1.0` and `1e1` are
-/// whole numbers too.
+/// Go sometimes writes and reads indexes as doubles: `1.0` and `1e1` are whole numbers too.
 fn whole_number(text: &str) -> Option<u64> {
     if let Ok(number) = text.parse() {
         return Some(number);
@@ -230,7 +226,7 @@ fn object(stored: StoredObject<'_>, place: &str, known: &mut KnownResources) -> 
     let status = match stored.status.as_deref() {
         None | Some("") => ObjectStatus::Ready,
         Some("tainted") => ObjectStatus::Tainted,
-        Some(other) => return Err(invalid(format!("the status {other:?} is not known"))),
+        Some(other) => return Err(invalid(format!("the status {other:?} is unknown"))),
     };
     let attributes = match (stored.attributes, stored.attributes_flat) {
         (Some(raw), _) if raw.get().starts_with('{') => Attributes::Json(compact(raw.get()).into()),

@@ -1,7 +1,7 @@
-//! JSON text: taking white space out and putting it in.
+//! JSON text: removing and adding white space.
 
-/// The text without white space between its parts. Strings and numbers stay as
-/// they are written.
+/// Returns the text without white space between its tokens. Strings and numbers keep their
+/// notation.
 pub(crate) fn compact(json: &str) -> String {
     let mut compacted = String::with_capacity(json.len());
     let mut rest = json;
@@ -20,9 +20,9 @@ pub(crate) fn compact(json: &str) -> String {
     compacted
 }
 
-/// Compact JSON with two spaces for each level and a line for each part, as Go
-/// lays it out: empty objects and arrays on one line; `<`, `>`, `&` and the two
-/// Unicode line separators escaped inside strings.
+/// Lays out compact JSON with two spaces per level and a line per element, as Go does: empty
+/// objects and arrays are on one line; `<`, `>`, `&` and the two Unicode line separators are
+/// escaped inside strings.
 pub(crate) fn indent(json: &str) -> String {
     let mut laid_out = String::with_capacity(json.len() * 2);
     let mut depth = 0usize;
@@ -74,7 +74,7 @@ fn new_line(laid_out: &mut String, depth: usize) {
     }
 }
 
-/// Splits behind the string at whose opening quote `text` starts.
+/// Splits `text`, which starts with an opening quote, after its first string.
 fn split_string(text: &str) -> (&str, &str) {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -106,7 +106,7 @@ fn push_escaped(laid_out: &mut String, string: &str) {
     laid_out.push_str(rest);
 }
 
-/// A JSON string.
+/// Appends a JSON string.
 pub(crate) fn push_string(json: &mut String, text: &str) {
     json.push('"');
     let mut start = 0;
@@ -136,7 +136,7 @@ pub(crate) fn push_string(json: &mut String, text: &str) {
     json.push('"');
 }
 
-/// A JSON object or array under construction: puts the commas.
+/// Builds a JSON object or array and adds the commas.
 pub(crate) struct Parts<'a> {
     json: &'a mut String,
     closing: char,
@@ -154,7 +154,7 @@ impl<'a> Parts<'a> {
         Self { json, closing: ']', any: false }
     }
 
-    /// Where the next element of an array goes.
+    /// Returns the text to append the next array element to.
     pub(crate) fn item(&mut self) -> &mut String {
         if self.any {
             self.json.push(',');
@@ -163,7 +163,7 @@ impl<'a> Parts<'a> {
         self.json
     }
 
-    /// Where the value of a member of an object goes.
+    /// Returns the text to append the value of an object's member to.
     pub(crate) fn member(&mut self, name: &str) -> &mut String {
         let json = self.item();
         push_string(json, name);
@@ -179,7 +179,7 @@ impl<'a> Parts<'a> {
         self.member(name).push_str(&value.to_string());
     }
 
-    /// A member that is only there when it is true.
+    /// Adds a member only if it is true.
     pub(crate) fn flag(&mut self, name: &str, value: bool) {
         if value {
             self.member(name).push_str("true");
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn laid_out_as_go_does() {
+    fn indent_matches_go_layout() {
         let compacted = compact("{ \"a b\" :\t[ 1.50,{ } ,[\n], \"<\\\" ] & \u{2028}\" ],\"c\":null }");
         assert_eq!(compacted, "{\"a b\":[1.50,{},[],\"<\\\" ] & \u{2028}\"],\"c\":null}");
         let expected = "{\n  \"a b\": [\n    1.50,\n    {},\n    [],\n    \"\\u003c\\\" ] \\u0026 \\u2028\"\n  ],\n  \"c\": null\n}";
@@ -207,14 +207,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn strings_are_strings(text in any::<String>()) {
+        fn compact_keeps_strings_verbatim(text in any::<String>()) {
             let mut json = String::new();
             push_string(&mut json, &text);
             prop_assert_eq!(serde_json::from_str::<String>(&indent(&json)).unwrap(), text);
         }
 
         #[test]
-        fn any_text_is_answered(text in "[\\[\\]{}:, \"\\\\a\n<]{0,40}") {
+        fn layout_accepts_any_text(text in "[\\[\\]{}:, \"\\\\a\n<]{0,40}") {
             let _ = indent(&compact(&text));
         }
     }

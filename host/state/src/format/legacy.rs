@@ -1,16 +1,15 @@
-//! State files of Terraform before 0.12, format versions 1 to 3, as the state that
+//! State files of Terraform before 0.12, format versions 1 to 3, converted to the state that
 //! they describe.
 //!
-//! | version | of | differs from the next one in |
+//! | version | Terraform | difference from the next version |
 //! |---|---|---|
-//! | 1 | 0.1 to 0.6 | outputs are texts; tainted objects are in a list beside the current one |
-//! | 2 | 0.7 | the length of a map in flat attributes is `m.#`, as that of a list |
-//! | 3 | 0.7 to 0.11 | flat attributes, texts as addresses, an output's type is not stored |
+//! | 1 | 0.1 to 0.6 | outputs are strings; tainted objects are in a list next to the current one |
+//! | 2 | 0.7 | the length of a map in flat attributes is `m.#`, like that of a list |
+//! | 3 | 0.7 to 0.11 | flat attributes, strings as addresses, the type of an output is not stored |
 //!
-//! Flat attributes stay flat: only their provider can bring them into the form of
-//! today, when it upgrades the object. Outputs of modules other than the root and
-//! the addresses in `depends_on` are left out, as Terraform leaves them out: both
-//! are made anew by the next apply.
+//! Flat attributes stay flat: only their provider can convert them to the current form, when it
+//! upgrades the object. Outputs of child modules and the addresses in `depends_on` are dropped,
+//! as Terraform does: the next apply computes them again.
 
 mod attributes;
 mod output;
@@ -31,7 +30,7 @@ use super::read::check_writer;
 use crate::error::StateProblem;
 use crate::model::{Attributes, Instance, Object, ObjectStatus, Resource, State};
 
-/// A version of the format that is read and no longer written.
+/// A format version that is read but no longer written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LegacyVersion {
     One,
@@ -61,7 +60,7 @@ struct StoredModule<'a> {
 struct StoredResource<'a> {
     #[serde(borrow)]
     primary: Option<StoredObject<'a>>,
-    /// Of version 1.
+    /// Only in version 1.
     #[serde(borrow)]
     tainted: Option<Vec<Option<StoredObject<'a>>>>,
     #[serde(borrow)]
@@ -78,11 +77,11 @@ struct StoredObject<'a> {
     tainted: Option<bool>,
 }
 
-/// Reads the text of a state file of such a version.
+/// Parses a state file of a legacy version.
 ///
 /// # Errors
 ///
-/// Where it is damaged or a part of it means nothing, with the place.
+/// If the file is damaged or a part of it is invalid, with the location.
 pub(super) fn decode(text: &str, version: LegacyVersion) -> Result<State, StateProblem> {
     let stored: StoredState<'_> = serde_json::from_str(text).map_err(StateProblem::NotJson)?;
     let terraform_version = stored.terraform_version.unwrap_or_default();
@@ -114,7 +113,7 @@ fn invalid(place: &str, problem: String) -> StateProblem {
 fn module_path(names: &[String]) -> Result<ModuleInstance, StateProblem> {
     let place = || format!("module path {names:?}");
     let Some((first, rest)) = names.split_first() else {
-        return Err(invalid(&place(), "it is empty, where it must begin with \"root\"".to_owned()));
+        return Err(invalid(&place(), "it is empty but must begin with \"root\"".to_owned()));
     };
     if first != "root" {
         return Err(invalid(&place(), "it does not begin with \"root\"".to_owned()));
@@ -123,7 +122,7 @@ fn module_path(names: &[String]) -> Result<ModuleInstance, StateProblem> {
     for name in rest {
         module = module.child(name.as_str(), InstanceKey::None);
     }
-    // Whether the names are names shows when they are read as an address.
+    // The address parser checks whether these are valid names.
     if !module.is_root() {
         module
             .to_string()
@@ -174,14 +173,20 @@ fn address(
         [type_name, name] => (type_name, name, InstanceKey::None),
         [type_name, name, index] => {
             let index = index.parse().map_err(|_| {
-                invalid(place, format!("\"{index}\", which stands for an index, is not a whole number"))
+                invalid(
+                    place,
+                    format!(
+                        "\"{index}\", which is in the position of an index, is not a whole \
+                    number"
+                    ),
+                )
             })?;
             (type_name, name, InstanceKey::Int(index))
         }
         _ => {
             return Err(invalid(
                 place,
-                "this is not of the form TYPE.NAME, which an index may follow".to_owned(),
+                "this does not have the form TYPE.NAME, optionally followed by an index".to_owned(),
             ));
         }
     };
@@ -191,9 +196,9 @@ fn address(
     Ok((module.resource(mode, *type_name, *name), key))
 }
 
-/// What `provider` means: `provider.aws.west` and `module.a.provider.aws` are whole
-/// addresses, `aws.west` is in the resource's own module, and nothing is the
-/// default configuration of the provider that the type's first word names.
+/// Parses `provider`: `provider.aws.west` and `module.a.provider.aws` are complete addresses,
+/// `aws.west` is in the resource's own module, and an empty string is the default configuration
+/// of the provider that the first word of the type names.
 fn provider(
     text: &str,
     address: &AbsoluteResourceAddress,
@@ -210,7 +215,7 @@ fn provider(
     }
     let name = address.type_name.split('_').next().unwrap_or_default();
     let provider = ProviderAddress::legacy(name)
-        .map_err(|error| invalid(place, format!("its provider cannot be told: {error}")))?;
+        .map_err(|error| invalid(place, format!("its provider cannot be determined: {error}")))?;
     Ok(ProviderConfigAddress { module, provider, alias: None })
 }
 
@@ -220,7 +225,7 @@ fn instance(
     place: &str,
 ) -> Result<Instance, StateProblem> {
     let mut current = match stored.primary {
-        // Version 1 says so in another place.
+        // Version 1 marks tainted objects differently.
         Some(primary) if version == LegacyVersion::One => {
             Some(object(StoredObject { tainted: None, ..primary }, version, place)?)
         }
@@ -229,7 +234,7 @@ fn instance(
     };
     let mut others = stored.deposed.unwrap_or_default();
     if version == LegacyVersion::One {
-        // Terraform forgets these. They exist, and are to be destroyed.
+        // Terraform drops these objects, but they exist and must be destroyed.
         let mut tainted = stored.tainted.unwrap_or_default().into_iter().flatten();
         if current.is_none()
             && let Some(first) = tainted.next()
@@ -274,7 +279,7 @@ fn object(stored: StoredObject<'_>, version: LegacyVersion, place: &str) -> Resu
     Ok(object)
 }
 
-/// A number, or a text that is a whole one.
+/// Parses a number, or a string that holds a whole number.
 fn schema_version(raw: &str) -> Option<u64> {
     if let Ok(text) = serde_json::from_str::<String>(raw) {
         return text.parse().ok();
@@ -285,7 +290,7 @@ fn schema_version(raw: &str) -> Option<u64> {
     fits.then_some(number.trunc() as u64)
 }
 
-/// What the provider kept, as the JSON that providers of today expect it in.
+/// Returns the provider's private data as the JSON that current providers expect.
 fn private(meta: &BTreeMap<String, &RawValue>, place: &str) -> Result<String, StateProblem> {
     let mut json = String::new();
     let mut members = Parts::object(&mut json);

@@ -1,4 +1,4 @@
-//! Outputs of the root module in the file.
+//! Outputs of the root module in the state file.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -19,13 +19,12 @@ pub(super) struct StoredOutput<'a> {
 
 const NULL_OF_NO_TYPE: &str = r#"{"value":null,"type":"dynamic"}"#;
 
-/// Writes an output as the value of a member. A value of any type is encoded as
-/// an object of `value` and `type`, which is what the file holds, up to the flag
-/// at its end.
+/// Writes an output as the value of a member. A value of dynamic type is encoded as an object of
+/// `value` and `type`, which is the file's format except for the flag at its end.
 pub(super) fn encode_output(json: &mut String, name: &str, output: &OutputValue) -> Result<(), StateProblem> {
     let encoded = json::encode(&output.value, &Type::Dynamic)
         .map_err(|error| StateProblem::Output { name: name.to_owned(), problem: error.to_string() })?;
-    // A null of no type is one word; the file holds it as any other value.
+    // A null of dynamic type is encoded as `null`; the file stores it like any other value.
     let encoded = if encoded == "null" { NULL_OF_NO_TYPE.to_owned() } else { encoded };
     match encoded.strip_suffix('}') {
         Some(open) if output.sensitive => {

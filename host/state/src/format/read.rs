@@ -1,4 +1,4 @@
-//! Text to state.
+//! Parsing state files.
 
 use std::collections::BTreeMap;
 
@@ -58,11 +58,11 @@ struct StoredCheckObject {
     failure_messages: Option<Vec<String>>,
 }
 
-/// Reads a state file's bytes. An empty file is no state.
+/// Parses a state file. An empty file has no state.
 ///
 /// # Errors
 ///
-/// Where the bytes are no state file of a version from 1 to 4, with the place.
+/// If the bytes are not a state file of version 1 to 4, with the location.
 pub fn decode(bytes: &[u8]) -> Result<Option<State>, StateProblem> {
     let text = std::str::from_utf8(bytes).map_err(|error| StateProblem::NotUtf8(error.valid_up_to()))?;
     if text.is_empty() {
@@ -85,10 +85,10 @@ pub fn decode(bytes: &[u8]) -> Result<Option<State>, StateProblem> {
     decode_version_4(stored).map(Some)
 }
 
-/// That the writer's version is one, or nothing.
+/// Checks that the writer's version is a version or empty.
 ///
-/// What programs wrote there was never held against one grammar: `1.11`, `v1.2.3`
-/// and `1.2.3.4` are let pass.
+/// Programs never validated this field against one grammar: `1.11`, `v1.2.3` and `1.2.3.4` are
+/// accepted.
 pub(super) fn check_writer(version: &str) -> Result<(), StateProblem> {
     let numbers = version.strip_prefix('v').unwrap_or(version);
     let end = numbers.find(['-', '+']).unwrap_or(numbers.len());
@@ -145,7 +145,7 @@ fn add_resource(
     let mode = match stored.mode.as_str() {
         "managed" => ResourceMode::Managed,
         "data" => ResourceMode::Data,
-        other => return Err(invalid(&format!("the mode {other:?} is not known"))),
+        other => return Err(invalid(&format!("the mode {other:?} is unknown"))),
     };
     if stored.type_name.is_empty() || stored.name.is_empty() {
         return Err(invalid("its type or its name is empty"));
@@ -162,8 +162,8 @@ fn add_resource(
         name: stored.name.into(),
     };
     let instances = collect_instances(stored.instances, &address.to_string(), known)?;
-    // Terraform itself leaves a resource without instances behind in some
-    // states; there is nothing in it to keep.
+    // Terraform itself leaves resources without instances in some states; they hold nothing to
+    // retain.
     if instances.is_empty() {
         return Ok(());
     }
@@ -189,7 +189,7 @@ fn check(stored: StoredCheck) -> Result<CheckResult, StateProblem> {
     let place = format!("check result of {}", stored.config_addr);
     let invalid = |problem: String| StateProblem::Invalid { place: place.clone(), problem };
     let status = |text: &str| {
-        CheckStatus::parse(text).ok_or_else(|| invalid(format!("the status {text:?} is not known")))
+        CheckStatus::parse(text).ok_or_else(|| invalid(format!("the status {text:?} is unknown")))
     };
     let objects = match stored.objects {
         None => None,
@@ -208,7 +208,7 @@ fn check(stored: StoredCheck) -> Result<CheckResult, StateProblem> {
     };
     Ok(CheckResult {
         kind: CheckKind::parse(&stored.object_kind)
-            .ok_or_else(|| invalid(format!("the kind {:?} is not known", stored.object_kind)))?,
+            .ok_or_else(|| invalid(format!("the kind {:?} is unknown", stored.object_kind)))?,
         status: status(&stored.status)?,
         config_address: stored.config_addr.into(),
         objects,

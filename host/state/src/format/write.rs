@@ -1,4 +1,4 @@
-//! State to text.
+//! Encoding states.
 
 use wardian_address::ResourceMode;
 
@@ -10,18 +10,18 @@ use crate::checks::CheckResult;
 use crate::error::StateProblem;
 use crate::model::State;
 
-/// The state file's text.
+/// Encodes a state as the text of a state file.
 ///
 /// # Errors
 ///
-/// Where an output has a value that cannot be stored.
+/// If the value of an output cannot be stored.
 pub fn encode(state: &State) -> Result<String, StateProblem> {
     let mut text = indent(&encode_compact(state)?);
     text.push('\n');
     Ok(text)
 }
 
-/// The same without white space.
+/// Encodes a state without white space.
 pub(crate) fn encode_compact(state: &State) -> Result<String, StateProblem> {
     let mut json = String::new();
     let mut members = Parts::object(&mut json);
@@ -44,7 +44,7 @@ pub(crate) fn encode_compact(state: &State) -> Result<String, StateProblem> {
 }
 
 fn encode_resources(json: &mut String, state: &State) {
-    // The file sorts modules as text; in memory they are sorted by depth first.
+    // The file sorts modules as strings; in memory they are sorted by depth first.
     let mut modules: Vec<(String, Vec<_>)> = Vec::new();
     let mut last = None;
     for (address, resource) in

@@ -1,4 +1,4 @@
-//! Reading the journal that an interrupted run left.
+//! Reading the journal of an interrupted run.
 
 use std::io;
 use std::path::Path;
@@ -13,22 +13,22 @@ use crate::error::{StateError, StateProblem};
 use crate::format::{decode_instance, decode_state};
 use crate::model::{Instance, State};
 
-/// What can be read of a journal.
+/// The readable content of a journal.
 #[derive(Debug, Default)]
 pub(crate) struct JournalContent {
-    /// Missing where not even the first line is whole.
+    /// Missing if not even the first line is complete.
     pub(crate) header: Option<Header>,
-    /// In the order in which they were made.
+    /// In the order in which they were recorded.
     pub(crate) changes: Vec<Change>,
-    /// What was begun and not recorded as done.
+    /// Intents without a recorded change.
     pub(crate) incomplete: Vec<Intent>,
     /// The state that was about to be written.
     pub(crate) finished: Option<State>,
-    /// Of the last line that counts.
+    /// The checksum of the last valid line.
     pub(super) checksum: String,
-    /// Of all lines that count.
+    /// The length of all valid lines.
     pub(super) length: u64,
-    /// Bytes behind them.
+    /// The number of bytes after them.
     pub(crate) ignored_bytes: usize,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Header {
     pub(crate) state: String,
 }
 
-/// What one instance became.
+/// The new objects of one instance.
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) address: ResourceInstanceAddress,
@@ -48,10 +48,10 @@ pub(crate) struct Change {
     pub(crate) instance: Instance,
 }
 
-/// What a provider was asked to do when the run ended.
+/// A request that a provider was about to receive.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Intent {
-    /// The instance.
+    /// The resource instance's address.
     pub address: String,
     /// `create`, `update` or `delete`.
     pub action: String,
@@ -68,7 +68,7 @@ struct Line<'a> {
     finished: Option<&'a RawValue>,
 }
 
-/// Reads a journal; `None` where there is none.
+/// Reads a journal; `None` if there is none.
 pub(crate) fn read(path: &Path) -> Result<Option<JournalContent>, StateError> {
     let bytes = match read_itself(path) {
         Ok(bytes) => bytes,
@@ -87,12 +87,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<JournalContent, String> {
         if content.header.is_none() {
             let header: Header = serde_json::from_str(json).map_err(|error| error.to_string())?;
             if !(OLDEST_FORMAT..=FORMAT).contains(&header.wardian_journal) {
-                return Err(format!("its format {} is not known here", header.wardian_journal));
+                return Err(format!("its format {} is not supported", header.wardian_journal));
             }
             content.header = Some(header);
         } else {
-            // The checksum says that this was written as it is here, so what
-            // cannot be understood is from a program that knows more.
+            // The checksum proves that the line is unchanged, so a line that cannot be parsed
+            // was written by a newer program.
             content.add_line(json)?;
         }
         content.checksum = checksum;
@@ -106,7 +106,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<JournalContent, String> {
     Ok(content)
 }
 
-/// The first line's JSON and checksum, if the line is whole, and what is behind.
+/// Splits off the first line if it is complete and valid: its JSON, its checksum and the
+/// remaining bytes.
 fn next_line<'a>(bytes: &'a [u8], previous: &str) -> Option<(&'a str, String, &'a [u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let line = std::str::from_utf8(bytes.get(..end)?).ok()?;
@@ -136,7 +137,7 @@ impl JournalContent {
                     instance,
                 });
             }
-            _ => return Err("it holds a record that is not known here".to_owned()),
+            _ => return Err("it holds an unknown record".to_owned()),
         }
         Ok(())
     }

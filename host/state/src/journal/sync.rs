@@ -1,4 +1,4 @@
-//! Flushing in groups, beside the work.
+//! Flushing groups of records in a background thread.
 
 use std::fs::File;
 use std::io;
@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// How long a record may wait for the disk.
+/// The longest time until a record is flushed to the disk.
 pub(super) const SYNC_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A thread that flushes a file some time after it was asked to.
+/// A thread that flushes a file some time after a request.
 #[derive(Debug)]
 pub(super) struct Syncing {
     requests: Option<Sender<()>>,
@@ -26,7 +26,7 @@ impl Syncing {
         let failed = Arc::clone(&failure);
         let thread = Builder::new().name("journal".to_owned()).spawn(move || {
             while asked.recv().is_ok() {
-                // Gather what comes until the interval is over.
+                // Collect requests until the interval is over.
                 let ended = loop {
                     match asked.recv_timeout(SYNC_INTERVAL) {
                         Ok(()) => {}
@@ -35,7 +35,7 @@ impl Syncing {
                     }
                 };
                 if ended {
-                    // Whoever ended it flushes itself, or has removed the file.
+                    // The owner flushes the file itself, or has removed it.
                     return;
                 }
                 if let Err(error) = file.sync_data() {
@@ -46,14 +46,14 @@ impl Syncing {
         Ok(Self { requests: Some(requests), failure, thread: Some(thread) })
     }
 
-    /// Asks for a flush within [`SYNC_INTERVAL`].
+    /// Requests a flush within [`SYNC_INTERVAL`].
     pub(super) fn request(&self) {
         if let Some(requests) = &self.requests {
             let _ = requests.send(());
         }
     }
 
-    /// The failure of an earlier flush.
+    /// Returns the error of an earlier flush.
     pub(super) fn check(&self) -> io::Result<()> {
         match self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),

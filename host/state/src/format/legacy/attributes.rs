@@ -1,17 +1,17 @@
-//! Lengths in flat attributes: `l.#` is that of a list or set, `m.%` that of a map.
+//! Lengths in flat attributes: `l.#` is the length of a list or set, `m.%` that of a map.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// What is known of the members behind a length.
+/// The properties of the members that follow a length.
 #[derive(Clone, Copy, Default)]
 struct Members {
     some: bool,
     named: bool,
 }
 
-/// Attributes of version 2, in which `#` was the length of maps too, in the form of
-/// version 3. What has a member that is no number is a map. Where there is no
-/// member, nobody knows what it is: its length is left out, which means null.
+/// Converts attributes of version 2, in which `#` was the length of maps too, to version 3. A
+/// collection with a member name that is not a number is a map. The type of a collection without
+/// members is unknown: its length is dropped, which means null.
 pub(super) fn with_map_lengths(attributes: BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut members: HashMap<&str, Members> = attributes
         .keys()
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_of_maps_get_their_own_sign() {
+    fn map_lengths_are_renamed_to_percent() {
         let given = [
             ("m.#", "1"),
             ("m.k", "v"),
@@ -77,7 +77,7 @@ mod tests {
         let given = given.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let lengths: Vec<String> =
             with_map_lengths(given).into_keys().filter(|name| name.ends_with(['#', '%'])).collect();
-        // As Terraform 1.11.4 writes them.
+        // Written by Terraform 1.11.4.
         let expected =
             ["deep.#", "deep.0.x.#", "dotted.%", "l.#", "m.%", "minus.#", "mixed.%", "s.#", "s.1234.k.%"];
         assert_eq!(lengths, expected);

@@ -32,8 +32,8 @@ pub(super) fn decode(
     Ok(OutputValue { value: guessed(value), sensitive: stored.sensitive.unwrap_or(false) })
 }
 
-/// With lists and maps, where all that is in them has one type; else the value itself.
-/// JSON is nested so deep only as a value may be.
+/// Converts tuples and objects whose elements all have one type to lists and maps. The JSON
+/// parser limits the nesting.
 fn guessed(value: Value) -> Value {
     match value.view() {
         View::Tuple(elements) => {
