@@ -10,14 +10,14 @@ use std::path::Path;
 
 use bytes::Bytes;
 use prost::Message as _;
-use wardian_cache::{Cache, CacheRefusal, Format};
+use wardian_cache::{Cache, CacheError, CacheFormat};
 
 use crate::ProtocolVersion;
 use crate::protocol::tfplugin as m;
 use crate::schema::Answered;
 
-const FORMAT: Format =
-    Format { magic: b"wardian schema1\n", largest_cache: 256 << 20, largest_entry: 128 << 20 };
+const FORMAT: CacheFormat =
+    CacheFormat { magic: b"wardian schema1\n", max_total_bytes: 256 << 20, max_entry_bytes: 128 << 20 };
 
 /// Where schemas are kept.
 pub struct SchemaCache(Cache);
@@ -29,7 +29,7 @@ impl SchemaCache {
     /// # Errors
     /// Where others can write one of the directories or read the key, or one cannot be
     /// used.
-    pub fn open(directory: &Path, key: &Path) -> Result<Self, CacheRefusal> {
+    pub fn open(directory: &Path, key: &Path) -> Result<Self, CacheError> {
         Cache::open(directory, key, FORMAT).map(Self)
     }
 

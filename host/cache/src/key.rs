@@ -1,19 +1,19 @@
-//! The key that authenticates what is kept.
+//! The key that authenticates cache entries.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use crate::private::{READABLE_BY_OTHERS, check_private, create_private};
-use crate::{CacheRefusal, temporary_path};
+use crate::{CacheError, temporary_path};
 
 pub(crate) const KEY_FILE: &str = "code-cache.key";
 
-/// Two processes that start at once agree on one key: it is written whole under
-/// another name first, and the first link to the right one wins.
-pub(crate) fn read_or_make(directory: &Path) -> Result<[u8; blake3::KEY_LEN], CacheRefusal> {
+/// Two processes that start at the same time use the same key: each writes its key under a
+/// temporary name, and the first hard link to the final name wins.
+pub(crate) fn read_or_create(directory: &Path) -> Result<[u8; blake3::KEY_LEN], CacheError> {
     let path = &directory.join(KEY_FILE);
-    let unusable = |source| CacheRefusal::Unusable { path: path.clone(), source };
+    let unusable = |source| CacheError::Unusable { path: path.clone(), source };
     if let Some(key) = read_key(path)? {
         return Ok(key);
     }
@@ -37,18 +37,18 @@ pub(crate) fn read_or_make(directory: &Path) -> Result<[u8; blake3::KEY_LEN], Ca
     }
 }
 
-/// The key, if there is one. A file that is no key is in nobody's way: it is
-/// removed, which makes all entries inauthentic.
-fn read_key(path: &Path) -> Result<Option<[u8; blake3::KEY_LEN]>, CacheRefusal> {
-    let unusable = |source| CacheRefusal::Unusable { path: path.to_path_buf(), source };
+/// Reads the key, if there is one. A file that is not a key is removed, which invalidates all
+/// entries.
+fn read_key(path: &Path) -> Result<Option<[u8; blake3::KEY_LEN]>, CacheError> {
+    let unusable = |source| CacheError::Unusable { path: path.to_path_buf(), source };
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unusable(error)),
     };
-    let about = file.metadata().map_err(unusable)?;
-    check_private(path, &about, READABLE_BY_OTHERS)?;
-    if about.is_file() && about.len() == blake3::KEY_LEN as u64 {
+    let metadata = file.metadata().map_err(unusable)?;
+    check_private(path, &metadata, READABLE_BY_OTHERS)?;
+    if metadata.is_file() && metadata.len() == blake3::KEY_LEN as u64 {
         let mut key = [0; blake3::KEY_LEN];
         file.read_exact(&mut key).map_err(unusable)?;
         return Ok(Some(key));

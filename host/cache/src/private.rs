@@ -1,24 +1,24 @@
-//! Directories and files that are this user's alone.
+//! Directories and files that only this user can access.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use crate::CacheRefusal;
+use crate::CacheError;
 
 pub(crate) const WRITABLE_BY_OTHERS: u32 = 0o022;
 pub(crate) const READABLE_BY_OTHERS: u32 = 0o077;
 
-/// Makes the directory if need be and refuses one that others can write.
-pub(crate) fn private_directory(path: &Path) -> Result<(), CacheRefusal> {
-    let unusable = |source| CacheRefusal::Unusable { path: path.to_path_buf(), source };
+/// Creates the directory if necessary, and rejects one that others can write.
+pub(crate) fn private_directory(path: &Path) -> Result<(), CacheError> {
+    let unusable = |source| CacheError::Unusable { path: path.to_path_buf(), source };
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path).map_err(unusable)?;
-    let about = fs::metadata(path).map_err(unusable)?;
-    check_private(path, &about, WRITABLE_BY_OTHERS)
+    let metadata = fs::metadata(path).map_err(unusable)?;
+    check_private(path, &metadata, WRITABLE_BY_OTHERS)
 }
 
 pub(crate) fn create_private(path: &Path) -> io::Result<File> {
@@ -30,28 +30,24 @@ pub(crate) fn create_private(path: &Path) -> io::Result<File> {
 }
 
 #[cfg(unix)]
-pub(crate) fn check_private(path: &Path, about: &fs::Metadata, forbidden: u32) -> Result<(), CacheRefusal> {
+pub(crate) fn check_private(path: &Path, metadata: &fs::Metadata, forbidden: u32) -> Result<(), CacheError> {
     use std::os::unix::fs::MetadataExt as _;
-    let unsafe_because = |problem: String| Err(CacheRefusal::Unsafe { path: path.into(), problem });
-    if about.uid() != rustix::process::geteuid().as_raw() {
+    let unsafe_because = |problem: String| Err(CacheError::Unsafe { path: path.into(), problem });
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
         return unsafe_because("belongs to another user".into());
     }
-    if about.mode() & forbidden != 0 {
-        let mode = if about.is_dir() { "700" } else { "600" };
+    if metadata.mode() & forbidden != 0 {
+        let mode = if metadata.is_dir() { "700" } else { "600" };
         let what = if forbidden == READABLE_BY_OTHERS { "read" } else { "changed" };
         return unsafe_because(format!(
-            "can be {what} by other users; `chmod {mode}` it to keep anything there"
+            "can be {what} by other users; `chmod {mode}` it to cache files there"
         ));
     }
     Ok(())
 }
 
-/// Elsewhere a user's own directories are private by inheritance.
+/// On other systems a user's own directories are private by inheritance.
 #[cfg(not(unix))]
-pub(crate) fn check_private(
-    _path: &Path,
-    _about: &fs::Metadata,
-    _forbidden: u32,
-) -> Result<(), CacheRefusal> {
+pub(crate) fn check_private(_path: &Path, _about: &fs::Metadata, _forbidden: u32) -> Result<(), CacheError> {
     Ok(())
 }

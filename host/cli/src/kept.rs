@@ -16,7 +16,7 @@ use crate::plugins::lies_within;
 /// Digests of files, remembered where that may be.
 pub(crate) fn file_digests(environment: &Environment, working_directory: &Path) -> FileDigests {
     let remembered = directories(environment, working_directory, "digests").and_then(|(directory, key)| {
-        FileDigests::remembered(&directory, &key).inspect_err(|refusal| note("digests", refusal)).ok()
+        FileDigests::with_cache(&directory, &key).inspect_err(|refusal| note("digests", refusal)).ok()
     });
     remembered.unwrap_or_default()
 }
@@ -53,6 +53,6 @@ fn directories(
     (!exposed).then_some((directory, key))
 }
 
-fn note(what: &str, refusal: &wardian_sandbox::CacheRefusal) {
+fn note(what: &str, refusal: &wardian_sandbox::CacheError) {
     tracing::warn!("no {what} of native plugins are kept between runs: {refusal}");
 }

@@ -12,12 +12,12 @@
 use std::io;
 use std::path::PathBuf;
 
-use wardian_cache::{Cache, CacheRefusal, Format};
+use wardian_cache::{Cache, CacheError, CacheFormat};
 
 use crate::engine::Compatibility;
 
-const FORMAT: Format =
-    Format { magic: b"wardian code 1\r\n", largest_cache: 1 << 30, largest_entry: 1 << 30 };
+const FORMAT: CacheFormat =
+    CacheFormat { magic: b"wardian code 1\r\n", max_total_bytes: 1 << 30, max_entry_bytes: 1 << 30 };
 
 /// Where compiled code and the key that authenticates it are kept.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl CodeCache {
     pub(crate) fn open(
         directories: &CacheDirectories,
         compatibility: Compatibility,
-    ) -> Result<Self, CacheRefusal> {
+    ) -> Result<Self, CacheError> {
         let entries = Cache::open(&directories.code, &directories.key, FORMAT)?;
         Ok(Self { entries, engine: hex::encode(&compatibility.as_bytes()[..16]) })
     }

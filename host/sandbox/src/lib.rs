@@ -56,4 +56,4 @@ pub use limits::Limits;
 pub use network::{MissingSecret, NetworkOptions, Secret, Secrets};
 pub use provisioner::{LoadedProvisioner, ProvisionerGrants};
 pub use sandbox::{LoadedPlugin, Sandbox, SandboxOptions};
-pub use wardian_cache::CacheRefusal;
+pub use wardian_cache::CacheError;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::OnceCell;
-use wardian_cache::CacheRefusal;
+use wardian_cache::CacheError;
 use wardian_plugin::Provider;
 use wasmtime::Engine;
 use wasmtime::component::Linker;
@@ -53,7 +53,7 @@ impl Default for SandboxOptions {
 pub struct Sandbox {
     engine: Engine,
     linker: Linker<GuestState>,
-    cache: Result<Option<CodeCache>, CacheRefusal>,
+    cache: Result<Option<CodeCache>, CacheError>,
     ticker: Arc<Ticker>,
     limits: Limits,
     parallelism: usize,
@@ -84,7 +84,7 @@ impl Sandbox {
     }
 
     /// Why compiled code is not kept, where a cache was asked for and refused.
-    pub fn cache_refusal(&self) -> Option<&CacheRefusal> {
+    pub fn cache_refusal(&self) -> Option<&CacheError> {
         self.cache.as_ref().err()
     }
 
