@@ -1,7 +1,7 @@
-//! Where the states of other configurations are.
+//! Backends that store the states of other configurations.
 //!
-//! There is one backend now, `local`. Another one is a [`Backend`] that [`find`]
-//! knows; nothing else here has to learn of it.
+//! Only `local` is supported so far. Another one is an implementation of [`Backend`] that
+//! [`find`] returns; nothing else in this crate changes.
 
 mod local;
 
@@ -11,10 +11,10 @@ use async_trait::async_trait;
 use wardian_plugin::PluginDiagnostic;
 use wardian_value::{Str, Type, Value, View, convert};
 
-use crate::provider::StateFiles;
+use crate::state_files::StateFiles;
 
-/// The names of all that Terraform has.
-const NAMES: [&str; 13] = [
+/// The names of Terraform's backends.
+const TERRAFORM_BACKENDS: [&str; 13] = [
     "azurerm",
     "cloud",
     "consul",
@@ -30,16 +30,16 @@ const NAMES: [&str; 13] = [
     "s3",
 ];
 
-/// A place where states are.
+/// A storage of states.
 #[async_trait]
 pub(crate) trait Backend: Send + Sync {
-    /// The arguments that it takes. All are optional.
+    /// The supported arguments. All are optional.
     fn arguments(&self) -> &'static [(&'static str, Type)];
 
-    /// What is wrong with the arguments beyond their types.
+    /// Validates the arguments beyond their types.
     fn check(&self, arguments: &Arguments) -> Result<(), PluginDiagnostic>;
 
-    /// The outputs of the state of a workspace, `None` where there is no state.
+    /// Returns the outputs of a workspace's state, or `None` if there is no state.
     async fn outputs(
         &self,
         arguments: &Arguments,
@@ -48,48 +48,48 @@ pub(crate) trait Backend: Send + Sync {
     ) -> Result<Option<BTreeMap<Str, Value>>, PluginDiagnostic>;
 }
 
-/// Why there is no backend.
-pub(crate) enum NoBackend {
-    /// There is no such thing.
+/// A backend that cannot be used.
+pub(crate) enum BackendError {
+    /// No such backend exists.
     Unknown(String),
-    /// Terraform has it, and this program does not yet.
-    NotYet(String),
+    /// The backend exists in Terraform but is not supported yet.
+    Unsupported(String),
 }
 
-/// The backend of a name.
-pub(crate) fn find(name: &str) -> Result<&'static dyn Backend, NoBackend> {
+/// Returns the backend with a name.
+pub(crate) fn find(name: &str) -> Result<&'static dyn Backend, BackendError> {
     match name {
         "local" => Ok(&local::Local),
-        _ if NAMES.contains(&name) => Err(NoBackend::NotYet(format!(
-            "States of the backend \"{name}\" cannot be read yet. There is only \"local\", which reads a state file on \
-             this machine."
+        _ if TERRAFORM_BACKENDS.contains(&name) => Err(BackendError::Unsupported(format!(
+            "States of the backend \"{name}\" cannot be read yet. Only \"local\" is supported, which reads \
+             a state file on this machine."
         ))),
         _ => {
-            let suggestion = wardian_diagnostic::closest(name, NAMES);
+            let suggestion = wardian_diagnostic::closest(name, TERRAFORM_BACKENDS);
             let suggestion = suggestion.map(|near| format!(" Did you mean \"{near}\"?")).unwrap_or_default();
-            Err(NoBackend::Unknown(format!("There is no backend \"{name}\".{suggestion}")))
+            Err(BackendError::Unknown(format!("There is no backend \"{name}\".{suggestion}")))
         }
     }
 }
 
-/// What a backend is given: arguments that are set, of its types.
+/// The arguments of a backend that are set, converted to their types.
 #[derive(Debug)]
 pub(crate) struct Arguments(BTreeMap<Str, Value>);
 
 impl Arguments {
-    /// Takes them from a configuration: an object, a map or null, wholly known.
+    /// Converts a backend configuration: a wholly known object or map, or null.
     ///
     /// # Errors
-    /// What is wrong with it, in words that end a sentence.
-    pub(crate) fn of(config: &Value, backend: &dyn Backend) -> Result<Self, String> {
+    /// A description of the problem that ends a sentence.
+    pub(crate) fn from_config(config: &Value, backend: &dyn Backend) -> Result<Self, String> {
         let known = backend.arguments();
-        let given = match config.view() {
+        let configured = match config.view() {
             View::Null => return Ok(Self(BTreeMap::new())),
-            View::Object(given) | View::Map(given) => given,
-            _ => return Err(format!("an object is needed, not a {}", config.ty().friendly_name())),
+            View::Object(configured) | View::Map(configured) => configured,
+            _ => return Err(format!("an object is required, not a {}", config.ty().friendly_name())),
         };
         let mut arguments = BTreeMap::new();
-        for (name, value) in given {
+        for (name, value) in configured {
             let Some((_, ty)) = known.iter().find(|(known, _)| *known == name.as_str()) else {
                 let suggestion = wardian_diagnostic::closest(name, known.iter().map(|(known, _)| *known))
                     .map(|near| format!("; did you mean \"{near}\"?"));
@@ -107,7 +107,7 @@ impl Arguments {
         Ok(Self(arguments))
     }
 
-    /// A text, where it is set.
+    /// Returns a string argument, if it is set.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).and_then(Value::as_str)
     }

@@ -1,13 +1,13 @@
-//! `terraform_data`: an object that holds what it is given.
+//! `terraform_data`: an object that stores its input.
 //!
-//! | change | what becomes of it |
+//! | change | effect |
 //! |---|---|
-//! | none before | `id` and `output` are known after the apply |
+//! | creation | `id` and `output` are known after the apply |
 //! | `triggers_replace` | it is replaced: both are known after the apply |
 //! | `input` | `output` is known after the apply |
 //!
-//! `output` has the type of `input` already in the plan, and is null where `input`
-//! is null from the start. What is equal must be so in type, too: `1` is not `"1"`.
+//! `output` already has the type of `input` in the plan, and is null if `input` is null from the
+//! start. Equality includes the type: `1` is not `"1"`.
 
 use std::sync::{Arc, LazyLock};
 
@@ -22,7 +22,7 @@ use crate::schemas::{attribute, schema_of};
 
 pub(crate) const TYPE_NAME: &str = "terraform_data";
 
-/// The other resource type whose objects can become this one's.
+/// The other resource type whose objects can be moved to this one.
 const MOVED_FROM: &str = "null_resource";
 
 pub(crate) fn schema() -> Arc<Schema> {
@@ -37,7 +37,7 @@ pub(crate) fn schema() -> Arc<Schema> {
     Arc::clone(&SCHEMA)
 }
 
-/// What only the provider sets must not be configured.
+/// Rejects configured values of attributes that only the provider sets.
 pub(crate) fn validate(config: &Value) -> PluginDiagnostics {
     ["id", "output"]
         .into_iter()
@@ -46,7 +46,7 @@ pub(crate) fn validate(config: &Value) -> PluginDiagnostics {
             attribute: Some(Path::root().attribute(name)),
             ..PluginDiagnostic::error(
                 format!("\"{name}\" attribute is read-only"),
-                format!("\"{name}\" follows from the object itself and cannot be set."),
+                format!("\"{name}\" is computed and cannot be set."),
             )
         })
         .collect()
@@ -54,7 +54,7 @@ pub(crate) fn validate(config: &Value) -> PluginDiagnostics {
 
 pub(crate) fn upgrade(request: &UpgradeStateRequest) -> UpgradeStateResponse {
     let RawState::Json(text) = &request.raw else {
-        let detail = "It has the form that Terraform before 0.12 used, which had no terraform_data.";
+        let detail = "It has the format of Terraform before 0.12, which had no terraform_data.";
         return UpgradeStateResponse { upgraded: None, diagnostics: unreadable(detail) };
     };
     match json::decode(text.as_bytes(), schema().implied_type()) {
@@ -66,7 +66,7 @@ pub(crate) fn upgrade(request: &UpgradeStateRequest) -> UpgradeStateResponse {
 fn unreadable(detail: &str) -> PluginDiagnostics {
     vec![PluginDiagnostic::error(
         "Stored object cannot be read",
-        format!("The object of terraform_data in the state is not what it should be. {detail}"),
+        format!("The object of terraform_data in the state is invalid. {detail}"),
     )]
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn apply(request: ApplyRequest) -> ApplyResponse {
     }
 }
 
-/// Any identifier will do: there is nothing that it would have to be found in.
+/// Accepts any identifier: there is no remote object to find.
 pub(crate) fn import(request: ImportRequest) -> ImportResponse {
     let (imported, diagnostics) = match request.target {
         ImportTarget::Id(id) => {
@@ -144,9 +144,8 @@ pub(crate) fn import(request: ImportRequest) -> ImportResponse {
     ImportResponse { imported, deferred: None, diagnostics }
 }
 
-/// Takes over an object of `null_resource`: its `triggers` become
-/// `triggers_replace`, as an object.
-pub(crate) fn take_over(request: &MoveRequest) -> MoveResponse {
+/// Moves an object of `null_resource`: its `triggers` become `triggers_replace`, as an object.
+pub(crate) fn move_state(request: &MoveRequest) -> MoveResponse {
     let moved = moved(request);
     let (target_state, diagnostics) = match moved {
         Ok(state) => (Some(state), Vec::new()),
@@ -159,16 +158,16 @@ fn moved(request: &MoveRequest) -> Result<Value, PluginDiagnostic> {
     let address = &request.source_provider_address;
     if &*request.source_type_name != MOVED_FROM || !address.ends_with("hashicorp/null") {
         let detail = format!(
-            "Only an object of null_resource of the provider hashicorp/null can become one of terraform_data, and \
-             this one is of {} of {address}. Destroy the old object and create a new one, or remove the old one from \
-             the state.",
+            "Only an object of null_resource of the provider hashicorp/null can be moved to terraform_data, \
+             but this one is of {} of {address}. Destroy the old object and create a new one, or \
+             remove the old one from the state.",
             request.source_type_name
         );
         return Err(PluginDiagnostic::error("Object cannot be moved", detail));
     }
     let ty = Type::object([("id", Type::String), ("triggers", Type::map(Type::String))]);
     let RawState::Json(text) = &request.source_state else {
-        let detail = "It has the form that Terraform before 0.12 used. Run an apply with its provider first.";
+        let detail = "It has the format of Terraform before 0.12. Run an apply with its provider first.";
         return Err(PluginDiagnostic::error("Stored object cannot be read", detail));
     };
     let old = json::decode(text.as_bytes(), &ty)

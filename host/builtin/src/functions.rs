@@ -1,4 +1,4 @@
-//! The functions: values to the language's syntax and back.
+//! The provider's functions: conversions between values and the language's syntax.
 
 mod decode;
 mod encode;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use wardian_plugin::{Deprecation, Description, Function, FunctionError, Parameter};
 use wardian_value::{Refinement, Str, Type, Value};
 
-/// The functions by name.
+/// Returns the functions by name.
 pub(crate) fn signatures() -> BTreeMap<Str, Function> {
     BTreeMap::from([
         (
@@ -17,9 +17,9 @@ pub(crate) fn signatures() -> BTreeMap<Str, Function> {
             signature(
                 Parameter { name: "src".into(), ..parameter(Type::String) },
                 Type::Dynamic,
-                "Reads text as it is in a file of variable values",
-                "Takes the content of a `.tfvars` file and returns an object of the values in it. Only constants can be \
-                 read: the text must refer to nothing and call no function.",
+                "Parses the content of a variable values file",
+                "Takes the content of a `.tfvars` file and returns an object of the values in it. Only \
+                 constants are supported: the text must contain no references and no function calls.",
             ),
         ),
         (
@@ -27,9 +27,9 @@ pub(crate) fn signatures() -> BTreeMap<Str, Function> {
             signature(
                 Parameter { allow_unknown: true, ..parameter(Type::Dynamic) },
                 Type::String,
-                "Writes a value as an expression",
-                "Takes any value and returns an expression of the language that stands for it. Types that have no \
-                 syntax of their own come close: a list is written as a tuple, a map as an object.",
+                "Encodes a value as an expression",
+                "Takes any value and returns an expression that evaluates to it. Types that have no syntax \
+                 of their own are approximated: a list is written as a tuple, a map as an object.",
             ),
         ),
         (
@@ -37,7 +37,7 @@ pub(crate) fn signatures() -> BTreeMap<Str, Function> {
             signature(
                 Parameter { allow_unknown: true, ..parameter(Type::Dynamic) },
                 Type::String,
-                "Writes an object as a file of variable values",
+                "Encodes an object as a variable values file",
                 "Takes an object and returns the content of a `.tfvars` file that sets a variable for each attribute.",
             ),
         ),
@@ -65,7 +65,7 @@ fn parameter(ty: Type) -> Parameter {
     }
 }
 
-/// Calls one of them.
+/// Calls a function.
 pub(crate) fn call(name: &str, arguments: &[Value]) -> Result<Value, FunctionError> {
     let [argument] = arguments else {
         return Err(FunctionError { text: "it takes one argument".into(), argument: None });
@@ -82,7 +82,7 @@ pub(crate) fn call(name: &str, arguments: &[Value]) -> Result<Value, FunctionErr
     }
 }
 
-/// How it will begin can be told from the type alone, unless it may be null.
+/// The type alone determines how the expression begins, unless the value may be null.
 fn unknown_expression(argument: &Value) -> Value {
     let prefix = match argument.ty() {
         Type::Object(_) | Type::Map(_) => Some("{"),

@@ -1,4 +1,4 @@
-//! The provider's calls.
+//! The built-in provider's implementation of the plugin protocol.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,47 +15,38 @@ use wardian_plugin::{
 };
 use wardian_value::{Str, Value};
 
+use crate::state_files::StateFiles;
 use crate::{data_resource, functions, remote_state, schemas};
 
-/// The provider that is part of the program. It needs no configuration, and one is
-/// as good as another.
+/// The provider that is part of the program. It needs no configuration and ignores any.
 #[derive(Clone, Debug)]
 pub struct BuiltInProvider {
     state_files: StateFiles,
 }
 
-/// The state files that `terraform_remote_state` can read.
-#[derive(Clone, Debug)]
-pub(crate) struct StateFiles {
-    /// Where their paths start.
-    pub(crate) root_directory: PathBuf,
-    /// Which of them may be read.
-    pub(crate) gate: FileGate,
-}
-
 impl BuiltInProvider {
-    /// A provider for the root module in this directory, which is absolute: paths of
-    /// state files start there.
+    /// Creates a provider for the root module in this directory, which must be absolute:
+    /// relative paths of state files start there.
     pub fn new(root_directory: impl Into<PathBuf>) -> Self {
         Self { state_files: StateFiles { root_directory: root_directory.into(), gate: FileGate::default() } }
     }
 
-    /// The same, with a gate before the states of others.
+    /// Adds a gate that decides which state files may be read.
     #[must_use]
-    pub fn gated(mut self, gate: FileGate) -> Self {
+    pub fn with_gate(mut self, gate: FileGate) -> Self {
         self.state_files.gate = gate;
         self
     }
 }
 
-/// Nobody asks for what the schema does not offer.
-fn absent(what: &str) -> PluginDiagnostics {
+/// The engine calls only what the schema offers.
+fn unsupported(what: &str) -> PluginDiagnostics {
     let detail = format!("The provider terraform.io/builtin/terraform has no {what}.");
     vec![PluginDiagnostic::error("Not supported", detail)]
 }
 
 fn no_such_type(type_name: &str) -> PluginDiagnostics {
-    absent(&format!("\"{type_name}\""))
+    unsupported(&format!("\"{type_name}\""))
 }
 
 #[async_trait]
@@ -88,7 +79,7 @@ impl Provider for BuiltInProvider {
     }
 
     async fn upgrade_resource_identity(&self, _request: UpgradeStateRequest) -> UpgradeStateResponse {
-        UpgradeStateResponse { upgraded: None, diagnostics: absent("identities") }
+        UpgradeStateResponse { upgraded: None, diagnostics: unsupported("identities") }
     }
 
     async fn read_resource(&self, request: ReadResourceRequest) -> ReadResourceResponse {
@@ -118,11 +109,11 @@ impl Provider for BuiltInProvider {
     }
 
     async fn move_resource_state(&self, request: MoveRequest) -> MoveResponse {
-        data_resource::take_over(&request)
+        data_resource::move_state(&request)
     }
 
     async fn generate_resource_config(&self, _type_name: Str, _state: Value) -> GenerateConfigResponse {
-        GenerateConfigResponse { config: None, diagnostics: absent("generated configurations") }
+        GenerateConfigResponse { config: None, diagnostics: unsupported("generated configurations") }
     }
 
     async fn read_data_source(&self, request: ReadDataSourceRequest) -> ReadDataSourceResponse {

@@ -6,9 +6,9 @@ use std::sync::{Arc, LazyLock};
 use wardian_plugin::{Attribute, Description, PluginDiagnostic, PluginDiagnostics, Schema, Setting};
 use wardian_value::{Path, Str, Type, Value, View};
 
-use crate::backends::{self, Arguments, Backend, NoBackend};
-use crate::provider::StateFiles;
+use crate::backends::{self, Arguments, Backend, BackendError};
 use crate::schemas::{attribute, schema_of};
+use crate::state_files::StateFiles;
 
 pub(crate) const TYPE_NAME: &str = "terraform_remote_state";
 
@@ -26,7 +26,7 @@ pub(crate) fn schema() -> Arc<Schema> {
                 described(
                     Type::String,
                     Setting::Required,
-                    "The kind of backend that has the state, such as `local`.",
+                    "The type of the backend that stores the state, such as `local`.",
                 ),
             ),
             (
@@ -34,7 +34,7 @@ pub(crate) fn schema() -> Arc<Schema> {
                 described(
                     Type::Dynamic,
                     Setting::Optional,
-                    "What the backend is configured with: an object of the arguments that its `backend` block takes.",
+                    "The configuration of the backend: an object with the arguments of its `backend` block.",
                 ),
             ),
             (
@@ -42,7 +42,7 @@ pub(crate) fn schema() -> Arc<Schema> {
                 described(
                     Type::Dynamic,
                     Setting::Optional,
-                    "Values of outputs that the state does not have.",
+                    "Values of outputs that are missing in the state.",
                 ),
             ),
             (
@@ -51,33 +51,33 @@ pub(crate) fn schema() -> Arc<Schema> {
             ),
             (
                 "workspace",
-                described(Type::String, Setting::Optional, "The workspace, where it is not the default one."),
+                described(Type::String, Setting::Optional, "The workspace, if it is not the default one."),
             ),
         ])
     });
     Arc::clone(&SCHEMA)
 }
 
-/// Checks a configuration of which parts may not be known yet.
+/// Validates a configuration that may be partly unknown.
 pub(crate) fn validate(config: &Value) -> PluginDiagnostics {
     let mut diagnostics = Vec::new();
     let (backend, arguments) = (part(config, "backend"), part(config, "config"));
     if backend.is_known() && arguments.is_wholly_known() {
         diagnostics.extend(configured(&backend, &arguments).err());
     } else if !can_be_object(&arguments) {
-        diagnostics.push(about("config", INVALID, "The configuration of a backend is an object."));
+        diagnostics.push(about("config", INVALID, "The configuration of a backend must be an object."));
     }
     if !can_be_object(&part(config, "defaults")) {
         diagnostics.push(about(
             "defaults",
             "Invalid default values",
-            "The defaults are an object: an attribute for each output.",
+            "The defaults must be an object with an attribute for each output.",
         ));
     }
     diagnostics
 }
 
-/// Reads the outputs. Everything is known.
+/// Reads the outputs. The configuration is wholly known.
 pub(crate) async fn read(config: &Value, files: &StateFiles) -> Result<Value, PluginDiagnostics> {
     let found = validate(config);
     if !found.is_empty() {
@@ -90,7 +90,7 @@ pub(crate) async fn read(config: &Value, files: &StateFiles) -> Result<Value, Pl
     let read = backend.outputs(&arguments, workspace, files).await.map_err(|found| vec![found])?;
     let Some(stored) = read else {
         let detail = format!(
-            "There is no state of the workspace \"{workspace}\" where the backend \"{}\" looks for it. Apply the other \
+            "The backend \"{}\" has no state of the workspace \"{workspace}\". Apply the other \
              configuration first, or correct \"config\" and \"workspace\".",
             part(config, "backend").as_str().unwrap_or_default()
         );
@@ -109,20 +109,25 @@ fn configured(
     config: &Value,
 ) -> Result<(&'static dyn Backend, Arguments), PluginDiagnostic> {
     let Some(name) = backend.as_str() else {
-        return Err(about("backend", INVALID, "It must not be null: say which backend has the state."));
+        return Err(about(
+            "backend",
+            INVALID,
+            "It must not be null; set it to the backend that stores the \
+            state.",
+        ));
     };
     let backend = backends::find(name).map_err(|missing| match missing {
-        NoBackend::Unknown(detail) => about("backend", INVALID, detail),
-        NoBackend::NotYet(detail) => about("backend", "Backend not available", detail),
+        BackendError::Unknown(detail) => about("backend", INVALID, detail),
+        BackendError::Unsupported(detail) => about("backend", "Backend not available", detail),
     })?;
-    let arguments = Arguments::of(config, backend).map_err(|problem| {
-        about("config", INVALID, format!("The backend \"{name}\" cannot be configured so: {problem}."))
+    let arguments = Arguments::from_config(config, backend).map_err(|problem| {
+        about("config", INVALID, format!("The backend \"{name}\" cannot be configured like this: {problem}."))
     })?;
     backend.check(&arguments)?;
     Ok((backend, arguments))
 }
 
-/// Whether this is, or may turn out to be, something with named parts.
+/// Reports whether the value has, or may turn out to have, named parts.
 fn can_be_object(value: &Value) -> bool {
     matches!(value.ty(), Type::Dynamic | Type::Object(_) | Type::Map(_))
 }

@@ -1,4 +1,4 @@
-//! What the provider offers.
+//! The provider's schema.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,7 +10,7 @@ use wardian_value::{Str, Type};
 
 use crate::{data_resource, functions, remote_state};
 
-/// All of it; made once.
+/// Returns the complete schema, which is built once.
 pub(crate) fn provider_schema() -> Arc<ProviderSchema> {
     static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| {
         Arc::new(ProviderSchema {
@@ -24,13 +24,13 @@ pub(crate) fn provider_schema() -> Arc<ProviderSchema> {
     Arc::clone(&SCHEMA)
 }
 
-/// A block of attributes.
+/// Builds the schema of a block of attributes.
 pub(crate) fn schema_of(attributes: impl IntoIterator<Item = (&'static str, Attribute)>) -> Arc<Schema> {
     let attributes = attributes.into_iter().map(|(name, attribute)| (Str::new(name), attribute)).collect();
     Arc::new(Schema::new(0, Block { attributes, ..Block::default() }))
 }
 
-/// An attribute without a description.
+/// Builds an attribute without a description.
 pub(crate) fn attribute(ty: Type, setting: Setting) -> Attribute {
     Attribute {
         ty: AttributeType::Value(ty),

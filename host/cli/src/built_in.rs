@@ -26,7 +26,7 @@ pub(crate) fn provider(
     states: &FileGate,
 ) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
     if is_known(address) {
-        return Ok(Arc::new(BuiltInProvider::new(root_directory).gated(states.clone())));
+        return Ok(Arc::new(BuiltInProvider::new(root_directory).with_gate(states.clone())));
     }
     Err(vec![PluginDiagnostic::error("Provider not available", unknown(address))])
 }

@@ -9,9 +9,9 @@ use wardian_state::decode_state;
 use wardian_value::{Str, Type, Value};
 
 use super::{Arguments, Backend};
-use crate::provider::StateFiles;
+use crate::state_files::StateFiles;
 
-/// The workspace that every backend has.
+/// The default workspace, which every backend has.
 const DEFAULT_WORKSPACE: &str = "default";
 
 pub(super) struct Local;
@@ -66,7 +66,7 @@ impl Backend for Local {
     }
 }
 
-/// Where the state of a workspace is: `path` is only about the default one.
+/// Returns the path of a workspace's state; `path` applies only to the default workspace.
 fn state_file(arguments: &Arguments, workspace: &str) -> PathBuf {
     const FILE_NAME: &str = "terraform.tfstate";
     if workspace.is_empty() || workspace == DEFAULT_WORKSPACE {

@@ -1,11 +1,11 @@
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails where it stands")]
+#![allow(clippy::unwrap_used, reason = "a failed assumption of a test fails the test")]
 
 use wardian_plugin::ClientCapabilities;
 
 use super::*;
 
 fn move_of(type_name: &str, address: &str, text: &str) -> MoveResponse {
-    take_over(&MoveRequest {
+    move_state(&MoveRequest {
         source_provider_address: address.to_owned(),
         source_type_name: type_name.into(),
         source_schema_version: 0,
@@ -19,7 +19,7 @@ fn move_of(type_name: &str, address: &str, text: &str) -> MoveResponse {
 const NULL: &str = "registry.terraform.io/hashicorp/null";
 
 #[test]
-fn triggers_of_a_null_resource_become_an_object() {
+fn null_resource_triggers_become_an_object() {
     let moved = move_of("null_resource", NULL, r#"{"id":"5","triggers":{"a":"1"}}"#);
     let expected = schema()
         .block
@@ -32,7 +32,7 @@ fn triggers_of_a_null_resource_become_an_object() {
 }
 
 #[test]
-fn objects_of_other_types_are_refused() {
+fn move_rejects_other_resource_types() {
     for (type_name, address) in [("null_thing", NULL), ("null_resource", "registry.terraform.io/other/thing")]
     {
         let moved = move_of(type_name, address, r#"{"id":"5"}"#);
@@ -42,7 +42,7 @@ fn objects_of_other_types_are_refused() {
 }
 
 #[test]
-fn an_import_knows_the_id_only() {
+fn import_sets_only_the_id() {
     let imported = import(ImportRequest {
         type_name: TYPE_NAME.into(),
         target: ImportTarget::Id("x".into()),
@@ -53,7 +53,7 @@ fn an_import_knows_the_id_only() {
 }
 
 #[test]
-fn a_stored_object_that_is_none_is_an_error() {
+fn invalid_stored_object_is_an_error() {
     for raw in [RawState::Json("{\"id\":[]}".into()), RawState::Flatmap(Arc::default())] {
         let request = UpgradeStateRequest { type_name: TYPE_NAME.into(), version: 0, raw };
         let upgraded = upgrade(&request);

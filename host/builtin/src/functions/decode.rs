@@ -1,26 +1,29 @@
-//! Text to values.
+//! Parsing text to values.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use wardian_lang::{EmptyScope, Expression, parse_body};
 use wardian_plugin::FunctionError;
 use wardian_value::{Str, Value};
 
-/// What messages call the text.
-const PLACE: &str = "the text";
+/// The name of the text in messages.
+const SOURCE_NAME: &str = "the text";
 
-/// The values that the text of a `.tfvars` file sets.
+/// Returns the values that the text of a `.tfvars` file sets.
 pub(super) fn variables(text: &str) -> Result<Value, FunctionError> {
-    let file = SourceFile::new(PLACE, text);
+    let file = SourceFile::new(SOURCE_NAME, text);
     let (body, found) = parse_body(&file);
     if found.has_errors() {
-        return Err(refused("it is no text of variable values", &found));
+        return Err(refused("it is not valid variable values syntax", &found));
     }
     if let Some(block) = body.blocks.first() {
         let problem = Diagnostic::error(
             "Unexpected block",
-            format!("\"{}\" begins a block, and only arguments can be here", block.kind),
+            format!("\"{}\" begins a block, but only arguments are allowed", block.kind),
         );
-        return Err(refused("it is no text of variable values", &problem.at(block.kind_span.clone()).into()));
+        return Err(refused(
+            "it is not valid variable values syntax",
+            &problem.at(block.kind_span.clone()).into(),
+        ));
     }
     let values: Result<Vec<(Str, Value)>, FunctionError> = body
         .attributes
@@ -37,14 +40,15 @@ pub(super) fn variables(text: &str) -> Result<Value, FunctionError> {
     Ok(Value::object(values?))
 }
 
-/// No function can be called, not even one that needs nothing.
+/// Function calls are not allowed, not even ones without arguments.
 fn first_call(expression: &Expression) -> Option<Diagnostic> {
     let (name, span) = expression.function_calls().into_iter().next()?;
     let detail = format!("Only constants can be used here, so \"{}\" cannot be called.", name.as_str());
     Some(Diagnostic::error("Function calls not allowed", detail).at(span))
 }
 
-/// One line: the text is an argument, and no file that an excerpt could be shown of.
+/// Formats the error as one line: the text is an argument, and there is no file to show an
+/// excerpt of.
 fn refused(what: &str, found: &Diagnostics) -> FunctionError {
     let first = found.iter().find(|diagnostic| diagnostic.is_error());
     let reason = first.map(ToString::to_string).unwrap_or_default();

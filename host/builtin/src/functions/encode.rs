@@ -1,4 +1,4 @@
-//! Values to text. Values are wholly known and bear no marks.
+//! Encoding values as text. Values are wholly known and have no marks.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,19 +10,19 @@ use wardian_value::{Str, Value, View};
 
 use super::layout::Lines;
 
-/// The value as an expression.
+/// Encodes the value as an expression.
 pub(super) fn expression(value: &Value) -> Result<String, FunctionError> {
     let mut lines = Lines::default();
     write(value, &mut lines)?;
     Ok(lines.finish())
 }
 
-/// The attributes of an object, or the elements of a map, as variables.
+/// Encodes the attributes of an object, or the elements of a map, as variables.
 pub(super) fn variables(value: &Value) -> Result<String, FunctionError> {
     let (View::Object(variables) | View::Map(variables)) = value.view() else {
         return Err(refused(
-            "there is nothing that could name the variables: it takes an object, and writes a variable for each of \
-             its attributes"
+            "it takes an object and writes a variable for each of its attributes, but this value has no \
+             attributes"
                 .into(),
         ));
     };
@@ -30,7 +30,7 @@ pub(super) fn variables(value: &Value) -> Result<String, FunctionError> {
     for (name, value) in variables {
         if !is_identifier(name) {
             return Err(refused(format!(
-                "\"{name}\" cannot be the name of a variable: names begin with a letter or an underscore, and the \
+                "\"{name}\" cannot be a variable name: names begin with a letter or an underscore, and the \
                  rest are letters, digits, underscores and dashes"
             )));
         }
@@ -44,7 +44,7 @@ fn write(value: &Value, lines: &mut Lines) -> Result<(), FunctionError> {
         View::Null => lines.push("null"),
         View::Bool(true) => lines.push("true"),
         View::Bool(false) => lines.push("false"),
-        // No expression, but what Terraform writes.
+        // This is not a valid expression, but Terraform writes it.
         View::Number(number) if number.is_infinite() => {
             lines.push(if number.is_sign_negative() { "-Inf" } else { "+Inf" });
         }
@@ -100,17 +100,17 @@ fn is_identifier(text: &str) -> bool {
         && characters.all(|character| character == '-' || unicode_ident::is_xid_continue(character))
 }
 
-/// What does not show itself, and the one space that does.
-static HIDDEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[^\p{L}\p{M}\p{N}\p{P}\p{S} ]").ok());
+/// Characters that are not visible, except the ordinary space.
+static INVISIBLE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"[^\p{L}\p{M}\p{N}\p{P}\p{S} ]").ok());
 
-/// A string literal. What would begin a template is doubled, what does not show
-/// itself is escaped.
+/// Encodes a string literal. Template markers are doubled, and invisible characters are escaped.
 fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     let mut rest = text;
     while !rest.is_empty() {
-        let hidden = HIDDEN.as_ref().and_then(|hidden| hidden.find(rest));
+        let hidden = INVISIBLE.as_ref().and_then(|hidden| hidden.find(rest));
         let (plain, next) = match hidden {
             Some(found) => (&rest[..found.start()], Some(&rest[found.range()])),
             None => (rest, None),
@@ -134,7 +134,7 @@ fn quoted(text: &str) -> String {
 }
 
 fn escape(character: char, quoted: &mut String) {
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = match character {
         '\n' => quoted.write_str("\\n"),
         '\r' => quoted.write_str("\\r"),

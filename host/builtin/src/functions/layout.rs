@@ -1,26 +1,25 @@
-//! Lines as the formatter would leave them: indented by the brackets that are open,
-//! the equals signs of neighbours below each other.
+//! Layout of lines as the formatter does it: indented by the open brackets, and with the equals
+//! signs of adjacent lines aligned.
 //!
-//! A line that opens several brackets indents what follows by one step only, and
-//! what it opened must all be closed to go back: therefore `}, {` between the objects
-//! of a list stands as deep as their attributes.
+//! A line that opens several brackets indents the following lines by one step only, and all of
+//! its brackets must be closed to end that step: therefore `}, {` between the objects of a list
+//! is indented like their attributes.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// One line.
 #[derive(Default)]
 struct Line {
-    /// What is before an equals sign, or the whole line.
+    /// The part before the equals sign, or the complete line.
     head: String,
-    /// What is behind it, if there is one.
+    /// The part after the equals sign, if there is one.
     value: Option<String>,
-    /// Brackets opened less brackets closed.
+    /// The number of opened minus closed brackets.
     opened: i64,
-    /// The same behind the equals sign.
+    /// The same number after the equals sign.
     opened_in_value: i64,
 }
 
-/// Lines, of which the last is being written.
+/// Lines, the last of which is being written.
 #[derive(Default)]
 pub(super) struct Lines {
     done: Vec<Line>,
@@ -28,7 +27,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Text without brackets.
+    /// Adds text without brackets.
     pub(super) fn push(&mut self, text: &str) {
         match &mut self.current.value {
             Some(value) => value.push_str(text),
@@ -36,13 +35,13 @@ impl Lines {
         }
     }
 
-    /// An opening bracket.
+    /// Adds an opening bracket.
     pub(super) fn open(&mut self, bracket: &str) {
         self.push(bracket);
         self.count(1);
     }
 
-    /// A closing one.
+    /// Adds a closing bracket.
     pub(super) fn close(&mut self, bracket: &str) {
         self.push(bracket);
         self.count(-1);
@@ -55,22 +54,22 @@ impl Lines {
         }
     }
 
-    /// The equals sign of the line.
+    /// Adds the equals sign of the line.
     pub(super) fn assign(&mut self) {
         self.current.value = Some(String::new());
     }
 
-    /// The line ends here.
+    /// Ends the line.
     pub(super) fn end_line(&mut self) {
         self.done.push(std::mem::take(&mut self.current));
     }
 
-    /// The text.
+    /// Returns the text.
     pub(super) fn finish(self) -> String {
         let Self { done, current } = self;
         let mut text = String::new();
         let mut open: Vec<i64> = Vec::new();
-        // The widest head of the neighbours that this line is one of.
+        // The widest head of the group of adjacent lines.
         let widths = aligned_widths(&done);
         for (line, width) in done.iter().zip(widths) {
             write_line(line, width, &mut open, &mut text);
@@ -102,7 +101,7 @@ fn write_line(line: &Line, width: Option<usize>, open: &mut Vec<i64>, text: &mut
     }
 }
 
-/// Takes back as many steps as these brackets close whole.
+/// Ends as many steps as these brackets close completely.
 fn close(open: &mut Vec<i64>, mut closed: i64) {
     while closed > 0
         && let Some(last) = open.last_mut()
@@ -116,8 +115,8 @@ fn close(open: &mut Vec<i64>, mut closed: i64) {
     }
 }
 
-/// For each line whose equals sign stands below those of its neighbours: where.
-/// One whose value goes on below stands for itself.
+/// Returns the column of the equals sign of each line that is aligned with its neighbors. A line
+/// whose value continues on the next line is not aligned.
 fn aligned_widths(lines: &[Line]) -> Vec<Option<usize>> {
     let mut widths = Vec::with_capacity(lines.len());
     let is_aligned = |line: &Line| line.value.is_some() && line.opened_in_value == 0;
@@ -129,7 +128,7 @@ fn aligned_widths(lines: &[Line]) -> Vec<Option<usize>> {
     widths
 }
 
-/// As the formatter counts: one for each character that is seen as one.
+/// Counts columns as the formatter does: one for each grapheme.
 fn columns(text: &str) -> usize {
     text.graphemes(true).count()
 }

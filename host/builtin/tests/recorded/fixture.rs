@@ -60,7 +60,7 @@ fn run(files: Files<'_>, directory: &Path) -> Result<Run, Diagnostics> {
     })
 }
 
-/// The type of objects of `terraform_remote_state`.
+/// Returns the object type of `terraform_remote_state`.
 pub fn data_source_type() -> wardian_value::Type {
     let provider = BuiltInProvider::new("/srv/nowhere");
     let schema = runtime().block_on(provider.schema()).unwrap();

@@ -1,4 +1,4 @@
-//! What the functions answer, and where they refuse.
+//! Results and errors of the functions.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -114,7 +114,7 @@ fn of_ours(expression: &str) -> Answer {
 }
 
 #[test]
-fn functions_answer_as_terraform_does() {
+fn functions_match_terraform() {
     let mut rows: Vec<Row> = terraform::load(FILE);
     if terraform::is_recording() {
         for row in &mut rows {

@@ -1,8 +1,8 @@
-//! The engine with the real built-in provider, against answers of Terraform that
-//! are recorded in `tests/data`.
+//! Runs the engine with the built-in provider and compares it with results of Terraform that are
+//! recorded in `tests/data`.
 //!
-//! `WARDIAN_RECORD=1 cargo test -p wardian-builtin --test recorded` asks the
-//! `terraform` on PATH again, and writes what it says into those files.
+//! `WARDIAN_RECORD=1 cargo test -p wardian-builtin --test recorded` runs the `terraform` on PATH
+//! and records its results in those files.
 
 #![allow(
     clippy::expect_used,

@@ -1,5 +1,4 @@
-//! `terraform_data` in all its situations: what is planned, and what is in the state
-//! after the apply.
+//! `terraform_data` in all situations: the plan, and the state after the apply.
 
 use std::path::Path;
 
@@ -16,8 +15,7 @@ const FILE: &str = "plans.json";
 #[derive(Serialize, Deserialize)]
 struct Scenario {
     name: String,
-    /// All but the last are applied one after the other; the last is planned, and
-    /// then applied.
+    /// All but the last are applied in order; the last is planned and then applied.
     configurations: Vec<Vec<String>>,
     #[serde(default)]
     recorded: Recorded,
@@ -25,7 +23,7 @@ struct Scenario {
 
 #[derive(Default, Serialize, Deserialize)]
 struct Recorded {
-    /// What is there before the last configuration.
+    /// The state before the last configuration.
     state: Json,
     outcome: Outcome,
 }
@@ -42,7 +40,7 @@ impl Default for Outcome {
     }
 }
 
-/// In which order a state lists what is sensitive is by chance.
+/// The order of sensitive paths in a state is random.
 fn with_sorted_paths(state: &mut Json) {
     for resource in state["resources"].as_array_mut().into_iter().flatten() {
         for instance in resource["instances"].as_array_mut().into_iter().flatten() {
@@ -53,7 +51,7 @@ fn with_sorted_paths(state: &mut Json) {
     }
 }
 
-/// Identifiers that are new: those of the state before stay.
+/// Replaces new identifiers; those of the previous state remain.
 fn without_new_ids(state: &Json, before: &Json) -> Json {
     let before = before.to_string();
     let is_id = |text: &str| text.len() == 36 && text.matches('-').count() == 4 && !before.contains(text);
@@ -201,7 +199,7 @@ fn outputs(plan: &Plan) -> Json {
     if all.is_empty() { Json::Null } else { all.into() }
 }
 
-/// Where Terraform tells no place, ours may.
+/// If Terraform reports no position, Wardian may report one.
 fn is_same(recorded: &Outcome, ours: &Outcome) -> bool {
     match (recorded, ours) {
         (Outcome::Refused(recorded), Outcome::Refused(ours)) => {
@@ -213,7 +211,7 @@ fn is_same(recorded: &Outcome, ours: &Outcome) -> bool {
 }
 
 #[test]
-fn plans_and_states_are_those_of_terraform() {
+fn plans_and_states_match_terraform() {
     let mut scenarios: Vec<Scenario> = terraform::load(FILE);
     if terraform::is_recording() {
         for scenario in &mut scenarios {

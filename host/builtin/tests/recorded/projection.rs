@@ -1,11 +1,11 @@
-//! Values as Terraform's machine-readable plans show them.
+//! Values as in Terraform's machine-readable plans.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value as Json};
 use wardian_value::{Type, Value, View, json};
 
-/// What is known: the rest is left out of objects, and null in collections.
+/// Returns the known part: the rest is omitted from objects, and null in collections.
 pub fn known(value: &Value) -> Option<Json> {
     if value.is_wholly_known() {
         let text = json::encode_simple(&value.unmark_deep()).unwrap();
@@ -23,12 +23,12 @@ pub fn known(value: &Value) -> Option<Json> {
     }
 }
 
-/// Where it is not known: `true` there.
+/// Returns a structure that is `true` at unknown values.
 pub fn unknown(value: &Value) -> Json {
     tree(value, &|value| !value.is_known())
 }
 
-/// Where it is sensitive: `true` there.
+/// Returns a structure that is `true` at sensitive values.
 pub fn sensitive(value: &Value) -> Json {
     tree(value, &|value| value.marks().is_sensitive())
 }
@@ -45,7 +45,7 @@ fn tree(value: &Value, holds: &dyn Fn(&Value) -> bool) -> Json {
             let all = parts.iter().map(|(name, part)| (name.to_string(), tree(part, holds)));
             Json::Object(all.filter(|(_, part)| *part != Json::Bool(false)).collect::<Map<_, _>>())
         }
-        // What is still to be known has an empty shape already, if it will have one.
+        // An unknown value of a structural type has an empty structure.
         View::Unknown => match value.ty() {
             Type::List(_) | Type::Set(_) | Type::Tuple(_) => Json::Array(Vec::new()),
             Type::Map(_) | Type::Object(_) => Json::Object(Map::new()),
@@ -55,7 +55,7 @@ fn tree(value: &Value, holds: &dyn Fn(&Value) -> bool) -> Json {
     }
 }
 
-/// The places where two documents differ, one a line.
+/// Lists the positions at which two documents differ, one per line.
 pub fn differences(recorded: &Json, ours: &Json) -> String {
     let mut found = String::new();
     compare("", recorded, ours, &mut found);

@@ -1,5 +1,4 @@
-//! `terraform_remote_state` with the backend `local`: what is read, and what is
-//! refused when.
+//! `terraform_remote_state` with the backend `local`: results and errors.
 
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use crate::{fixture, projection};
 
 const FILE: &str = "remote_states.json";
 
-/// The states that there are.
+/// The states of the other configurations.
 const STATES: [(&str, &str); 4] = [
     (
         "other/terraform.tfstate",
@@ -97,7 +96,7 @@ fn read(files: fixture::Files<'_>, directory: &Path) -> Read {
     Read::Object(projection::known(&wardian_value::json::decode(text.as_bytes(), &schema).unwrap()).unwrap())
 }
 
-/// Terraform tells the same problem twice where several parts of it are wrong.
+/// Terraform reports the same problem twice if several parts of it are wrong.
 fn meets(recorded: &[Fault], ours: &[Fault]) -> bool {
     let mut recorded = recorded.to_vec();
     recorded.dedup();
@@ -105,7 +104,7 @@ fn meets(recorded: &[Fault], ours: &[Fault]) -> bool {
 }
 
 #[test]
-fn states_of_others_are_read_as_terraform_reads_them() {
+fn remote_states_match_terraform() {
     let mut rows: Vec<Row> = terraform::load(FILE);
     if terraform::is_recording() {
         rows.iter_mut().for_each(record);

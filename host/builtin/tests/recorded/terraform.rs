@@ -1,4 +1,4 @@
-//! Asks Terraform, where answers are recorded.
+//! Runs Terraform to record results.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// An error as both programs have it: the summary and the line.
+/// An error as both programs report it: the summary and the line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Fault {
     pub summary: String,
@@ -15,7 +15,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Whether ours is that error; where Terraform tells no line, ours may.
+    /// Reports whether Wardian's error is this one; if Terraform reports no line, Wardian may.
     pub fn is_met_by(&self, ours: &Self) -> bool {
         self.summary == ours.summary && (self.line.is_none() || self.line == ours.line)
     }
@@ -29,7 +29,7 @@ fn data(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// What is recorded in a file.
+/// Loads recorded results.
 pub fn load<T: DeserializeOwned>(name: &str) -> T {
     serde_json::from_str(&std::fs::read_to_string(data(name)).unwrap()).unwrap()
 }
@@ -38,7 +38,7 @@ pub fn save<T: Serialize>(name: &str, recorded: &T) {
     std::fs::write(data(name), serde_json::to_string_pretty(recorded).unwrap() + "\n").unwrap();
 }
 
-/// Standard output of a command that may fail.
+/// Returns the standard output of a command that may fail.
 pub fn ask(directory: &Path, arguments: &[&str]) -> String {
     let output = Command::new("terraform")
         .args(arguments)
@@ -51,7 +51,7 @@ pub fn ask(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A plan as JSON, or the errors.
+/// Returns a plan as JSON, or the errors.
 pub fn plan(directory: &Path) -> Result<Value, Vec<Fault>> {
     let _ = std::fs::remove_file(directory.join("saved"));
     let told = ask(directory, &["plan", "-input=false", "-json", "-out=saved"]);
@@ -79,7 +79,7 @@ fn faults(diagnostics: impl Iterator<Item = Value>) -> Vec<Fault> {
         .collect()
 }
 
-/// The same of ours.
+/// Converts Wardian's diagnostics.
 pub fn ours(diagnostics: &wardian_diagnostic::Diagnostics) -> Vec<Fault> {
     diagnostics
         .iter()

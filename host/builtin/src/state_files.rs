@@ -1,0 +1,14 @@
+//! Access to the state files of other configurations.
+
+use std::path::PathBuf;
+
+use wardian_plugin::FileGate;
+
+/// The state files that `terraform_remote_state` can read.
+#[derive(Clone, Debug)]
+pub(crate) struct StateFiles {
+    /// The directory of relative paths.
+    pub(crate) root_directory: PathBuf,
+    /// Decides which files may be read.
+    pub(crate) gate: FileGate,
+}
