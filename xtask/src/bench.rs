@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what Wardian costs, against its targets and Terraform.
+//! `cargo xtask bench`: the cost of Wardian, compared with its targets and Terraform.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::guests::{self, Artefact};
+use crate::bench_table::{Row, call_row, median, megabytes, table};
+use crate::guests::{self, Artifact};
 use crate::measure::{self, Measurement};
 use crate::progress::{Step, note, say};
 use crate::workspace::{Purpose, Workspace};
-use crate::{bridge_bench, engine_bench, glass_bench, language_bench, oracle, process, provisioner_bench};
+use crate::{bridge_bench, engine_bench, language_bench, oracle, policy_bench, process, provisioner_bench};
 
 /// An example of the sandbox crate that prints `name<TAB>value<TAB>unit`.
 const CALLS: &str = "examples/calls";
 
-/// What a line of [`CALLS`] may cost at most, by its name and in its unit.
+/// The maximum of a line of [`CALLS`], by its name and in its unit.
 const CALL_TARGETS: [(&str, f64, &str); 2] = [("instantiate", 50.0, "µs"), ("plan call", 20.0, "µs")];
 
 const PLAN_MILLISECONDS: f64 = 25.0;
@@ -37,7 +38,7 @@ resource "random_id" "bench" {
 }
 "#;
 
-/// What Terraform can plan without a provider to fetch.
+/// A configuration that Terraform can plan without downloading a provider.
 const TEN_TERRAFORM_DATA: &str = r#"resource "terraform_data" "bench" {
   count = 10
   input = "bench"
@@ -63,38 +64,23 @@ impl Options {
                         .filter(|runs| *runs > 0)
                         .context("--runs needs a number above 0")?;
                 }
-                other => bail!("`bench` does not take `{other}`"),
+                other => bail!("`bench` does not accept `{other}`"),
             }
         }
         Ok(options)
     }
 }
 
-/// One line of the table.
-pub(crate) struct Row {
-    pub(crate) what: String,
-    pub(crate) unit: String,
-    pub(crate) ours: f64,
-    /// At most this, where something is aimed at.
-    pub(crate) target: Option<f64>,
-    pub(crate) terraform: Option<f64>,
-}
-
-impl Row {
-    pub(crate) fn over(&self) -> bool {
-        self.target.is_some_and(|target| self.ours > target)
-    }
-}
-
-pub(crate) fn run(workspace: &Workspace, artefacts: &[Artefact], options: &Options) -> Result<ExitCode> {
+pub(crate) fn run(workspace: &Workspace, artifacts: &[Artifact], options: &Options) -> Result<ExitCode> {
     let directory = workspace.own_target().join("bench");
     if directory.exists() {
         fs::remove_dir_all(&directory)?;
     }
     let wardian = workspace.host_program("wardian");
     let ours = plans(&wardian, &directory.join("wardian"), TEN_RANDOM_IDS, options)?;
-    let terraform =
-        oracle::terraform().inspect_err(|reason| note(&format!("no figures of Terraform: {reason}"))).ok();
+    let terraform = oracle::terraform()
+        .inspect_err(|reason| note(&format!("no measurements of Terraform: {reason}")))
+        .ok();
     let theirs = match &terraform {
         Some(terraform) => Some(plans(terraform, &directory.join("terraform"), TEN_TERRAFORM_DATA, options)?),
         None => None,
@@ -105,25 +91,29 @@ pub(crate) fn run(workspace: &Workspace, artefacts: &[Artefact], options: &Optio
     let place = directory.join("bridge");
     rows.extend(bridge_bench::rows(workspace, &place, &wardian, terraform.as_deref())?);
     rows.extend(provisioner_bench::rows(&directory.join("provisioners"), &wardian, terraform.as_deref())?);
-    rows.extend(call_rows(workspace, artefacts)?);
-    rows.extend(glass_bench::rows(&directory.join("glass"), &wardian, workspace, artefacts)?);
-    rows.extend(size_rows(artefacts));
+    rows.extend(call_rows(workspace, artifacts)?);
+    rows.extend(policy_bench::rows(&directory.join("policy"), &wardian, workspace, artifacts)?);
+    rows.extend(size_rows(artifacts));
 
     say("");
     for line in table(&rows) {
         say(&line);
     }
     say(&format!(
-        "\nPlans: whole process, {} runs each, code cache warm; Wardian plans 10 `random_id`,\n\
-         Terraform 10 `terraform_data` (it has no other resource without a download).\n\
-         Policies and records: the least time of processors of {} runs of each kind, in turn.",
+        "\nPlans: complete process, {} runs each, code cache warm; Wardian plans 10 `random_id`,\nTerraform \
+         10 `terraform_data` (it has no other resource without a download).\nPolicies and audit log: \
+         the minimum CPU time of {} runs of each kind, alternating.",
         options.runs,
-        glass_bench::RUNS
+        policy_bench::RUNS
     ));
-    Ok(if options.check && rows.iter().any(Row::over) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if options.check && rows.iter().any(Row::exceeds_target) {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
-/// Initialises a folder with this one file in it, then plans it again and again.
+/// Initializes a folder with this one file in it, then plans it repeatedly.
 fn plans(
     program: &Path,
     directory: &Path,
@@ -142,7 +132,7 @@ fn plans(
     };
     process::output(&mut command("init"))?;
     let plan = || measure::once(&mut command("plan"));
-    // The first fill the caches.
+    // The first runs fill the caches.
     for _ in 0..2 {
         plan()?;
     }
@@ -193,19 +183,15 @@ fn fastest(sorted: &[Duration]) -> Duration {
     sorted.first().copied().unwrap_or_default()
 }
 
-pub(crate) fn median(sorted: &[Duration]) -> Duration {
-    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
-}
-
-fn call_rows(workspace: &Workspace, artefacts: &[Artefact]) -> Result<Vec<Row>> {
+fn call_rows(workspace: &Workspace, artifacts: &[Artifact]) -> Result<Vec<Row>> {
     let program: PathBuf = workspace.host_program(CALLS);
     if !program.is_file() {
-        note(&format!("no figures of single calls: there is no {}", program.display()));
+        note(&format!("no measurements of single calls: there is no {}", program.display()));
         return Ok(Vec::new());
     }
-    // Its resource does next to nothing, so that what is left is the cost of calls.
-    let Some(guest) = artefacts.iter().find(|artefact| artefact.name == "null") else {
-        note("no figures of single calls: the plugin null is not built");
+    // Its resource does almost nothing, so the measurement is the cost of the calls.
+    let Some(guest) = artifacts.iter().find(|artifact| artifact.name == "null") else {
+        note("no measurements of single calls: the plugin null is not built");
         return Ok(Vec::new());
     };
     let step = Step::start("Measuring single calls");
@@ -220,40 +206,14 @@ fn call_rows(workspace: &Workspace, artefacts: &[Artefact]) -> Result<Vec<Row>> 
     Ok(rows)
 }
 
-/// A row of a line that an example printed.
-pub(crate) fn call_row(line: &str, targets: &[(&str, f64, &str)]) -> Result<Row> {
-    let mut parts = line.split('\t');
-    let (Some(what), Some(value), Some(unit)) = (parts.next(), parts.next(), parts.next()) else {
-        bail!("an example printed `{line}`, not name, value and unit with tabs between");
-    };
-    let target = targets
+fn size_rows(artifacts: &[Artifact]) -> Vec<Row> {
+    let mut rows: Vec<_> = artifacts
         .iter()
-        .find(|(name, _, _)| *name == what)
-        .map(|(_, most, in_unit)| {
-            if *in_unit == unit {
-                Ok(*most)
-            } else {
-                bail!("an example printed `{what}` in {unit}; its target is in {in_unit}")
-            }
-        })
-        .transpose()?;
-    Ok(Row {
-        what: what.to_owned(),
-        unit: unit.to_owned(),
-        ours: value.parse().with_context(|| format!("an example printed `{value}` as a number"))?,
-        target,
-        terraform: None,
-    })
-}
-
-fn size_rows(artefacts: &[Artefact]) -> Vec<Row> {
-    let mut rows: Vec<_> = artefacts
-        .iter()
-        .filter(|artefact| artefact.purpose == Purpose::Embedded)
-        .map(|artefact| Row {
-            what: format!("plugin {}", artefact.name),
+        .filter(|artifact| artifact.purpose == Purpose::Embedded)
+        .map(|artifact| Row {
+            what: format!("plugin {}", artifact.name),
             unit: "MB".into(),
-            ours: megabytes(artefact.bytes),
+            ours: megabytes(artifact.bytes),
             target: None,
             terraform: None,
         })
@@ -261,77 +221,9 @@ fn size_rows(artefacts: &[Artefact]) -> Vec<Row> {
     rows.push(Row {
         what: "embedded plugins together".into(),
         unit: "MB".into(),
-        ours: megabytes(guests::embedded(artefacts)),
+        ours: megabytes(guests::embedded(artifacts)),
         target: Some(megabytes(guests::BUDGET)),
         terraform: None,
     });
     rows
-}
-
-#[expect(clippy::cast_precision_loss, reason = "sizes stay far below 2^52 bytes")]
-pub(crate) fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / 1e6
-}
-
-fn table(rows: &[Row]) -> Vec<String> {
-    let wide = rows.iter().map(|row| row.what.chars().count()).max().unwrap_or(0);
-    let figure = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
-    let mut lines = vec![format!(
-        "{:<wide$}  {:<4}  {:>9}  {:>9}  {:<4}  {:>9}",
-        "", "", "wardian", "at most", "", "terraform"
-    )];
-    for row in rows {
-        let verdict = match (row.target, row.over()) {
-            (None, _) => "",
-            (Some(_), false) => "ok",
-            (Some(_), true) => "over",
-        };
-        lines.push(format!(
-            "{:<wide$}  {:<4}  {:>9}  {:>9}  {:<4}  {:>9}",
-            row.what,
-            row.unit,
-            figure(Some(row.ours)),
-            figure(row.target),
-            verdict,
-            figure(row.terraform)
-        ));
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_are_held_against_their_targets() {
-        let row = |line: &str| call_row(line, &CALL_TARGETS);
-        assert!(!row("instantiate\t12.5\tµs").unwrap().over());
-        assert!(row("plan call\t20.1\tµs").unwrap().over());
-        assert!(row("load\t200\tµs").unwrap().target.is_none());
-        assert!(row("instantiate\t12\tms").is_err());
-        assert!(row("instantiate 12").is_err());
-    }
-
-    #[test]
-    fn the_table_says_which_figure_is_over() {
-        let rows = [
-            Row {
-                what: "plan".into(),
-                unit: "ms".into(),
-                ours: 26.0,
-                target: Some(25.0),
-                terraform: Some(60.0),
-            },
-            Row { what: "size".into(), unit: "MB".into(), ours: 3.0, target: None, terraform: None },
-        ];
-        assert_eq!(
-            table(&rows),
-            [
-                "              wardian    at most        terraform",
-                "plan  ms        26.00      25.00  over      60.00",
-                "size  MB         3.00          -                -",
-            ]
-        );
-    }
 }

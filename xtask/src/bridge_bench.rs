@@ -1,5 +1,5 @@
-//! What native plugins cost here, and ours elsewhere: the AWS provider under both
-//! programs, a call through the bridge, and the start of a plugin that is served.
+//! The cost of native plugins in Wardian, and of Wardian's plugins in native hosts: the AWS
+//! provider in both programs, a call through the bridge, and the start of a served plugin.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,13 +8,13 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::bench::{Row, call_row, megabytes};
+use crate::bench_table::{Row, call_row, megabytes};
 use crate::comparison::{self, shared, wall, write};
 use crate::interop::mirror;
 use crate::measure;
 use crate::process;
+use crate::process_stats::{self, ProcessStats};
 use crate::progress::{Step, note};
-use crate::watched::{self, Watched};
 use crate::workspace::Workspace;
 
 const RUNS: usize = 5;
@@ -22,11 +22,11 @@ const RUNS: usize = 5;
 /// An example of the native plugin for tests that prints `name<TAB>value<TAB>unit`.
 const ROUND_TRIPS: &str = "examples/round_trips";
 
-/// What a line of [`ROUND_TRIPS`] may cost at most, by its name and in its unit.
+/// The maximum of a line of [`ROUND_TRIPS`], by its name and in its unit.
 const ROUND_TRIP_TARGETS: &[(&str, f64, &str)] =
     &[("bridge: plan call", 300.0, "µs"), ("what serving adds to a start", 10.0, "ms")];
 
-/// The name of the provider's processes, as far as the kernel keeps it.
+/// The name of the provider's processes, as truncated by the kernel.
 const PROCESSES: &str = "terraform-provi";
 
 const PROVIDER: &str = r#"terraform {
@@ -39,7 +39,7 @@ const PROVIDER: &str = r#"terraform {
 }
 "#;
 
-/// Rows of the AWS provider, where it is, and of the bridge alone.
+/// Measures the AWS provider, if it is available, and the bridge alone.
 pub(crate) fn rows(
     workspace: &Workspace,
     directory: &Path,
@@ -49,7 +49,7 @@ pub(crate) fn rows(
     let mut rows = round_trips(workspace, directory, wardian)?;
     match mirror() {
         Ok(mirror) => rows.extend(aws(directory, wardian, terraform, &mirror)?),
-        Err(reason) => note(&format!("no figures with the AWS provider: {reason}")),
+        Err(reason) => note(&format!("no measurements with the AWS provider: {reason}")),
     }
     Ok(rows)
 }
@@ -58,7 +58,7 @@ fn round_trips(workspace: &Workspace, directory: &Path, wardian: &Path) -> Resul
     let program = workspace.host_program(ROUND_TRIPS);
     let fake = workspace.host_program("wardian-native-plugin");
     if let Some(absent) = [&program, &fake].into_iter().find(|file| !file.is_file()) {
-        note(&format!("no figures of the bridge: there is no {}", absent.display()));
+        note(&format!("no measurements of the bridge: there is no {}", absent.display()));
         return Ok(Vec::new());
     }
     let step = Step::start("Measuring the bridge");
@@ -90,7 +90,7 @@ impl Bench<'_> {
         command
     }
 
-    /// A directory with a configuration, initialised by both.
+    /// Creates a directory with a configuration that both programs have initialized.
     fn prepared(&self, place: &Path, name: &str, regions: &[&str]) -> Result<PathBuf> {
         let directory = place.join(name);
         write(&directory.join("main.tf"), &aliases(regions))?;
@@ -102,16 +102,16 @@ impl Bench<'_> {
 
     fn wall(&self, program: &Path, directory: &Path, command: &str) -> Result<f64> {
         let once = || measure::once(&mut self.command(program, directory, command));
-        // The first fills the caches.
+        // The first run fills the caches.
         once()?;
         Ok(wall(&comparison::repeated(RUNS, once)?))
     }
 
-    fn watched(&self, program: &Path, directory: &Path, command: &str) -> Result<Watched> {
-        watched::run(&mut self.command(program, directory, command), PROCESSES)
+    fn process_stats(&self, program: &Path, directory: &Path, command: &str) -> Result<ProcessStats> {
+        process_stats::run(&mut self.command(program, directory, command), PROCESSES)
     }
 
-    /// A row of what both take, of which ours may be a part.
+    /// A row of both programs, whose target is a share of Terraform's value.
     fn row(&self, what: &str, unit: &str, share: f64, take: impl Fn(&Path) -> Result<f64>) -> Result<Row> {
         let terraform = self.terraform.map(&take).transpose()?;
         Ok(shared(what, unit, take(self.wardian)?, terraform, share))
@@ -141,7 +141,7 @@ fn aws(directory: &Path, wardian: &Path, terraform: Option<&Path>, mirror: &Path
                 .row(&format!("aws: {command}"), "ms", 0.25, |program| bench.wall(program, &one, command))?,
         );
         rows.push(bench.row(&format!("aws: {command}, memory of the core"), "MB", 0.2, |program| {
-            Ok(megabytes(bench.watched(program, &one, command)?.peak_bytes))
+            Ok(megabytes(bench.process_stats(program, &one, command)?.peak_bytes))
         })?);
     }
     let regions: Vec<String> = (1..=10).map(|number| format!("eu-central-{number}")).collect();
@@ -153,7 +153,7 @@ fn aws(directory: &Path, wardian: &Path, terraform: Option<&Path>, mirror: &Path
         rows.push(Row {
             what: format!("aws: plan of {what}, processes"),
             unit: String::new(),
-            ours: f64::from(bench.watched(wardian, &place, "plan")?.children),
+            ours: f64::from(bench.process_stats(wardian, &place, "plan")?.children),
             target: Some(most),
             terraform: None,
         });
@@ -162,7 +162,7 @@ fn aws(directory: &Path, wardian: &Path, terraform: Option<&Path>, mirror: &Path
     Ok(rows)
 }
 
-/// One alias for each region, with one resource of it.
+/// Writes one alias for each region, with one resource each.
 fn aliases(regions: &[&str]) -> String {
     let mut text = PROVIDER.to_owned();
     for (number, region) in regions.iter().enumerate() {

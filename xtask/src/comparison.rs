@@ -1,5 +1,5 @@
-//! What is measured of Wardian and of Terraform in one run, so that the two figures
-//! are of the same machine in the same hour.
+//! Measurements of Wardian and of Terraform in one run, so that both values are from the same
+//! machine at the same time.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use crate::bench::{Row, median, megabytes};
+use crate::bench_table::{Row, median, megabytes};
 use crate::measure::{self, Measurement};
 use crate::process;
 
-/// The two programs; Terraform need not be there.
+/// The two programs; Terraform is optional.
 pub(crate) struct Programs<'a> {
     pub(crate) ours: &'a Path,
     pub(crate) theirs: Option<&'a Path>,
@@ -35,7 +35,7 @@ impl Programs<'_> {
     }
 }
 
-/// A row whose target is a part of what Terraform takes in the same run.
+/// A row whose target is a share of Terraform's value in the same run.
 pub(crate) fn shared(what: &str, unit: &str, ours: f64, terraform: Option<f64>, share: f64) -> Row {
     Row {
         what: what.to_owned(),
@@ -90,9 +90,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_is_a_part_of_what_terraform_takes() {
-        assert!(shared("validate", "ms", 41.0, Some(600.0), 1.0 / 15.0).over());
-        assert!(!shared("validate", "ms", 39.0, Some(600.0), 1.0 / 15.0).over());
+    fn shared_target_is_a_share_of_terraforms_value() {
+        assert!(shared("validate", "ms", 41.0, Some(600.0), 1.0 / 15.0).exceeds_target());
+        assert!(!shared("validate", "ms", 39.0, Some(600.0), 1.0 / 15.0).exceeds_target());
         assert!(shared("validate", "ms", 39.0, None, 1.0 / 15.0).target.is_none());
     }
 }

@@ -1,8 +1,8 @@
-//! `cargo xtask demo`: a configuration's whole life with the real binary.
+//! `cargo xtask demo`: the complete life of a configuration with the real binary.
 //!
-//! Each command line is shown before it runs, and what it should have done is
-//! looked up afterwards: exit codes, files, state. Terraform, where it is on
-//! PATH, reads the same state and has to see the same things.
+//! Each command line is printed before it runs, and its effects are checked afterwards: exit
+//! codes, files, state. If Terraform is on PATH, it reads the same state and must report the
+//! same resources.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const SOURCE: &str = "tests/demo";
 
 const PROVIDERS: [&str; 4] = ["local", "null", "random", "time"];
 
-/// `plan -detailed-exitcode` says so when there is something to do.
+/// The exit code of `plan -detailed-exitcode` if there are changes.
 const CHANGES: i32 = 2;
 
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
@@ -35,7 +35,11 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     ensure!(!demo.path("terraform.tfstate").exists(), "`plan` wrote a state");
     demo.expect(0, &["apply", "-auto-approve"])?;
     let first = demo.state()?;
-    ensure!(first.instances >= 30, "the state has {} resource instances, not 30 or more", first.instances);
+    ensure!(
+        first.instances >= 30,
+        "the state has {} resource instances instead of 30 or more",
+        first.instances
+    );
     demo.files_exist(&[
         "build/inventory.json",
         "build/RUNBOOK.md",
@@ -43,7 +47,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         "build/secrets/database.secret",
     ])?;
 
-    say("\n--- Nothing has changed, so nothing is to do");
+    say("\n--- No changes");
     demo.expect(0, &["plan", "-detailed-exitcode"])?;
     demo.look_around(&first)?;
 
@@ -77,7 +81,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     ensure!(left.is_empty(), "`state list` names resources after `destroy`");
 
     say(&format!(
-        "\nThe demo is through, in {}. Its folder is {}.",
+        "\nThe demo has passed, in {}. Its folder is {}.",
         elapsed(started.elapsed()),
         demo.directory.display()
     ));
@@ -89,11 +93,11 @@ struct Demo {
     wardian: PathBuf,
 }
 
-/// What is looked at in a state file.
+/// The checked parts of a state file.
 struct State {
     lineage: String,
     serial: u64,
-    /// Of managed resources; data sources are not counted.
+    /// The number of managed resource instances; data sources are not counted.
     instances: usize,
 }
 
@@ -130,16 +134,16 @@ impl Demo {
         Ok(())
     }
 
-    /// Runs, shows and returns what a command prints.
+    /// Runs a command, and prints and returns its output.
     fn capture(&self, arguments: &[&str]) -> Result<String> {
         let text = process::output(&mut self.wardian(arguments))?;
         say(text.trim_end());
         Ok(text)
     }
 
-    /// The commands that only read.
+    /// Runs the commands that only read.
     fn look_around(&self, state: &State) -> Result<()> {
-        say("\n--- What is there");
+        say("\n--- Reading the state");
         self.expect(0, &["output"])?;
         let outputs: Value = serde_json::from_str(&self.capture(&["output", "-json"])?)
             .context("`wardian output -json` did not print JSON")?;
@@ -150,7 +154,7 @@ impl Demo {
         let managed = list.lines().filter(|line| !is_data(line)).count();
         ensure!(
             managed == state.instances,
-            "`state list` names {managed} managed instances, the state holds {}",
+            "`state list` names {managed} managed instances, the state contains {}",
             state.instances
         );
         self.expect(0, &["state", "show", "random_pet.platform"])?;
@@ -230,7 +234,7 @@ fn state_facts(text: &str) -> Result<State> {
     })
 }
 
-/// `data.local_file.x`, `module.a.data.local_file.x`.
+/// Recognizes `data.local_file.x` and `module.a.data.local_file.x`.
 fn is_data(address: &str) -> bool {
     address.starts_with("data.") || address.contains(".data.")
 }
@@ -256,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_managed_instances_count() {
+    fn only_managed_instances_are_counted() {
         let state = state_facts(
             r#"{
               "version": 4, "serial": 3, "lineage": "a",
@@ -271,12 +275,12 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_state_is_an_error() {
+    fn invalid_state_is_an_error() {
         assert!(state_facts(r#"{ "version": 3 }"#).is_err());
     }
 
     #[test]
-    fn data_sources_are_told_by_their_address() {
+    fn data_sources_are_recognized_by_their_address() {
         assert!(is_data("data.local_file.motto"));
         assert!(is_data("module.a[\"x\"].data.local_file.motto"));
         assert!(!is_data("module.database.random_id.x"));

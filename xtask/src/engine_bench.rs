@@ -1,5 +1,5 @@
-//! What the engine costs: many resources, planned and applied beside Terraform where it
-//! gets there, and alone where it does not; and whether the cost is linear.
+//! The cost of the engine: many resources, planned and applied with Terraform if it completes,
+//! and otherwise alone; and whether the cost is linear.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,25 +7,25 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use crate::bench::Row;
+use crate::bench_table::Row;
 use crate::comparison::{Programs, measured, peak, repeated, run, shared, wall, write};
 use crate::measure::Measurement;
 use crate::progress::Step;
 
-/// How much of Terraform's cost ours may be.
+/// The maximum share of Terraform's cost.
 const PLAN_SHARE: f64 = 1.0 / 100.0;
 const MEMORY_SHARE: f64 = 1.0 / 10.0;
 const APPLY_SHARE: f64 = 1.0 / 25.0;
 
-/// Ten times the resources may cost ten times as much and a fifth more.
+/// Ten times the resources may cost twelve times as much.
 const SIZES: [u32; 2] = [10_000, 100_000];
 const SLOPE: f64 = 12.0;
 
-/// What the larger number of resources may cost.
+/// The maximum for the larger number of resources.
 const PLAN_MILLISECONDS: f64 = 8_000.0;
 const READ_MILLISECONDS: f64 = 2_000.0;
 
-/// Our runs of one command; the median counts. One run of Terraform tells, at a
+/// Runs of Wardian for one command; the median counts. One run of Terraform is enough, at a
 /// hundred times the cost.
 const RUNS: usize = 5;
 const LARGE_RUNS: usize = 3;
@@ -33,7 +33,7 @@ const LARGE_RUNS: usize = 3;
 const PLAN: &[&str] = &["plan", "-input=false"];
 const APPLY: &[&str] = &["apply", "-input=false", "-auto-approve"];
 
-/// Measures everything in folders of its own below `directory`.
+/// Measures everything in subfolders of `directory`.
 pub(crate) fn rows(directory: &Path, ours: &Path, theirs: Option<&Path>) -> Result<Vec<Row>> {
     let step = Step::start("Measuring many resources");
     let programs = Programs { ours, theirs };
@@ -89,22 +89,21 @@ fn apply(directory: &Path, programs: &Programs<'_>) -> Result<Row> {
     Ok(shared("apply of 1000", "ms", wall(&ours), theirs.as_deref().map(wall), APPLY_SHARE))
 }
 
-/// What both sizes cost: first plan, apply, plan without changes, and what reads the
-/// state.
+/// Measures both sizes: first plan, apply, plan without changes, and reading the state.
 fn very_many(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
     let mut of_sizes = Vec::new();
     for size in SIZES {
         let directory = directory.join(size.to_string());
         write(&directory.join("main.tf"), &independent(size))?;
         run(programs.ours, &directory, &["init", "-input=false"])?;
-        of_sizes.push(Cost::of(programs.ours, &directory)?);
+        of_sizes.push(Cost::measure(programs.ours, &directory)?);
     }
     let [small, large] = of_sizes.as_slice() else { return Ok(Vec::new()) };
     let mut rows = Vec::new();
     for (name, most, pick) in COSTS {
         let (small, large) = (pick(small), pick(large));
         rows.push(alone(&format!("{name} of 100,000"), "ms", wall(large), most));
-        // What only reads the state is done before its slope could be told.
+        // Commands that only read the state are too fast to determine the slope.
         if most != Some(READ_MILLISECONDS) {
             rows.push(alone("  times that of 10,000", "x", wall(large) / wall(small), Some(SLOPE)));
             rows.push(alone("  its peak memory", "MB", peak(large), None));
@@ -133,7 +132,7 @@ struct Cost {
 }
 
 impl Cost {
-    fn of(program: &Path, directory: &Path) -> Result<Self> {
+    fn measure(program: &Path, directory: &Path) -> Result<Self> {
         let runs = |arguments: &[&str]| repeated(LARGE_RUNS, || measured(program, directory, arguments));
         Ok(Self {
             plan: runs(PLAN)?,

@@ -1,4 +1,4 @@
-//! Compiling plugins to components, for the host to embed and for tests to load.
+//! Compiling plugins to components that the host embeds and tests load.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use crate::progress::{Step, note, size};
 use crate::toolchain::{TARGET, Toolchain};
 use crate::workspace::{Guest, Purpose, Workspace};
 
-/// What all embedded plugins together may weigh, in bytes.
+/// The maximum size of all embedded plugins together, in bytes.
 pub(crate) const BUDGET: u64 = 8_000_000;
 
-/// A component as it lies in `target/guests`.
-pub(crate) struct Artefact {
+/// A component in `target/guests`.
+pub(crate) struct Artifact {
     pub(crate) name: String,
     pub(crate) purpose: Purpose,
     pub(crate) bytes: u64,
 }
 
-/// Leaves each guest as `target/guests/NAME.wasm`, and those for tests as
+/// Builds each guest as `target/guests/NAME.wasm`, and those for tests as
 /// `target/guests/test/NAME.wasm`.
-pub(crate) fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Vec<Artefact>> {
+pub(crate) fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Vec<Artifact>> {
     let directory = directory(workspace);
     let step = Step::start(&format!("Building the plugins ({})", workspace.guests.len()));
     if !workspace.guests.is_empty() {
@@ -34,7 +34,7 @@ pub(crate) fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Vec<
         remove_strays(&place, &workspace.guests, purpose)?;
     }
     let compiled = directory.join(TARGET).join("guest");
-    let mut artefacts = Vec::new();
+    let mut artifacts = Vec::new();
     for guest in &workspace.guests {
         let from = compiled.join(format!("{}.wasm", guest.library));
         let to = place(&directory, guest.purpose).join(format!("{}.wasm", guest.name));
@@ -42,10 +42,10 @@ pub(crate) fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Vec<
         if guest.purpose == Purpose::Embedded {
             note(&format!("{:<16} {:>8}", guest.name, size(bytes)));
         }
-        artefacts.push(Artefact { name: guest.name.clone(), purpose: guest.purpose, bytes });
+        artifacts.push(Artifact { name: guest.name.clone(), purpose: guest.purpose, bytes });
     }
-    step.done(&format!("{} embedded in all (at most {})", size(embedded(&artefacts)), size(BUDGET)));
-    Ok(artefacts)
+    step.done(&format!("{} embedded in total (at most {})", size(embedded(&artifacts)), size(BUDGET)));
+    Ok(artifacts)
 }
 
 pub(crate) fn directory(workspace: &Workspace) -> PathBuf {
@@ -59,20 +59,20 @@ pub(crate) fn place(directory: &Path, purpose: Purpose) -> PathBuf {
     }
 }
 
-pub(crate) fn embedded(artefacts: &[Artefact]) -> u64 {
-    artefacts
+pub(crate) fn embedded(artifacts: &[Artifact]) -> u64 {
+    artifacts
         .iter()
-        .filter(|artefact| artefact.purpose == Purpose::Embedded)
-        .map(|artefact| artefact.bytes)
+        .filter(|artifact| artifact.purpose == Purpose::Embedded)
+        .map(|artifact| artifact.bytes)
         .sum()
 }
 
-pub(crate) fn within_budget(artefacts: &[Artefact]) -> Result<()> {
-    let sum = embedded(artefacts);
+pub(crate) fn within_budget(artifacts: &[Artifact]) -> Result<()> {
+    let sum = embedded(artifacts);
     if sum > BUDGET {
         bail!(
-            "the embedded plugins weigh {sum} bytes together, over the budget of {BUDGET}; \
-             `cargo xtask guests` lists them"
+            "the embedded plugins have {sum} bytes together, which exceeds the budget of {BUDGET}; `cargo \
+             xtask guests` lists them"
         );
     }
     Ok(())
@@ -90,9 +90,9 @@ fn compile(workspace: &Workspace, toolchain: &Toolchain, directory: &Path) -> Re
     process::run(&mut cargo).context("the plugins could not be built")
 }
 
-/// With `--target`, cargo hands these to guests only, not to build scripts and
-/// macros. They keep this machine's paths out of the artefacts, so that the same
-/// sources give the same bytes everywhere.
+/// With `--target`, cargo passes these flags to guests only, not to build scripts and macros.
+/// They remove this machine's paths from the artifacts, so that the same sources give the same
+/// bytes on every machine.
 fn flags(workspace: &Workspace, toolchain: &Toolchain) -> Result<String> {
     let mut flags = vec![format!("--remap-path-prefix={}=/wardian", text(&workspace.root)?)];
     if let Some(home) = cargo_home() {
@@ -114,7 +114,7 @@ fn text(path: &Path) -> Result<&str> {
     path.to_str().with_context(|| format!("{} is not UTF-8, which rustc's flags need", path.display()))
 }
 
-/// An unchanged file keeps its time stamp, so that the host is not built again.
+/// An unchanged file keeps its time stamp, so that the host is not rebuilt.
 fn copy_if_different(from: &Path, to: &Path) -> Result<u64> {
     let built = fs::read(from).with_context(|| format!("cargo left no component at {}", from.display()))?;
     if fs::read(to).ok().as_deref() != Some(&built) {
@@ -123,7 +123,7 @@ fn copy_if_different(from: &Path, to: &Path) -> Result<u64> {
     Ok(built.len() as u64)
 }
 
-/// A guest that was renamed or dropped must not be embedded any longer.
+/// A guest that was renamed or removed must no longer be embedded.
 fn remove_strays(place: &Path, guests: &[Guest], purpose: Purpose) -> Result<()> {
     for entry in fs::read_dir(place)? {
         let path = entry?.path();
@@ -135,7 +135,7 @@ fn remove_strays(place: &Path, guests: &[Guest], purpose: Purpose) -> Result<()>
         };
         let known = guests.iter().any(|guest| guest.name == stem && guest.purpose == purpose);
         if !known {
-            note(&format!("removing {}, which no package makes", path.display()));
+            note(&format!("removing {}, which no package builds", path.display()));
             fs::remove_file(&path)?;
         }
     }
@@ -146,15 +146,15 @@ fn remove_strays(place: &Path, guests: &[Guest], purpose: Purpose) -> Result<()>
 mod tests {
     use super::*;
 
-    fn artefact(purpose: Purpose, bytes: u64) -> Artefact {
-        Artefact { name: "random".into(), purpose, bytes }
+    fn artifact(purpose: Purpose, bytes: u64) -> Artifact {
+        Artifact { name: "random".into(), purpose, bytes }
     }
 
     #[test]
-    fn only_embedded_plugins_count_against_the_budget() {
-        let fits = [artefact(Purpose::Embedded, BUDGET), artefact(Purpose::Test, BUDGET)];
+    fn budget_counts_only_embedded_plugins() {
+        let fits = [artifact(Purpose::Embedded, BUDGET), artifact(Purpose::Test, BUDGET)];
         assert!(within_budget(&fits).is_ok());
-        let over = [artefact(Purpose::Embedded, BUDGET), artefact(Purpose::Embedded, 1)];
+        let over = [artifact(Purpose::Embedded, BUDGET), artifact(Purpose::Embedded, 1)];
         assert!(within_budget(&over).is_err());
     }
 }

@@ -1,14 +1,14 @@
-//! `cargo xtask interop`: Wardian and the programs that it has to get on with, both at
-//! work on the same, and what differs between them.
+//! `cargo xtask interop`: Wardian and the programs that it must be compatible with, both doing
+//! the same work, and the differences between them.
 //!
-//! | peer | what happens |
+//! | peer | procedure |
 //! |---|---|
-//! | `aws` | the AWS provider's own program, once under `terraform` and once under `wardian`, each against a server that plays AWS on this machine: `tests/interop/aws` is created, planned again, changed, replaced, handed over to the other program, imported and destroyed |
+//! | `aws` | the AWS provider's own program, once under `terraform` and once under `wardian`, each with a server that emulates AWS on this machine: `tests/interop/aws` is created, planned again, changed, replaced, handed over to the other program, imported and destroyed |
 //! | `terraform` | each embedded plugin, served as a native plugin in both protocols, under `terraform`, and in its sandbox under `wardian`: `tests/interop/PLUGIN` goes through init, validate, plan, apply, change, import and destroy |
 //! | `ssh` | OpenSSH's server on loopback: 100 MB by the provisioner `file` take at most twice as long as by `scp` |
 //!
-//! Each prints a table. What it needs and is not there makes it print why it is
-//! skipped, and end well.
+//! Each prints a table. If something that it needs is missing, it prints the reason and ends
+//! successfully.
 
 mod aws;
 mod documents;
@@ -26,16 +26,15 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::workspace::Workspace;
 
-/// The mirror with the AWS provider, or why there is none.
+/// Returns the mirror with the AWS provider, or the reason why there is none.
 pub(crate) fn mirror() -> Result<PathBuf> {
     let mirror = std::env::var_os("WARDIAN_TEST_MIRROR").map(PathBuf::from);
     let mirror = mirror.context("WARDIAN_TEST_MIRROR does not name a mirror with the AWS provider")?;
     let provider = mirror.join("registry.terraform.io/hashicorp/aws");
-    anyhow::ensure!(provider.is_dir(), "{} is not there", provider.display());
+    anyhow::ensure!(provider.is_dir(), "{} does not exist", provider.display());
     Ok(mirror)
 }
 
-/// With whom.
 #[derive(Clone, Copy)]
 pub(crate) enum Peer {
     Aws,

@@ -1,29 +1,29 @@
-//! What the language costs: large configurations, validated, planned and checked for
-//! their layout beside Terraform, and a `for` over many elements.
+//! The cost of the language: large configurations, validated, planned and checked for their
+//! layout with both programs, and a `for` over many elements.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
 
-use crate::bench::Row;
+use crate::bench_table::Row;
 use crate::comparison::{Programs, measured, peak, repeated, run, shared, wall, write};
 use crate::progress::Step;
 
-/// How much of Terraform's cost ours may be.
+/// The maximum share of Terraform's cost.
 const VALIDATE_SHARE: f64 = 1.0 / 15.0;
 const MEMORY_SHARE: f64 = 1.0 / 4.0;
 const LAYOUT_SHARE: f64 = 1.0 / 10.0;
 const MODULES_SHARE: f64 = 1.0 / 20.0;
 
-/// A `for` over the larger number of elements, evaluated by `console`.
+/// The maximum for a `for` over the larger number of elements, evaluated by `console`.
 const FOR_MILLISECONDS: f64 = 200.0;
 const FOR_ELEMENTS: [u32; 2] = [50_000, 100_000];
 
-/// Our runs of one command; the median counts.
+/// Runs of Wardian for one command; the median counts.
 const RUNS: usize = 5;
 
-/// Measures everything in folders of its own below `directory`.
+/// Measures everything in subfolders of `directory`.
 pub(crate) fn rows(directory: &Path, ours: &Path, theirs: Option<&Path>) -> Result<Vec<Row>> {
     let step = Step::start("Measuring large configurations");
     let programs = Programs { ours, theirs };
@@ -57,7 +57,7 @@ fn many_modules(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
         .into_iter()
         .map(|(name, arguments)| {
             let ours = repeated(RUNS, || measured(programs.ours, directory, arguments))?;
-            // It takes Terraform long enough for one run to tell.
+            // Terraform takes so long that one run is enough.
             let theirs = programs.of_terraform(1, directory, arguments)?;
             let what = format!("{name} of 500 modules");
             Ok(shared(&what, "ms", wall(&ours), theirs.as_deref().map(wall), MODULES_SHARE))
@@ -65,7 +65,7 @@ fn many_modules(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
         .collect()
 }
 
-/// Whole plans of one output; half the elements are to cost about half.
+/// Plans one output; half the elements should cost about half.
 fn long_for(directory: &Path, ours: &Path) -> Result<Vec<Row>> {
     FOR_ELEMENTS
         .into_iter()
@@ -85,7 +85,7 @@ fn long_for(directory: &Path, ours: &Path) -> Result<Vec<Row>> {
         .collect()
 }
 
-/// 1000 typed variables, local values and outputs, laid out as `fmt` leaves them.
+/// 1000 typed variables, local values and outputs, in the layout of `fmt`.
 fn large() -> String {
     let mut text = String::new();
     for index in 0..1000 {
@@ -128,7 +128,7 @@ fn calling() -> String {
 }
 
 fn for_over(elements: u32) -> String {
-    // `range` answers at most 1024 numbers.
+    // `range` returns at most 1024 numbers.
     format!(
         "output \"sum\" {{\n  value = length([\n    for pair in setproduct(range({}), range(100)) : \
          \"${{pair[0]}}-${{pair[1] + 1}}\"\n  ])\n}}\n",
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_large_configuration_is_of_the_size_that_the_target_names() {
+    fn large_configuration_has_the_target_size() {
         let bytes = large().len();
         assert!((215_000..245_000).contains(&bytes), "{bytes} bytes");
     }

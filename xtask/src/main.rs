@@ -1,15 +1,14 @@
 //! The project's own commands: `cargo xtask demo | test | bench | interop | build | guests`.
 //!
-//! xtask starts programs (cargo, rustup, `wardian`, `terraform`) and looks at
-//! what they leave behind. It links none of the project's crates, so that it
-//! compiles in seconds on a fresh machine.
+//! xtask starts programs (cargo, rustup, `wardian`, `terraform`) and checks their results. It
+//! links none of the project's crates, so that it compiles in seconds on a fresh machine.
 
 mod bench;
+mod bench_table;
 mod bridge_bench;
 mod comparison;
 mod demo;
 mod engine_bench;
-mod glass_bench;
 mod guests;
 mod host;
 mod interop;
@@ -17,14 +16,15 @@ mod language_bench;
 mod limits;
 mod measure;
 mod oracle;
+mod policy_bench;
 mod process;
+mod process_stats;
 mod progress;
 mod provisioner_bench;
 mod release;
 mod terms;
 mod test;
 mod toolchain;
-mod watched;
 mod workspace;
 
 use std::process::ExitCode;
@@ -63,7 +63,7 @@ Options:
   release --profile <NAME>    default: release
 ";
 
-/// What a person asked for on the command line.
+/// The parsed command line.
 struct Request {
     command: String,
     toolchain: Source,
@@ -130,19 +130,19 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
             progress::say(HELP);
             Ok(ExitCode::SUCCESS)
         }
-        other => bail!("there is no command `{other}`\n\n{HELP}"),
+        other => bail!("unknown command `{other}`\n\n{HELP}"),
     }
 }
 
-/// Everything that demo, test and bench need, in one order for all of them.
-fn built(request: &Request) -> Result<(Workspace, Vec<guests::Artefact>)> {
+/// Builds everything that demo, test and bench need, in one order for all of them.
+fn built(request: &Request) -> Result<(Workspace, Vec<guests::Artifact>)> {
     let workspace = Workspace::load()?;
     let guests = guests_only(&workspace, request.toolchain)?;
     host::build(&workspace)?;
     Ok((workspace, guests))
 }
 
-fn guests_only(workspace: &Workspace, source: Source) -> Result<Vec<guests::Artefact>> {
+fn guests_only(workspace: &Workspace, source: Source) -> Result<Vec<guests::Artifact>> {
     let toolchain = toolchain::prepare(workspace, source)?;
     guests::build(workspace, &toolchain)
 }
@@ -166,7 +166,7 @@ fn parse(arguments: Vec<String>) -> Result<Request> {
     }
     let takes_more = matches!(command.as_str(), "test" | "bench" | "interop" | "release");
     if let (false, Some(extra)) = (takes_more, rest.first()) {
-        bail!("`{command}` does not take `{extra}`\n\n{HELP}");
+        bail!("`{command}` does not accept `{extra}`\n\n{HELP}");
     }
     Ok(Request { command, toolchain, rest })
 }

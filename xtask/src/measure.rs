@@ -11,13 +11,13 @@ use crate::process;
 
 pub(crate) struct Measurement {
     pub(crate) wall: Duration,
-    /// Time of processors that it and the kernel for it took, on all of them.
+    /// The CPU time of the process and of the kernel on its behalf, on all processors.
     pub(crate) processors: Duration,
     pub(crate) peak_bytes: u64,
 }
 
-/// Runs a program that has to succeed, from its start to its end. What it writes
-/// is thrown away; its complaints are part of the error.
+/// Runs a program that must succeed to its end. Its standard output is discarded; its standard
+/// error is part of the error.
 pub(crate) fn once(command: &mut Command) -> Result<Measurement> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let started = Instant::now();
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_has_a_duration_and_a_peak() {
+    fn measurement_has_duration_and_peak_memory() {
         let measured = once(Command::new("sleep").arg("0.05")).unwrap();
         assert!(measured.wall >= Duration::from_millis(50));
         assert!(measured.processors < measured.wall);
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_not_a_measurement() {
+    fn failed_program_is_not_a_measurement() {
         let failed = once(Command::new("sh").args(["-c", "echo no >&2; exit 1"]));
         assert!(failed.err().unwrap().to_string().ends_with("\nno"));
     }

@@ -1,4 +1,4 @@
-//! Terraform itself, where it is on PATH: what it says is what we compare with.
+//! Terraform, if it is on PATH: the reference that Wardian is compared with.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,21 +10,21 @@ use serde_json::Value;
 
 use crate::process;
 
-/// The program, or why there is none.
+/// Returns the program, or the reason why there is none.
 pub(crate) fn terraform() -> Result<PathBuf> {
     process::on_path("terraform").context("`terraform` is not on PATH")
 }
 
-/// A command of Terraform in this folder that only reads.
+/// Runs a Terraform command that only reads in this folder.
 pub(crate) fn ask(terraform: &Path, directory: &Path, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(terraform);
     command.args(arguments).current_dir(directory);
     process::output(process::without_settings(&mut command))
 }
 
-/// Compares a state file with what Terraform reads in it. Terraform looks at a copy
-/// in `aside`, a folder without a configuration: beside one it would first want that
-/// one's native providers installed.
+/// Compares a state file with Terraform's reading of it. Terraform reads a copy in `aside`, a
+/// folder without a configuration: with a configuration it would require its native providers to
+/// be installed.
 pub(crate) fn agrees_on_state(terraform: &Path, file: &Path, aside: &Path, our_list: &str) -> Result<()> {
     fs::create_dir_all(aside).with_context(|| format!("could not create {}", aside.display()))?;
     fs::copy(file, aside.join("terraform.tfstate"))
@@ -45,7 +45,7 @@ pub(crate) fn agrees_on_state(terraform: &Path, file: &Path, aside: &Path, our_l
     Ok(())
 }
 
-/// Compares the versions in the lock file with those that Terraform reads there.
+/// Compares the versions in the lock file with those that Terraform reads from it.
 pub(crate) fn agrees_on_lock(terraform: &Path, directory: &Path) -> Result<()> {
     let file = directory.join(".terraform.lock.hcl");
     let text = fs::read_to_string(&file).with_context(|| format!("could not read {}", file.display()))?;
@@ -54,13 +54,13 @@ pub(crate) fn agrees_on_lock(terraform: &Path, directory: &Path) -> Result<()> {
     let theirs: BTreeMap<String, String> = serde_json::from_value(answer["provider_selections"].clone())
         .context("`terraform version -json` names no providers")?;
     if ours != theirs {
-        bail!("Terraform reads {theirs:?} in {}, we wrote {ours:?}", file.display());
+        bail!("Terraform reads {theirs:?} in {}, Wardian wrote {ours:?}", file.display());
     }
     Ok(())
 }
 
-/// Terraform stamps its own version on what it pulls, and writes the results of
-/// checks in no fixed order.
+/// Terraform writes its own version to states that it pulls, and the results of checks in random
+/// order.
 fn comparable(state: &str) -> Result<Value> {
     let mut state: Value = serde_json::from_str(state).context("a state is not JSON")?;
     if let Some(object) = state.as_object_mut() {
@@ -72,7 +72,7 @@ fn comparable(state: &str) -> Result<Value> {
     Ok(state)
 }
 
-/// Where two documents first part, and what stands there in each.
+/// Returns the first difference of two documents, with both values.
 pub(crate) fn first_difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
     match (theirs, ours) {
         (Value::Object(left), Value::Object(right)) => left.keys().chain(right.keys()).find_map(|key| {
@@ -91,8 +91,8 @@ pub(crate) fn first_difference(path: &str, theirs: &Value, ours: &Value) -> Opti
     }
 }
 
-/// Addresses and versions of a lock file as every tool writes it: one
-/// `provider "ADDRESS" {` with one `version = "VERSION"` each.
+/// Parses addresses and versions of a lock file as every tool writes it: one `provider "ADDRESS"
+/// {` with one `version = "VERSION"` each.
 pub(crate) fn locked_versions(text: &str) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::new();
     let mut address = None;
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_difference_is_named() {
+    fn first_difference_names_its_path() {
         let difference = |theirs: &str, ours: &str| {
             first_difference("", &comparable(theirs).unwrap(), &comparable(ours).unwrap())
         };
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_is_read() {
+    fn locked_versions_are_parsed() {
         let text = r#"
 # This file is maintained automatically.
 provider "registry.terraform.io/hashicorp/null" {

@@ -1,11 +1,11 @@
-//! Running other programs, with errors that show what was run.
+//! Running other programs, with errors that show the command.
 
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-/// Runs to the end with the terminal as its own; an unsuccessful end is an error.
+/// Runs a command that inherits the terminal; an unsuccessful exit is an error.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = status(command)?;
     if !status.success() {
@@ -18,8 +18,8 @@ pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
     command.status().with_context(|| format!("could not start `{}`", line(command)))
 }
 
-/// Runs to the end and returns what it wrote to standard output; an unsuccessful
-/// end is an error that carries what it wrote to standard error.
+/// Runs a command and returns its standard output; an unsuccessful exit is an error that
+/// includes its standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command
         .stdin(Stdio::null())
@@ -34,10 +34,10 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         );
     }
     String::from_utf8(output.stdout)
-        .with_context(|| format!("`{}` wrote something that is not UTF-8", line(command)))
+        .with_context(|| format!("the output of `{}` is not UTF-8", line(command)))
 }
 
-/// Like [`run`], but ended by force after `limit`.
+/// Like [`run`], but kills the command after `limit`.
 pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
     let mut child = command
         .stdin(Stdio::null())
@@ -60,8 +60,8 @@ pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
     }
 }
 
-/// Takes out the settings of the person who runs xtask: a `TF_VAR_...` or
-/// `TF_CLI_ARGS` of theirs is meant for other work. Asks no server for news either.
+/// Removes the settings of the user who runs xtask: their `TF_VAR_...` or `TF_CLI_ARGS` are
+/// meant for other work. Also disables Terraform's version check.
 pub(crate) fn without_settings(command: &mut Command) -> &mut Command {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("TF_") {
@@ -71,7 +71,7 @@ pub(crate) fn without_settings(command: &mut Command) -> &mut Command {
     command.env("CHECKPOINT_DISABLE", "1")
 }
 
-/// The program found on PATH under this name, if there is one.
+/// Returns the program with this name on PATH, if there is one.
 pub(crate) fn on_path(name: &str) -> Option<std::path::PathBuf> {
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     std::env::split_paths(&std::env::var_os("PATH")?)
@@ -92,13 +92,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_hangs_is_ended() {
+    fn hanging_program_is_killed() {
         let error = run_within(Command::new("sleep").arg("60"), Duration::from_millis(50)).unwrap_err();
         assert_eq!(error.to_string(), "`sleep 60` took over 0 s");
     }
 
     #[test]
-    fn a_failure_shows_the_command_and_its_complaint() {
+    fn error_shows_command_and_stderr() {
         let error = output(Command::new("sh").args(["-c", "echo no >&2; exit 3"])).unwrap_err();
         assert_eq!(error.to_string(), "`sh -c echo no >&2; exit 3` ended with exit status: 3\nno");
     }

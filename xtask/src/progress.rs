@@ -1,22 +1,21 @@
-//! What xtask tells the person who waits: one line when a step starts, one when
-//! it ends.
+//! Progress messages of xtask: one line when a step starts, one when it ends.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-/// Prints a line. A closed pipe (`| head`) is no reason to stop working.
+/// Prints a line. A closed pipe (`| head`) does not stop the work.
 pub(crate) fn say(line: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}");
     let _ = out.flush();
 }
 
-/// A line that belongs to the step above it.
+/// Prints a line that belongs to the step above it.
 pub(crate) fn note(text: &str) {
     say(&format!("    {text}"));
 }
 
-/// A piece of work with a name, from its start to its end.
+/// A named piece of work, from its start to its end.
 pub(crate) struct Step {
     started: Instant,
 }
@@ -32,7 +31,7 @@ impl Step {
     }
 }
 
-/// A duration as people say it: `0.4 s`, `3 min 12 s`.
+/// Formats a duration for people: `0.4 s`, `3 min 12 s`.
 pub(crate) fn elapsed(duration: Duration) -> String {
     let seconds = duration.as_secs();
     if seconds < 60 {
@@ -42,7 +41,7 @@ pub(crate) fn elapsed(duration: Duration) -> String {
     }
 }
 
-/// A size in bytes as people say it: `412 kB`, `3.1 MB` (powers of ten).
+/// Formats a size in bytes for people: `412 kB`, `3.1 MB` (powers of ten).
 pub(crate) fn size(bytes: u64) -> String {
     let thousands = (bytes + 500) / 1000;
     if thousands < 1000 {
@@ -57,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_and_sizes_read_well() {
+    fn durations_and_sizes_are_readable() {
         assert_eq!(elapsed(Duration::from_millis(400)), "0.4 s");
         assert_eq!(elapsed(Duration::from_secs(192)), "3 min 12 s");
         assert_eq!(size(412_499), "412 kB");

@@ -1,5 +1,5 @@
-//! What `local-exec` costs: 200 resources with a command each, held against the same
-//! commands started plainly, as many at a time.
+//! The cost of `local-exec`: 200 resources with a command each, compared with the same commands
+//! started directly, with the same parallelism.
 
 use std::fs;
 use std::path::Path;
@@ -10,19 +10,19 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-use crate::bench::{Row, median};
+use crate::bench_table::{Row, median};
 use crate::measure;
 use crate::process;
 use crate::progress::Step;
 
 const COMMANDS: usize = 200;
-/// What Terraform and Wardian do at a time where nobody says otherwise.
+/// The default parallelism of Terraform and Wardian.
 const AT_A_TIME: usize = 10;
 const RUNS: usize = 5;
-/// How many times as long as the commands alone it may take.
+/// The maximum, as a multiple of the time of the commands alone.
 const TIMES: f64 = 1.2;
 
-/// A command, and whether it does enough for its time to be a measure.
+/// A command, and its target if it takes long enough for its time to be a measure.
 const CASES: [(&str, Option<f64>); 2] = [("sleep 0.05", Some(TIMES)), ("true", None)];
 
 pub(crate) fn rows(directory: &Path, wardian: &Path, terraform: Option<&Path>) -> Result<Vec<Row>> {
@@ -70,14 +70,14 @@ fn prepared(program: &Path, directory: &Path, arguments: &[&str]) -> Command {
 }
 
 fn middle(mut once: impl FnMut() -> Result<Duration>) -> Result<Duration> {
-    // The first fills the caches.
+    // The first run fills the caches.
     once()?;
     let mut times = (0..RUNS).map(|_| once()).collect::<Result<Vec<_>>>()?;
     times.sort_unstable();
     Ok(median(&times))
 }
 
-/// The commands and nothing else.
+/// Runs the commands directly.
 fn plainly(command: &str) -> Result<Duration> {
     let (begun, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let started = Instant::now();
@@ -96,6 +96,6 @@ fn plainly(command: &str) -> Result<Duration> {
     });
     match failed.into_inner() {
         0 => Ok(started.elapsed()),
-        failed => bail!("{failed} of {COMMANDS} times `{command}` failed"),
+        failed => bail!("{failed} of {COMMANDS} runs of `{command}` failed"),
     }
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test of the workspace, with one closing line.
+//! `cargo xtask test`: every test of the workspace, with a summary line.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{ExitCode, Stdio};
@@ -10,7 +10,7 @@ use crate::guests;
 use crate::progress::{elapsed, say};
 use crate::workspace::{Purpose, Workspace};
 
-/// Where end-to-end tests find what they run and load.
+/// The variable that names the binary for end-to-end tests.
 const BINARY: &str = "WARDIAN_TEST_BINARY";
 const TEST_GUESTS: &str = "WARDIAN_TEST_GUESTS";
 
@@ -29,7 +29,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<ExitCod
 
     let mut tally = Tally::default();
     for line in BufReader::new(out).split(b'\n') {
-        let line = line.context("could not read what cargo writes")?;
+        let line = line.context("could not read the output of cargo")?;
         let line = String::from_utf8_lossy(&line);
         say(&line);
         tally.count(&line);

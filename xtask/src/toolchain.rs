@@ -1,8 +1,8 @@
-//! The standard library for `wasm32-wasip2`, without which no plugin compiles.
+//! The standard library for `wasm32-wasip2`, which plugins need to compile.
 //!
-//! Three ways, in this order: it is installed; `rustup` adds it; it is compiled
-//! from Debian's sources into `target/wasip2-sysroot`, which only the guests'
-//! build then uses. The third never touches the installed toolchain.
+//! It is obtained in one of three ways, in this order: it is installed; `rustup` adds it; it is
+//! compiled from Debian's sources into `target/wasip2-sysroot`, which only the guests' build
+//! then uses. The third way never changes the installed toolchain.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::workspace::{Workspace, without_package_of_xtask};
 
 pub(crate) const TARGET: &str = "wasm32-wasip2";
 
-/// rustup waits long for a server that does not answer.
+/// rustup waits a long time for a server that does not respond.
 const RUSTUP_LIMIT: Duration = Duration::from_mins(3);
 
 const BUILD_FROM_DEBIAN: &str = include_str!("wasip2-std.sh");
@@ -44,7 +44,7 @@ impl Source {
 
 /// A rustc that can compile guests.
 pub(crate) struct Toolchain {
-    /// Where the target's library is, unless it is rustc's own sysroot.
+    /// The directory of the target's library, unless it is rustc's own sysroot.
     pub(crate) sysroot: Option<PathBuf>,
 }
 
@@ -61,9 +61,9 @@ fn first_that_works(workspace: &Workspace) -> Result<Toolchain> {
     if let Ok(toolchain) = installed() {
         return Ok(toolchain);
     }
-    // Once it had to be compiled it stays in use: asking rustup anew each time
-    // would wait for the same unreachable server.
-    if let Some(sysroot) = Sysroot::of(workspace)?.if_finished() {
+    // After it was compiled once, it stays in use: running rustup again each time would wait for
+    // the same unreachable server.
+    if let Some(sysroot) = Sysroot::for_workspace(workspace)?.if_finished() {
         return Ok(sysroot);
     }
     let rustup = match with_rustup() {
@@ -73,10 +73,9 @@ fn first_that_works(workspace: &Workspace) -> Result<Toolchain> {
     note(&format!("{rustup:#}; compiling it instead"));
     from_debian(workspace).map_err(|debian| {
         anyhow!(
-            "the standard library for {TARGET} is missing, and neither way to get it worked.\n\
-             - rustup: {rustup:#}\n\
-             - from Debian's sources: {debian:#}\n\
-             With network, `rustup target add {TARGET}` is all that is needed."
+            "the standard library for {TARGET} is missing, and both ways to get it failed.\n- rustup: \
+             {rustup:#}\n- from Debian's sources: {debian:#}\nWith network access, `rustup target \
+             add {TARGET}` is enough."
         )
     })
 }
@@ -102,13 +101,13 @@ fn with_rustup() -> Result<Toolchain> {
 }
 
 fn from_debian(workspace: &Workspace) -> Result<Toolchain> {
-    let sysroot = Sysroot::of(workspace)?;
+    let sysroot = Sysroot::for_workspace(workspace)?;
     if let Some(toolchain) = sysroot.if_finished() {
         return Ok(toolchain);
     }
     for program in ["apt-get", "dpkg"] {
         if process::on_path(program).is_none() {
-            bail!("{program} is not on PATH: this way works on Debian and its relatives");
+            bail!("{program} is not on PATH: this way works on Debian and its derivatives");
         }
     }
     let step = Step::start(&format!("Compiling the standard library for {TARGET} from Debian's sources"));
@@ -123,15 +122,15 @@ fn from_debian(workspace: &Workspace) -> Result<Toolchain> {
     Ok(toolchain)
 }
 
-/// A sysroot of our own that holds nothing but this target, for one exact rustc.
+/// A sysroot that contains only this target, for one exact rustc.
 struct Sysroot {
     directory: PathBuf,
-    /// What `rustc --version --verbose` says of the compiler it is for.
+    /// The output of `rustc --version --verbose` of its compiler.
     compiler: String,
 }
 
 impl Sysroot {
-    fn of(workspace: &Workspace) -> Result<Self> {
+    fn for_workspace(workspace: &Workspace) -> Result<Self> {
         Ok(Self {
             directory: workspace.own_target().join("wasip2-sysroot"),
             compiler: process::output(rustc().args(["--version", "--verbose"]))?,
@@ -142,7 +141,7 @@ impl Sysroot {
         self.directory.join("lib/rustlib").join(TARGET)
     }
 
-    /// Written last, so that an interrupted build is never taken for a whole one.
+    /// Written last, so that an interrupted build is never taken for a complete one.
     fn stamp(&self) -> PathBuf {
         self.directory.join("compiler")
     }
@@ -165,7 +164,7 @@ impl Sysroot {
         fs::write(self.stamp(), &self.compiler)
             .with_context(|| format!("could not write {}", self.stamp().display()))?;
         self.if_finished()
-            .with_context(|| format!("no standard library was left in {}", self.library().display()))
+            .with_context(|| format!("no standard library was created in {}", self.library().display()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The workspace as cargo sees it: its folders, and which members are plugins.
+//! The workspace according to cargo: its folders, and the members that are plugins.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,16 +10,16 @@ use crate::process;
 
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
-    /// Where cargo leaves what it builds for this machine.
+    /// The directory of cargo's builds for this machine.
     host_target: PathBuf,
     pub(crate) guests: Vec<Guest>,
 }
 
-/// A member that is compiled to a component, as its manifest says under
+/// A member that is compiled to a component, as declared in its manifest in
 /// `[package.metadata.wardian]`.
 pub(crate) struct Guest {
     pub(crate) package: String,
-    /// The name of the file that cargo leaves, without `.wasm`.
+    /// The name of cargo's output file, without `.wasm`.
     pub(crate) library: String,
     pub(crate) name: String,
     pub(crate) purpose: Purpose,
@@ -43,7 +43,7 @@ impl Workspace {
             .to_path_buf();
         let described = process::output(cargo(&root).args(["metadata", "--no-deps", "--format-version=1"]))?;
         let metadata: Value =
-            serde_json::from_str(&described).context("`cargo metadata` did not answer in JSON")?;
+            serde_json::from_str(&described).context("`cargo metadata` did not print JSON")?;
         let host_target = metadata["target_directory"]
             .as_str()
             .context("`cargo metadata` names no target directory")?
@@ -55,17 +55,17 @@ impl Workspace {
         cargo(&self.root)
     }
 
-    /// The folder for everything that xtask makes itself.
+    /// Returns the folder for everything that xtask itself creates.
     pub(crate) fn own_target(&self) -> PathBuf {
         self.root.join("target")
     }
 
-    /// The folder for everything that cargo builds for the host.
+    /// Returns the folder of everything that cargo builds for the host.
     pub(crate) fn host_target(&self) -> &Path {
         &self.host_target
     }
 
-    /// A program or example that the dev profile left, such as `wardian` or
+    /// Returns the path of a program or example built with the dev profile, such as `wardian` or
     /// `examples/calls`.
     pub(crate) fn host_program(&self, name: &str) -> PathBuf {
         let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
@@ -79,8 +79,8 @@ fn cargo(root: &Path) -> Command {
     without_package_of_xtask(command)
 }
 
-/// Takes out what the outer `cargo run` put in the environment about the package
-/// xtask: build scripts that watch those variables would run again.
+/// Removes the environment variables that the outer `cargo run` sets for the package xtask:
+/// build scripts that watch those variables would run again.
 pub(crate) fn without_package_of_xtask(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_without_a_dynamic_library_is_an_error() {
+    fn guest_without_cdylib_is_an_error() {
         let metadata = json!({ "packages": [package("x", json!({ "guest": "x" }), "lib")] });
         assert!(guests(&metadata).is_err());
     }

@@ -1,8 +1,8 @@
-//! The AWS provider under both programs.
+//! The AWS provider in both programs.
 //!
-//! Each program has a server of its own, so that neither sees what the other made; the
-//! steps are the same, at the same time. Half way the two change places: each goes on
-//! with the state and the server that the other worked with.
+//! Each program has its own server, so that neither sees the other's objects; both run the same
+//! steps at the same time. Halfway through, they swap: each continues with the state and the
+//! server of the other.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,8 @@ const CHANGED: &[&str] = &["-var=revision=two"];
 const REPLACED: &[&str] = &["-var=revision=two", "-var=generation=second"];
 const HANDED_OVER: &[&str] = &["-var=revision=three", "-var=generation=second"];
 
-/// What is removed from the state and imported again, and the attribute that an import
-/// names it by.
+/// Resources that are removed from the state and imported again, with the attribute that is
+/// their import ID.
 const IMPORTED: &[(&str, &str)] = &[
     ("aws_s3_bucket.code", "id"),
     ("aws_sqs_queue.plain", "id"),
@@ -38,7 +38,7 @@ const IMPORTED: &[(&str, &str)] = &[
     ("aws_vpc_security_group_ingress_rule.https", "id"),
 ];
 
-/// A program, where it works and against which server.
+/// A program with its directory and server.
 struct Side {
     program: Program,
     directory: PathBuf,
@@ -89,7 +89,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     worked.map(|()| code)
 }
 
-/// Terraform, the mirror with the provider, and Python.
+/// Finds Terraform, the mirror with the provider, and Python.
 fn peers() -> Result<(PathBuf, PathBuf, PathBuf)> {
     let terraform = oracle::terraform()?;
     let mirror = mirror()?;
@@ -109,7 +109,7 @@ fn steps([terraform, wardian]: &[Side; 2], report: &mut Report) -> Result<()> {
             settled(sides, options, report)?;
         }
     }
-    // Each goes on where the other was.
+    // Each program continues where the other stopped.
     let swapped = [
         &Side { program: terraform.program.clone(), directory: wardian.directory.clone() },
         &Side { program: wardian.program.clone(), directory: terraform.directory.clone() },
@@ -121,7 +121,7 @@ fn steps([terraform, wardian]: &[Side; 2], report: &mut Report) -> Result<()> {
     begin(report, "import");
     let states = both(swapped, imported)?;
     compare(&states, states_by_resource, "", report, &generated);
-    // An import does not find what only a configuration says.
+    // An import does not restore values that exist only in the configuration.
     changed(swapped, HANDED_OVER, report, &generated)?;
     settled(swapped, HANDED_OVER, report)?;
     begin(report, "destroy");
@@ -133,7 +133,7 @@ fn begin(report: &mut Report, step: &'static str) {
     report.step(step);
 }
 
-/// The same on both sides at once.
+/// Runs the same work on both sides at once.
 fn both<T: Send>(sides: [&Side; 2], work: impl Fn(&Side) -> Result<T> + Sync) -> Result<[T; 2]> {
     let work = &work;
     let (left, right) = std::thread::scope(|scope| {
@@ -159,7 +159,7 @@ fn settled(sides: [&Side; 2], options: &[&str], report: &mut Report) -> Result<(
     Ok(())
 }
 
-/// Takes some resources out of the state and imports them again.
+/// Removes some resources from the state and imports them again.
 fn imported(side: &Side) -> Result<Value> {
     let state = states_by_resource(&side.program.state(&side.directory)?);
     for (address, attribute) in IMPORTED {

@@ -1,4 +1,4 @@
-//! Plans and states as JSON, taken apart by resource and compared.
+//! Plans and states as JSON, split by resource and compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use super::generated::Generated;
 use super::report::Report;
 use crate::oracle::first_difference;
 
-/// Notes for each part of two documents, Terraform's first, whether it is the same.
-/// Rows have the part's name behind `title`.
+/// Notes for each part of two documents, Terraform's first, whether they are equal. Row names
+/// consist of `title` and the part's name.
 pub(crate) fn compare(
     documents: &[Value; 2],
     parts: impl Fn(&Value) -> BTreeMap<String, Value>,
@@ -26,19 +26,19 @@ pub(crate) fn compare(
     }
 }
 
-/// A plan's changes by address, and all the rest.
+/// Splits a plan into its changes by address, and the rest.
 pub(crate) fn plans_by_resource(plan: &Value) -> BTreeMap<String, Value> {
     let mut rest = plan.clone();
     let changes = rest.as_object_mut().and_then(|plan| plan.remove("resource_changes"));
     let changes = changes.as_ref().and_then(Value::as_array).into_iter().flatten();
     let mut parts: BTreeMap<String, Value> =
         changes.map(|change| (text(change, "address").to_owned(), change.clone())).collect();
-    // They come in no order that means anything.
+    // Their order has no meaning.
     if let Some(Value::Array(attributes)) = rest.get_mut("relevant_attributes") {
         attributes.sort_by_key(ToString::to_string);
     }
-    // Of an object that is replaced, Terraform does not say here what its schema calls
-    // sensitive. Its change says it, and is compared.
+    // For a replaced object, Terraform omits the values here that are sensitive by the schema.
+    // Its change contains them, and is compared.
     if let Some(module) = rest.pointer_mut("/planned_values/root_module") {
         let is_replaced = |address: &str| {
             parts
@@ -57,7 +57,7 @@ pub(crate) fn plans_by_resource(plan: &Value) -> BTreeMap<String, Value> {
     parts
 }
 
-/// A state's objects by address, and all the rest.
+/// Splits a state into its objects by address, and the rest.
 pub(crate) fn states_by_resource(state: &Value) -> BTreeMap<String, Value> {
     let mut parts = BTreeMap::new();
     let mut rest = state.clone();
@@ -71,7 +71,7 @@ pub(crate) fn states_by_resource(state: &Value) -> BTreeMap<String, Value> {
             };
             let address = format!("{data}{}.{}{key}", text(resource, "type"), text(resource, "name"));
             let mut instance = instance.clone();
-            // They come in no order that means anything.
+            // Their order has no meaning.
             if let Some(Value::Array(paths)) = instance.get_mut("sensitive_attributes") {
                 paths.sort_by_key(ToString::to_string);
             }
@@ -82,8 +82,8 @@ pub(crate) fn states_by_resource(state: &Value) -> BTreeMap<String, Value> {
     parts
 }
 
-/// A state in which everything that was unknown in the plan has become its kind: two
-/// runs do not make up the same.
+/// Replaces every value that was unknown in the plan by its type: two runs generate different
+/// values.
 pub(crate) fn without_unknown(state: &Value, plan: &Value) -> Value {
     let mut state = state.clone();
     let changes = plan["resource_changes"].as_array().into_iter().flatten();
@@ -120,7 +120,7 @@ fn take_out(value: &mut Value, unknown: &Value) {
                 Value::Array(_) => "list",
                 Value::Object(_) => "object",
             };
-            *value = Value::String(format!("made up: a {kind}"));
+            *value = Value::String(format!("generated: a {kind}"));
         }
         (Value::Object(unknown), Value::Object(members)) => {
             for (name, value) in members {
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_unknown_becomes_its_kind() {
+    fn unknown_values_are_replaced_by_their_type() {
         let plan = json!({
             "resource_changes": [{ "address": "a.it[0]", "change": { "after_unknown": { "id": true, "list": [false, true] } } }],
             "output_changes": { "o": { "after_unknown": true } },
@@ -168,7 +168,7 @@ mod tests {
     fn differences_are_noted_by_resource() {
         let plan =
             |after: i32| json!({ "resource_changes": [{ "address": "a.it", "after": after }], "x": 1 });
-        let mut report = Report::of(&["plan"]);
+        let mut report = Report::new(&["plan"]);
         let generated = Generated::new().unwrap();
         compare(&[plan(1), plan(1)], plans_by_resource, "p: ", &mut report, &generated);
         assert_eq!(report.differences(), 0);

@@ -1,41 +1,41 @@
-//! What two runs cannot have in common: values that the remote system made up. The
-//! list stands here in the open; all else must be equal.
+//! Values that differ in every run because the remote system generates them. They are listed
+//! here explicitly; all others must be equal.
 
 use anyhow::Result;
 use regex::Regex;
 use serde_json::Value;
 
-/// Forms of generated values, and what each becomes.
+/// Patterns of generated values, and their replacements.
 const FORMS: &[(&str, &str)] = &[
-    // Where the server listens.
+    // The address of the server.
     (r"127\.0\.0\.1:\d+", "SERVER"),
     // Objects of EC2.
     (r"\b(vpc-cidr-assoc|vpc|subnet|igw|rtb|rtbassoc|sg|sgr|acl|dopt|eni|r)-[0-9a-f]{8,17}", "$1-ID"),
-    // What the server calls users and groups of IAM.
+    // IDs of IAM users and groups.
     (r"^[0-9a-z]{20}$", "UNIQUE-ID"),
     // Keys, subscriptions, versions.
     (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "UUID"),
-    // Moments.
+    // Times.
     (r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)", "TIME"),
-    // Users, roles and others of IAM.
+    // IDs of IAM users, roles and others.
     (r"\bA(ROA|IDA|GPA|IPA|NPA)[A-Z0-9]{10,20}\b", "A$1-ID"),
-    // Names that the provider makes from the time: a moment and a counter.
+    // Names that the provider generates from the time: a time and a counter.
     (r"-\d{26}\b", "-NAME"),
     // Secrets have six random characters after their name.
     (r"(secret:interop/password)-[A-Za-z0-9]{6}", "$1-ID"),
-    // What `null_data_source` makes up at each reading.
+    // Values that `null_data_source` generates at each reading.
     (r"^\d{15,20}$", "RANDOM"),
-    // Hashes with salt.
+    // Salted hashes.
     (r"^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$", "BCRYPT"),
     // Zones of Route 53.
     (r"\b[A-Z0-9]{21,32}(_www_A)?\b", "ZONE$1"),
 ];
 
-/// Members of documents that say when, by which program and how often they were made:
-/// Terraform writes a state several times while it applies, and counts each.
+/// Members of documents with the time, program version and number of writes: Terraform writes a
+/// state several times during an apply, and counts each.
 const MEMBERS: &[&str] = &["timestamp", "terraform_version", "lineage", "serial"];
 
-/// Takes generated values out of documents.
+/// Removes generated values from documents.
 pub(crate) struct Generated(Vec<(Regex, &'static str)>);
 
 impl Generated {
@@ -44,7 +44,7 @@ impl Generated {
         forms.collect::<Result<_>>().map(Self)
     }
 
-    /// The document without what was generated.
+    /// Returns the document without generated values.
     pub(crate) fn without(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text)),
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn generated_values_are_taken_out_and_others_stay() {
+    fn generated_values_are_removed_and_others_remain() {
         let generated = Generated::new().unwrap();
         let without = |text: &str| generated.text(text);
         assert_eq!(without("http://127.0.0.1:43215/1/orders"), "http://SERVER/1/orders");

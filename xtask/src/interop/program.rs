@@ -1,4 +1,4 @@
-//! One of the two programs at work in a directory.
+//! One of the two programs in a directory.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::process;
 
-/// A program, and what its environment has besides.
+/// A program, and its additional environment variables.
 #[derive(Clone)]
 pub(crate) struct Program {
     pub(crate) name: &'static str,
@@ -16,32 +16,32 @@ pub(crate) struct Program {
     pub(crate) environment: Vec<(String, String)>,
 }
 
-/// How a command ended.
-pub(crate) struct Ended {
+/// The result of a command.
+pub(crate) struct CommandResult {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
-    /// Both outputs, for people.
-    pub(crate) said: String,
+    /// Standard output and standard error, for people.
+    pub(crate) transcript: String,
 }
 
 impl Program {
-    /// Runs a command to its end, however that is.
-    pub(crate) fn try_run(&self, directory: &Path, arguments: &[&str]) -> Result<Ended> {
+    /// Runs a command that may fail.
+    pub(crate) fn try_run(&self, directory: &Path, arguments: &[&str]) -> Result<CommandResult> {
         let mut command = Command::new(&self.file);
         command.args(arguments).current_dir(directory).stdin(Stdio::null());
         process::without_settings(&mut command).envs(self.environment.iter().cloned());
         let output = command.output().with_context(|| format!("could not start {}", self.file.display()))?;
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-        let said = format!("{stdout}{}", String::from_utf8_lossy(&output.stderr));
-        Ok(Ended { code: output.status.code(), stdout, said })
+        let transcript = format!("{stdout}{}", String::from_utf8_lossy(&output.stderr));
+        Ok(CommandResult { code: output.status.code(), stdout, transcript })
     }
 
     /// Runs a command that must succeed.
     pub(crate) fn run(&self, directory: &Path, arguments: &[&str]) -> Result<String> {
-        let ended = self.try_run(directory, arguments)?;
-        match ended.code {
-            Some(0) => Ok(ended.stdout),
-            _ => bail!("`{} {}` failed:\n{}", self.name, arguments.join(" "), ended.said.trim()),
+        let result = self.try_run(directory, arguments)?;
+        match result.code {
+            Some(0) => Ok(result.stdout),
+            _ => bail!("`{} {}` failed:\n{}", self.name, arguments.join(" "), result.transcript.trim()),
         }
     }
 
@@ -52,7 +52,7 @@ impl Program {
         json(&self.run(directory, &["show", "-json", "plan.saved"])?)
     }
 
-    /// Carries out the plan and returns the state that it led to.
+    /// Applies the plan and returns the resulting state.
     pub(crate) fn apply(&self, directory: &Path) -> Result<Value> {
         self.run(directory, &["apply", "-no-color", "-input=false", "plan.saved"])?;
         self.state(directory)
@@ -62,18 +62,18 @@ impl Program {
         json(&self.run(directory, &["state", "pull"])?)
     }
 
-    /// What a plan would still change: nothing, if all is well.
+    /// Returns the changes that a plan would still make; none is expected.
     pub(crate) fn changes(&self, directory: &Path, options: &[&str]) -> Result<Option<String>> {
         let arguments = [&["plan", "-no-color", "-input=false", "-detailed-exitcode"], options].concat();
-        let ended = self.try_run(directory, &arguments)?;
-        match ended.code {
+        let result = self.try_run(directory, &arguments)?;
+        match result.code {
             Some(0) => Ok(None),
-            Some(2) => Ok(Some(format!("{} still plans changes:\n{}", self.name, ended.stdout))),
-            _ => bail!("`{} plan` failed:\n{}", self.name, ended.said.trim()),
+            Some(2) => Ok(Some(format!("{} still plans changes:\n{}", self.name, result.stdout))),
+            _ => bail!("`{} plan` failed:\n{}", self.name, result.transcript.trim()),
         }
     }
 }
 
 fn json(text: &str) -> Result<Value> {
-    serde_json::from_str(text).context("what should be JSON is not")
+    serde_json::from_str(text).context("the output is not JSON")
 }

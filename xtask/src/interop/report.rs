@@ -1,5 +1,4 @@
-//! What came out: for each resource or plugin and step, whether it was the same on both
-//! sides.
+//! The results: for each resource or plugin and step, whether both sides are equal.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,12 +16,12 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// A report with these steps, in this order.
-    pub(crate) fn of(steps: &[&'static str]) -> Self {
+    /// Creates a report with these steps, in this order.
+    pub(crate) fn new(steps: &[&'static str]) -> Self {
         Self { steps: steps.to_vec(), ..Self::default() }
     }
 
-    /// A step begins; what is noted from now on is about it.
+    /// Starts a step; later notes belong to it.
     pub(crate) fn step(&mut self, name: &'static str) {
         self.current = self.steps.iter().position(|step| *step == name).unwrap_or_else(|| {
             self.steps.push(name);
@@ -30,7 +29,7 @@ impl Report {
         });
     }
 
-    /// Something was the same, or how it was not.
+    /// Notes that both sides are equal, or their difference.
     pub(crate) fn note(&mut self, row: &str, difference: Option<String>) {
         let step = self.current;
         let equal = self.cells.entry(row.to_owned()).or_default().entry(step).or_insert(true);
@@ -43,7 +42,7 @@ impl Report {
         }
     }
 
-    /// How many differences were noted.
+    /// Returns the number of differences.
     pub(crate) fn differences(&self) -> usize {
         self.differences
     }

@@ -1,9 +1,9 @@
-//! OpenSSH's own server on loopback: how long 100 MB take by the provisioner `file`, and how
-//! long by `scp`.
+//! OpenSSH's own server on loopback: the time to copy 100 MB with the provisioner `file`, and
+//! with `scp`.
 //!
-//! Each is measured several times in turn, and the fastest counts: the machine's other work
-//! makes both slower and neither faster. Of Wardian the time of the same run with one byte
-//! is taken off, so that what remains is the copy.
+//! Each is measured several times, alternating, and the fastest run counts: other work of the
+//! machine makes both slower and neither faster. The time of the same run with one byte is
+//! subtracted from Wardian's time, so that only the copy is measured.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -22,10 +22,10 @@ use crate::workspace::Workspace;
 const SSHD: &str = "/usr/sbin/sshd";
 const BYTES: u64 = 100_000_000;
 const TIMES: usize = 5;
-/// How many times as long as `scp` it may take.
-const MOST: f64 = 2.0;
+/// The maximum, as a multiple of the time of `scp`.
+const MAX_RATIO: f64 = 2.0;
 
-/// A server, as long as this is there.
+/// A server, which runs until dropped.
 struct Server(Child);
 
 impl Drop for Server {
@@ -46,7 +46,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     }
     fs::create_dir_all(place.join("there"))?;
     let (_server, port) = start(&place)?;
-    // What repeats would be compressed by whoever compresses.
+    // Repetitive content could be compressed in transit.
     fs::write(place.join("large"), (0..BYTES).map(scattered).collect::<Vec<u8>>())?;
     fs::write(place.join("small"), "x")?;
     let wardian = workspace.host_program("wardian");
@@ -79,13 +79,13 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     let ratio = by_us.as_secs_f64() / by_scp.as_secs_f64();
     say(&format!(
         "\n100 MB by scp                  {:>7.0} ms\n100 MB by provisioner \"file\"   {:>7.0} ms  (the run \
-         {:.0} ms, with one byte {:.0} ms)\ntimes scp                      {ratio:>7.2}     (at most {MOST})",
+         {:.0} ms, with one byte {:.0} ms)\ntimes scp                      {ratio:>7.2}     (at most {MAX_RATIO})",
         milliseconds(by_scp),
         milliseconds(by_us),
         milliseconds(with_large),
         milliseconds(with_small),
     ));
-    Ok(if ratio <= MOST { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if ratio <= MAX_RATIO { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn scattered(at: u64) -> u8 {
@@ -116,7 +116,7 @@ fn configuration(port: u16, source: &str) -> String {
     )
 }
 
-/// A server with keys of its own.
+/// Starts a server with its own keys.
 fn start(place: &Path) -> Result<(Server, u16)> {
     for name in ["host", "id"] {
         let mut command = Command::new("ssh-keygen");
@@ -124,8 +124,8 @@ fn start(place: &Path) -> Result<(Server, u16)> {
         measure::once(&mut command)?;
     }
     fs::copy(place.join("id.pub"), place.join("authorized"))?;
-    // Where it keeps those that are not logged in yet.
-    fs::create_dir_all("/run/sshd").context("only root's sshd can log anybody in")?;
+    // sshd's directory for unauthenticated connections.
+    fs::create_dir_all("/run/sshd").context("only root's sshd can log users in")?;
     let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
     let configuration = format!(
         "Port {port}\nListenAddress 127.0.0.1\nHostKey {0}/host\nPidFile none\nAuthorizedKeysFile {0}/authorized\n\

@@ -1,11 +1,11 @@
-//! Terraform as the host of our plugins: each embedded plugin is bundled for both
-//! protocols into a filesystem mirror, from which Terraform takes it as any other.
+//! Terraform as the host of Wardian's plugins: each embedded plugin is bundled for both
+//! protocols into a filesystem mirror, from which Terraform installs it like any other.
 //!
-//! Wardian does the same with the same plugin in its sandbox. Both begin with nothing;
-//! after the apply, Wardian goes on from what Terraform made, so that from then on
-//! everything has to be the same, the values that were made up too.
+//! Wardian does the same work with the same plugin in its sandbox. Both begin without a state;
+//! after the apply, Wardian continues from Terraform's state, so that from then on everything
+//! must be equal, including generated values.
 //!
-//! At last two of them are served as one plugin, to Terraform and to Wardian alike.
+//! At the end two of them are served as one plugin, to both Terraform and Wardian.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -23,14 +23,14 @@ use crate::oracle::{self, first_difference};
 use crate::progress::say;
 use crate::workspace::Workspace;
 
-/// A plugin and what of it can be imported.
+/// A plugin and its resources that can be imported.
 struct Plugin {
     name: &'static str,
-    /// An address and the import's name, in which `{NAME}` is an attribute of the object.
+    /// An address and the import ID, in which `{NAME}` is an attribute of the object.
     imported: &'static [(&'static str, &'static str)],
     /// Whether protocol 5 can express its schema.
     fits_protocol_5: bool,
-    /// Those that it is made of, where they are several that are served as one.
+    /// The plugins that are served as this one, if there are several.
     served: &'static [&'static str],
 }
 
@@ -83,16 +83,16 @@ const STEPS: &[&str] = &["init", "validate", "plan", "apply", "re-plan", "change
 const CHANGED: &str = "-var=revision=two";
 const QUIET: &[&str] = &["-no-color", "-input=false"];
 
-/// Where one plugin is tried with one protocol.
+/// The test of one plugin with one protocol.
 struct Trial<'a> {
     plugin: &'a Plugin,
     title: String,
     generated: &'a Generated,
     terraform: &'a Program,
     wardian: &'a Program,
-    /// Terraform works here.
+    /// Terraform's working directory.
     directory: PathBuf,
-    /// Wardian works here.
+    /// Wardian's working directory.
     beside: PathBuf,
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     fs::create_dir_all(&place)?;
     let ours = Program { name: "wardian", file: workspace.host_program("wardian"), environment: Vec::new() };
     let generated = Generated::new()?;
-    let mut report = Report::of(STEPS);
+    let mut report = Report::new(STEPS);
     for plugin in PLUGINS {
         for protocol in ["6", "5"] {
             say(&format!("{} as a plugin of protocol {protocol}", plugin.name));
@@ -126,7 +126,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
                 ),
             )?;
             let environment = vec![("TF_CLI_CONFIG_FILE".to_owned(), settings.display().to_string())];
-            // There is no component of several: Wardian is a host of it as Terraform is.
+            // There is no component for several plugins: Wardian is a native host here, as
+            // Terraform is.
             let own = if plugin.served.is_empty() { Vec::new() } else { environment.clone() };
             let trial = Trial {
                 plugin,
@@ -140,10 +141,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
             if protocol == "5" && !plugin.fits_protocol_5 {
                 trial.refused(&mut report)?;
             } else if let Err(error) = trial.steps(&mut report) {
-                // What follows a step that failed would fail for the same reason.
+                // Later steps would fail for the same reason.
                 report.note(&trial.title, Some(format!("{error:#}")));
             }
-            // It holds a whole program.
+            // It contains a complete program.
             fs::remove_dir_all(&mirror)?;
         }
     }
@@ -173,14 +174,14 @@ fn bundle(ours: &Program, plugin: &Plugin, protocol: &str, place: &Path, mirror:
     Ok(())
 }
 
-/// A copy of the plugin's configuration.
+/// Copies the plugin's configuration.
 fn project(workspace: &Workspace, place: &Path, plugin: &Plugin, name: &str) -> Result<PathBuf> {
     let directory = place.join(name);
     copy(&workspace.root.join("tests/interop").join(plugin.name), &directory)?;
     Ok(directory)
 }
 
-/// Copies what a program made, and none of what it has for itself alone.
+/// Copies the files that a program created, except its private ones.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -199,23 +200,23 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 impl Trial<'_> {
-    /// A plugin that protocol 5 cannot express says so, and is not started.
+    /// A plugin that protocol 5 cannot express reports this, and is not started.
     fn refused(&self, report: &mut Report) -> Result<()> {
         report.step("init");
         let refusal = "nested attribute, which protocol 5 cannot express";
         self.terraform.run(&self.directory, &with(&["init"]))?;
         report.note(&self.title, None);
         report.step("validate");
-        let ended = self.terraform.try_run(&self.directory, &["validate", "-no-color"])?;
-        // What a plugin says before it serves, Terraform has in its log alone.
+        let result = self.terraform.try_run(&self.directory, &["validate", "-no-color"])?;
+        // Terraform shows output before the handshake only in its log.
         let cookie = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
         let environment = vec![("TF_PLUGIN_MAGIC_COOKIE".to_owned(), cookie.to_owned())];
         let plugin = Program { environment, ..self.wardian.clone() };
         let address = format!("hashicorp/{}", self.plugin.name);
         let alone = plugin.try_run(&self.directory, &["serve", "-protocol=5", &address])?;
-        let told = alone.said.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
-        let is_refused = ended.code != Some(0) && told.contains(refusal);
-        let problem = || format!("it is not refused with the reason:\n{}", alone.said);
+        let message = alone.transcript.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_refused = result.code != Some(0) && message.contains(refusal);
+        let problem = || format!("the error does not state the reason:\n{}", alone.transcript);
         report.note(&self.title, (!is_refused).then(problem));
         Ok(())
     }
@@ -229,8 +230,8 @@ impl Trial<'_> {
 
         report.step("validate");
         let valid = self.both(|program, directory| {
-            let told = program.run(directory, &["validate", "-json"])?;
-            serde_json::from_str(&told).context("what should be JSON is not")
+            let message = program.run(directory, &["validate", "-json"])?;
+            serde_json::from_str(&message).context("the output is not JSON")
         })?;
         report.note(&self.title, first_difference("", &valid[0], &valid[1]));
 
@@ -268,7 +269,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// The same with both, Terraform first.
+    /// Runs the same work with both, Terraform first.
     fn both<T>(&self, work: impl Fn(&Program, &Path) -> Result<T>) -> Result<[T; 2]> {
         Ok([work(self.terraform, &self.directory)?, work(self.wardian, &self.beside)?])
     }
@@ -282,12 +283,12 @@ impl Trial<'_> {
         compare(documents, parts, &format!("{}: ", self.title), report, self.generated);
     }
 
-    /// Wardian goes on from what Terraform made.
+    /// Gives Wardian the state that Terraform created.
     fn hand_over(&self) -> Result<()> {
         copy(&self.directory, &self.beside)
     }
 
-    /// Neither has anything left to change.
+    /// Checks that neither program plans further changes.
     fn settled(&self, options: &[&str], report: &mut Report) -> Result<()> {
         for changes in self.both(|program, directory| program.changes(directory, options))? {
             report.note(&self.title, changes);
@@ -295,7 +296,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Takes what can be imported out of the state, and imports it again.
+    /// Removes the importable resources from the state, and imports them again.
     fn import(&self, program: &Program, directory: &Path) -> Result<Value> {
         let state = states_by_resource(&program.state(directory)?);
         for (address, form) in self.plugin.imported {

@@ -1,6 +1,5 @@
-//! What it costs that plugins touch no more than was granted, and that each use is
-//! recorded: the same apply with policies and without, and a request of HTTP through the
-//! sandbox and beside it.
+//! The cost of enforcing policies and of recording each access: the same apply with and without
+//! policies, and an HTTP request through the sandbox and natively.
 
 use std::fs;
 use std::path::Path;
@@ -9,9 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::bench::Row;
+use crate::bench_table::Row;
 use crate::comparison::{measured, run, write};
-use crate::guests::{self, Artefact};
+use crate::guests::{self, Artifact};
 use crate::measure::Measurement;
 use crate::process;
 use crate::progress::{Step, note};
@@ -20,14 +19,14 @@ use crate::workspace::Workspace;
 /// An example of the sandbox crate that prints `name<TAB>value<TAB>unit`.
 const REQUESTS: &str = "examples/requests";
 
-/// How much more of a run of a thousand calls policies and records may be, in per cent.
+/// The maximum share of policies and audit records in a run of a thousand calls, in percent.
 const ENFORCEMENT_PERCENT: f64 = 2.0;
 const AUDIT_PERCENT: f64 = 5.0;
-/// What a request may cost beyond one that is made natively.
+/// The maximum cost of a request in addition to a native one.
 const REQUEST_MICROSECONDS: f64 = 100.0;
 
-/// Runs of each kind, in turn. Of each the one that took the least time of processors
-/// counts: what is compared differs by less than a machine with other work does by itself.
+/// Runs of each kind, alternating. The minimum CPU time of each kind counts: the measured
+/// difference is smaller than the variation caused by other work of the machine.
 pub(crate) const RUNS: usize = 15;
 
 const CONFIGURATION: &str = r#"terraform {
@@ -45,7 +44,7 @@ resource "local_file" "bench" {
 }
 "#;
 
-/// It grants what the configuration needs, among rules that do not match.
+/// Grants the access that the configuration needs, among rules that do not match.
 const POLICY: &str = r#"plugin "*" {
   deny network {
     hosts = ["**.internal.example.com", "10.0.0.0/8"]
@@ -70,11 +69,11 @@ pub(crate) fn rows(
     directory: &Path,
     wardian: &Path,
     workspace: &Workspace,
-    artefacts: &[Artefact],
+    artifacts: &[Artifact],
 ) -> Result<Vec<Row>> {
-    let step = Step::start("Measuring policies and records");
+    let step = Step::start("Measuring policies and audit log");
     let mut rows = applies(directory, wardian)?;
-    rows.extend(request_rows(workspace, artefacts)?);
+    rows.extend(request_rows(workspace, artifacts)?);
     step.done("measured");
     Ok(rows)
 }
@@ -90,7 +89,7 @@ fn applies(directory: &Path, wardian: &Path) -> Result<Vec<Row>> {
     let kinds = [(trusted, APPLY), (policy, APPLY), (recorded, RECORDED)];
     let mut least = [Duration::MAX; 3];
     let mut quickest = [Duration::MAX; 3];
-    // The first fills the caches.
+    // The first round fills the caches.
     for round in 0..=RUNS {
         for (place, (folder, arguments)) in kinds.iter().enumerate() {
             let Measurement { wall, processors, .. } = measured(wardian, folder, arguments)?;
@@ -115,14 +114,14 @@ fn applies(directory: &Path, wardian: &Path) -> Result<Vec<Row>> {
     let [wall, ..] = quickest.map(|time| time.as_secs_f64() * 1e3);
     Ok(vec![
         row("apply of 1000 files", "ms", wall, None),
-        row("its time of processors", "ms", plain, None),
-        row("more of it with a policy", "%", more(with_policy), Some(ENFORCEMENT_PERCENT)),
-        row("more of it with an audit log", "%", more(with_record), Some(AUDIT_PERCENT)),
+        row("its CPU time", "ms", plain, None),
+        row("added share with a policy", "%", more(with_policy), Some(ENFORCEMENT_PERCENT)),
+        row("added share with an audit log", "%", more(with_record), Some(AUDIT_PERCENT)),
     ])
 }
 
-/// So that the next run makes all of it again. Nothing is deleted: a file system that
-/// looks for an inode among those deleted a moment ago takes longer than a whole run.
+/// Moves the files aside, so that the next run creates all of them again. Nothing is deleted: a
+/// file system that reuses recently deleted inodes takes longer than a complete run.
 fn put_aside(folder: &Path, round: usize) -> Result<()> {
     let made = folder.join("made");
     let count = fs::read_dir(&made).with_context(|| format!("could not read {}", made.display()))?.count();
@@ -138,14 +137,14 @@ fn put_aside(folder: &Path, round: usize) -> Result<()> {
     Ok(())
 }
 
-fn request_rows(workspace: &Workspace, artefacts: &[Artefact]) -> Result<Vec<Row>> {
+fn request_rows(workspace: &Workspace, artifacts: &[Artifact]) -> Result<Vec<Row>> {
     let program = workspace.host_program(REQUESTS);
     if !program.is_file() {
-        note(&format!("no figures of requests: there is no {}", program.display()));
+        note(&format!("no measurements of requests: there is no {}", program.display()));
         return Ok(Vec::new());
     }
-    let Some(guest) = artefacts.iter().find(|artefact| artefact.name == "hostile-network") else {
-        note("no figures of requests: the test component hostile-network is not built");
+    let Some(guest) = artifacts.iter().find(|artifact| artifact.name == "hostile-network") else {
+        note("no measurements of requests: the test component hostile-network is not built");
         return Ok(Vec::new());
     };
     let mut command = Command::new(&program);
@@ -159,12 +158,12 @@ fn request_row(line: &str) -> Result<Row> {
     let (Some(what), Some(value), Some("µs"), None) =
         (parts.next(), parts.next(), parts.next(), parts.next())
     else {
-        bail!("{REQUESTS} printed `{line}`, not name, value and µs with tabs between");
+        bail!("{REQUESTS} printed `{line}`, which is not name, value and µs separated by tabs");
     };
     Ok(Row {
         what: what.to_owned(),
         unit: "µs".into(),
-        ours: value.parse().with_context(|| format!("{REQUESTS} printed `{value}` as a number"))?,
+        ours: value.parse().with_context(|| format!("{REQUESTS} printed `{value}` instead of a number"))?,
         target: (what == "request beyond native").then_some(REQUEST_MICROSECONDS),
         terraform: None,
     })
@@ -175,9 +174,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_held_against_its_target() {
-        assert!(request_row("request beyond native\t100.1\tµs").unwrap().over());
-        assert!(!request_row("request beyond native\t99\tµs").unwrap().over());
+    fn request_row_has_its_target() {
+        assert!(request_row("request beyond native\t100.1\tµs").unwrap().exceeds_target());
+        assert!(!request_row("request beyond native\t99\tµs").unwrap().exceeds_target());
         assert!(request_row("request, native\t400\tµs").unwrap().target.is_none());
         assert!(request_row("request, native\t0.4\tms").is_err());
     }

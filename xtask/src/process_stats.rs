@@ -1,5 +1,5 @@
-//! What a process is like while it runs: its own memory, and the processes that it
-//! starts. What the kernel tells at the end counts those in.
+//! Statistics of a running process: its own memory, and the processes that it starts. The
+//! kernel's final statistics include child processes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,27 +11,27 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::process;
 
-/// How often is looked.
+/// The sampling interval.
 const INTERVAL: Duration = Duration::from_millis(3);
 
 #[derive(Debug, Default)]
-pub(crate) struct Watched {
-    /// The most memory that it had itself.
+pub(crate) struct ProcessStats {
+    /// The peak memory of the process itself.
     pub(crate) peak_bytes: u64,
-    /// How many processes with the wanted name it started.
+    /// The number of child processes with the requested name.
     pub(crate) children: u32,
 }
 
-/// Runs a program that has to succeed, and counts its direct children whose name
-/// begins so. The kernel keeps 15 bytes of a name.
-pub(crate) fn run(command: &mut Command, children_named: &str) -> Result<Watched> {
+/// Runs a program that must succeed, and counts its direct children whose name has a prefix. The
+/// kernel truncates names to 15 bytes.
+pub(crate) fn run(command: &mut Command, children_named: &str) -> Result<ProcessStats> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut process =
         command.spawn().with_context(|| format!("could not start `{}`", process::line(command)))?;
     let mut stderr = process.stderr.take().context("a process has no standard error")?;
-    let said = std::thread::spawn(move || {
-        let mut said = Vec::new();
-        stderr.read_to_end(&mut said).map(|_| said)
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stderr.read_to_end(&mut bytes).map(|_| bytes)
     });
     let id = process.id();
     let (mut peak_bytes, mut children) = (0, BTreeSet::new());
@@ -46,15 +46,15 @@ pub(crate) fn run(command: &mut Command, children_named: &str) -> Result<Watched
         }
         std::thread::sleep(INTERVAL);
     };
-    let said = said.join().map_err(|_| anyhow::anyhow!("the reader of standard error ended"))??;
+    let stderr = reader.join().map_err(|_| anyhow::anyhow!("the reader of standard error ended"))??;
     if !status.success() {
         bail!(
             "`{}` ended with {status}\n{}",
             process::line(command),
-            String::from_utf8_lossy(&said).trim_end()
+            String::from_utf8_lossy(&stderr).trim_end()
         );
     }
-    Ok(Watched { peak_bytes, children: u32::try_from(children.len())? })
+    Ok(ProcessStats { peak_bytes, children: u32::try_from(children.len())? })
 }
 
 fn peak_of(id: u32) -> Option<u64> {
@@ -77,15 +77,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_and_children_are_seen() {
+    fn memory_and_children_are_measured() {
         let script = "sleep 0.2 & sleep 0.2 & wait";
-        let watched = run(Command::new("sh").args(["-c", script]), "sleep").unwrap();
-        assert_eq!(watched.children, 2);
-        assert!(watched.peak_bytes > 100_000);
+        let process_stats = run(Command::new("sh").args(["-c", script]), "sleep").unwrap();
+        assert_eq!(process_stats.children, 2);
+        assert!(process_stats.peak_bytes > 100_000);
     }
 
     #[test]
-    fn a_failure_is_told() {
+    fn failure_includes_stderr() {
         let failed = run(Command::new("sh").args(["-c", "echo no >&2; exit 1"]), "sleep");
         assert!(failed.unwrap_err().to_string().ends_with("\nno"));
     }
