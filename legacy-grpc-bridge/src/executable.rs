@@ -5,53 +5,10 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// What the first bytes of a file say it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Executable {
-    /// Linux or a BSD, for a kind of processor.
-    Elf(&'static str),
-    MacOs,
-    Windows,
-    Script,
-    Empty,
-    Other,
-}
+use wardian_cache::file_kind::{ELF_HEADER_LENGTH, FileKind, elf_processor};
 
-impl Executable {
-    fn of(header: &[u8]) -> Self {
-        match header {
-            [] => Self::Empty,
-            [0x7f, b'E', b'L', b'F', _, order, ..] => {
-                let machine = match (order, header.get(18), header.get(19)) {
-                    (2, Some(high), Some(low)) => u16::from_be_bytes([*high, *low]),
-                    (_, Some(low), Some(high)) => u16::from_le_bytes([*low, *high]),
-                    _ => 0,
-                };
-                Self::Elf(processor(machine))
-            }
-            [0xcf | 0xce, 0xfa, 0xed, 0xfe, ..] | [0xca, 0xfe, 0xba, 0xbe, ..] => Self::MacOs,
-            [b'M', b'Z', ..] => Self::Windows,
-            [b'#', b'!', ..] => Self::Script,
-            _ => Self::Other,
-        }
-    }
-}
-
-const UNKNOWN: &str = "an unknown processor";
-
-fn processor(machine: u16) -> &'static str {
-    match machine {
-        0x03 => "x86",
-        0x15 => "powerpc64",
-        0x16 => "s390x",
-        0x28 => "arm",
-        0x3e => "x86_64",
-        0xb7 => "aarch64",
-        0xf3 => "riscv64",
-        0x102 => "loongarch64",
-        _ => UNKNOWN,
-    }
-}
+/// The position of the byte order in an ELF header; a shorter file is not an executable.
+const ELF_BYTE_ORDER: usize = 5;
 
 /// Where the kernel says which other kinds of files it runs, by which interpreters.
 const INTERPRETERS: &str = "/proc/sys/fs/binfmt_misc";
@@ -60,15 +17,17 @@ const INTERPRETERS: &str = "/proc/sys/fs/binfmt_misc";
 /// functions that start programs have a shell read then what it refused.
 pub(crate) fn foreign(path: &Path) -> Option<String> {
     let mut header = Vec::new();
-    File::open(path).ok()?.take(20).read_to_end(&mut header).ok()?;
-    let runs = match Executable::of(&header) {
-        Executable::Script => true,
-        Executable::Elf(processor) => {
-            std::env::consts::OS != "macos" && [std::env::consts::ARCH, UNKNOWN].contains(&processor)
+    File::open(path).ok()?.take(ELF_HEADER_LENGTH).read_to_end(&mut header).ok()?;
+    let runs = match FileKind::from_header(&header) {
+        FileKind::Script => true,
+        FileKind::Elf if header.len() > ELF_BYTE_ORDER => {
+            let is_for_this_processor =
+                elf_processor(&header).is_none_or(|processor| processor == std::env::consts::ARCH);
+            std::env::consts::OS != "macos" && is_for_this_processor
         }
-        Executable::MacOs => std::env::consts::OS == "macos",
-        Executable::Windows | Executable::Other => false,
-        Executable::Empty => return Some(describe(path)),
+        FileKind::MachO => std::env::consts::OS == "macos",
+        FileKind::Empty => return Some(describe(path)),
+        _ => false,
     };
     (!runs && !others_are_run()).then(|| describe(path))
 }
@@ -93,43 +52,29 @@ pub(crate) fn describe(path: &Path) -> String {
         return format!("it is not executable (its mode is {mode:04o}); `chmod +x` makes it so");
     }
     let mut header = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(20).read_to_end(&mut header));
+    let read = File::open(path).and_then(|file| file.take(ELF_HEADER_LENGTH).read_to_end(&mut header));
     if let Err(error) = read {
         return format!("the file cannot be read: {error}");
     }
     let (here, system) = (std::env::consts::ARCH, std::env::consts::OS);
-    match Executable::of(&header) {
-        Executable::Elf(processor) if processor == here && system != "macos" => {
-            "it is for this kind of machine, so maybe a library or a loader that it needs is missing".into()
-        }
-        Executable::Elf(processor) => {
-            format!("it is for Linux on {processor}, and this is {system} on {here}")
-        }
-        Executable::MacOs if system == "macos" => {
+    match FileKind::from_header(&header) {
+        FileKind::Elf if header.len() > ELF_BYTE_ORDER => match elf_processor(&header) {
+            Some(processor) if processor == here && system != "macos" => {
+                "it is for this kind of machine, so maybe a library or a loader that it needs is missing"
+                    .into()
+            }
+            processor => {
+                let processor = processor.unwrap_or("an unknown processor");
+                format!("it is for Linux on {processor}, and this is {system} on {here}")
+            }
+        },
+        FileKind::MachO if system == "macos" => {
             format!("it is for macOS; maybe it is for another processor than {here}")
         }
-        Executable::MacOs => format!("it is for macOS, and this is {system} on {here}"),
-        Executable::Windows => format!("it is for Windows, and this is {system} on {here}"),
-        Executable::Script => "it is a script; maybe the interpreter that it names is missing".into(),
-        Executable::Empty => "the file is empty".into(),
-        Executable::Other => "it is no executable of any kind that is known".into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_processor_of_an_executable_is_read_in_either_order() {
-        let mut elf = *b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xb7\0";
-        assert_eq!(Executable::of(&elf), Executable::Elf("aarch64"));
-        elf[5] = 2;
-        elf[18..20].copy_from_slice(&[0, 0x16]);
-        assert_eq!(Executable::of(&elf), Executable::Elf("s390x"));
-        assert_eq!(Executable::of(b"\x7fELF\x02\x01"), Executable::Elf(UNKNOWN));
-        assert_eq!(Executable::of(b"MZ\x90"), Executable::Windows);
-        assert_eq!(Executable::of(b"#!/bin/sh"), Executable::Script);
-        assert_eq!(Executable::of(b""), Executable::Empty);
+        FileKind::MachO => format!("it is for macOS, and this is {system} on {here}"),
+        FileKind::Windows => format!("it is for Windows, and this is {system} on {here}"),
+        FileKind::Script => "it is a script; maybe the interpreter that it names is missing".into(),
+        FileKind::Empty => "the file is empty".into(),
+        _ => "it is no executable of any kind that is known".into(),
     }
 }

@@ -24,6 +24,7 @@
 //! Files outside the cache are replaced atomically and durably with [`AtomicWrite`].
 
 mod atomic_write;
+pub mod file_kind;
 mod key;
 mod private;
 

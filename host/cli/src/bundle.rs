@@ -14,7 +14,7 @@ use std::io::{self, Read, Seek as _, SeekFrom, Write};
 use std::path::Path;
 
 use wardian_address::ProviderAddress;
-use wardian_install::package::LARGEST_COMPONENT;
+use wardian_install::package::MAX_COMPONENT_BYTES;
 
 use crate::arguments::Protocol;
 
@@ -51,7 +51,7 @@ impl Bundle {
         };
         let component_length = u64::from(number(0..4)?) | u64::from(number(4..8)?) << 32;
         let (address_length, protocol) = (number(8..12)?, number(12..16)?);
-        if component_length > LARGEST_COMPONENT || address_length > LONGEST_ADDRESS {
+        if component_length > MAX_COMPONENT_BYTES || address_length > LONGEST_ADDRESS {
             return Err(damaged());
         }
         let start = trailer_start.checked_sub(component_length + u64::from(address_length));

@@ -57,7 +57,7 @@ mod tests {
         for one in all() {
             let (address, bytes) = (one.address, one.bytes);
             let plugin = plugin(one).unwrap_or_else(|| panic!("{address}"));
-            assert_eq!(plugin.sha256, Sha256Digest::of(bytes), "{address}");
+            assert_eq!(plugin.sha256, Sha256Digest::hash(bytes), "{address}");
         }
     }
 }

@@ -160,7 +160,7 @@ pub(crate) fn record(session: &Session, agreements: &Agreements) -> Outcome<()> 
 fn candidates<'a>(session: &Session, selection: &'a Selection) -> Outcome<Vec<Candidate<'a>>> {
     let mut problems = Diagnostics::new();
     let mut candidates = Vec::new();
-    for (address, chosen) in &selection.chosen {
+    for (address, chosen) in &selection.plugins {
         let PluginArtifact::Component(component) = &chosen.artifact else { continue };
         if matches!(component.origin, Origin::Embedded) {
             continue;
@@ -191,7 +191,7 @@ fn candidates<'a>(session: &Session, selection: &'a Selection) -> Outcome<Vec<Ca
 
 /// What was agreed to is still so when a plugin is not under development any more.
 fn keep_of_overridden(selection: &Selection, before: &Agreements, after: &mut Agreements) {
-    for (address, chosen) in &selection.chosen {
+    for (address, chosen) in &selection.plugins {
         if let Origin::DevelopmentOverride(_) = chosen.artifact.origin()
             && let Some(agreement) = before.plugins.get(address)
         {

@@ -1,7 +1,7 @@
 //! Plugins that are part of the program.
 //!
-//! Calls nothing, reads nothing: the caller gives the bytes and the digest that
-//! it computed when the program was built, so nothing is hashed at run time.
+//! Calls and reads nothing: the caller passes the bytes and the digest that was computed when
+//! the program was built, so nothing is hashed at run time.
 
 use std::fmt;
 
@@ -12,20 +12,19 @@ use crate::hash::{PackageHash, Sha256Digest};
 /// A component inside the program's own executable.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EmbeddedPlugin {
-    /// The provider that it implements.
+    /// The provider that the plugin implements.
     pub address: ProviderAddress,
-    /// The version whose schema it is compatible with.
+    /// The version whose schema the plugin is compatible with.
     pub version: Version,
-    /// The component.
     pub bytes: &'static [u8],
     /// The digest of `bytes`, computed at build time.
     pub sha256: Sha256Digest,
 }
 
 impl EmbeddedPlugin {
-    /// The hash that the lock file records for it.
+    /// Returns the hash that the lock file records for the plugin.
     pub fn package_hash(&self) -> PackageHash {
-        PackageHash::of_component(&self.address, &self.version, self.sha256)
+        PackageHash::for_component(&self.address, &self.version, self.sha256)
     }
 }
 
@@ -48,22 +47,20 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// A catalogue of these.
     pub fn new(plugins: Vec<EmbeddedPlugin>) -> Self {
         Self { plugins }
     }
 
-    /// Every plugin.
     pub fn iter(&self) -> impl Iterator<Item = &EmbeddedPlugin> {
         self.plugins.iter()
     }
 
-    /// The versions of one provider.
+    /// Returns the versions of one provider.
     pub fn versions_of<'a>(&'a self, address: &'a ProviderAddress) -> impl Iterator<Item = &'a Version> {
         self.plugins.iter().filter(move |plugin| plugin.address == *address).map(|plugin| &plugin.version)
     }
 
-    /// One version of one provider.
+    /// Returns one version of one provider.
     pub fn find(&self, address: &ProviderAddress, version: &Version) -> Option<&EmbeddedPlugin> {
         self.plugins.iter().find(|plugin| plugin.address == *address && plugin.version == *version)
     }

@@ -1,5 +1,5 @@
-//! The CLI configuration: `~/.terraformrc`, `*.tfrc`, `credentials.tfrc.json`,
-//! or the file that `TF_CLI_CONFIG_FILE` names.
+//! The CLI configuration: `~/.terraformrc`, `*.tfrc`, `credentials.tfrc.json`, or the file that
+//! `TF_CLI_CONFIG_FILE` names.
 //!
 //! | setting | read as |
 //! |---|---|
@@ -11,11 +11,10 @@
 //! | `host "HOST" { services = { … } }` | as named |
 //! | anything else | a warning |
 //!
-//! The syntax is the older HCL, or JSON; see [`syntax`].
+//! The syntax is HCL 1 or JSON; see [`syntax`].
 //!
-//! Reads the files that it is given paths of; which files those are, and what
-//! variables there are, the caller says. What always holds: a token is never
-//! shown by `Debug`.
+//! Reads only the files whose paths it is given; the caller determines the paths and the
+//! environment variables. What always holds: `Debug` never shows a token.
 
 pub mod syntax;
 
@@ -27,42 +26,41 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::place::Place;
+use crate::file_position::FilePosition;
 use crate::sources::ProviderInstallation;
 use syntax::SyntaxError;
 
 /// Settings of one or more files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CliConfig {
-    /// Where providers come from; [`None`] means the implied places.
+    /// The installation methods; [`None`] means the implied ones.
     pub provider_installation: Option<ProviderInstallation>,
-    /// Where downloaded packages are kept for other configurations.
+    /// The directory that caches downloaded packages for other configurations.
     pub plugin_cache_dir: Option<PathBuf>,
     /// Whether that cache may be used for providers that are not locked.
     pub plugin_cache_may_break_dependency_lock_file: bool,
-    /// Kept for callers that report settings; nothing is checked for updates.
+    /// Stored for callers that report settings; there is no check for updates.
     pub disable_checkpoint: bool,
-    /// As above.
+    /// See `disable_checkpoint`.
     pub disable_checkpoint_signature: bool,
     /// Tokens by host.
     pub credentials: BTreeMap<String, Secret>,
-    /// A program that knows further tokens.
+    /// A program that provides further tokens.
     pub credentials_helper: Option<CredentialsHelper>,
     /// Services by host, instead of discovery: service name to address.
     pub hosts: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// A token. Neither `Debug` nor `Display` show it.
+/// A token. Neither `Debug` nor `Display` shows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a token.
     pub fn new(token: impl Into<String>) -> Self {
         Self(token.into())
     }
 
-    /// The token, for the one who sends it.
+    /// Returns the token, for sending it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -74,28 +72,22 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// `credentials_helper`.
+/// A `credentials_helper` block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CredentialsHelper {
-    /// The program is `terraform-credentials-NAME`.
+    /// The name of the program after `terraform-credentials-`.
     pub name: String,
-    /// Arguments before the command.
+    /// Arguments that precede the command.
     pub arguments: Vec<String>,
 }
 
-/// Something in a CLI configuration that is read over, or a file that is not
-/// there.
+/// A part of a CLI configuration that has no effect, or a missing file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CliConfigWarning {
-    /// The file that was named does not exist.
+    /// The named file does not exist.
     Missing(PathBuf),
-    /// A setting that nobody knows.
-    UnknownSetting {
-        /// Its name.
-        name: String,
-        /// Where it is.
-        place: Place,
-    },
+    /// A setting that does not exist.
+    UnknownSetting { name: String, position: FilePosition },
 }
 
 impl fmt::Display for CliConfigWarning {
@@ -104,36 +96,35 @@ impl fmt::Display for CliConfigWarning {
             Self::Missing(path) => {
                 write!(formatter, "the CLI configuration file {} does not exist", path.display())
             }
-            Self::UnknownSetting { name, place } => {
+            Self::UnknownSetting { name, position } => {
                 write!(
                     formatter,
-                    "{place}: the CLI configuration setting \"{name}\" is unknown and has no effect"
+                    "{position}: the CLI configuration setting \"{name}\" is unknown and has no effect"
                 )
             }
         }
     }
 }
 
-/// Looks up a variable of the environment, on the caller's behalf.
+/// Looks up an environment variable on the caller's behalf.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// What was read.
+/// The result of reading CLI configuration files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoadedCliConfig {
     /// The settings of all files.
     pub config: CliConfig,
-    /// What was read over.
+    /// The parts without effect.
     pub warnings: Vec<CliConfigWarning>,
 }
 
 impl CliConfig {
-    /// Reads a main file and then, in name order, the `*.tfrc` and
-    /// `*.tfrc.json` files of a directory. Later files add to earlier ones. A
-    /// file that was named but does not exist is a warning; a directory that
-    /// does not exist is nothing.
+    /// Reads a main file and then, in name order, the `*.tfrc` and `*.tfrc.json` files of a
+    /// directory. Later files add to earlier ones. If the named file does not exist, that is a
+    /// warning; a directory that does not exist is ignored.
     ///
     /// # Errors
-    /// When a file cannot be read or means nothing, with the place.
+    /// If a file cannot be read or is invalid, with the position.
     pub fn load(
         main_file: Option<&Path>,
         directory: Option<&Path>,
@@ -160,10 +151,10 @@ impl CliConfig {
         Ok(loaded)
     }
 
-    /// Reads one file's text. The path is for messages.
+    /// Parses one file. The path is used in messages.
     ///
     /// # Errors
-    /// When the text means nothing, with the place.
+    /// If the file is invalid, with the position.
     pub fn parse(
         text: &str,
         path: &Path,
@@ -207,38 +198,32 @@ fn files_in(directory: &Path) -> Result<Vec<PathBuf>, CliConfigError> {
     Ok(files)
 }
 
-/// `*.tfrc` and `*.tfrc.json`.
+/// Matches `*.tfrc` and `*.tfrc.json`.
 fn is_config_file(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default();
     extension == "tfrc"
         || extension == "json" && path.file_stem().is_some_and(|stem| is_config_file(Path::new(stem)))
 }
 
-/// Why a CLI configuration cannot be used.
+/// A CLI configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CliConfigError {
-    /// A file or directory is there but cannot be read as text.
+    /// A file or directory exists but cannot be read as text.
     #[error("failed to read the CLI configuration {}: {source}", path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// A file is neither HCL nor JSON.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// A setting has a value that it cannot have.
-    #[error("{place}: {message}")]
+    /// The value of a setting is invalid.
+    #[error("{position}: {message}")]
     Invalid {
-        /// Where.
-        place: Place,
-        /// What is wrong, and what would be right.
+        position: FilePosition,
+        /// The problem and its solution.
         message: String,
     },
     /// Two files have a `provider_installation` block.
-    #[error("{}: only one provider_installation block may be in all CLI configuration files together", path.display())]
+    #[error("{}: only one provider_installation block is allowed in all CLI configuration files together", path.display())]
     SecondInstallation {
         /// The later file.
         path: PathBuf,

@@ -1,16 +1,15 @@
-//! The digests of large files, remembered by which file it is.
+//! Cached digests of large files.
 //!
-//! A native plugin of half a gigabyte takes seconds to hash, at each use, although it
-//! hardly ever changes. A file is taken for the one that was hashed if device, inode,
-//! size, and the times of its last change and of the last change of its inode are the
-//! same. The last of these cannot be set: who writes to a file, replaces it, or sets its
-//! times back, changes it, unless they can also set the machine's clock. A file that
-//! changed just before it was hashed is not remembered, since it could change again
-//! within one tick of the file system's clock.
+//! Hashing a native plugin of half a gigabyte takes seconds at each use, although it hardly ever
+//! changes. A file counts as unchanged if its device, inode and size, and the times of its last
+//! change and of the last change of its inode, are the same. The last of these times cannot be
+//! set: writing to the file, replacing it or setting its times back changes it, unless the
+//! machine's clock is set as well. The digest of a file that changed just before it was hashed
+//! is not cached, since it could change again within one tick of the file system's clock.
 //!
-//! What is remembered lies in a cache whose entries are authenticated (see
-//! `wardian-cache`), under one name: lines of `DEVICE INODE SIZE MTIME CTIME SHA256`.
-//! Without a cache, every file is hashed each time.
+//! The digests are stored in a cache whose entries are authenticated (see `wardian-cache`),
+//! under one name: lines of `DEVICE INODE SIZE MTIME CTIME SHA256`. Without a cache, every file
+//! is hashed each time.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -19,33 +18,34 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use wardian_cache::{Cache, CacheRefusal, Format};
+use wardian_cache::{Cache, CacheError, CacheFormat};
 
-use crate::hash::Sha256Digest;
+use crate::sha256::Sha256Digest;
 
-const FORMAT: Format = Format { magic: b"wardian digest1\n", largest_cache: 4 << 20, largest_entry: 1 << 20 };
+const FORMAT: CacheFormat =
+    CacheFormat { magic: b"wardian digest1\n", max_total_bytes: 4 << 20, max_entry_bytes: 1 << 20 };
 const ENTRY: &str = "files.digests";
-/// What is smaller is hashed sooner than looked up.
-const SMALLEST: u64 = 1 << 20;
-/// How many are remembered at most.
-const MOST: usize = 1000;
-/// How long a file must have been as it is.
-const SETTLED: Duration = Duration::from_secs(3);
+/// Smaller files are hashed faster than looked up.
+const MIN_CACHED_SIZE: u64 = 1 << 20;
+/// The maximum number of cached digests.
+const MAX_ENTRIES: usize = 1000;
+/// The minimum age of the last change of a file whose digest is cached.
+const MIN_AGE: Duration = Duration::from_secs(3);
 
-/// Digests of files.
+/// Computes the digests of files, and caches those of large files.
 #[derive(Default)]
 pub struct FileDigests {
-    memory: Option<Memory>,
+    cache: Option<DigestCache>,
 }
 
-struct Memory {
+struct DigestCache {
     cache: Cache,
-    known: Mutex<BTreeMap<Identity, Sha256Digest>>,
+    known: Mutex<BTreeMap<FileIdentity, Sha256Digest>>,
 }
 
-/// Which file it is, and since when it is so.
+/// Identifies a file and its last change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Identity {
+struct FileIdentity {
     device: u64,
     inode: u64,
     size: u64,
@@ -55,36 +55,36 @@ struct Identity {
 }
 
 impl FileDigests {
-    /// Remembers digests in a directory. `key` is where the key lies that authenticates
-    /// them: not the same directory, nor one above or below it.
+    /// Caches digests in a directory. `key` is the directory of the key that authenticates them.
+    /// It must not be `directory`, nor a directory above or below it.
     ///
     /// # Errors
-    /// Where others can write one of the directories or read the key, or one cannot be
-    /// used.
-    pub fn remembered(directory: &Path, key: &Path) -> Result<Self, CacheRefusal> {
+    /// If other users can write to one of the directories or read the key, or if a directory
+    /// cannot be used.
+    pub fn with_cache(directory: &Path, key: &Path) -> Result<Self, CacheError> {
         let cache = Cache::open(directory, key, FORMAT)?;
         let known = cache.get(ENTRY).map(|bytes| parse(&bytes)).unwrap_or_default();
-        Ok(Self { memory: Some(Memory { cache, known: Mutex::new(known) }) })
+        Ok(Self { cache: Some(DigestCache { cache, known: Mutex::new(known) }) })
     }
 
-    /// The digest of a file.
+    /// Returns the digest of a file.
     ///
     /// # Errors
-    /// Where it cannot be read.
-    pub fn of(&self, path: &Path) -> io::Result<Sha256Digest> {
+    /// If the file cannot be read.
+    pub fn digest(&self, path: &Path) -> io::Result<Sha256Digest> {
         let file = File::open(path)?;
-        let about = file.metadata()?;
-        let memory = self.memory.as_ref().filter(|_| about.len() >= SMALLEST);
-        let (Some(memory), Some(before)) = (memory, Identity::of(&about)) else {
-            return Sha256Digest::of_reader(file);
+        let metadata = file.metadata()?;
+        let cache = self.cache.as_ref().filter(|_| metadata.len() >= MIN_CACHED_SIZE);
+        let (Some(cache), Some(before)) = (cache, FileIdentity::from_metadata(&metadata)) else {
+            return Sha256Digest::hash_reader(file);
         };
-        if let Some(known) = memory.lock().get(&before) {
+        if let Some(known) = cache.lock().get(&before) {
             return Ok(*known);
         }
-        let begun = SystemTime::now();
-        let digest = Sha256Digest::of_reader(&file)?;
-        if before.had_settled(begun) && Identity::of(&file.metadata()?) == Some(before) {
-            memory.remember(before, digest);
+        let start = SystemTime::now();
+        let digest = Sha256Digest::hash_reader(&file)?;
+        if before.is_old_enough(start) && FileIdentity::from_metadata(&file.metadata()?) == Some(before) {
+            cache.insert(before, digest);
         }
         Ok(digest)
     }
@@ -92,70 +92,70 @@ impl FileDigests {
 
 impl std::fmt::Debug for FileDigests {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FileDigests").field("remembered", &self.memory.is_some()).finish()
+        f.debug_struct("FileDigests").field("cached", &self.cache.is_some()).finish()
     }
 }
 
-impl Memory {
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Identity, Sha256Digest>> {
+impl DigestCache {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<FileIdentity, Sha256Digest>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn remember(&self, identity: Identity, digest: Sha256Digest) {
+    fn insert(&self, identity: FileIdentity, digest: Sha256Digest) {
         let mut known = self.lock();
-        // What the same file was before is of no use any more.
+        // Digests of earlier versions of the same file are no longer needed.
         known.retain(|other, _| (other.device, other.inode) != (identity.device, identity.inode));
-        if known.len() >= MOST {
+        if known.len() >= MAX_ENTRIES {
             known.clear();
         }
         known.insert(identity, digest);
-        // A digest that is not remembered costs time and nothing else.
-        let _ = self.cache.put(ENTRY, written(&known).as_bytes());
+        // A digest that is not cached only costs time.
+        let _ = self.cache.put(ENTRY, encode(&known).as_bytes());
     }
 }
 
-impl Identity {
+impl FileIdentity {
     #[cfg(unix)]
-    #[allow(clippy::unnecessary_wraps, reason = "elsewhere files have no such identity")]
-    fn of(about: &Metadata) -> Option<Self> {
+    #[allow(clippy::unnecessary_wraps, reason = "on other systems files have no such identity")]
+    fn from_metadata(metadata: &Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
         let moment =
             |seconds: i64, nanoseconds: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
         Some(Self {
-            device: about.dev(),
-            inode: about.ino(),
-            size: about.len(),
-            modified: moment(about.mtime(), about.mtime_nsec()),
-            changed: moment(about.ctime(), about.ctime_nsec()),
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.len(),
+            modified: moment(metadata.mtime(), metadata.mtime_nsec()),
+            changed: moment(metadata.ctime(), metadata.ctime_nsec()),
         })
     }
 
     #[cfg(not(unix))]
-    fn of(_about: &Metadata) -> Option<Self> {
+    fn from_metadata(_metadata: &Metadata) -> Option<Self> {
         None
     }
 
-    fn had_settled(&self, at: SystemTime) -> bool {
+    fn is_old_enough(&self, at: SystemTime) -> bool {
         let Ok(now) = at.duration_since(UNIX_EPOCH) else { return false };
         let latest = self.modified.max(self.changed);
-        u128::try_from(latest).is_ok_and(|latest| latest + SETTLED.as_nanos() <= now.as_nanos())
+        u128::try_from(latest).is_ok_and(|latest| latest + MIN_AGE.as_nanos() <= now.as_nanos())
     }
 }
 
-fn written(known: &BTreeMap<Identity, Sha256Digest>) -> String {
-    let line = |(file, digest): (&Identity, &Sha256Digest)| {
-        let Identity { device, inode, size, modified, changed } = file;
+fn encode(known: &BTreeMap<FileIdentity, Sha256Digest>) -> String {
+    let line = |(file, digest): (&FileIdentity, &Sha256Digest)| {
+        let FileIdentity { device, inode, size, modified, changed } = file;
         format!("{device} {inode} {size} {modified} {changed} {digest}\n")
     };
     known.iter().map(line).collect()
 }
 
-/// What is no such line is passed over.
-fn parse(bytes: &[u8]) -> BTreeMap<Identity, Sha256Digest> {
+/// Parses cached digests; malformed lines are ignored.
+fn parse(bytes: &[u8]) -> BTreeMap<FileIdentity, Sha256Digest> {
     let line = |line: &str| {
         let mut parts = line.split(' ');
         let mut next = || parts.next();
-        let identity = Identity {
+        let identity = FileIdentity {
             device: next()?.parse().ok()?,
             inode: next()?.parse().ok()?,
             size: next()?.parse().ok()?,
@@ -176,47 +176,47 @@ mod tests {
 
     use super::*;
 
-    struct Place {
+    struct Fixture {
         root: tempfile::TempDir,
         file: PathBuf,
     }
 
-    /// A file that was last changed a while ago, as far as its own times say.
-    fn place() -> Place {
+    /// A file that was last changed a while ago, according to its times.
+    fn fixture() -> Fixture {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join("plugin");
         fs::write(&file, vec![7; 2 << 20]).unwrap();
-        Place { root, file }
+        Fixture { root, file }
     }
 
-    impl Place {
+    impl Fixture {
         fn digests(&self) -> FileDigests {
-            FileDigests::remembered(&self.root.path().join("cache"), &self.root.path().join("key")).unwrap()
+            FileDigests::with_cache(&self.root.path().join("cache"), &self.root.path().join("key")).unwrap()
         }
 
-        fn identity(&self) -> Identity {
-            Identity::of(&fs::metadata(&self.file).unwrap()).unwrap()
+        fn identity(&self) -> FileIdentity {
+            FileIdentity::from_metadata(&fs::metadata(&self.file).unwrap()).unwrap()
         }
 
-        /// Remembers something false, so that it shows whether it is used.
-        fn remember_something_false(&self) -> Sha256Digest {
-            let falsehood = Sha256Digest::of(b"something else");
-            self.digests().memory.unwrap().remember(self.identity(), falsehood);
-            falsehood
+        /// Caches a wrong digest, so that its use can be detected.
+        fn insert_wrong_digest(&self) -> Sha256Digest {
+            let wrong = Sha256Digest::hash(b"something else");
+            self.digests().cache.unwrap().insert(self.identity(), wrong);
+            wrong
         }
     }
 
     #[test]
-    fn a_file_that_is_the_same_is_not_hashed_again() {
-        let place = place();
-        let falsehood = place.remember_something_false();
-        assert_eq!(place.digests().of(&place.file).unwrap(), falsehood);
-        let strict = FileDigests::default();
-        assert_eq!(strict.of(&place.file).unwrap(), Sha256Digest::of(&vec![7; 2 << 20]));
+    fn unchanged_file_is_not_hashed_again() {
+        let fixture = fixture();
+        let wrong = fixture.insert_wrong_digest();
+        assert_eq!(fixture.digests().digest(&fixture.file).unwrap(), wrong);
+        let uncached = FileDigests::default();
+        assert_eq!(uncached.digest(&fixture.file).unwrap(), Sha256Digest::hash(&vec![7; 2 << 20]));
     }
 
     #[test]
-    fn a_file_that_was_changed_replaced_or_touched_is_hashed() {
+    fn modified_replaced_or_touched_file_is_hashed_again() {
         let content = vec![8; 2 << 20];
         let changes: [fn(&Path, &[u8]); 3] = [
             |file, content| fs::write(file, content).unwrap(),
@@ -232,29 +232,29 @@ mod tests {
             },
         ];
         for change in changes {
-            let place = place();
-            place.remember_something_false();
+            let fixture = fixture();
+            fixture.insert_wrong_digest();
             std::thread::sleep(Duration::from_millis(20));
-            change(&place.file, &content);
-            assert_eq!(place.digests().of(&place.file).unwrap(), Sha256Digest::of(&content));
+            change(&fixture.file, &content);
+            assert_eq!(fixture.digests().digest(&fixture.file).unwrap(), Sha256Digest::hash(&content));
         }
     }
 
     #[test]
-    fn what_changed_just_now_is_not_remembered_yet() {
-        let place = place();
-        place.digests().of(&place.file).unwrap();
-        assert!(place.digests().memory.unwrap().lock().is_empty());
-        let identity = place.identity();
+    fn recently_changed_file_is_not_cached() {
+        let fixture = fixture();
+        fixture.digests().digest(&fixture.file).unwrap();
+        assert!(fixture.digests().cache.unwrap().lock().is_empty());
+        let identity = fixture.identity();
         let now = SystemTime::now();
-        assert!(!identity.had_settled(now) && identity.had_settled(now + Duration::from_secs(4)));
+        assert!(!identity.is_old_enough(now) && identity.is_old_enough(now + Duration::from_secs(4)));
     }
 
     #[test]
-    fn what_is_written_is_read_and_what_is_not_is_passed_over() {
-        let identity = Identity { device: 1, inode: 2, size: 3, modified: -4, changed: 5 };
-        let known = BTreeMap::from([(identity, Sha256Digest::of(b"x"))]);
-        let text = format!("noise\n1 2 3\n{}1 2 3 4 5 zz\n", written(&known));
+    fn encoded_digests_round_trip_and_malformed_lines_are_ignored() {
+        let identity = FileIdentity { device: 1, inode: 2, size: 3, modified: -4, changed: 5 };
+        let known = BTreeMap::from([(identity, Sha256Digest::hash(b"x"))]);
+        let text = format!("noise\n1 2 3\n{}1 2 3 4 5 zz\n", encode(&known));
         assert!(parse(text.as_bytes()) == known);
     }
 }

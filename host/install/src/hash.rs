@@ -1,25 +1,24 @@
 //! Package hashes, as the dependency lock file records them.
 //!
-//! | scheme | of |
+//! | scheme | content |
 //! |---|---|
 //! | `h1:` | a package's contents: for every file the line `HEX  PATH\n` (sha256, two spaces, `/` in paths), lines in byte order of their paths; then base64 of sha256 of those lines |
 //! | `zh:` | a zip file itself: hex of its sha256 |
 //!
-//! Other schemes are kept as they are and never match anything computed here.
+//! Other schemes are preserved and never match anything computed here.
 //!
 //! A component's hash is the `h1:` of a directory that holds one file,
-//! `terraform-provider-TYPE_vVERSION.wasm`; see [`component_file_name`]. So an
-//! embedded plugin, a bare `.wasm` file in a mirror and a package directory or
-//! archive that holds just this file all have the same hash, and Terraform can
-//! read the entry.
+//! `terraform-provider-TYPE_vVERSION.wasm`; see [`component_file_name`]. So an embedded plugin,
+//! a bare `.wasm` file in a mirror and a package directory or archive that holds only this file
+//! all have the same hash, and Terraform can read the entry.
 //!
-//! Reads files and directories that it is given; writes nothing. What always
-//! holds: a [`PackageHash`] can stand between quotes in HCL without escapes.
+//! Reads files and directories that it is given; writes nothing. What always holds: a
+//! [`PackageHash`] can be quoted in HCL without escapes.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -28,65 +27,17 @@ use sha2::{Digest, Sha256};
 use wardian_address::{ProviderAddress, Version};
 
 use crate::file_digests::FileDigests;
+pub use crate::sha256::Sha256Digest;
 
-/// A sha256. `Display` is hex.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Sha256Digest([u8; 32]);
-
-impl Sha256Digest {
-    /// The digest of some bytes.
-    pub fn of(bytes: &[u8]) -> Self {
-        Self(Sha256::digest(bytes).into())
-    }
-
-    /// A digest computed elsewhere, for example when the program was built.
-    pub const fn from_bytes(digest: [u8; 32]) -> Self {
-        Self(digest)
-    }
-
-    /// The 32 bytes.
-    pub const fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
-    /// The digest of everything that a reader has left.
-    ///
-    /// # Errors
-    /// When reading fails.
-    pub fn of_reader(mut reader: impl Read) -> io::Result<Self> {
-        let mut hasher = Sha256::new();
-        let mut buffer = vec![0; 64 * 1024];
-        loop {
-            let count = reader.read(&mut buffer)?;
-            if count == 0 {
-                return Ok(Self(hasher.finalize().into()));
-            }
-            hasher.update(buffer.get(..count).unwrap_or_default());
-        }
-    }
-}
-
-impl fmt::Display for Sha256Digest {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&hex::encode(self.0))
-    }
-}
-
-impl fmt::Debug for Sha256Digest {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Sha256Digest({self})")
-    }
-}
-
-/// A hash as recorded: `SCHEME:VALUE`.
+/// A hash in its recorded form: `SCHEME:VALUE`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PackageHash(String);
 
 impl PackageHash {
-    /// Reads a recorded hash of any scheme.
+    /// Parses a recorded hash of any scheme.
     ///
     /// # Errors
-    /// When there is no scheme, or a character that no hash has.
+    /// If there is no scheme, or a character that is invalid in hashes.
     pub fn parse(text: &str) -> Result<Self, HashSyntaxError> {
         let allowed = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'$' | b'%');
         let has_scheme = text.split_once(':').is_some_and(|(scheme, _)| !scheme.is_empty());
@@ -97,30 +48,30 @@ impl PackageHash {
         }
     }
 
-    /// The whole recorded text.
+    /// Returns the recorded form.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What stands before the colon.
+    /// Returns the part before the colon.
     pub fn scheme(&self) -> &str {
         self.0.split_once(':').map_or("", |(scheme, _)| scheme)
     }
 
-    /// The `zh:` hash of a zip file's bytes.
-    pub fn of_archive(digest: Sha256Digest) -> Self {
+    /// The `zh:` hash of a zip file, from the digest of its bytes.
+    pub fn for_archive(digest: Sha256Digest) -> Self {
         Self(format!("zh:{digest}"))
     }
 
     /// The `h1:` hash of a component, from the digest of its bytes.
-    pub fn of_component(address: &ProviderAddress, version: &Version, digest: Sha256Digest) -> Self {
+    pub fn for_component(address: &ProviderAddress, version: &Version, digest: Sha256Digest) -> Self {
         let mut files = PackageFiles::default();
         files.0.insert(component_file_name(address, version), digest);
         files.hash()
     }
 
-    /// The `h1:` hash of a program that is a file of its own.
-    pub fn of_program(address: &ProviderAddress, version: &Version, digest: Sha256Digest) -> Self {
+    /// The `h1:` hash of a program that consists of one file.
+    pub fn for_program(address: &ProviderAddress, version: &Version, digest: Sha256Digest) -> Self {
         let mut files = PackageFiles::default();
         files.0.insert(program_file_name(address, version), digest);
         files.hash()
@@ -133,25 +84,25 @@ impl fmt::Display for PackageHash {
     }
 }
 
-/// A text that is not `SCHEME:VALUE`.
+/// A string that is not `SCHEME:VALUE`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is not a package hash: a hash is a scheme, a colon and a value, such as \"h1:…\"")]
 pub struct HashSyntaxError {
-    /// What was written.
+    /// The invalid string.
     pub text: String,
 }
 
-/// The name under which a program that is a file of its own is hashed and installed.
+/// Returns the name under which a program that consists of one file is hashed and installed.
 pub fn program_file_name(address: &ProviderAddress, version: &Version) -> String {
     format!("terraform-provider-{}_v{version}", address.type_name())
 }
 
-/// The name under which a component's one file is hashed.
+/// Returns the name under which the file of a component is hashed.
 pub fn component_file_name(address: &ProviderAddress, version: &Version) -> String {
     format!("terraform-provider-{}_v{version}.wasm", address.type_name())
 }
 
-/// The files of a package with their digests, from which its `h1:` follows.
+/// The files of a package with their digests, from which its `h1:` hash is computed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PackageFiles(BTreeMap<String, Sha256Digest>);
 
@@ -159,7 +110,7 @@ impl PackageFiles {
     /// Adds a file by its path below the package's root, with `/` separators.
     ///
     /// # Errors
-    /// When the path holds a line break, which would make the hash ambiguous.
+    /// If the path contains a line break, which would make the hash ambiguous.
     pub fn add(&mut self, path: &str, digest: Sha256Digest) -> Result<(), UnhashablePath> {
         if path.contains('\n') {
             return Err(UnhashablePath);
@@ -168,7 +119,7 @@ impl PackageFiles {
         Ok(())
     }
 
-    /// The `h1:` hash of a package of these files.
+    /// Computes the `h1:` hash of a package of these files.
     pub fn hash(&self) -> PackageHash {
         let mut hasher = Sha256::new();
         for (path, digest) in &self.0 {
@@ -177,13 +128,13 @@ impl PackageFiles {
         PackageHash(format!("h1:{}", STANDARD.encode(hasher.finalize())))
     }
 
-    /// The files below a directory. A file whose digest is known from a read
-    /// that already happened is not read again.
+    /// Hashes the files below a directory. A file whose digest is already known is not read
+    /// again.
     ///
     /// # Errors
-    /// When something cannot be read, is no file or directory, or has a name
-    /// that cannot be hashed.
-    pub fn of_directory(
+    /// If an entry cannot be read, is neither a file nor a directory, or has a name that cannot
+    /// be hashed.
+    pub fn from_directory(
         root: &Path,
         known: Option<(&str, Sha256Digest)>,
         digests: &FileDigests,
@@ -202,7 +153,7 @@ impl PackageFiles {
         depth: usize,
     ) -> Result<(), DirectoryHashError> {
         let failed = |path: &Path, source| DirectoryHashError::Read { path: path.to_owned(), source };
-        if depth > DEEPEST_PACKAGE {
+        if depth > MAX_DEPTH {
             return Err(DirectoryHashError::TooDeep { path: directory.to_owned() });
         }
         for entry in fs::read_dir(directory).map_err(|source| failed(directory, source))? {
@@ -218,7 +169,7 @@ impl PackageFiles {
             }
             let digest = match known {
                 Some((known_name, digest)) if known_name == relative => digest,
-                _ => digests.of(&path).map_err(|source| failed(&path, source))?,
+                _ => digests.digest(&path).map_err(|source| failed(&path, source))?,
             };
             self.add(&relative, digest).map_err(|UnhashablePath| unnameable())?;
         }
@@ -226,35 +177,27 @@ impl PackageFiles {
     }
 }
 
-const DEEPEST_PACKAGE: usize = 64;
+const MAX_DEPTH: usize = 64;
 
-/// A path in a package that holds a line break.
+/// A path in a package that contains a line break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a file name in a package holds a line break")]
+#[error("a file name in a package contains a line break")]
 pub struct UnhashablePath;
 
-/// Why a directory has no hash.
+/// A directory that cannot be hashed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DirectoryHashError {
-    /// Something could not be read.
+    /// An entry could not be read.
     #[error("failed to read {} to compute its package's hash: {source}", path.display())]
-    Read {
-        /// What.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A name that is not text or holds a line break.
+    Read { path: PathBuf, source: io::Error },
+    /// A name is not UTF-8 or contains a line break.
     #[error("the name of {} cannot be part of a package's hash", path.display())]
-    Name {
-        /// Which file.
-        path: PathBuf,
-    },
-    /// Directories in directories without end.
+    Name { path: PathBuf },
+    /// The directories are nested too deeply.
     #[error("the package directory is nested too deeply at {}", path.display())]
     TooDeep {
-        /// Where it was given up.
+        /// The first directory that was not read.
         path: PathBuf,
     },
 }
@@ -264,55 +207,55 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_vectors() {
+    fn package_hash_matches_recorded_values() {
         assert_eq!(
             PackageFiles::default().hash().as_str(),
             "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
         );
-        // Terraform 1.11.4 recorded this for a directory with this one file.
+        // Terraform 1.11.4 recorded this hash for a directory with this one file.
         let mut files = PackageFiles::default();
-        files.add("terraform-provider-random_v3.7.0", Sha256Digest::of(b"#!/bin/sh\n")).unwrap();
+        files.add("terraform-provider-random_v3.7.0", Sha256Digest::hash(b"#!/bin/sh\n")).unwrap();
         assert_eq!(files.hash().as_str(), "h1:DBD3jwW+V36BybqzDaTEhKWRclYw0Qrojsri6lKeVgY=");
     }
 
     #[test]
-    fn a_directory_hashes_as_its_files() {
+    fn directory_hash_covers_its_files() {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("sub")).unwrap();
         fs::write(directory.path().join("sub/b"), "two").unwrap();
         fs::write(directory.path().join("a"), "one").unwrap();
         let mut expected = PackageFiles::default();
-        expected.add("a", Sha256Digest::of(b"one")).unwrap();
-        expected.add("sub/b", Sha256Digest::of(b"two")).unwrap();
+        expected.add("a", Sha256Digest::hash(b"one")).unwrap();
+        expected.add("sub/b", Sha256Digest::hash(b"two")).unwrap();
         assert_eq!(
-            PackageFiles::of_directory(directory.path(), None, &FileDigests::default()).unwrap(),
+            PackageFiles::from_directory(directory.path(), None, &FileDigests::default()).unwrap(),
             expected
         );
-        let known = ("a", Sha256Digest::of(b"other"));
+        let known = ("a", Sha256Digest::hash(b"other"));
         assert_ne!(
-            PackageFiles::of_directory(directory.path(), Some(known), &FileDigests::default()).unwrap(),
+            PackageFiles::from_directory(directory.path(), Some(known), &FileDigests::default()).unwrap(),
             expected
         );
         assert!(
-            PackageFiles::of_directory(&directory.path().join("none"), None, &FileDigests::default())
+            PackageFiles::from_directory(&directory.path().join("none"), None, &FileDigests::default())
                 .is_err()
         );
     }
 
     #[test]
-    fn a_component_hashes_as_a_directory_of_one_file() {
+    fn component_hash_equals_hash_of_single_file_directory() {
         let address = ProviderAddress::parse("acme/dns").unwrap();
         let version = Version::new(1, 2, 3);
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("terraform-provider-dns_v1.2.3.wasm"), "bytes").unwrap();
         assert_eq!(
-            PackageHash::of_component(&address, &version, Sha256Digest::of(b"bytes")),
-            PackageFiles::of_directory(directory.path(), None, &FileDigests::default()).unwrap().hash()
+            PackageHash::for_component(&address, &version, Sha256Digest::hash(b"bytes")),
+            PackageFiles::from_directory(directory.path(), None, &FileDigests::default()).unwrap().hash()
         );
     }
 
     #[test]
-    fn hash_syntax() {
+    fn package_hash_rejects_invalid_syntax() {
         for good in ["h1:abc=", "zh:00", "x9:", "a:b:c"] {
             assert_eq!(PackageHash::parse(good).unwrap().as_str(), good);
         }

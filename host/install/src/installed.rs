@@ -1,29 +1,28 @@
-//! What `init` leaves in the data directory, and how later commands find it.
+//! The plugins that `init` stores in the data directory, and how later commands find them.
 //!
-//! | chosen package | under `DATA/providers/HOST/NS/TYPE/VERSION/` |
+//! | selected package | under `DATA/providers/HOST/NS/TYPE/VERSION/` |
 //! |---|---|
 //! | embedded | nothing: the lock file and the catalogue are enough |
-//! | unpacked directory | `PLATFORM`, a symbolic link to it; a copy where links cannot be made |
+//! | unpacked directory | `PLATFORM`, a symbolic link to it, or a copy if links are not supported |
 //! | zip file | `PLATFORM/`, unpacked |
 //! | bare component | `wasm32_wasip2/terraform-provider-TYPE_vVERSION.wasm`, a copy |
 //! | bare program | `PLATFORM/terraform-provider-TYPE_vVERSION`, a copy |
 //!
-//! Components have the platform `wasm32_wasip2`, so that this tree and the one
-//! that Terraform keeps for native packages can be the same.
+//! Components have the platform `wasm32_wasip2`, so this tree can be the same as the one that
+//! Terraform uses for native packages.
 //!
-//! Later commands look for a component there first, then in the catalogue, then
-//! for a native package: what the last `init` chose wins, and a native package
-//! that Terraform left behind does not shadow an embedded plugin.
+//! Later commands search here first for a component, then in the catalogue, then for a native
+//! package: the selection of the last `init` wins, and a native package that Terraform installed
+//! does not shadow an embedded plugin.
 //!
-//! Writes below the data directory only. In it, only `PLATFORM` may be a symbolic
-//! link, and that is replaced, never followed.
+//! Writes below the data directory only. In it, only `PLATFORM` may be a symbolic link, and that
+//! is replaced, never followed.
 //!
-//! What always holds: files that come out of here, overrides apart, have a hash
-//! that the lock file records for their version. They are hashed at each use, or
-//! recognised as the files that were hashed (see [`crate::file_digests`]), so that a
-//! change after `init` is noticed. An embedded plugin is accepted at its
-//! locked version even when the lock file lacks its hash, and reported as such;
-//! see [`Trust`](crate::package::Trust).
+//! What always holds: every resolved file, except overrides, has a hash that the lock file
+//! records for its version. Files are hashed at each use, or recognized as files that were
+//! hashed before (see [`crate::file_digests`]), so a change after `init` is detected. An
+//! embedded plugin is accepted at its locked version even if the lock file lacks its hash, and
+//! reported as such; see [`Trust`](crate::package::Trust).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -39,86 +38,88 @@ use crate::hash::{component_file_name, program_file_name};
 use crate::lock_file::{LockEntry, LockFile};
 use crate::mirror::{Platform, provider_directory};
 use crate::package::{
-    COMPONENT_PLATFORM, Counted, Expected, OpenedPackage, Origin, PackageError, PackageLocation,
-    PluginArtifact, open_override,
+    COMPONENT_PLATFORM, Expected, OpenedPackage, Origin, PackageError, PackageLocation, PackageMismatch,
+    PluginArtifact, SizeLimitedReader, open_override,
 };
-use crate::selection::{Chosen, PackageMismatch, Requirements};
+use crate::requirements::Requirements;
+use crate::selected_plugin::SelectedPlugin;
 use crate::sources::Sources;
 
-/// Puts a chosen package where later commands find it. The platform is that of
-/// native packages.
+/// Installs a selected package where later commands find it. The platform is that of native
+/// packages.
 ///
 /// # Errors
-/// When the data directory cannot be written to, or the package has become
-/// unreadable since it was chosen.
-pub fn install(chosen: &Chosen, data_directory: &Path, platform: &Platform) -> Result<(), InstallError> {
-    let address = chosen.artifact.address();
-    let platform = match &chosen.artifact {
+/// If the data directory cannot be written to, or the package has become unreadable since it was
+/// selected.
+pub fn install(
+    selected: &SelectedPlugin,
+    data_directory: &Path,
+    platform: &Platform,
+) -> Result<(), InstallError> {
+    let address = selected.artifact.address();
+    let platform = match &selected.artifact {
         PluginArtifact::Component(_) => COMPONENT_PLATFORM,
         PluginArtifact::Native(_) => platform.as_str(),
     };
-    let version_directory = version_directory(data_directory, address, &chosen.version);
+    let version_directory = version_directory(data_directory, address, &selected.version);
     let target = version_directory.join(platform);
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| InstallError { path, source }
     };
-    let location = match chosen.artifact.origin() {
+    let location = match selected.artifact.origin() {
         Origin::Embedded => None,
         Origin::Installed(_) | Origin::DevelopmentOverride(_) => return Ok(()),
         Origin::Mirror(location) => Some(location),
     };
-    refuse_links(data_directory, &version_directory)?;
+    reject_symlinks(data_directory, &version_directory)?;
     let Some(location) = location else {
         return remove(&target).map_err(failed(&target));
     };
     fs::create_dir_all(&version_directory).map_err(failed(&version_directory))?;
     let staged = temporary_path(&target).map_err(failed(&target))?;
-    let placed = match (location, &chosen.artifact) {
+    let placed = match (location, &selected.artifact) {
         (PackageLocation::Directory(path), _) => link_or_copy(path, &staged),
         (PackageLocation::Archive(path), _) => unpack(path, &staged),
         (PackageLocation::BareComponent(_), PluginArtifact::Component(component)) => {
-            let file = staged.join(component_file_name(address, &chosen.version));
+            let file = staged.join(component_file_name(address, &selected.version));
             fs::create_dir(&staged).and_then(|()| fs::write(file, component.bytes()))
         }
         (PackageLocation::BareComponent(path) | PackageLocation::BareProgram(path), _) => {
-            let file = staged.join(program_file_name(address, &chosen.version));
+            let file = staged.join(program_file_name(address, &selected.version));
             fs::create_dir(&staged).and_then(|()| fs::copy(path, file)).map(drop)
         }
     };
     let replaced = placed.and_then(|()| remove(&target)).and_then(|()| fs::rename(&staged, &target));
     if replaced.is_err() {
-        // What is left of the attempt may be nothing; the first error counts.
+        // There may be nothing to remove. The first error is the one to report.
         let _ = remove(&staged);
     }
     replaced.map_err(failed(&target))
 }
 
-/// A package that could not be put in place.
+/// A package that could not be installed.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to install a provider at {}: {source}", path.display())]
 pub struct InstallError {
-    /// Where.
     pub path: PathBuf,
-    /// Why.
     pub source: io::Error,
 }
 
 /// The plugins that a configuration needs, ready to be loaded.
 #[derive(Debug, Clone, Default)]
 pub struct Resolved {
-    /// One for each required provider that is not built in and does not run already.
+    /// One for each required provider that is not built in and not already running.
     pub artifacts: BTreeMap<ProviderAddress, PluginArtifact>,
-    /// Embedded plugins whose hash the lock file lacks, as after
-    /// `init -lockfile=readonly` with a lock file by Terraform.
+    /// Embedded plugins whose hash is not in the lock file, as after `init -lockfile=readonly`
+    /// with a lock file by Terraform.
     pub not_recorded: Vec<ProviderAddress>,
 }
 
-/// Finds the installed plugin of every required provider and checks it against
-/// the lock file.
+/// Finds the installed plugin of every required provider and checks it against the lock file.
 ///
 /// # Errors
-/// With one error for each provider that is missing or not as locked.
+/// One error for each provider that is missing or does not match the lock file.
 pub fn resolve(
     requirements: &Requirements,
     lock: &LockFile,
@@ -131,8 +132,8 @@ pub fn resolve(
         |address: &&ProviderAddress| !address.is_built_in() && !sources.running.contains(*address);
     for address in requirements.providers.keys().filter(is_installed) {
         match resolve_one(address, requirements, lock, sources, data_directory) {
-            Ok(Found { artifact, recorded }) => {
-                if !recorded {
+            Ok(ResolvedPlugin { artifact, is_recorded }) => {
+                if !is_recorded {
                     resolved.not_recorded.push(address.clone());
                 }
                 resolved.artifacts.insert(address.clone(), artifact);
@@ -143,61 +144,54 @@ pub fn resolve(
     if errors.is_empty() { Ok(resolved) } else { Err(errors) }
 }
 
-/// Why an installed plugin cannot be used.
+/// An installed plugin that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResolveError {
-    /// The lock file knows nothing of this provider.
+    /// The lock file has no entry for this provider.
     #[error("the provider {} is required but not in the lock file; run `wardian init`", .0.for_display())]
     NotLocked(ProviderAddress),
     /// The constraints have changed since `init`.
     #[error(
-        "the lock file has {} {locked}, but the configuration asks for \"{constraints}\"; run `wardian init -upgrade`",
+        "the lock file has {} {locked}, but the configuration requires \"{constraints}\"; run `wardian init \
+         -upgrade`",
         address.for_display()
     )]
     Constraints {
-        /// Which provider.
         address: ProviderAddress,
         /// The locked version.
         locked: Version,
-        /// What is asked for now.
+        /// The current constraints.
         constraints: String,
     },
-    /// It is locked but not there.
+    /// The provider is locked but not installed.
     #[error("the provider {} {version} is not installed; run `wardian init`", address.for_display())]
     NotInstalled {
-        /// Which provider.
         address: ProviderAddress,
         /// The locked version.
         version: Version,
     },
-    /// It is there but not what was locked.
+    /// The installed package does not match the lock file.
     #[error(
-        "{0}\nIt was changed after `wardian init`, or the lock file was. Run `wardian init` to install it anew."
+        "{0}\nThe package or the lock file was changed after `wardian init`. Run `wardian init` to install \
+         it again."
     )]
     HashMismatch(Box<PackageMismatch>),
-    /// It is there but unusable.
+    /// The installed package is unusable.
     #[error("the installed provider {} {version} cannot be used: {error}. Run `wardian init`", address.for_display())]
     Package {
-        /// Which provider.
         address: ProviderAddress,
         /// The locked version.
         version: Version,
-        /// Why.
         error: Box<PackageError>,
     },
     /// A development override does not lead to a plugin.
     #[error("the development override of {} cannot be used: {error}", address.for_display())]
-    Override {
-        /// Which provider.
-        address: ProviderAddress,
-        /// Why.
-        error: Box<PackageError>,
-    },
+    Override { address: ProviderAddress, error: Box<PackageError> },
 }
 
 impl ResolveError {
-    /// A heading for the message.
+    /// Returns the headline of the message.
     pub fn summary(&self) -> &'static str {
         match self {
             Self::NotLocked(_) | Self::NotInstalled { .. } | Self::Constraints { .. } => {
@@ -210,9 +204,9 @@ impl ResolveError {
     }
 }
 
-struct Found {
+struct ResolvedPlugin {
     artifact: PluginArtifact,
-    recorded: bool,
+    is_recorded: bool,
 }
 
 fn resolve_one(
@@ -221,10 +215,10 @@ fn resolve_one(
     lock: &LockFile,
     sources: &Sources<'_>,
     data_directory: &Path,
-) -> Result<Found, ResolveError> {
+) -> Result<ResolvedPlugin, ResolveError> {
     if let Some(path) = sources.overrides.get(address) {
         return match open_override(address, path) {
-            Ok(artifact) => Ok(Found { artifact, recorded: true }),
+            Ok(artifact) => Ok(ResolvedPlugin { artifact, is_recorded: true }),
             Err(error) => Err(ResolveError::Override { address: address.clone(), error: Box::new(error) }),
         };
     }
@@ -245,8 +239,8 @@ fn resolve_one(
         && let Some(plugin) = sources.catalogue.find(address, version)
     {
         let opened = OpenedPackage::embedded(plugin);
-        let recorded = entry.hashes.contains(&opened.content_hash);
-        return Ok(Found { artifact: opened.artifact, recorded });
+        let is_recorded = entry.hashes.contains(&opened.content_hash);
+        return Ok(ResolvedPlugin { artifact: opened.artifact, is_recorded });
     }
     let native = version_directory(data_directory, address, version).join(sources.platform.as_str());
     match open_installed(&native, address, version, Expected::ComponentOrNative, &sources.digests) {
@@ -259,14 +253,14 @@ fn check(
     address: &ProviderAddress,
     entry: &LockEntry,
     opened: Result<OpenedPackage, PackageError>,
-) -> Result<Found, ResolveError> {
+) -> Result<ResolvedPlugin, ResolveError> {
     let (address, version) = (address.clone(), entry.version.clone());
     let opened = match opened {
         Ok(opened) => opened,
         Err(error) => return Err(ResolveError::Package { address, version, error: Box::new(error) }),
     };
     if entry.hashes.contains(&opened.content_hash) {
-        return Ok(Found { artifact: opened.artifact, recorded: true });
+        return Ok(ResolvedPlugin { artifact: opened.artifact, is_recorded: true });
     }
     Err(ResolveError::HashMismatch(Box::new(PackageMismatch {
         address,
@@ -277,7 +271,7 @@ fn check(
     })))
 }
 
-/// The installed component of one version, if there is any.
+/// Opens the installed component of one version, if there is one.
 pub(crate) fn installed_component(
     data_directory: &Path,
     address: &ProviderAddress,
@@ -295,8 +289,7 @@ fn open_installed(
     expected: Expected,
     digests: &FileDigests,
 ) -> Option<Result<OpenedPackage, PackageError>> {
-    // A link whose target is gone is an installation that is broken, not one
-    // that is absent.
+    // A link whose target is missing is a broken installation, not a missing one.
     fs::symlink_metadata(path).ok()?;
     let location = PackageLocation::Directory(path.to_owned());
     let origin = Origin::Installed(path.to_owned());
@@ -307,9 +300,9 @@ fn version_directory(data_directory: &Path, address: &ProviderAddress, version: 
     provider_directory(&data_directory.join("providers"), address).join(version.to_string())
 }
 
-/// A repository may come with a data directory, and links in that could lead what
-/// is removed and written to anywhere. The data directory itself may be a link.
-fn refuse_links(data_directory: &Path, version_directory: &Path) -> Result<(), InstallError> {
+/// Rejects symbolic links in the data directory: a repository may come with one, and its links
+/// could redirect removals and writes to any path. The data directory itself may be a link.
+fn reject_symlinks(data_directory: &Path, version_directory: &Path) -> Result<(), InstallError> {
     let below = version_directory.ancestors().take_while(|path| *path != data_directory);
     match below.filter(|path| path.is_symlink()).last() {
         None => Ok(()),
@@ -368,7 +361,7 @@ fn unpack(archive: &Path, target: &Path) -> io::Result<()> {
     for index in 0..archive.len() {
         let entry = archive.by_index(index)?;
         let Some(relative) = entry.enclosed_name() else {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a name leads out of the archive"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a file name leads out of the archive"));
         };
         let path = target.join(relative);
         if entry.is_dir() {
@@ -380,7 +373,7 @@ fn unpack(archive: &Path, target: &Path) -> io::Result<()> {
         }
         let mode = entry.unix_mode();
         let mut file = File::create(&path)?;
-        io::copy(&mut Counted { inner: entry, count: &mut total }, &mut file)?;
+        io::copy(&mut SizeLimitedReader { inner: entry, count: &mut total }, &mut file)?;
         set_executable(&file, mode)?;
     }
     Ok(())

@@ -1,17 +1,16 @@
 //! The dependency lock file, `.terraform.lock.hcl`.
 //!
-//! Terraform reads what is written here and the other way round: same bytes
-//! for the same content. For how hashes of components and of native packages
-//! stand together in one entry, see [`crate::selection`].
+//! Terraform and Wardian read each other's files and write the same bytes for the same content.
+//! For how hashes of components and of native packages share one entry, see
+//! [`crate::selection`].
 //!
-//! How old and new meet: a file by a newer Terraform may hold `module` blocks,
-//! which give a warning and are dropped at the next write, as Terraform does;
-//! any other unknown block or argument is an error, because dropping it could
-//! weaken a check that somebody relies on.
+//! Compatibility: a file by a newer Terraform may contain `module` blocks, which give a warning
+//! and are dropped at the next write, as in Terraform; any other unknown block or argument is an
+//! error, because dropping it could weaken a check that a user relies on.
 //!
-//! Reads and writes the one file whose path it is given. What always holds: a
-//! file that was read without error has every provider once, under its full
-//! address, with an exact version; a write replaces the file whole.
+//! Reads and writes only the file whose path it is given. What always holds: a file that was
+//! read without error has every provider once, under its full address, with an exact version; a
+//! write replaces the file atomically.
 
 mod read;
 mod write;
@@ -23,52 +22,52 @@ use std::path::{Path, PathBuf};
 
 use wardian_address::{ConstraintError, Constraints, ProviderAddress, ProviderAddressError, Version};
 
+use crate::file_position::FilePosition;
 use crate::hash::{HashSyntaxError, PackageHash};
-use crate::place::Place;
 
-/// The file's name, in the directory of the root module.
+/// The file's name in the directory of the root module.
 pub const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
 
-/// What was selected, provider by provider.
+/// The selection for each provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LockFile {
     /// One entry for each provider, in the file's order.
     pub providers: BTreeMap<ProviderAddress, LockEntry>,
 }
 
-/// What was selected for one provider.
+/// The selection for one provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockEntry {
-    /// The version to use until somebody asks for an upgrade.
+    /// The version to use until an upgrade is requested.
     pub version: Version,
-    /// What the configuration asked for at the last `init`. Informative.
+    /// The constraints of the configuration at the last `init`. Informative.
     pub constraints: Constraints,
-    /// Packages of this version that are accepted. Any one suffices.
+    /// Packages of this version that are accepted; a package needs to match only one.
     pub hashes: BTreeSet<PackageHash>,
 }
 
-/// A lock file and what is noteworthy about it.
+/// A lock file and its warnings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoadedLockFile {
-    /// The content; empty when there is no file.
+    /// The content; empty if there is no file.
     pub lock: LockFile,
-    /// Things that are read over.
+    /// Parts that have no effect.
     pub warnings: Vec<LockFileWarning>,
 }
 
-/// Something in a lock file that is read over.
+/// A part of a lock file that has no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LockFileWarning {
     /// A block that a newer Terraform may write.
-    ModuleBlock(Place),
+    ModuleBlock(FilePosition),
 }
 
 impl fmt::Display for LockFileWarning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::ModuleBlock(place) = self;
+        let Self::ModuleBlock(position) = self;
         write!(
             formatter,
-            "{place}: module blocks in the dependency lock file are not supported and have no effect"
+            "{position}: module blocks in the dependency lock file are not supported and have no effect"
         )
     }
 }
@@ -77,7 +76,7 @@ impl LockFile {
     /// Reads a lock file. One that does not exist is empty.
     ///
     /// # Errors
-    /// With everything that is wrong with the file.
+    /// All problems of the file.
     pub fn load(path: &Path) -> Result<LoadedLockFile, LockFileError> {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
@@ -88,15 +87,15 @@ impl LockFile {
         Self::parse(&text, path)
     }
 
-    /// Reads a lock file's text. The path is only for messages.
+    /// Parses a lock file. The path is used only in messages.
     ///
     /// # Errors
-    /// With everything that is wrong with the text.
+    /// All problems of the file.
     pub fn parse(text: &str, path: &Path) -> Result<LoadedLockFile, LockFileError> {
         read::parse(text, path)
     }
 
-    /// The text of the file, as Terraform would write it.
+    /// Returns the text of the file, as Terraform would write it.
     pub fn render(&self) -> String {
         write::render(self)
     }
@@ -104,45 +103,32 @@ impl LockFile {
     /// Replaces the file. A crash leaves the old or the new one.
     ///
     /// # Errors
-    /// When the directory cannot be written to; the old file is then untouched.
+    /// If the directory cannot be written to; the old file is not changed then.
     pub fn save(&self, path: &Path) -> Result<(), LockFileError> {
         write::replace(path, self.render().as_bytes())
             .map_err(|source| LockFileError::Write { path: path.to_owned(), source })
     }
 }
 
-/// Why a lock file cannot be used.
+/// A lock file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockFileError {
-    /// It is there but cannot be read.
+    /// The file exists but cannot be read.
     #[error("failed to read the dependency lock file {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It is not UTF-8.
+    Read { path: PathBuf, source: io::Error },
+    /// The file is not UTF-8.
     #[error("the dependency lock file {} is not UTF-8 text", path.display())]
-    NotText {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It has content that is not allowed.
+    NotText { path: PathBuf },
+    /// The file has invalid content.
     #[error("the dependency lock file is not valid: {}", list(problems))]
     Invalid {
-        /// Each problem with its place; never empty.
+        /// Each problem with its position; never empty.
         problems: Vec<LockFileProblem>,
     },
-    /// It cannot be replaced.
+    /// The file cannot be replaced.
     #[error("failed to write the dependency lock file {}: {source}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
 fn list(problems: &[LockFileProblem]) -> String {
@@ -150,65 +136,62 @@ fn list(problems: &[LockFileProblem]) -> String {
     lines.join("; ")
 }
 
-/// One thing that is wrong in a lock file, and where.
+/// A problem in a lock file and its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {kind}")]
+#[error("{position}: {kind}")]
 pub struct LockFileProblem {
-    /// Where.
-    pub place: Place,
-    /// What.
+    pub position: FilePosition,
     pub kind: LockFileProblemKind,
 }
 
-/// What is wrong in a lock file.
+/// A kind of problem in a lock file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockFileProblemKind {
-    /// Not HCL.
+    /// The file is not HCL.
     #[error("syntax error: {0}")]
     Syntax(String),
-    /// A block that no lock file has.
+    /// A block that is not allowed in lock files.
     #[error("blocks of type \"{0}\" are not expected here")]
     UnknownBlock(String),
-    /// An argument that no lock file has.
+    /// An argument that is not allowed in lock files.
     #[error("an argument named \"{0}\" is not expected here")]
     UnknownArgument(String),
-    /// A `provider` block without or with more than one label.
+    /// A `provider` block has no label or more than one.
     #[error("a provider block has exactly one label, the provider's address")]
     Labels,
     /// The label is not an address.
     #[error("{0}")]
     Address(#[from] ProviderAddressError),
-    /// An address that nobody can install.
+    /// The provider of this address cannot be installed.
     #[error("the provider {0} is never installed, so it cannot have a lock entry; remove this block")]
     NotInstallable(ProviderAddress),
-    /// The same provider twice.
+    /// A provider has two entries.
     #[error("the provider {address} already has an entry on line {first_line}; remove one of them")]
     Duplicate {
-        /// Which provider.
         address: ProviderAddress,
-        /// Where the first entry begins.
+        /// The line of the first entry.
         first_line: usize,
     },
-    /// An argument must be a text in quotes.
-    #[error("the argument \"{0}\" must be a literal text in quotes")]
+    /// An argument must be a quoted string.
+    #[error("the argument \"{0}\" must be a literal string in quotes")]
     NotText(&'static str),
     /// `hashes` must be a list.
-    #[error("the argument \"hashes\" must be a literal list of texts in quotes")]
+    #[error("the argument \"hashes\" must be a literal list of strings in quotes")]
     NotList,
-    /// No `version`.
+    /// `version` is missing.
     #[error("the argument \"version\" is required")]
     MissingVersion,
     /// `version` is not exact.
     #[error("\"{0}\" is not an exact version of three numbers, such as \"1.2.3\"")]
     Version(String),
-    /// `constraints` cannot be read.
+    /// `constraints` is invalid.
     #[error("{0}")]
     Constraints(#[from] ConstraintError),
     /// `constraints` is not in canonical form.
-    #[error("the version constraints must be written in normalised form: \"{0}\"")]
+    #[error("the version constraints must be written in normalized form: \"{0}\"")]
     ConstraintsNotCanonical(String),
-    /// A hash cannot be read.
+    /// A hash is invalid.
     #[error("{0}")]
     Hash(#[from] HashSyntaxError),
 }

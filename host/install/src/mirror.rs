@@ -4,17 +4,17 @@
 //! |---|---|
 //! | `HOST/NS/TYPE/VERSION/OS_ARCH/` | unpacked native |
 //! | `HOST/NS/TYPE/VERSION/wasm32_wasip2/` | unpacked component |
-//! | `HOST/NS/TYPE/VERSION/ANY.wasm` | a bare component, when it is the only one |
+//! | `HOST/NS/TYPE/VERSION/ANY.wasm` | a bare component, if it is the only one |
 //! | `HOST/NS/TYPE/terraform-provider-TYPE_VERSION_PLATFORM.zip` | packed, either kind |
 //!
 //! The archive of a provisioner `NAME`, whose `TYPE` is `provisioner-NAME`, may begin with
 //! `terraform-provisioner-NAME` as well.
 //!
-//! Entries of other shapes are passed over, as Terraform does. Of one version a
-//! component is preferred to a native package, and unpacked to packed.
+//! Other entries are ignored, as in Terraform. Of one version, a component is preferred to a
+//! native package, and unpacked to packed.
 //!
-//! Lists directories; opens no package. What always holds: a listed version is
-//! exact semantic versioning as its directory's or file's name has it.
+//! Lists directories; opens no package. What always holds: a listed version is the exact
+//! semantic version in the name of its directory or file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,13 +25,13 @@ use wardian_address::{ProviderAddress, Version, provisioner_name};
 
 use crate::package::{COMPONENT_PLATFORM, Expected, PackageLocation, has_component_extension};
 
-/// The platform whose native packages can run on this machine, in the form of
-/// package names: `linux_amd64`.
+/// The platform whose native packages can run on this machine, as in package names:
+/// `linux_amd64`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Platform(String);
 
 impl Platform {
-    /// The platform that this program was built for.
+    /// Returns the platform that this program was built for.
     pub fn current() -> Self {
         let system = match std::env::consts::OS {
             "macos" => "darwin",
@@ -46,32 +46,31 @@ impl Platform {
         Self(format!("{system}_{architecture}"))
     }
 
-    /// A platform by its name in packages.
+    /// Returns the platform with this name in packages.
     pub fn named(name: &str) -> Self {
         Self(name.to_owned())
     }
 
-    /// `OS_ARCH`.
+    /// Returns `OS_ARCH`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A package that a mirror has and this machine can use.
+/// A package in a mirror that this machine can use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MirrorPackage {
-    /// Where it lies.
     pub location: PackageLocation,
-    /// What must be in it.
+    /// The required content.
     pub expected: Expected,
 }
 
-/// What a mirror has for one provider.
+/// The packages of one provider in a mirror.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MirrorListing {
     /// The best package of each version.
     pub packages: BTreeMap<Version, MirrorPackage>,
-    /// Versions that are there, but only for other platforms.
+    /// Versions that exist only for other platforms.
     pub other_platforms: BTreeSet<Version>,
 }
 
@@ -82,20 +81,18 @@ pub struct FilesystemMirror {
 }
 
 impl FilesystemMirror {
-    /// A mirror at a directory.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// The directory.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// What there is for one provider. Nothing, when its directory is missing.
+    /// Lists the packages of one provider; none if its directory is missing.
     ///
     /// # Errors
-    /// When the mirror itself, or a directory in it, cannot be listed.
+    /// If the mirror itself, or a directory in it, cannot be listed.
     pub fn list(&self, address: &ProviderAddress, platform: &Platform) -> Result<MirrorListing, MirrorError> {
         names_in(&self.root)?;
         let directory = provider_directory(&self.root, address);
@@ -118,10 +115,10 @@ impl FilesystemMirror {
         Ok(listing)
     }
 
-    /// Every provider that has a directory here.
+    /// Returns every provider that has a directory in the mirror.
     ///
     /// # Errors
-    /// When the mirror, or a directory in it, cannot be listed.
+    /// If the mirror, or a directory in it, cannot be listed.
     pub fn addresses(&self) -> Result<BTreeSet<ProviderAddress>, MirrorError> {
         let mut addresses = BTreeSet::new();
         for host in names_in(&self.root)? {
@@ -137,7 +134,7 @@ impl FilesystemMirror {
     }
 }
 
-/// `HOST/NS/TYPE` below a directory.
+/// Returns `HOST/NS/TYPE` below a directory.
 pub(crate) fn provider_directory(root: &Path, address: &ProviderAddress) -> PathBuf {
     root.join(address.hostname()).join(address.namespace()).join(address.type_name())
 }
@@ -192,7 +189,7 @@ fn is_platform_name(name: &str) -> bool {
     matches!(name.split('_').collect::<Vec<_>>().as_slice(), [system, architecture] if !system.is_empty() && !architecture.is_empty())
 }
 
-/// Version and platform of `terraform-provider-TYPE_VERSION_OS_ARCH.zip`.
+/// Parses version and platform from `terraform-provider-TYPE_VERSION_OS_ARCH.zip`.
 fn archive_name(name: &str, address: &ProviderAddress) -> Option<(Version, String)> {
     let of_provisioner = provisioner_name(address)
         .and_then(|own| name.strip_prefix("terraform-provisioner-")?.strip_prefix(own));
@@ -224,13 +221,11 @@ fn directories_in(path: &Path) -> Result<Vec<String>, MirrorError> {
     Ok(names)
 }
 
-/// A mirror's directory that cannot be listed.
+/// A directory of a mirror that cannot be listed.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to list the provider mirror directory {}: {source}", path.display())]
 pub struct MirrorError {
-    /// The directory.
     pub path: PathBuf,
-    /// Why.
     pub source: io::Error,
 }
 
@@ -245,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn every_layout_is_found_and_components_preferred() {
+    fn list_finds_every_layout_and_prefers_components() {
         let root = tempfile::tempdir().unwrap();
         let base = "registry.terraform.io/acme/dns";
         for path in [
@@ -296,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mirror_that_is_not_there_is_an_error() {
+    fn list_rejects_missing_mirror() {
         let mirror = FilesystemMirror::new("/nonexistent/mirror");
         let address = ProviderAddress::parse("acme/dns").unwrap();
         let error = mirror.list(&address, &Platform::current()).unwrap_err();

@@ -1,15 +1,16 @@
-//! What a plugin package holds, and the artefact that comes out of it.
+//! The content of a plugin package, and the artifact that is read from it.
 //!
-//! What a file is, its first bytes decide: see [`crate::file_kind`].
+//! The first bytes of a file determine its kind: see [`wardian_cache::file_kind`].
 //!
-//! In a package the plugin is the first file, in name order, called
-//! `terraform-provider-TYPE` followed by nothing, `_…` or `.…`, components
-//! before others; failing that, the only `.wasm` file. A provisioner's file may be
-//! called `terraform-provisioner-NAME` as well.
+//! In a package the plugin is the first file, in name order, that is named
+//! `terraform-provider-TYPE` followed by nothing, `_…` or `.…`, components before others;
+//! failing that, the only `.wasm` file. A provisioner's file may be named
+//! `terraform-provisioner-NAME` as well.
 //!
-//! Reads the package it is given; writes nothing. What always holds: the bytes
-//! of a [`ComponentArtifact`] are those that its digest and hash were computed
-//! from.
+//! Reads the package it is given; writes nothing. What always holds: the digest and hash of a
+//! [`ComponentArtifact`] were computed from its bytes.
+
+mod mismatch;
 
 use std::fmt;
 use std::fs::{self, File};
@@ -18,21 +19,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wardian_address::{ProviderAddress, Version, provisioner_name};
+use wardian_cache::file_kind::{FileKind, WASM_HEADER_LENGTH};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
+pub use mismatch::PackageMismatch;
+
 use crate::catalogue::EmbeddedPlugin;
 use crate::file_digests::FileDigests;
-use crate::file_kind::{FileKind, HEADER_LENGTH};
 use crate::hash::{
     DirectoryHashError, PackageFiles, PackageHash, Sha256Digest, component_file_name, program_file_name,
 };
 
-/// The platform directory and file name part of components.
+/// The platform of components in directory and file names.
 pub const COMPONENT_PLATFORM: &str = "wasm32_wasip2";
 
-/// No component may be larger: it is held in memory.
-pub const LARGEST_COMPONENT: u64 = 256 * 1024 * 1024;
+/// The maximum size of a component, because it is held in memory.
+pub const MAX_COMPONENT_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A plugin that can be loaded.
 #[derive(Debug, Clone)]
@@ -44,7 +47,7 @@ pub enum PluginArtifact {
 }
 
 impl PluginArtifact {
-    /// The provider that it is for.
+    /// Returns the provider's address.
     pub fn address(&self) -> &ProviderAddress {
         match self {
             Self::Component(component) => &component.address,
@@ -52,7 +55,7 @@ impl PluginArtifact {
         }
     }
 
-    /// The version; a development override has none.
+    /// Returns the version; a development override has none.
     pub fn version(&self) -> Option<&Version> {
         match self {
             Self::Component(component) => component.version.as_ref(),
@@ -60,7 +63,6 @@ impl PluginArtifact {
         }
     }
 
-    /// Where it came from.
     pub fn origin(&self) -> &Origin {
         match self {
             Self::Component(component) => &component.origin,
@@ -72,19 +74,17 @@ impl PluginArtifact {
 /// A component with its bytes.
 #[derive(Clone)]
 pub struct ComponentArtifact {
-    /// The provider that it is for.
+    /// The provider's address.
     pub address: ProviderAddress,
     /// The version; a development override has none.
     pub version: Option<Version>,
-    /// Where it came from.
     pub origin: Origin,
-    /// The digest of the bytes: a key for compiled code, too.
+    /// The digest of the bytes; also a key for compiled code.
     pub sha256: Sha256Digest,
     bytes: ComponentBytes,
 }
 
 impl ComponentArtifact {
-    /// The component.
     pub fn bytes(&self) -> &[u8] {
         match &self.bytes {
             ComponentBytes::Embedded(bytes) => bytes,
@@ -92,13 +92,13 @@ impl ComponentArtifact {
         }
     }
 
-    /// A component from its bytes; `None` where they are none.
-    pub fn of_bytes(address: ProviderAddress, origin: Origin, bytes: Vec<u8>) -> Option<Self> {
-        let header = bytes.get(..usize::try_from(HEADER_LENGTH).ok()?)?;
-        if FileKind::of(header) != FileKind::Component {
+    /// Creates a component from its bytes; `None` if they are not a component.
+    pub fn from_bytes(address: ProviderAddress, origin: Origin, bytes: Vec<u8>) -> Option<Self> {
+        let header = bytes.get(..usize::try_from(WASM_HEADER_LENGTH).ok()?)?;
+        if FileKind::from_header(header) != FileKind::Component {
             return None;
         }
-        let sha256 = Sha256Digest::of(&bytes);
+        let sha256 = Sha256Digest::hash(&bytes);
         Some(Self { address, version: None, origin, sha256, bytes: ComponentBytes::Read(bytes.into()) })
     }
 
@@ -131,39 +131,38 @@ enum ComponentBytes {
     Read(Arc<[u8]>),
 }
 
-/// An executable plugin. It is found, hashed and locked here; running it is the
-/// work of the bridge for native plugins.
+/// A native plugin. This crate finds, hashes and locks it; the bridge for native plugins runs
+/// it.
 #[derive(Debug, Clone)]
 pub struct NativeArtifact {
-    /// The provider that it is for.
+    /// The provider's address.
     pub address: ProviderAddress,
     /// The version; a development override has none.
     pub version: Option<Version>,
-    /// Where it came from.
     pub origin: Origin,
     /// The executable's name in its package.
     pub executable: String,
-    /// Where the executable is; while its package is packed, where that is.
+    /// The path of the executable, or of its package while that is packed.
     pub file: PathBuf,
     /// The hash of its package; a development override has none.
     pub package_hash: Option<PackageHash>,
 }
 
-/// Where an artefact came from.
+/// The origin of an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// It is part of this program.
+    /// Part of this program.
     Embedded,
     /// A filesystem mirror.
     Mirror(PackageLocation),
-    /// The data directory, where `init` put it.
+    /// The data directory, where `init` installed it.
     Installed(PathBuf),
     /// A development override.
     DevelopmentOverride(PathBuf),
 }
 
 impl Origin {
-    /// Whether a hash must already be in the lock file.
+    /// Returns whether the artifact's hash must already be in the lock file.
     pub fn trust(&self) -> Trust {
         match self {
             Self::Embedded => Trust::PartOfProgram,
@@ -176,7 +175,7 @@ impl Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Embedded => formatter.write_str("the plugins inside this program"),
+            Self::Embedded => formatter.write_str("the plugins in this program"),
             Self::Mirror(location) => write!(formatter, "{}", location.path().display()),
             Self::Installed(path) | Self::DevelopmentOverride(path) => {
                 write!(formatter, "{}", path.display())
@@ -185,39 +184,38 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What the lock file means for an artefact.
+/// The meaning of the lock file for an artifact.
 ///
-/// A lock file by Terraform records hashes of native packages only. An embedded
-/// plugin matches none of them, yet it cannot be exchanged without exchanging
-/// the program, which the user trusts already by running it: so its hash is
-/// added, as Terraform adds those of further platforms. A file in a mirror can
-/// be exchanged by whoever writes there; that is what the lock file is for.
+/// A lock file by Terraform records hashes of native packages only. An embedded plugin matches
+/// none of them, but it cannot be replaced without replacing the program, which the user already
+/// trusts by running it. So its hash is added, as Terraform adds those of further platforms. A
+/// file in a mirror can be replaced by any user with write access, and the lock file protects
+/// against that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
     /// A hash that the lock file lacks is added with a notice.
     PartOfProgram,
-    /// A hash that the lock file lacks, while it has others for this version,
-    /// is an error.
+    /// If the lock file has hashes for this version but not this one, that is an error.
     MustMatchLock,
-    /// The lock file is not asked: the user pointed at this file for now.
+    /// The lock file is not checked: the user selected this file for development.
     Unlocked,
 }
 
-/// Where a package lies.
+/// The location of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackageLocation {
-    /// A directory with the plugin in it.
+    /// A directory that contains the plugin.
     Directory(PathBuf),
-    /// A zip file with the plugin in it.
+    /// A zip file that contains the plugin.
     Archive(PathBuf),
-    /// A component without anything around it.
+    /// A component that is a single file.
     BareComponent(PathBuf),
-    /// A program without anything around it.
+    /// A program that is a single file.
     BareProgram(PathBuf),
 }
 
 impl PackageLocation {
-    /// The directory or file.
+    /// Returns the directory or file.
     pub fn path(&self) -> &Path {
         match self {
             Self::Directory(path)
@@ -228,28 +226,27 @@ impl PackageLocation {
     }
 }
 
-/// What a package must hold.
+/// The required content of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// Only a component will do.
+    /// A component.
     Component,
     /// A component or an executable.
     ComponentOrNative,
 }
 
-/// A package that was read: what is in it and the hashes it may be known by.
+/// A package that was read: its plugin and its hashes.
 #[derive(Debug, Clone)]
 pub struct OpenedPackage {
-    /// The plugin.
     pub artifact: PluginArtifact,
     /// The hash of the contents.
     pub content_hash: PackageHash,
-    /// The hash of the zip file, when there is one.
+    /// The hash of the zip file, if there is one.
     pub archive_hash: Option<PackageHash>,
 }
 
 impl OpenedPackage {
-    /// An embedded plugin as a package. Nothing is read or hashed but one line.
+    /// Presents an embedded plugin as a package. Only one line is hashed, and nothing is read.
     pub fn embedded(plugin: &EmbeddedPlugin) -> Self {
         Self {
             artifact: PluginArtifact::Component(ComponentArtifact::embedded(plugin)),
@@ -261,7 +258,7 @@ impl OpenedPackage {
     /// Reads a package of a known version.
     ///
     /// # Errors
-    /// When it cannot be read or holds no plugin of the expected kind.
+    /// If it cannot be read or contains no plugin of the expected kind.
     pub fn open(
         address: &ProviderAddress,
         version: &Version,
@@ -274,40 +271,40 @@ impl OpenedPackage {
             PackageLocation::Directory(path) => {
                 let contents = read_directory(path, address, expected)?;
                 let known = contents.digest().map(|digest| (contents.name(), digest));
-                let files = PackageFiles::of_directory(path, known, digests)?;
+                let files = PackageFiles::from_directory(path, known, digests)?;
                 (contents, files.hash(), None)
             }
             PackageLocation::Archive(path) => read_archive(path, address, expected)?,
             PackageLocation::BareComponent(path) => {
                 let contents =
                     read_plugin_file(path, component_file_name(address, version), Expected::Component)?;
-                let digest = contents.digest().unwrap_or(Sha256Digest::of(&[]));
-                (contents, PackageHash::of_component(address, version, digest), None)
+                let digest = contents.digest().unwrap_or(Sha256Digest::hash(&[]));
+                (contents, PackageHash::for_component(address, version, digest), None)
             }
             PackageLocation::BareProgram(path) => {
                 let name = program_file_name(address, version);
                 let contents = read_plugin_file(path, name, Expected::ComponentOrNative)?;
                 let digest = match contents.digest() {
                     Some(digest) => digest,
-                    None => digests.of(path).map_err(|source| read_error(path, source))?,
+                    None => digests.digest(path).map_err(|source| read_error(path, source))?,
                 };
-                (contents, PackageHash::of_program(address, version, digest), None)
+                (contents, PackageHash::for_program(address, version, digest), None)
             }
         };
-        let place = match location {
+        let file = match location {
             PackageLocation::Directory(path) => path.join(contents.name()),
             PackageLocation::Archive(path)
             | PackageLocation::BareComponent(path)
             | PackageLocation::BareProgram(path) => path.clone(),
         };
-        let mut artifact = contents.into_artifact(address.clone(), Some(version.clone()), origin, place);
+        let mut artifact = contents.into_artifact(address.clone(), Some(version.clone()), origin, file);
         if let PluginArtifact::Native(native) = &mut artifact {
             native.package_hash = Some(content_hash.clone());
         }
         Ok(Self { artifact, content_hash, archive_hash })
     }
 
-    /// The hashes that a lock file may know this package by.
+    /// Returns the hashes by which a lock file may record this package.
     pub fn hashes(&self) -> impl Iterator<Item = &PackageHash> {
         std::iter::once(&self.content_hash).chain(&self.archive_hash)
     }
@@ -316,18 +313,18 @@ impl OpenedPackage {
 /// Reads a development override: a directory, or the plugin's file itself.
 ///
 /// # Errors
-/// When it cannot be read or holds no plugin.
+/// If it cannot be read or contains no plugin.
 pub fn open_override(address: &ProviderAddress, path: &Path) -> Result<PluginArtifact, PackageError> {
     let metadata = fs::metadata(path).map_err(|source| read_error(path, source))?;
-    let (contents, place) = if metadata.is_dir() {
+    let (contents, file) = if metadata.is_dir() {
         let contents = read_directory(path, address, Expected::ComponentOrNative)?;
-        let place = path.join(contents.name());
-        (contents, place)
+        let file = path.join(contents.name());
+        (contents, file)
     } else {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         (read_plugin_file(path, name, Expected::ComponentOrNative)?, path.to_owned())
     };
-    Ok(contents.into_artifact(address.clone(), None, Origin::DevelopmentOverride(path.to_owned()), place))
+    Ok(contents.into_artifact(address.clone(), None, Origin::DevelopmentOverride(path.to_owned()), file))
 }
 
 enum Contents {
@@ -448,8 +445,8 @@ fn read_plugin(
 ) -> Result<Contents, PackageError> {
     let failed = |source| read_error(path, source);
     let mut bytes = Vec::new();
-    file.by_ref().take(HEADER_LENGTH).read_to_end(&mut bytes).map_err(failed)?;
-    match FileKind::of(&bytes) {
+    file.by_ref().take(WASM_HEADER_LENGTH).read_to_end(&mut bytes).map_err(failed)?;
+    match FileKind::from_header(&bytes) {
         FileKind::Component => {}
         found => {
             let must_be_component = expected == Expected::Component
@@ -461,11 +458,11 @@ fn read_plugin(
             return Ok(Contents::Native { name });
         }
     }
-    file.take(LARGEST_COMPONENT).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > LARGEST_COMPONENT {
+    file.take(MAX_COMPONENT_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_COMPONENT_BYTES {
         return Err(PackageError::TooLarge { path: path.to_owned() });
     }
-    let sha256 = Sha256Digest::of(&bytes);
+    let sha256 = Sha256Digest::hash(&bytes);
     Ok(Contents::Component { name, bytes, sha256 })
 }
 
@@ -478,7 +475,7 @@ fn read_archive(
 ) -> Result<ArchiveContents, PackageError> {
     let archive_error = |source| PackageError::Archive { path: path.to_owned(), source };
     let mut file = File::open(path).map_err(|source| read_error(path, source))?;
-    let digest = Sha256Digest::of_reader(&mut file).map_err(|source| read_error(path, source))?;
+    let digest = Sha256Digest::hash_reader(&mut file).map_err(|source| read_error(path, source))?;
     let mut archive = ZipArchive::new(file).map_err(archive_error)?;
     let mut files = PackageFiles::default();
     let mut names_in_root = Vec::new();
@@ -492,8 +489,8 @@ fn read_archive(
         if entry.enclosed_name().is_none() || name.contains('\\') {
             return Err(PackageError::UnsafeName { path: path.to_owned(), name });
         }
-        let mut limited = Counted { inner: entry, count: &mut total };
-        let digest = Sha256Digest::of_reader(&mut limited).map_err(|source| read_error(path, source))?;
+        let mut limited = SizeLimitedReader { inner: entry, count: &mut total };
+        let digest = Sha256Digest::hash_reader(&mut limited).map_err(|source| read_error(path, source))?;
         files
             .add(&name, digest)
             .map_err(|_| PackageError::UnsafeName { path: path.to_owned(), name: name.clone() })?;
@@ -505,96 +502,82 @@ fn read_archive(
     let entry = archive.by_name(&name).map_err(archive_error)?;
     let contents = read_plugin(entry, path, name, expected)?;
     if let Some(digest) = contents.digest() {
-        // What is handed out is what counts, should two reads ever differ.
+        // The digest of the returned bytes counts, should two reads ever differ.
         let name = contents.name().to_owned();
         files.add(&name, digest).map_err(|_| PackageError::UnsafeName { path: path.to_owned(), name })?;
     }
-    Ok((contents, files.hash(), Some(PackageHash::of_archive(digest))))
+    Ok((contents, files.hash(), Some(PackageHash::for_archive(digest))))
 }
 
-/// A package archive may not grow beyond this when it is unpacked.
-const LARGEST_PACKAGE: u64 = 8 * 1024 * 1024 * 1024;
+/// The maximum size of an unpacked package archive.
+const MAX_PACKAGE_BYTES: u64 = 8 * 1024 * 1024 * 1024;
 
-/// Fails once too much was read: a small archive can hold endless zeros.
-pub(crate) struct Counted<'a, R> {
+/// A reader that fails after too many bytes: a small archive can contain endless zeros.
+pub(crate) struct SizeLimitedReader<'a, R> {
     pub(crate) inner: R,
     pub(crate) count: &'a mut u64,
 }
 
-impl<R: Read> Read for Counted<'_, R> {
+impl<R: Read> Read for SizeLimitedReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         *self.count += count as u64;
-        if *self.count > LARGEST_PACKAGE {
+        if *self.count > MAX_PACKAGE_BYTES {
             return Err(io::Error::other("the archive unpacks to more than 8 GiB"));
         }
         Ok(count)
     }
 }
 
-/// Why a package has no plugin to give.
+/// A package without a usable plugin.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackageError {
-    /// It cannot be read.
+    /// The package cannot be read.
     #[error("failed to read {}: {source}", path.display())]
     Read {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
-    /// Its files cannot be hashed.
+    /// The files cannot be hashed.
     #[error(transparent)]
     Hash(#[from] DirectoryHashError),
-    /// No file in it is the plugin.
-    #[error("{} holds no plugin: no file's name begins with \"{prefix}\", and there is no .wasm file", path.display())]
+    /// No file in the package is the plugin.
+    #[error("{} contains no plugin: no file name begins with \"{prefix}\", and there is no .wasm file", path.display())]
     NoPlugin {
-        /// The package.
         path: PathBuf,
-        /// What a plugin's name begins with.
+        /// The prefix of the plugin's file name.
         prefix: String,
     },
-    /// It is unclear which file is the plugin.
-    #[error("{} holds several components ({}); the plugin's name must begin with \"{prefix}\"", path.display(), names.join(", "))]
+    /// It is ambiguous which file is the plugin.
+    #[error("{} contains several components ({}); the plugin's name must begin with \"{prefix}\"", path.display(), names.join(", "))]
     SeveralComponents {
-        /// The package.
         path: PathBuf,
-        /// The files in question.
+        /// The candidates.
         names: Vec<String>,
-        /// What a plugin's name begins with.
+        /// The prefix of the plugin's file name.
         prefix: String,
     },
     /// A file that must be a component is not.
     #[error("{} is not a WebAssembly component: it is {found}", path.display())]
     NotAComponent {
-        /// The file, or the archive that it is in.
+        /// The file, or the archive that contains it.
         path: PathBuf,
-        /// What it is.
         found: FileKind,
     },
-    /// A component that is larger than allowed.
+    /// A component is larger than allowed.
     #[error("the component {} is larger than 256 MiB", path.display())]
     TooLarge {
-        /// The file, or the archive that it is in.
+        /// The file, or the archive that contains it.
         path: PathBuf,
     },
-    /// A zip file that is damaged.
+    /// A zip file is damaged.
     #[error("failed to read the archive {}: {source}", path.display())]
-    Archive {
-        /// The archive.
-        path: PathBuf,
-        /// Why.
-        source: ZipError,
-    },
-    /// A zip file with a name that leads out of it.
-    #[error("the archive {} holds a file with the unsafe name {name:?}", path.display())]
-    UnsafeName {
-        /// The archive.
-        path: PathBuf,
-        /// The name.
-        name: String,
-    },
+    Archive { path: PathBuf, source: ZipError },
+    /// A name in a zip file leads out of the archive.
+    #[error("the archive {} contains a file with the unsafe name {name:?}", path.display())]
+    UnsafeName { path: PathBuf, name: String },
 }
 
 #[cfg(test)]

@@ -1,16 +1,15 @@
-//! Directories of plugins that are files, with name and version in the file's name: how
-//! Terraform finds provisioners, which have no registry.
+//! Directories of plugins whose file names contain name and version: this is how Terraform finds
+//! provisioners, which have no registry.
 //!
 //! | file | plugin |
 //! |---|---|
 //! | `terraform-provisioner-NAME_vVERSION.wasm` | a component, for every machine |
 //! | `terraform-provisioner-NAME_vVERSION` | a program for this machine |
 //!
-//! As Terraform has it, letter case does not count, a version may be short (`_v2`) or
-//! absent, which is 0.0.0, `_x5` and `.exe` at the end are passed over, and of two files
-//! of one version that in the earlier directory is meant; but of these a component goes
-//! before a program. Files of other names are passed over, and so are directories that
-//! are not there.
+//! As in Terraform, names are not case-sensitive, a version may be short (`_v2`) or missing,
+//! which means 0.0.0, `_x5` and `.exe` at the end are ignored, and of two files of one version
+//! the one in the earlier directory is used; but a component is preferred to a program. Files of
+//! other names are ignored, and so are directories that do not exist.
 //!
 //! Lists directories; opens no file.
 
@@ -25,19 +24,18 @@ use crate::package::{Expected, PackageLocation};
 
 const PREFIX: &str = "terraform-provisioner-";
 
-/// Directories, of which the earlier go before the later.
+/// Directories in order of precedence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PluginDirectories {
     directories: Vec<PathBuf>,
 }
 
 impl PluginDirectories {
-    /// These directories.
     pub fn new(directories: Vec<PathBuf>) -> Self {
         Self { directories }
     }
 
-    /// What there is of a plugin, the best file of each version.
+    /// Lists the best file of each version of a plugin.
     pub fn list(&self, address: &ProviderAddress) -> BTreeMap<Version, MirrorPackage> {
         let mut found = BTreeMap::new();
         let name = provisioner_name(address).filter(|_| is_in_plugin_directory(address));
@@ -91,7 +89,7 @@ impl NamedFile {
     }
 }
 
-/// Without the `_x4` in which older plugins have their protocol.
+/// Removes the `_x4` by which older plugins state their protocol.
 fn without_protocol(text: &str) -> &str {
     match text.rsplit_once("_x") {
         Some((rest, protocol)) if protocol.bytes().all(|byte| byte.is_ascii_digit()) => rest,
@@ -99,7 +97,7 @@ fn without_protocol(text: &str) -> &str {
     }
 }
 
-/// A version of one, two or three numbers.
+/// Parses a version of one, two or three numbers.
 fn version_of(text: &str) -> Option<Version> {
     let numbers = text.split(['-', '+']).next().unwrap_or(text);
     let missing = 2_usize.saturating_sub(numbers.matches('.').count());
@@ -108,7 +106,7 @@ fn version_of(text: &str) -> Option<Version> {
 }
 
 fn plugins_in(directory: &Path) -> Vec<(PathBuf, NamedFile)> {
-    // One that cannot be listed has nothing to offer, as in Terraform.
+    // A directory that cannot be listed is empty, as in Terraform.
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut found: Vec<(PathBuf, NamedFile)> = entries
         .filter_map(|entry| Some((entry.path(), NamedFile::parse(entry.file_name().to_str()?)?)))
@@ -123,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_names_are_read_as_terraform_reads_them() {
+    fn file_names_are_parsed_as_in_terraform() {
         for (file, told) in [
             ("terraform-provisioner-odd_v1.2.3", "odd 1.2.3 program"),
             ("terraform-provisioner-odd_v1.1.0_x4", "odd 1.1.0 program"),
@@ -149,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn earlier_directories_and_components_go_first() {
+    fn earlier_directories_and_components_take_precedence() {
         let root = tempfile::tempdir().unwrap();
         for file in [
             "one/terraform-provisioner-odd_v1.0.0",

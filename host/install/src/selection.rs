@@ -1,26 +1,25 @@
-//! Choosing a version and a package for every required provider.
+//! Selecting a version and a package for every required provider.
 //!
-//! 1. A locked version is kept while it meets the constraints and can be had;
-//!    `-upgrade` forgets it. Otherwise the newest acceptable version over all
-//!    methods is taken; see [`crate::sources`].
-//! 2. The chosen package is opened and compared with the lock file. What a
-//!    missing hash means depends on where the package came from, which its
-//!    [`Trust`] says:
+//! 1. A locked version is used while it meets the constraints and is available; `-upgrade`
+//!    ignores it. Otherwise the newest acceptable version of all methods is selected; see
+//!    [`crate::sources`].
+//! 2. The selected package is opened and compared with the lock file. The meaning of a missing
+//!    hash depends on the origin of the package, as defined by its
+//!    [`Trust`]:
 //!
 //! | lock entry | embedded plugin | component from a mirror | native package |
 //! |---|---|---|---|
 //! | none, other version, or no hashes | recorded | recorded | recorded |
 //! | this version, hash among them | used | used | used |
-//! | this version, only other hashes | hash added, with a notice | **error** | error; when nothing comparable is recorded, hash added |
+//! | this version, only other hashes | hash added, with a notice | **error** | error; if no comparable hash is recorded, hash added |
 //!
-//! So a configuration whose lock file came from Terraform goes on to work with
-//! the embedded plugins, and its entry then serves both programs; while a
-//! component that was exchanged in a mirror is not loaded. ("Nothing
-//! comparable": only `zh:` hashes, of zip files, for an unpacked native
-//! package. Terraform accepts that, so such a mirror keeps working.)
+//! So a configuration whose lock file was written by Terraform continues to work with the
+//! embedded plugins, and its entry then serves both programs; but a component that was replaced
+//! in a mirror is not loaded. ("No comparable hash": only `zh:` hashes, of zip files, for an
+//! unpacked native package. Terraform accepts that, so such a mirror continues to work.)
 //!
-//! Reads mirrors and, for a locked version that no mirror has any more, what is
-//! installed. Writes nothing: the caller saves [`Selection::lock`] and calls
+//! Reads mirrors and, for a locked version that is no longer in any mirror, the installed
+//! packages. Writes nothing: the caller saves [`Selection::lock`] and calls
 //! [`crate::installed::install`]. What always holds: every required provider
 //! that can be installed is in the selection, or there is an error about it.
 
@@ -33,160 +32,93 @@ use std::path::{Path, PathBuf};
 
 use wardian_address::{Constraints, ProviderAddress, Version};
 
-pub use errors::{Looked, PackageMismatch, Remark, SelectionError};
+pub use errors::{SearchedSource, SelectionError, SourceRemark};
+
+pub use crate::requirements::{RequiredBy, Requirements};
+pub use crate::selected_plugin::{SelectedPlugin, SelectionReason};
 
 use crate::hash::PackageHash;
 use crate::installed::installed_component;
 use crate::lock_file::{LockEntry, LockFile};
-use crate::package::{OpenedPackage, PluginArtifact, Trust, open_override};
+use crate::package::{OpenedPackage, PackageMismatch, PluginArtifact, Trust, open_override};
 use crate::sources::Sources;
 use survey::Survey;
 
-/// What a configuration asks for, provider by provider.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Requirements {
-    /// Who asks for what. A provider without constraints has entries, too.
-    pub providers: BTreeMap<ProviderAddress, Vec<RequiredBy>>,
-}
-
-/// One module's constraints on one provider.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequiredBy {
-    /// What it asks for; empty when any version will do.
-    pub constraints: Constraints,
-    /// Who asks, for messages: "main.tf:3" or "module.network".
-    pub origin: String,
-}
-
-impl Requirements {
-    /// Adds one module's requirement.
-    pub fn add(&mut self, address: ProviderAddress, constraints: Constraints, origin: impl Into<String>) {
-        let required = RequiredBy { constraints, origin: origin.into() };
-        self.providers.entry(address).or_default().push(required);
-    }
-
-    /// All constraints on a provider together.
-    pub fn constraints_on(&self, address: &ProviderAddress) -> Constraints {
-        let all = self.providers.get(address).into_iter().flatten();
-        all.fold(Constraints::default(), |merged, required| merged.and(&required.constraints))
-    }
-
-    fn of(&self, address: &ProviderAddress) -> Vec<RequiredBy> {
-        self.providers.get(address).cloned().unwrap_or_default()
-    }
-}
-
-/// What to do about locked versions.
+/// The treatment of locked versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum VersionPolicy {
-    /// Keep them.
+    /// Use the locked versions.
     #[default]
     KeepLocked,
-    /// Take the newest acceptable ones (`-upgrade`).
+    /// Select the newest acceptable versions (`-upgrade`).
     Upgrade,
 }
 
-/// What may happen to the lock file.
+/// The treatment of the lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LockFilePolicy {
-    /// It follows the selection.
+    /// The lock file is updated to the selection.
     #[default]
     Update,
-    /// Another provider or version is an error; a further hash is only noticed,
-    /// other constraints are not even that (`-lockfile=readonly`).
+    /// Another provider or version is an error; a further hash is only reported, other
+    /// constraints are not (`-lockfile=readonly`).
     ReadOnly,
 }
 
-/// What to select under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SelectionOptions {
-    /// About locked versions.
+    /// The treatment of locked versions.
     pub versions: VersionPolicy,
-    /// About the lock file.
+    /// The treatment of the lock file.
     pub lock_file: LockFilePolicy,
 }
 
-/// What was chosen.
+/// The selected plugins and their effect on the lock file.
 #[derive(Debug, Clone)]
 pub struct Selection {
-    /// One for each required provider that is not built in.
-    pub chosen: BTreeMap<ProviderAddress, Chosen>,
-    /// What the lock file must hold now.
+    /// One plugin for each required provider that is not built in.
+    pub plugins: BTreeMap<ProviderAddress, SelectedPlugin>,
+    /// The new content of the lock file.
     pub lock: LockFile,
-    /// How that differs from what it held.
+    /// The difference from its current content.
     pub lock_change: LockChange,
-    /// What people should know.
+    /// Notices for the user.
     pub notices: Vec<Notice>,
 }
 
-/// One provider's choice.
-#[derive(Debug, Clone)]
-pub struct Chosen {
-    /// The version.
-    pub version: Version,
-    /// Why this version.
-    pub reason: Reason,
-    /// The plugin.
-    pub artifact: PluginArtifact,
-}
-
-/// Why a version was chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
-    /// The lock file has it.
-    Locked,
-    /// It is the newest that meets the constraints.
-    NewestMatching,
-    /// It is the newest; there are no constraints.
-    Newest,
-}
-
-/// How the lock file must change.
+/// The required change of the lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockChange {
-    /// Not at all: it need not be written.
+    /// The file need not be written.
     Unchanged,
-    /// There was none before.
+    /// There was no lock file.
     Created,
-    /// Only by constraints or hashes.
+    /// Only constraints or hashes change.
     DetailsChanged,
-    /// By providers or versions.
+    /// Providers or versions change.
     Changed,
 }
 
-/// Something that people should know about a selection.
+/// A notice about a selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// The lock entry had only hashes of other packages of this version, such
-    /// as Terraform's native ones; that of the embedded plugin was added.
-    EmbeddedHashAdded {
-        /// Which provider.
-        address: ProviderAddress,
-        /// The version.
-        version: Version,
-    },
+    /// The lock entry had only hashes of other packages of this version, such as Terraform's
+    /// native ones; the hash of the embedded plugin was added.
+    EmbeddedHashAdded { address: ProviderAddress, version: Version },
     /// A hash is not recorded because the lock file may not change.
     HashNotRecorded {
-        /// Which provider.
         address: ProviderAddress,
         /// The hash that would be added.
         hash: PackageHash,
     },
-    /// A provider under development is used instead of the selected one.
+    /// A development override is used instead of the selected plugin.
     OverrideInEffect {
-        /// Which provider.
         address: ProviderAddress,
-        /// Where its plugin is.
+        /// The path of the override.
         path: PathBuf,
     },
-    /// A provider could not be selected, which does not matter while its
-    /// override is in effect.
-    OverriddenNotSelected {
-        /// Which provider.
-        address: ProviderAddress,
-        /// What went wrong.
-        reason: String,
-    },
+    /// A provider could not be selected, which has no effect while its override is in effect.
+    OverriddenNotSelected { address: ProviderAddress, reason: String },
 }
 
 impl fmt::Display for Notice {
@@ -194,7 +126,8 @@ impl fmt::Display for Notice {
         match self {
             Self::EmbeddedHashAdded { address, version } => write!(
                 formatter,
-                "the lock file had no hash of the {} {version} that is part of this program; it was added beside those of other packages of this version",
+                "the lock file had no hash of the {} {version} that is part of this program; it was added \
+                 to those of other packages of this version",
                 address.for_display()
             ),
             Self::HashNotRecorded { address, hash } => write!(
@@ -217,13 +150,12 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Chooses a version and a package for every required provider.
+/// Selects a version and a package for every required provider.
 ///
-/// `data_directory` is asked for a locked version that no source has any more.
+/// `data_directory` is searched for a locked version that is no longer in any source.
 ///
 /// # Errors
-/// With one error for each provider that cannot be had, or one about the lock
-/// file.
+/// One error for each provider that is not available, or one about the lock file.
 pub fn select(
     requirements: &Requirements,
     lock: &LockFile,
@@ -232,7 +164,7 @@ pub fn select(
     options: SelectionOptions,
 ) -> Result<Selection, Vec<SelectionError>> {
     let mut selector = Selector { requirements, lock, sources, data_directory, options, notices: Vec::new() };
-    let mut chosen = BTreeMap::new();
+    let mut plugins = BTreeMap::new();
     let mut new_lock = LockFile::default();
     let mut errors = Vec::new();
     for address in requirements.providers.keys().filter(|address| !address.is_built_in()) {
@@ -245,9 +177,9 @@ pub fn select(
         if let Some(path) = overridden {
             selector.notices.push(Notice::OverrideInEffect { address: address.clone(), path: path.clone() });
         }
-        match selector.choose(address) {
-            Ok((choice, entry)) => {
-                chosen.insert(address.clone(), choice);
+        match selector.select(address) {
+            Ok((plugin, entry)) => {
+                plugins.insert(address.clone(), plugin);
                 new_lock.providers.insert(address.clone(), entry);
             }
             Err(error) => {
@@ -283,7 +215,7 @@ pub fn select(
             }
         }
     }
-    Ok(Selection { chosen, lock: new_lock, lock_change, notices })
+    Ok(Selection { plugins, lock: new_lock, lock_change, notices })
 }
 
 struct Selector<'a> {
@@ -296,7 +228,7 @@ struct Selector<'a> {
 }
 
 impl Selector<'_> {
-    fn choose(&mut self, address: &ProviderAddress) -> Result<(Chosen, LockEntry), SelectionError> {
+    fn select(&mut self, address: &ProviderAddress) -> Result<(SelectedPlugin, LockEntry), SelectionError> {
         if address.is_legacy() {
             return Err(SelectionError::Legacy { address: address.clone() });
         }
@@ -305,14 +237,14 @@ impl Selector<'_> {
         let (version, opened, reason) = match (entry, self.options.versions) {
             (Some(entry), VersionPolicy::KeepLocked) => {
                 let opened = self.open_locked(address, entry, &constraints)?;
-                (entry.version.clone(), opened, Reason::Locked)
+                (entry.version.clone(), opened, SelectionReason::Locked)
             }
             _ => self.open_newest(address, &constraints)?,
         };
         let same_version = entry.filter(|entry| entry.version == version);
         let hashes = self.accept(address, &version, same_version, &opened)?;
         let entry = LockEntry { version: version.clone(), constraints, hashes };
-        Ok((Chosen { version, reason, artifact: opened.artifact }, entry))
+        Ok((SelectedPlugin { version, reason, artifact: opened.artifact }, entry))
     }
 
     fn open_locked(
@@ -326,11 +258,11 @@ impl Selector<'_> {
             return Err(SelectionError::LockedVersionRejected {
                 address: address.clone(),
                 locked: version.clone(),
-                required_by: self.requirements.of(address),
+                required_by: self.requirements.required_by(address),
             });
         }
-        let survey = Survey::of(address, self.sources)?;
-        if let Some(offer) = survey.first_of(version) {
+        let survey = Survey::for_provider(address, self.sources)?;
+        if let Some(offer) = survey.offer_for(version) {
             return offer.open(address, &self.sources.digests);
         }
         match installed_component(self.data_directory, address, version, &self.sources.digests) {
@@ -338,7 +270,7 @@ impl Selector<'_> {
             _ => Err(SelectionError::LockedVersionUnavailable {
                 address: address.clone(),
                 locked: version.clone(),
-                looked: survey.looked,
+                searched: survey.searched,
             }),
         }
     }
@@ -347,22 +279,22 @@ impl Selector<'_> {
         &self,
         address: &ProviderAddress,
         constraints: &Constraints,
-    ) -> Result<(Version, OpenedPackage, Reason), SelectionError> {
-        let survey = Survey::of(address, self.sources)?;
+    ) -> Result<(Version, OpenedPackage, SelectionReason), SelectionError> {
+        let survey = Survey::for_provider(address, self.sources)?;
         let Some(offer) = survey.newest(constraints) else {
             return Err(SelectionError::NoMatchingVersion {
                 address: address.clone(),
-                required_by: self.requirements.of(address),
-                looked: survey.looked,
+                required_by: self.requirements.required_by(address),
+                searched: survey.searched,
             });
         };
         let opened = offer.open(address, &self.sources.digests)?;
-        let reason = if constraints.is_empty() { Reason::Newest } else { Reason::NewestMatching };
+        let reason =
+            if constraints.is_empty() { SelectionReason::Newest } else { SelectionReason::NewestMatching };
         Ok((offer.version.clone(), opened, reason))
     }
 
-    /// The hashes that the lock entry has from now on, if the package may be
-    /// used.
+    /// Returns the new hashes of the lock entry if the package may be used.
     fn accept(
         &mut self,
         address: &ProviderAddress,
@@ -378,7 +310,7 @@ impl Selector<'_> {
                     .notices
                     .push(Notice::EmbeddedHashAdded { address: address.clone(), version: version.clone() }),
                 Trust::Unlocked => return Ok(hashes),
-                Trust::MustMatchLock if nothing_comparable(&hashes, opened) => {}
+                Trust::MustMatchLock if has_no_comparable_hash(&hashes, opened) => {}
                 Trust::MustMatchLock => {
                     return Err(SelectionError::HashMismatch(Box::new(PackageMismatch {
                         address: address.clone(),
@@ -395,7 +327,7 @@ impl Selector<'_> {
     }
 }
 
-fn nothing_comparable(recorded: &BTreeSet<PackageHash>, opened: &OpenedPackage) -> bool {
+fn has_no_comparable_hash(recorded: &BTreeSet<PackageHash>, opened: &OpenedPackage) -> bool {
     matches!(opened.artifact, PluginArtifact::Native(_))
         && opened.archive_hash.is_none()
         && recorded.iter().all(|hash| hash.scheme() == "zh")

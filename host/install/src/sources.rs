@@ -1,24 +1,21 @@
-//! Where plugins may come from, and which of these a provider may use.
+//! The sources of plugins, and the providers that may use each source.
 //!
 //! The rules are those of `provider_installation` in the CLI configuration:
 //!
-//! - Each method has `include` and `exclude` patterns, `HOST/NS/TYPE` with `*`
-//!   for a part; `NS/TYPE` means the default host, so `*/*` is all of the
-//!   default host and `*/*/*` is everything. `exclude` wins.
-//! - Of all methods that may serve a provider, the newest acceptable version
-//!   wins; of equal versions the method that is listed first.
-//! - The embedded catalogue is the first method and serves everything in it. A
-//!   block `embedded { include = […] exclude = […] }` in
-//!   `provider_installation` moves it to that place and limits it. (Terraform
-//!   refuses that block, so it belongs in a file that only Wardian reads.)
-//! - Network methods are only turned to when no local method has an acceptable
-//!   version: a plugin that is at hand needs no connection. They cannot be used
-//!   yet.
-//! - Provisioners that a name alone stands for are looked for in directories of
-//!   plugins as well, whatever `provider_installation` says; nothing else is.
-//! - Without `provider_installation` the methods are: the catalogue, each
-//!   implied directory that exists, then `direct` for every provider that has
-//!   no directory in those.
+//! - Each method has `include` and `exclude` patterns, `HOST/NS/TYPE` with `*` for a part;
+//!   `NS/TYPE` means the default host, so `*/*` is all of the default host and `*/*/*` is
+//!   everything. `exclude` wins.
+//! - Of all methods that may serve a provider, the newest acceptable version wins; of equal
+//!   versions the method that is listed first.
+//! - The embedded catalogue is the first method and serves everything in it. A block `embedded {
+//!   include = […] exclude = […] }` in `provider_installation` moves it to that position and
+//!   limits it. (Terraform rejects that block, so it belongs in a file that only Wardian reads.)
+//! - Network methods are used only if no local method has an acceptable version: a local plugin
+//!   needs no connection. They are not supported yet.
+//! - Provisioners that are identified by a name only are also searched in directories of
+//!   plugins, whatever `provider_installation` says; other plugins are not.
+//! - Without `provider_installation` the methods are: the catalogue, each implied directory that
+//!   exists, then `direct` for every provider that has no directory in those.
 //!
 //! Lists implied directories; otherwise only data.
 
@@ -36,31 +33,31 @@ use crate::file_digests::FileDigests;
 use crate::mirror::{FilesystemMirror, MirrorError, Platform};
 use crate::plugin_directories::PluginDirectories;
 
-/// Everything that plugins may come from.
+/// All sources of plugins.
 #[derive(Debug, Clone)]
 pub struct Sources<'a> {
-    /// The plugins inside this program.
+    /// The plugins in this program.
     pub catalogue: &'a Catalogue,
-    /// The methods, first listed first. [`MethodKind::Embedded`] is among them
-    /// unless the configuration leaves no room for it.
+    /// The methods in the listed order. [`MethodKind::Embedded`] is among them unless the
+    /// configuration excludes it.
     pub methods: Vec<Method>,
-    /// Providers whose plugin is taken from a place under development.
+    /// The development overrides of providers.
     pub overrides: BTreeMap<ProviderAddress, PathBuf>,
-    /// Providers that run already, in a process that somebody else started: nothing is
-    /// chosen, installed or locked for them, and what the lock file says of them stays.
+    /// Providers that already run in an external process: nothing is selected, installed or
+    /// locked for them, and their lock entries are preserved.
     pub running: BTreeSet<ProviderAddress>,
-    /// Whose native packages are usable.
+    /// The platform of usable native packages.
     pub platform: Platform,
-    /// What files of packages hash to.
+    /// The digests of package files.
     pub digests: Arc<FileDigests>,
 }
 
-/// What a `provider_installation` block says.
+/// The content of a `provider_installation` block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProviderInstallation {
     /// `dev_overrides`.
     pub overrides: BTreeMap<ProviderAddress, PathBuf>,
-    /// The methods in the order written.
+    /// The methods in the listed order.
     pub methods: Vec<Method>,
 }
 
@@ -69,48 +66,48 @@ pub struct ProviderInstallation {
 pub struct Method {
     /// How packages are found.
     pub kind: MethodKind,
-    /// Which providers it may serve.
+    /// The providers that the method may serve.
     pub scope: Scope,
 }
 
 /// How a method finds packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MethodKind {
-    /// In the program.
+    /// In this program.
     Embedded,
-    /// In a directory.
+    /// In a filesystem mirror.
     Filesystem(FilesystemMirror),
     /// As files in directories of plugins.
     Directories(PluginDirectories),
-    /// From a mirror on the network. Not available yet.
+    /// From a network mirror. Not supported yet.
     NetworkMirror(String),
-    /// From each provider's own registry. Not available yet.
+    /// From each provider's own registry. Not supported yet.
     Direct,
 }
 
 impl fmt::Display for MethodKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Embedded => formatter.write_str("the plugins inside this program"),
+            Self::Embedded => formatter.write_str("the plugins in this program"),
             Self::Filesystem(mirror) => write!(formatter, "the mirror {}", mirror.root().display()),
-            Self::Directories(_) => formatter.write_str("the directories of plugins"),
+            Self::Directories(_) => formatter.write_str("the plugin directories"),
             Self::NetworkMirror(url) => write!(formatter, "the network mirror {url}"),
             Self::Direct => formatter.write_str("the provider's registry"),
         }
     }
 }
 
-/// Which providers a method may serve.
+/// The providers that a method may serve.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// Only these, when given.
+    /// Only these, if given.
     pub include: Option<Vec<AddressPattern>>,
     /// Never these.
     pub exclude: Vec<AddressPattern>,
 }
 
 impl Scope {
-    /// Whether a provider may be served.
+    /// Reports whether the method may serve a provider.
     pub fn covers(&self, address: &ProviderAddress) -> bool {
         let matches = |pattern: &AddressPattern| pattern.matches(address);
         !self.exclude.iter().any(matches)
@@ -118,7 +115,7 @@ impl Scope {
     }
 }
 
-/// A provider address in which parts may be `*`. After a `*`, only `*`.
+/// A provider address whose parts may be `*`. After a `*`, only `*` may follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressPattern {
     hostname: Option<String>,
@@ -127,13 +124,13 @@ pub struct AddressPattern {
 }
 
 impl AddressPattern {
-    /// Reads a pattern of one to three parts.
+    /// Parses a pattern of one to three parts.
     ///
     /// # Errors
-    /// When a part is neither `*` nor valid in its place.
+    /// If a part is neither `*` nor valid at its position.
     pub fn parse(text: &str) -> Result<Self, ProviderAddressError> {
-        // A part that stands in for each `*` lets the one parser of addresses
-        // judge the rest.
+        // Each `*` is replaced by a valid placeholder, so that the address parser can validate
+        // the rest.
         let parts: Vec<&str> = text.split('/').collect();
         let stand_ins: Vec<&str> = parts.iter().map(|part| if *part == "*" { "x" } else { part }).collect();
         let address = ProviderAddress::parse(&stand_ins.join("/"))?;
@@ -157,7 +154,7 @@ impl AddressPattern {
         })
     }
 
-    /// Exactly one provider.
+    /// Matches exactly one provider.
     pub fn exactly(address: &ProviderAddress) -> Self {
         Self {
             hostname: Some(address.hostname().to_owned()),
@@ -166,7 +163,7 @@ impl AddressPattern {
         }
     }
 
-    /// Whether an address fits.
+    /// Reports whether an address matches.
     pub fn matches(&self, address: &ProviderAddress) -> bool {
         let fits = |wanted: &Option<String>, part: &str| wanted.as_ref().is_none_or(|wanted| wanted == part);
         fits(&self.hostname, address.hostname())
@@ -176,12 +173,11 @@ impl AddressPattern {
 }
 
 impl<'a> Sources<'a> {
-    /// The sources that a CLI configuration asks for; without a
-    /// `provider_installation` block, the implied ones. Implied directories
-    /// that do not exist are passed over.
+    /// Returns the sources of a CLI configuration or, without a `provider_installation` block,
+    /// the implied ones. Implied directories that do not exist are ignored.
     ///
     /// # Errors
-    /// When an implied directory is there but cannot be listed.
+    /// If an implied directory exists but cannot be listed.
     pub fn new(
         catalogue: &'a Catalogue,
         installation: Option<&ProviderInstallation>,
@@ -205,7 +201,7 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// Adds directories of plugins, for provisioners that a name alone stands for.
+    /// Adds directories of plugins, for provisioners that are identified by a name only.
     #[must_use]
     pub fn with_plugin_directories(mut self, directories: PluginDirectories) -> Self {
         let scope = Scope {
@@ -220,7 +216,7 @@ impl<'a> Sources<'a> {
         self
     }
 
-    /// Whether a directory of plugins has this one.
+    /// Reports whether a plugin directory contains this plugin.
     pub fn is_in_directory(&self, address: &ProviderAddress) -> bool {
         self.methods.iter().any(|method| match &method.kind {
             MethodKind::Directories(directories) => !directories.list(address).is_empty(),
@@ -228,12 +224,12 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// The methods that may serve a provider.
+    /// Returns the methods that may serve a provider.
     pub fn methods_for<'s>(&'s self, address: &'s ProviderAddress) -> impl Iterator<Item = &'s Method> {
         self.methods.iter().filter(move |method| method.scope.covers(address))
     }
 
-    /// Whether the catalogue may serve a provider.
+    /// Reports whether the catalogue may serve a provider.
     pub fn embedded_covers(&self, address: &ProviderAddress) -> bool {
         self.methods_for(address).any(|method| method.kind == MethodKind::Embedded)
     }
@@ -270,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns() {
+    fn address_patterns_match_their_parts() {
         assert!(matches("*/*/*", "example.com/a/b"));
         assert!(matches("*/*", "a/b"));
         assert!(!matches("*/*", "example.com/a/b"));
@@ -285,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn exclude_wins() {
+    fn exclude_overrides_include() {
         let scope = Scope {
             include: Some(vec![AddressPattern::parse("*/*").unwrap()]),
             exclude: vec![AddressPattern::parse("hashicorp/random").unwrap()],
@@ -297,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn implied_directories_shut_out_the_registry_for_what_they_hold() {
+    fn implied_directories_exclude_the_registry_for_their_providers() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("registry.terraform.io/acme/dns")).unwrap();
         let catalogue = Catalogue::default();
@@ -320,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn the_catalogue_can_be_moved_and_limited() {
+    fn embedded_method_can_be_moved_and_limited() {
         let catalogue = Catalogue::default();
         let installation = ProviderInstallation {
             overrides: BTreeMap::new(),

@@ -12,8 +12,8 @@ use wardian_install::lock_file::LOCK_FILE_NAME;
 use wardian_install::mirror::Platform;
 use wardian_install::package::{Origin, PluginArtifact};
 use wardian_install::selection::{
-    Chosen, LockChange, LockFilePolicy, Notice, Reason, Selection, SelectionError, SelectionOptions,
-    VersionPolicy, select,
+    LockChange, LockFilePolicy, Notice, SelectedPlugin, Selection, SelectionError, SelectionOptions,
+    SelectionReason, VersionPolicy, select,
 };
 use wardian_sandbox::LoadEvent;
 use wardian_state::State;
@@ -60,7 +60,7 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
     shell.say(shell.paint(Paint::Bold, "Initializing provider plugins..."));
     let selection = choose(session, &configuration, &state, arguments)?;
     let agreements = granting::agree(session, &selection, arguments).await?;
-    for (address, chosen) in &selection.chosen {
+    for (address, chosen) in &selection.plugins {
         install(chosen, &session.data_directory(), &Platform::current())
             .map_err(|error| Failure::error("Plugin cannot be installed", sentence(&error.to_string())))?;
         shell.say(format_args!("- {}", described(address, chosen)));
@@ -128,7 +128,7 @@ fn warn_of_native(session: &Session, selection: &Selection) -> Outcome<()> {
     let policy = session.policy()?;
     let is_confined = |address: &ProviderAddress| native_confinement::is_wanted(policy.of(address).native());
     let native: Vec<String> = selection
-        .chosen
+        .plugins
         .iter()
         .filter(|(address, chosen)| {
             matches!(chosen.artifact, PluginArtifact::Native(_)) && !is_confined(address)
@@ -150,7 +150,7 @@ fn warn_of_native(session: &Session, selection: &Selection) -> Outcome<()> {
 /// A program that takes the place of a plugin of ours: by the rules of installation it
 /// may, since it was chosen, but few mean it.
 fn warn_of_shadows(session: &Session, selection: &Selection) {
-    let shadowing = selection.chosen.iter().filter_map(|(address, chosen)| {
+    let shadowing = selection.plugins.iter().filter_map(|(address, chosen)| {
         let PluginArtifact::Native(native) = &chosen.artifact else { return None };
         let embedded = session.catalogue.versions_of(address).max()?;
         let (address, version, file) = (address.for_display(), &chosen.version, native.file.display());
@@ -173,11 +173,11 @@ fn warn_of_shadows(session: &Session, selection: &Selection) {
 }
 
 /// `hashicorp/random v3.7.2, the newest that meets ~> 3.7 (embedded component)`
-fn described(address: &ProviderAddress, chosen: &Chosen) -> String {
+fn described(address: &ProviderAddress, chosen: &SelectedPlugin) -> String {
     let reason = match chosen.reason {
-        Reason::Locked => "as locked",
-        Reason::NewestMatching => "the newest that the configuration allows",
-        Reason::Newest => "the newest there is",
+        SelectionReason::Locked => "as locked",
+        SelectionReason::NewestMatching => "the newest that the configuration allows",
+        SelectionReason::Newest => "the newest there is",
     };
     let kind = match chosen.artifact {
         PluginArtifact::Component(_) => "component",

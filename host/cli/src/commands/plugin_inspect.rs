@@ -11,7 +11,7 @@ use wardian_install::file_digests::FileDigests;
 use wardian_install::hash::{PackageFiles, PackageHash, Sha256Digest};
 use wardian_install::installed::{ResolveError, resolve};
 use wardian_install::package::{
-    ComponentArtifact, Expected, LARGEST_COMPONENT, OpenedPackage, Origin, PackageLocation, PluginArtifact,
+    ComponentArtifact, Expected, MAX_COMPONENT_BYTES, OpenedPackage, Origin, PackageLocation, PluginArtifact,
 };
 use wardian_install::selection::Requirements;
 
@@ -80,7 +80,7 @@ fn subject(session: &Session, text: &str) -> Outcome<Subject> {
     let component = installed(session, &address)?;
     let sha256 = component.sha256;
     let package =
-        component.version.as_ref().map(|version| PackageHash::of_component(&address, version, sha256));
+        component.version.as_ref().map(|version| PackageHash::for_component(&address, version, sha256));
     let origin = Some(component.origin.to_string());
     Ok(Subject { name: named(&component), origin, sha256, package, bytes: component.bytes().to_vec() })
 }
@@ -89,7 +89,7 @@ fn of_file(path: &Path) -> Outcome<Subject> {
     let bytes = read(path).map_err(|error| {
         Failure::error("File cannot be read", format!("{} cannot be read: {error}.", path.display()))
     })?;
-    let sha256 = Sha256Digest::of(&bytes);
+    let sha256 = Sha256Digest::hash(&bytes);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // A lock file knows a component by its name in a package, too.
     let is_package_name =
@@ -153,8 +153,8 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
         return Err(io::Error::other("it is not a file"));
     }
     let mut bytes = Vec::new();
-    file.take(LARGEST_COMPONENT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST_COMPONENT {
+    file.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_COMPONENT_BYTES {
         return Err(io::Error::other("it is larger than any plugin may be"));
     }
     Ok(bytes)

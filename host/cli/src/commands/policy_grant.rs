@@ -134,7 +134,7 @@ fn chosen(session: &Session, arguments: &PolicyGrantArguments) -> Outcome<Compon
                 |error: &SelectionError| Diagnostic::error(error.summary(), sentence(&error.to_string()));
             errors.iter().map(told).collect::<Diagnostics>()
         })?;
-    match selection.chosen.into_values().next().map(|chosen| chosen.artifact) {
+    match selection.plugins.into_values().next().map(|chosen| chosen.artifact) {
         Some(PluginArtifact::Component(component)) => Ok(component),
         Some(PluginArtifact::Native(_)) => Err(Failure::error(
             "Nothing to grant",

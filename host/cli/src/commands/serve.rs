@@ -141,7 +141,7 @@ fn find(session: &Session, arguments: &ServedArguments) -> Outcome<Served> {
     if let Some(bundle) = Bundle::read(&path).map_err(|error| unreadable(format!("{error}.")))? {
         let address = arguments.address.clone().unwrap_or(bundle.address);
         let origin = Origin::DevelopmentOverride(path.clone());
-        let component = ComponentArtifact::of_bytes(address, origin, bundle.component)
+        let component = ComponentArtifact::from_bytes(address, origin, bundle.component)
             .ok_or_else(|| unreadable("what it bundles is no component.".into()))?;
         return Ok(Served::component(component, arguments.protocol.or(bundle.protocol)));
     }

@@ -1,4 +1,4 @@
-//! Entries to settings: what each name means and which values it takes.
+//! Conversion of entries to settings: names and their allowed values.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use super::syntax::{Entry, Value};
 use super::{
     CliConfig, CliConfigError, CliConfigWarning, CredentialsHelper, LoadedCliConfig, Secret, Variables,
 };
+use crate::file_position::FilePosition;
 use crate::mirror::FilesystemMirror;
-use crate::place::Place;
 use crate::sources::{AddressPattern, Method, MethodKind, ProviderInstallation, Scope};
 
 type Result<T> = std::result::Result<T, CliConfigError>;
@@ -82,8 +82,10 @@ impl Reader<'_> {
                 }
             }
             name => {
-                let warning =
-                    CliConfigWarning::UnknownSetting { name: name.to_owned(), place: self.place(entry) };
+                let warning = CliConfigWarning::UnknownSetting {
+                    name: name.to_owned(),
+                    position: self.position(entry),
+                };
                 self.loaded.warnings.push(warning);
             }
         }
@@ -174,8 +176,8 @@ impl Reader<'_> {
         self.strings(entry)?.into_iter().map(parse).collect()
     }
 
-    /// Services of a host. Those that are objects, such as `login.v1`, are for
-    /// commands that are not here, and passed over.
+    /// Parses the services of a host. Services that are objects, such as `login.v1`, are for
+    /// unsupported commands and are ignored.
     fn services(&self, settings: &[&Entry]) -> Result<BTreeMap<String, String>> {
         let mut services = BTreeMap::new();
         for setting in settings.iter().filter(|setting| setting.key == "services") {
@@ -188,7 +190,7 @@ impl Reader<'_> {
         Ok(services)
     }
 
-    /// The blocks of a setting with one label, such as `host "x" { … }`.
+    /// Returns the blocks of a setting with one label, such as `host "x" { … }`.
     fn labelled<'e>(&self, entry: &'e Entry) -> Result<Vec<(&'e Entry, Vec<&'e Entry>)>> {
         let mut blocks = Vec::new();
         for label in self.block(entry)? {
@@ -197,7 +199,7 @@ impl Reader<'_> {
         Ok(blocks)
     }
 
-    /// The entries of a block; of all of them, when JSON has a list.
+    /// Returns the entries of a block, or of all blocks in a JSON list.
     fn block<'e>(&self, entry: &'e Entry) -> Result<Vec<&'e Entry>> {
         Ok(self.blocks(entry)?.into_iter().flatten().collect())
     }
@@ -220,12 +222,12 @@ impl Reader<'_> {
     fn string<'e>(&self, entry: &'e Entry) -> Result<&'e str> {
         match &entry.value {
             Value::Text(text) => Ok(text),
-            _ => Err(self.invalid(entry, &format!("\"{}\" must be text in quotes", entry.key))),
+            _ => Err(self.invalid(entry, &format!("\"{}\" must be a string in quotes", entry.key))),
         }
     }
 
     fn strings(&self, entry: &Entry) -> Result<Vec<String>> {
-        let wrong = || self.invalid(entry, &format!("\"{}\" must be a list of texts in quotes", entry.key));
+        let wrong = || self.invalid(entry, &format!("\"{}\" must be a list of strings in quotes", entry.key));
         let Value::List(values) = &entry.value else { return Err(wrong()) };
         let text = |value: &Value| match value {
             Value::Text(text) => Ok(text.clone()),
@@ -248,12 +250,12 @@ impl Reader<'_> {
         &mut self.loaded.config
     }
 
-    fn place(&self, entry: &Entry) -> Place {
-        Place::of_offset(self.path, self.text, entry.offset)
+    fn position(&self, entry: &Entry) -> FilePosition {
+        FilePosition::from_offset(self.path, self.text, entry.offset)
     }
 
     fn invalid(&self, entry: &Entry, message: &str) -> CliConfigError {
-        CliConfigError::Invalid { place: self.place(entry), message: message.to_owned() }
+        CliConfigError::Invalid { position: self.position(entry), message: message.to_owned() }
     }
 }
 

@@ -1,8 +1,8 @@
-//! The syntax of the CLI configuration: HCL as it was before Terraform 0.12,
-//! and JSON, read by one parser.
+//! The syntax of the CLI configuration: HCL 1 (as before Terraform 0.12) and JSON, read by one
+//! parser.
 //!
-//! The parser of configurations does not read it: the documented form of `dev_overrides` has quoted
-//! names before `=` in a block, which today's HCL does not allow.
+//! The parser of configurations cannot read it: the documented form of `dev_overrides` has
+//! quoted names before `=` in a block, which HCL 2 does not allow.
 //!
 //! ```text
 //! file   = entries | "{" entries "}"
@@ -14,36 +14,34 @@
 //! object = "{" { entry [","] } "}"
 //! ```
 //!
-//! Comments are `#`, `//` and `/* */`. Labels of blocks become nested objects,
-//! so that HCL and JSON say the same: `host "x" {}` is `host = { x = {} }`.
+//! Comments are `#`, `//` and `/* */`. Block labels become nested objects, so that HCL and JSON
+//! are equivalent: `host "x" {}` is `host = { x = {} }`.
 //!
-//! Calls nothing, reads nothing.
+//! Calls and reads nothing.
 
 use std::path::Path;
 
-use crate::place::Place;
+use crate::file_position::FilePosition;
 
 /// A name and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The name.
     pub key: String,
     /// The value; [`Value::Object`] for a block.
     pub value: Value,
-    /// Where the name stands, in bytes from the file's start.
+    /// The byte offset of the name in the file.
     pub offset: usize,
 }
 
-/// A value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// Text in quotes.
+    /// A quoted string.
     Text(String),
-    /// A number, as written.
+    /// A number in its original notation.
     Number(String),
     /// `true` or `false`.
     Bool(bool),
-    /// `null`: as if the setting were not there.
+    /// `null`: as if the setting were missing.
     Null,
     /// Values in brackets.
     List(Vec<Value>),
@@ -53,21 +51,19 @@ pub enum Value {
 
 /// A text that is neither HCL nor JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: syntax error: {message}")]
+#[error("{position}: syntax error: {message}")]
 pub struct SyntaxError {
-    /// Where.
-    pub place: Place,
-    /// What is wrong.
+    pub position: FilePosition,
     pub message: String,
 }
 
-/// Reads a file's text. The path is for messages.
+/// Parses a file. The path is used in messages.
 ///
 /// # Errors
-/// At the first thing that does not fit.
+/// The first syntax error.
 pub fn parse(text: &str, path: &Path) -> Result<Vec<Entry>, SyntaxError> {
     let mut parser = Parser { text, path, offset: 0, depth: 0 };
-    // Editors on Windows put a byte order mark at the start.
+    // Windows editors write a byte order mark at the start.
     parser.take("\u{feff}");
     parser.skip_space()?;
     if !parser.take("{") {
@@ -81,7 +77,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Vec<Entry>, SyntaxError> {
     Ok(entries)
 }
 
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 struct Parser<'a> {
     text: &'a str,
@@ -131,7 +127,7 @@ impl Parser<'_> {
     }
 
     fn nest(&self, keys: Vec<(String, usize)>, value: Value) -> Result<Entry, SyntaxError> {
-        if keys.len() > DEEPEST {
+        if keys.len() > MAX_DEPTH {
             return Err(self.error("a block has too many labels"));
         }
         let mut keys = keys.into_iter();
@@ -181,7 +177,8 @@ impl Parser<'_> {
                     _ => {
                         self.offset = offset;
                         Err(self.error(
-                            "expected a value: text in quotes, a number, true, false, a list or an object",
+                            "expected a value: a string in quotes, a number, true, false, a list or an \
+                             object",
                         ))
                     }
                 }
@@ -209,7 +206,7 @@ impl Parser<'_> {
 
     fn deeper(&mut self) -> Result<(), SyntaxError> {
         self.depth += 1;
-        if self.depth > DEEPEST { Err(self.error("the nesting is too deep")) } else { Ok(()) }
+        if self.depth > MAX_DEPTH { Err(self.error("the nesting is too deep")) } else { Ok(()) }
     }
 
     fn string(&mut self) -> Result<String, SyntaxError> {
@@ -246,14 +243,14 @@ impl Parser<'_> {
                     return char::from_u32(first).ok_or_else(|| self.error("not a character"));
                 }
                 if !self.take("\\u") {
-                    return Err(self.error("the second half of a character is missing"));
+                    return Err(self.error("the second half of a surrogate pair is missing"));
                 }
                 let second = self.code_unit()?;
                 let low = second.checked_sub(0xdc00).filter(|low| *low < 0x400);
                 low.and_then(|low| char::from_u32(0x10000 + ((first - 0xd800) << 10) + low))
                     .ok_or_else(|| self.error("not a character"))?
             }
-            _ => return Err(self.error("unknown escape; a backslash itself is written twice")),
+            _ => return Err(self.error("unknown escape; a literal backslash is written twice")),
         })
     }
 
@@ -317,7 +314,7 @@ impl Parser<'_> {
     }
 
     fn error(&self, message: &str) -> SyntaxError {
-        let place = Place::of_offset(self.path, self.text, self.offset);
-        SyntaxError { place, message: message.to_owned() }
+        let position = FilePosition::from_offset(self.path, self.text, self.offset);
+        SyntaxError { position, message: message.to_owned() }
     }
 }

@@ -62,7 +62,7 @@ const EXAMPLE_JSON: &str = r#"{
 "#;
 
 #[test]
-fn both_syntaxes_say_the_same() {
+fn hcl_and_json_are_equivalent() {
     let loaded = parse(EXAMPLE).unwrap();
     let config = &loaded.config;
     assert_eq!(
@@ -92,14 +92,14 @@ fn both_syntaxes_say_the_same() {
 }
 
 #[test]
-fn tokens_do_not_show() {
+fn debug_output_hides_tokens() {
     assert!(!format!("{:?}", parse(EXAMPLE).unwrap()).contains("sesame"));
 }
 
 #[test]
-fn errors_have_a_place() {
+fn errors_include_the_position() {
     for (text, expected) in [
-        ("plugin_cache_dir = 3", "cli.tfrc:1: \"plugin_cache_dir\" must be text in quotes"),
+        ("plugin_cache_dir = 3", "cli.tfrc:1: \"plugin_cache_dir\" must be a string in quotes"),
         ("\nprovider_installation {\n  oci {}\n}", "cli.tfrc:3: \"oci\" is not an installation method"),
         (
             "provider_installation {\n  filesystem_mirror {}\n}",
@@ -145,7 +145,7 @@ fn errors_have_a_place() {
 }
 
 #[test]
-fn files_add_up_and_missing_ones_are_warned_of() {
+fn multiple_files_merge_and_missing_ones_warn() {
     let root = tempfile::tempdir().unwrap();
     let main = root.path().join("main");
     fs::write(root.path().join("b.tfrc"), "credentials \"x\" { token = \"2\" }").unwrap();
@@ -167,7 +167,7 @@ fn files_add_up_and_missing_ones_are_warned_of() {
 
 proptest! {
     #[test]
-    fn any_text_is_answered(
+    fn cli_config_parser_never_panics(
         text in "\\PC{0,80}",
         cut in 0usize..EXAMPLE.len(),
         noise in "[{}\"=\\[\\], \n#/*:a1\\\\u$]{0,24}",

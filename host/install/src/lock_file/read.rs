@@ -1,5 +1,4 @@
-//! Text to lock file. Collects every problem rather than the first, so that a
-//! bad merge can be repaired in one go.
+//! Parsing lock files. All problems are collected, so that a bad merge can be repaired at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,13 +11,13 @@ use super::{
     LoadedLockFile, LockEntry, LockFile, LockFileError, LockFileProblem, LockFileProblemKind as Kind,
     LockFileWarning,
 };
+use crate::file_position::FilePosition;
 use crate::hash::PackageHash;
-use crate::place::Place;
 
 pub(super) fn parse(text: &str, path: &Path) -> Result<LoadedLockFile, LockFileError> {
     let mut reader = Reader { text, path, problems: Vec::new(), warnings: Vec::new() };
     let providers = reader.read();
-    reader.problems.sort_by_key(|problem| (problem.place.line, problem.place.column));
+    reader.problems.sort_by_key(|problem| (problem.position.line, problem.position.column));
     if reader.problems.is_empty() {
         Ok(LoadedLockFile { lock: LockFile { providers }, warnings: reader.warnings })
     } else {
@@ -52,8 +51,8 @@ impl Reader<'_> {
             match &*block.kind {
                 "provider" => {}
                 "module" => {
-                    let place = self.place(&block.kind_span);
-                    self.warnings.push(LockFileWarning::ModuleBlock(place));
+                    let position = self.position(&block.kind_span);
+                    self.warnings.push(LockFileWarning::ModuleBlock(position));
                     continue;
                 }
                 other => {
@@ -62,7 +61,7 @@ impl Reader<'_> {
                 }
             }
             let Some(address) = self.address(block) else { continue };
-            let line = self.place(&block.kind_span).line;
+            let line = self.position(&block.kind_span).line;
             if let Some(first_line) = first_lines.get(&address) {
                 let first_line = *first_line;
                 self.problem(&block.kind_span, Kind::Duplicate { address, first_line });
@@ -183,16 +182,16 @@ impl Reader<'_> {
     }
 
     fn problem(&mut self, at: &Span, kind: Kind) {
-        let place = self.place(at);
-        self.problems.push(LockFileProblem { place, kind });
+        let position = self.position(at);
+        self.problems.push(LockFileProblem { position, kind });
     }
 
     fn problem_at(&mut self, offset: usize, kind: Kind) {
-        let place = Place::of_offset(self.path, self.text, offset);
-        self.problems.push(LockFileProblem { place, kind });
+        let position = FilePosition::from_offset(self.path, self.text, offset);
+        self.problems.push(LockFileProblem { position, kind });
     }
 
-    fn place(&self, at: &Span) -> Place {
-        Place::of_offset(self.path, self.text, at.start)
+    fn position(&self, at: &Span) -> FilePosition {
+        FilePosition::from_offset(self.path, self.text, at.start)
     }
 }

@@ -35,7 +35,7 @@ fn problems(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn text_survives_a_round_trip() {
+fn parse_and_render_round_trip() {
     let loaded = parse(EXAMPLE).unwrap();
     assert_eq!(loaded.warnings, []);
     assert_eq!(loaded.lock.providers.len(), 2);
@@ -43,7 +43,7 @@ fn text_survives_a_round_trip() {
 }
 
 #[test]
-fn an_empty_file_is_an_empty_lock() {
+fn empty_file_is_an_empty_lock() {
     assert_eq!(parse("").unwrap(), LoadedLockFile::default());
     let missing = LockFile::load(Path::new("/nonexistent/.terraform.lock.hcl")).unwrap();
     assert_eq!(missing, LoadedLockFile::default());
@@ -52,12 +52,12 @@ fn an_empty_file_is_an_empty_lock() {
 #[test]
 fn module_blocks_give_a_warning() {
     let loaded = parse("\nmodule \"a\" {}\n").unwrap();
-    let [LockFileWarning::ModuleBlock(place)] = loaded.warnings.as_slice() else { panic!("{loaded:?}") };
-    assert_eq!(place.to_string(), ".terraform.lock.hcl:2");
+    let [LockFileWarning::ModuleBlock(position)] = loaded.warnings.as_slice() else { panic!("{loaded:?}") };
+    assert_eq!(position.to_string(), ".terraform.lock.hcl:2");
 }
 
 #[test]
-fn each_problem_has_its_place_and_reason() {
+fn problems_have_a_position_and_reason() {
     let inside = |content: &str| {
         format!(
             "provider \"registry.terraform.io/hashicorp/random\" {{\n  version = \"3.7.2\"\n  {content}\n}}\n"
@@ -70,14 +70,17 @@ fn each_problem_has_its_place_and_reason() {
             inside("hashes = [\"foo\"]"),
             "3: \"foo\" is not a package hash: a hash is a scheme, a colon and a value, such as \"h1:…\"",
         ),
-        (inside("hashes = \"h1:a\""), "3: the argument \"hashes\" must be a literal list of texts in quotes"),
+        (
+            inside("hashes = \"h1:a\""),
+            "3: the argument \"hashes\" must be a literal list of strings in quotes",
+        ),
         (
             inside("hashes = [for x in [\"h1:a\"]: x]"),
-            "3: the argument \"hashes\" must be a literal list of texts in quotes",
+            "3: the argument \"hashes\" must be a literal list of strings in quotes",
         ),
         (
             inside("constraints = \"~>3\""),
-            "3: the version constraints must be written in normalised form: \"~> 3.0\"",
+            "3: the version constraints must be written in normalized form: \"~> 3.0\"",
         ),
         (
             inside("constraints = \"foo\""),
@@ -103,7 +106,7 @@ fn each_problem_has_its_place_and_reason() {
         ),
         (
             "provider \"registry.terraform.io/hashicorp/random\" {\n version = var.x\n}\n".to_owned(),
-            "2: the argument \"version\" must be a literal text in quotes",
+            "2: the argument \"version\" must be a literal string in quotes",
         ),
         (
             "provider \"a\" \"b\" {\n}\n".to_owned(),
@@ -119,7 +122,7 @@ fn each_problem_has_its_place_and_reason() {
 }
 
 #[test]
-fn saving_replaces_and_leaves_nothing_else() {
+fn save_replaces_the_file_and_leaves_no_other() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(LOCK_FILE_NAME);
     fs::write(&path, "old").unwrap();
@@ -131,7 +134,7 @@ fn saving_replaces_and_leaves_nothing_else() {
     assert!(matches!(lock.save(&directory.path().join("no/such")), Err(LockFileError::Write { .. })));
     #[cfg(unix)]
     {
-        // Links are replaced, and none at a name that can be foreseen is met.
+        // Links are replaced, and a link at a guessed temporary name has no effect.
         let target = directory.path().join("precious");
         fs::write(&target, "precious").unwrap();
         fs::remove_file(&path).unwrap();
@@ -148,12 +151,12 @@ fn saving_replaces_and_leaves_nothing_else() {
 }
 
 #[test]
-fn terraform_reads_what_is_written() {
+fn terraform_reads_written_lock_files() {
     let directory = tempfile::tempdir().unwrap();
     parse(EXAMPLE).unwrap().lock.save(&directory.path().join(LOCK_FILE_NAME)).unwrap();
     let output = Command::new("terraform").args(["version", "-json"]).current_dir(directory.path()).output();
     let Ok(output) = output else {
-        eprintln!("skipped: there is no terraform binary on PATH to compare with");
+        eprintln!("skipped: terraform is not on PATH");
         return;
     };
     let text = String::from_utf8_lossy(&output.stdout);
@@ -188,7 +191,7 @@ fn any_entry() -> impl Strategy<Value = (ProviderAddress, LockEntry)> {
 
 proptest! {
     #[test]
-    fn any_lock_survives_a_round_trip(providers in prop::collection::btree_map(
+    fn arbitrary_lock_files_round_trip(providers in prop::collection::btree_map(
         prop::num::u8::ANY, any_entry(), 0..5)) {
         let lock = LockFile { providers: providers.into_values().collect() };
         let loaded = parse(&lock.render()).unwrap();
@@ -196,7 +199,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_answered(text in "\\PC{0,80}", cut in 0usize..EXAMPLE.len(), noise in "[{}\"=\\[\\], \n#$%a]{0,20}") {
+    fn lock_file_parser_never_panics(text in "\\PC{0,80}", cut in 0usize..EXAMPLE.len(), noise in "[{}\"=\\[\\], \n#$%a]{0,20}") {
         let _ = parse(&text);
         let _ = parse(&format!("{}{noise}", &EXAMPLE[..cut]));
     }

@@ -1,5 +1,4 @@
-//! Lock file to text, byte for byte as Terraform writes it, and the atomic
-//! replacement of the file.
+//! Encoding lock files, byte for byte as Terraform does, and replacing the file.
 
 use std::fmt::Write as _;
 use std::fs;

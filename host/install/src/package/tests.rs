@@ -35,7 +35,7 @@ fn zip_of(path: &Path, files: &[(&str, &[u8])]) {
 }
 
 #[test]
-fn one_component_has_one_hash_in_every_packaging() {
+fn component_has_one_hash_in_every_packaging() {
     let root = tempfile::tempdir().unwrap();
     let name = "terraform-provider-dns_v1.2.3.wasm";
     let directory = root.path().join("package");
@@ -49,7 +49,7 @@ fn one_component_has_one_hash_in_every_packaging() {
         address: address(),
         version: Version::new(1, 2, 3),
         bytes: COMPONENT,
-        sha256: Sha256Digest::of(COMPONENT),
+        sha256: Sha256Digest::hash(COMPONENT),
     });
     for location in [
         PackageLocation::Directory(directory),
@@ -60,14 +60,14 @@ fn one_component_has_one_hash_in_every_packaging() {
         assert_eq!(opened.content_hash, embedded.content_hash, "{location:?}");
         let PluginArtifact::Component(component) = &opened.artifact else { panic!("{opened:?}") };
         assert_eq!(component.bytes(), COMPONENT);
-        assert_eq!(component.sha256, Sha256Digest::of(COMPONENT));
+        assert_eq!(component.sha256, Sha256Digest::hash(COMPONENT));
         let is_archive = matches!(location, PackageLocation::Archive(_));
         assert_eq!(opened.archive_hash.is_some(), is_archive);
     }
 }
 
 #[test]
-fn what_is_no_component_is_named() {
+fn files_that_are_not_components_are_named() {
     let root = tempfile::tempdir().unwrap();
     for (content, expected) in [
         (MODULE, "a core WebAssembly module"),
@@ -87,7 +87,7 @@ fn what_is_no_component_is_named() {
 }
 
 #[test]
-fn native_packages_are_recognised_where_allowed() {
+fn native_packages_are_accepted_if_allowed() {
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("terraform-provider-dns_v1.2.3_x5");
     fs::write(&path, b"\x7fELF....").unwrap();
@@ -101,7 +101,7 @@ fn native_packages_are_recognised_where_allowed() {
 }
 
 #[test]
-fn the_plugin_of_a_package_is_found_by_name() {
+fn plugin_in_package_is_found_by_name() {
     let find = |names: &[&str]| {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         plugin_file_name(names, &address(), Path::new("p")).map_err(|error| error.to_string())
@@ -117,7 +117,7 @@ fn the_plugin_of_a_package_is_found_by_name() {
 }
 
 #[test]
-fn bad_archives_are_refused() {
+fn invalid_archives_are_rejected() {
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("p.zip");
     let location = PackageLocation::Archive(path.clone());
@@ -130,7 +130,7 @@ fn bad_archives_are_refused() {
 }
 
 #[test]
-fn overrides_are_a_file_or_a_directory() {
+fn override_is_a_file_or_a_directory() {
     let root = tempfile::tempdir().unwrap();
     let file = root.path().join("built.wasm");
     fs::write(&file, COMPONENT).unwrap();
@@ -146,7 +146,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_bytes_are_answered(
+    fn arbitrary_package_bytes_never_panic(
         bytes in prop::collection::vec(prop::num::u8::ANY, 0..64),
         damage in prop::collection::vec((0usize..400, prop::num::u8::ANY), 0..4),
         length in 0usize..400,
@@ -163,7 +163,7 @@ proptest! {
         }
         for content in [archive, bytes] {
             fs::write(&path, &content).unwrap();
-            let _ = FileKind::of(&content);
+            let _ = FileKind::from_header(&content);
             let _ = open(&PackageLocation::Archive(path.clone()), Expected::ComponentOrNative);
             let _ = open(&PackageLocation::BareComponent(path.clone()), Expected::Component);
             let _ = open_override(&address(), &path);

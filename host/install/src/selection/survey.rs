@@ -1,8 +1,8 @@
-//! What every method has of one provider.
+//! The versions of one provider in all methods.
 
 use wardian_address::{Constraints, ProviderAddress, Version};
 
-use super::errors::{Looked, Remark, SelectionError};
+use super::errors::{SearchedSource, SelectionError, SourceRemark};
 use crate::catalogue::EmbeddedPlugin;
 use crate::file_digests::FileDigests;
 use crate::mirror::MirrorPackage;
@@ -11,10 +11,10 @@ use crate::sources::{MethodKind, Sources};
 
 pub(super) struct Survey<'a> {
     offers: Vec<Offer<'a>>,
-    pub(super) looked: Vec<Looked>,
+    pub(super) searched: Vec<SearchedSource>,
 }
 
-/// A version that can be had. Offers stand in the order of their methods.
+/// An available version. Offers are in the order of their methods.
 pub(super) struct Offer<'a> {
     pub(super) version: Version,
     package: OfferedPackage<'a>,
@@ -26,11 +26,14 @@ enum OfferedPackage<'a> {
 }
 
 impl<'a> Survey<'a> {
-    pub(super) fn of(address: &ProviderAddress, sources: &'a Sources<'_>) -> Result<Self, SelectionError> {
-        let mut survey = Self { offers: Vec::new(), looked: Vec::new() };
+    pub(super) fn for_provider(
+        address: &ProviderAddress,
+        sources: &'a Sources<'_>,
+    ) -> Result<Self, SelectionError> {
+        let mut survey = Self { offers: Vec::new(), searched: Vec::new() };
         for method in sources.methods_for(address) {
             let (versions, remark) = match &method.kind {
-                MethodKind::Embedded => (survey.add_embedded(address, sources), Remark::None),
+                MethodKind::Embedded => (survey.add_embedded(address, sources), SourceRemark::None),
                 MethodKind::Filesystem(mirror) => {
                     let listing = mirror
                         .list(address, &sources.platform)
@@ -40,8 +43,11 @@ impl<'a> Survey<'a> {
                         survey.offers.push(Offer { version, package: OfferedPackage::Mirror(package) });
                     }
                     let others: Vec<Version> = listing.other_platforms.into_iter().collect();
-                    let remark =
-                        if others.is_empty() { Remark::None } else { Remark::OtherPlatformsOnly(others) };
+                    let remark = if others.is_empty() {
+                        SourceRemark::None
+                    } else {
+                        SourceRemark::OtherPlatformsOnly(others)
+                    };
                     (versions, remark)
                 }
                 MethodKind::Directories(directories) => {
@@ -50,11 +56,11 @@ impl<'a> Survey<'a> {
                     for (version, package) in listing {
                         survey.offers.push(Offer { version, package: OfferedPackage::Mirror(package) });
                     }
-                    (versions, Remark::None)
+                    (versions, SourceRemark::None)
                 }
-                MethodKind::NetworkMirror(_) | MethodKind::Direct => (Vec::new(), Remark::NeedsNetwork),
+                MethodKind::NetworkMirror(_) | MethodKind::Direct => (Vec::new(), SourceRemark::NeedsNetwork),
             };
-            survey.looked.push(Looked { place: method.kind.to_string(), versions, remark });
+            survey.searched.push(SearchedSource { name: method.kind.to_string(), versions, remark });
         }
         Ok(survey)
     }
@@ -69,13 +75,13 @@ impl<'a> Survey<'a> {
         versions
     }
 
-    pub(super) fn first_of(&self, version: &Version) -> Option<&Offer<'a>> {
+    pub(super) fn offer_for(&self, version: &Version) -> Option<&Offer<'a>> {
         self.offers.iter().find(|offer| offer.version == *version)
     }
 
     pub(super) fn newest(&self, constraints: &Constraints) -> Option<&Offer<'a>> {
         let newest = constraints.newest(self.offers.iter().map(|offer| &offer.version))?;
-        self.first_of(newest)
+        self.offer_for(newest)
     }
 }
 

@@ -25,8 +25,8 @@ fn version(text: &str) -> Version {
     Version::parse(text).unwrap()
 }
 
-/// A working directory with a mirror, in which `init` and `plan` can happen.
-struct World {
+/// A working directory with a mirror, in which `init` and `plan` can run.
+struct Fixture {
     root: tempfile::TempDir,
     catalogue: Catalogue,
     installation: ProviderInstallation,
@@ -35,7 +35,7 @@ struct World {
     options: SelectionOptions,
 }
 
-impl World {
+impl Fixture {
     fn new(requirements: &[(&str, &str)]) -> Self {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("mirror")).unwrap();
@@ -43,7 +43,7 @@ impl World {
             address: address("random"),
             version: version("3.7.2"),
             bytes: EMBEDDED,
-            sha256: Sha256Digest::of(EMBEDDED),
+            sha256: Sha256Digest::hash(EMBEDDED),
         }]);
         let mirror = MethodKind::Filesystem(FilesystemMirror::new(root.path().join("mirror")));
         let methods = vec![Method { kind: mirror, scope: Scope::default() }];
@@ -82,10 +82,10 @@ impl World {
         select(&self.requirements, &self.lock, &self.sources(), &self.data(), self.options)
     }
 
-    /// What `init` does: select, install, save.
+    /// Does the work of `init`: select, install, save.
     fn init(&mut self) -> Selection {
         let selection = self.select().unwrap();
-        for chosen in selection.chosen.values() {
+        for chosen in selection.plugins.values() {
             install(chosen, &self.data(), &self.sources().platform).unwrap();
         }
         self.lock = selection.lock.clone();
@@ -117,77 +117,78 @@ impl World {
 }
 
 #[test]
-fn embedded_plugins_need_no_files() {
-    let mut world = World::new(&[("random", "~> 3.5"), ("random", ">= 3.7")]);
-    let selection = world.init();
+fn embedded_plugin_needs_no_files() {
+    let mut fixture = Fixture::new(&[("random", "~> 3.5"), ("random", ">= 3.7")]);
+    let selection = fixture.init();
     assert_eq!(selection.lock_change, LockChange::Created);
-    let chosen = &selection.chosen[&address("random")];
-    assert_eq!((&chosen.version, chosen.reason), (&version("3.7.2"), Reason::NewestMatching));
+    let chosen = &selection.plugins[&address("random")];
+    assert_eq!((&chosen.version, chosen.reason), (&version("3.7.2"), SelectionReason::NewestMatching));
     assert_eq!(chosen.artifact.origin(), &Origin::Embedded);
-    let entry = &world.lock.providers[&address("random")];
+    let entry = &fixture.lock.providers[&address("random")];
     assert_eq!(entry.constraints.to_string(), "~> 3.5, >= 3.7.0");
     assert_eq!(entry.hashes.len(), 1);
-    assert!(!world.data().exists());
-    assert_eq!(world.resolved_bytes("random"), EMBEDDED);
+    assert!(!fixture.data().exists());
+    assert_eq!(fixture.resolved_bytes("random"), EMBEDDED);
 
-    let again = world.init();
+    let again = fixture.init();
     assert_eq!(again.lock_change, LockChange::Unchanged);
-    assert_eq!(again.chosen[&address("random")].reason, Reason::Locked);
+    assert_eq!(again.plugins[&address("random")].reason, SelectionReason::Locked);
     assert_eq!(again.notices, []);
 }
 
 #[test]
-fn a_lock_file_by_terraform_gains_the_embedded_hash() {
-    let mut world = World::new(&[("random", "")]);
-    world.lock_entry("random", "3.7.2", &["h1:native=", "zh:00"]);
-    world.options.lock_file = LockFilePolicy::ReadOnly;
-    let selection = world.select().unwrap();
-    assert_eq!(selection.lock, world.lock);
+fn terraform_lock_file_gains_the_embedded_hash() {
+    let mut fixture = Fixture::new(&[("random", "")]);
+    fixture.lock_entry("random", "3.7.2", &["h1:native=", "zh:00"]);
+    fixture.options.lock_file = LockFilePolicy::ReadOnly;
+    let selection = fixture.select().unwrap();
+    assert_eq!(selection.lock, fixture.lock);
     assert!(matches!(selection.notices.as_slice(), [Notice::HashNotRecorded { .. }]));
-    assert_eq!(world.resolve().unwrap().not_recorded, [address("random")]);
+    assert_eq!(fixture.resolve().unwrap().not_recorded, [address("random")]);
 
-    world.options.lock_file = LockFilePolicy::Update;
-    let selection = world.init();
+    fixture.options.lock_file = LockFilePolicy::Update;
+    let selection = fixture.init();
     assert_eq!(selection.lock_change, LockChange::DetailsChanged);
     assert_eq!(
         selection.notices,
         [Notice::EmbeddedHashAdded { address: address("random"), version: version("3.7.2") }]
     );
-    assert_eq!(world.lock.providers[&address("random")].hashes.len(), 3);
-    assert_eq!(world.resolve().unwrap().not_recorded, []);
+    assert_eq!(fixture.lock.providers[&address("random")].hashes.len(), 3);
+    assert_eq!(fixture.resolve().unwrap().not_recorded, []);
 }
 
 #[test]
 fn every_packaging_installs_and_resolves() {
-    let mut world = World::new(&[("acme/a", ""), ("acme/b", ""), ("acme/c", "")]);
-    world.write("acme/a/1.0.0/wasm32_wasip2/terraform-provider-a_v1.0.0.wasm", &component("a"));
-    world.write("acme/b/1.0.0/b.wasm", &component("b"));
-    let zip_path = world.write("acme/c/terraform-provider-c_1.0.0_wasm32_wasip2.zip", b"");
+    let mut fixture = Fixture::new(&[("acme/a", ""), ("acme/b", ""), ("acme/c", "")]);
+    fixture.write("acme/a/1.0.0/wasm32_wasip2/terraform-provider-a_v1.0.0.wasm", &component("a"));
+    fixture.write("acme/b/1.0.0/b.wasm", &component("b"));
+    let zip_path = fixture.write("acme/c/terraform-provider-c_1.0.0_wasm32_wasip2.zip", b"");
     let mut writer = zip::ZipWriter::new(fs::File::create(zip_path).unwrap());
     writer.start_file("terraform-provider-c_v1.0.0.wasm", zip::write::SimpleFileOptions::default()).unwrap();
     std::io::Write::write_all(&mut writer, &component("c")).unwrap();
     writer.finish().unwrap();
 
     for _ in 0..2 {
-        world.init();
+        fixture.init();
         for name in ["a", "b", "c"] {
-            assert_eq!(world.resolved_bytes(&format!("acme/{name}")), component(name));
+            assert_eq!(fixture.resolved_bytes(&format!("acme/{name}")), component(name));
         }
     }
-    let leftovers = fs::read_dir(world.data().join("providers/registry.terraform.io/acme/c/1.0.0")).unwrap();
+    let leftovers =
+        fs::read_dir(fixture.data().join("providers/registry.terraform.io/acme/c/1.0.0")).unwrap();
     assert_eq!(leftovers.count(), 1);
 }
 
 #[cfg(unix)]
 #[test]
-fn links_in_the_data_directory_are_not_followed() {
+fn links_in_the_data_directory_are_rejected() {
     use std::os::unix::fs::symlink;
 
-    let mut world = World::new(&[("acme/dns", "1.0.0"), ("random", "3.7.2")]);
-    world.write("acme/dns/1.0.0/x.wasm", &component("dns"));
-    let selection = world.init();
-    let platform = world.sources().platform;
-    let precious = world.root.path().join("precious");
+    let mut fixture = Fixture::new(&[("acme/dns", "1.0.0"), ("random", "3.7.2")]);
+    fixture.write("acme/dns/1.0.0/x.wasm", &component("dns"));
+    let selection = fixture.init();
+    let platform = fixture.sources().platform;
+    let precious = fixture.root.path().join("precious");
     for (source, base, rest) in [
         ("acme/dns", "providers/registry.terraform.io/acme/dns", "1.0.0/wasm32_wasip2"),
         ("random", "providers/registry.terraform.io/hashicorp/random", "3.7.2/wasm32_wasip2"),
@@ -195,198 +196,196 @@ fn links_in_the_data_directory_are_not_followed() {
         let path = format!("{base}/{rest}");
         let parts: Vec<&str> = path.split('/').collect();
         for at in 0..parts.len() - 1 {
-            fs::remove_dir_all(world.data()).unwrap();
-            let link = world.data().join(parts[..=at].join("/"));
+            fs::remove_dir_all(fixture.data()).unwrap();
+            let link = fixture.data().join(parts[..=at].join("/"));
             fs::create_dir_all(link.parent().unwrap()).unwrap();
             let file = precious.join(parts[at + 1..].join("/")).join("file");
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(&file, "precious").unwrap();
             symlink(&precious, &link).unwrap();
-            let error = install(&selection.chosen[&address(source)], &world.data(), &platform).unwrap_err();
+            let error =
+                install(&selection.plugins[&address(source)], &fixture.data(), &platform).unwrap_err();
             assert_eq!(error.path, link);
             assert!(error.to_string().contains("symbolic link"), "{error}");
             assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
         }
-        // The last one is replaced; what it led to stays.
-        fs::remove_dir_all(world.data()).unwrap();
-        let link = world.data().join(&path);
+        // The last link is replaced; its target remains.
+        fs::remove_dir_all(fixture.data()).unwrap();
+        let link = fixture.data().join(&path);
         fs::create_dir_all(link.parent().unwrap()).unwrap();
         fs::write(precious.join("file"), "precious").unwrap();
         symlink(&precious, &link).unwrap();
-        install(&selection.chosen[&address(source)], &world.data(), &platform).unwrap();
+        install(&selection.plugins[&address(source)], &fixture.data(), &platform).unwrap();
         assert!(!link.is_symlink());
         assert_eq!(fs::read_to_string(precious.join("file")).unwrap(), "precious");
     }
 }
 
 #[test]
-fn a_changed_component_is_not_used() {
-    let mut world = World::new(&[("acme/a", "")]);
-    let path = world.write("acme/a/1.0.0/wasm32_wasip2/terraform-provider-a.wasm", &component("a"));
-    world.init();
+fn changed_component_is_rejected() {
+    let mut fixture = Fixture::new(&[("acme/a", "")]);
+    let path = fixture.write("acme/a/1.0.0/wasm32_wasip2/terraform-provider-a.wasm", &component("a"));
+    fixture.init();
     fs::write(&path, component("changed")).unwrap();
-    let error = world.error();
+    let error = fixture.error();
     assert!(error.contains("acme/a 1.0.0 at "), "{error}");
-    assert!(error.contains("is not one that the lock file allows"), "{error}");
-    world.options.versions = VersionPolicy::Upgrade;
-    assert!(matches!(world.select().unwrap_err()[0], SelectionError::HashMismatch(_)));
-    // The link leads to the changed file, so later commands notice, too.
-    let errors = world.resolve().unwrap_err();
+    assert!(error.contains("is not allowed by the lock file"), "{error}");
+    fixture.options.versions = VersionPolicy::Upgrade;
+    assert!(matches!(fixture.select().unwrap_err()[0], SelectionError::HashMismatch(_)));
+    // The link leads to the changed file, so later commands detect it, too.
+    let errors = fixture.resolve().unwrap_err();
     assert!(matches!(errors.as_slice(), [ResolveError::HashMismatch(_)]));
 
-    let zip_hashes_only = &mut world.lock.providers.get_mut(&address("acme/a")).unwrap().hashes;
+    let zip_hashes_only = &mut fixture.lock.providers.get_mut(&address("acme/a")).unwrap().hashes;
     *zip_hashes_only = BTreeSet::from([PackageHash::parse("zh:00").unwrap()]);
-    assert!(matches!(world.select().unwrap_err()[0], SelectionError::HashMismatch(_)));
+    assert!(matches!(fixture.select().unwrap_err()[0], SelectionError::HashMismatch(_)));
 }
 
 #[test]
-fn newest_over_all_methods_then_first_listed() {
-    let mut world = World::new(&[("random", "")]);
-    world.write("hashicorp/random/3.7.2/r.wasm", &component("same version"));
-    assert_eq!(world.init().chosen[&address("random")].artifact.origin(), &Origin::Embedded);
-    world.write("hashicorp/random/3.8.0/r.wasm", &component("newer"));
-    assert_eq!(world.init().chosen[&address("random")].version, version("3.7.2"));
-    world.options.versions = VersionPolicy::Upgrade;
-    let selection = world.init();
+fn newest_version_wins_then_first_listed_method() {
+    let mut fixture = Fixture::new(&[("random", "")]);
+    fixture.write("hashicorp/random/3.7.2/r.wasm", &component("same version"));
+    assert_eq!(fixture.init().plugins[&address("random")].artifact.origin(), &Origin::Embedded);
+    fixture.write("hashicorp/random/3.8.0/r.wasm", &component("newer"));
+    assert_eq!(fixture.init().plugins[&address("random")].version, version("3.7.2"));
+    fixture.options.versions = VersionPolicy::Upgrade;
+    let selection = fixture.init();
     assert_eq!(selection.lock_change, LockChange::Changed);
-    assert_eq!(selection.chosen[&address("random")].version, version("3.8.0"));
-    assert_eq!(world.resolved_bytes("random"), component("newer"));
-    assert_eq!(world.lock.providers[&address("random")].hashes.len(), 1);
+    assert_eq!(selection.plugins[&address("random")].version, version("3.8.0"));
+    assert_eq!(fixture.resolved_bytes("random"), component("newer"));
+    assert_eq!(fixture.lock.providers[&address("random")].hashes.len(), 1);
 }
 
 #[test]
-fn a_catalogue_that_is_excluded_is_not_used() {
-    let mut world = World::new(&[("random", "")]);
-    world.write("hashicorp/random/3.7.2/r.wasm", &component("mirror"));
+fn excluded_catalogue_is_not_used() {
+    let mut fixture = Fixture::new(&[("random", "")]);
+    fixture.write("hashicorp/random/3.7.2/r.wasm", &component("mirror"));
     let exclude = vec![AddressPattern::parse("hashicorp/*").unwrap()];
     let scope = Scope { include: None, exclude };
-    world.installation.methods.push(Method { kind: MethodKind::Embedded, scope });
-    let selection = world.init();
-    let origin = selection.chosen[&address("random")].artifact.origin().clone();
+    fixture.installation.methods.push(Method { kind: MethodKind::Embedded, scope });
+    let selection = fixture.init();
+    let origin = selection.plugins[&address("random")].artifact.origin().clone();
     assert!(matches!(origin, Origin::Mirror(PackageLocation::BareComponent(_))));
-    assert_eq!(world.resolved_bytes("random"), component("mirror"));
-    // Back to the catalogue: the copy in the data directory goes.
-    world.installation.methods.pop();
-    let selection = world.init();
+    assert_eq!(fixture.resolved_bytes("random"), component("mirror"));
+    // Back to the catalogue: the copy in the data directory is removed.
+    fixture.installation.methods.pop();
+    let selection = fixture.init();
     assert_eq!(selection.lock_change, LockChange::DetailsChanged);
-    assert_eq!(world.resolved_bytes("random"), EMBEDDED);
+    assert_eq!(fixture.resolved_bytes("random"), EMBEDDED);
 }
 
 #[test]
-fn constraints_that_nothing_meets_are_listed_with_what_there_is() {
-    let mut world = World::new(&[("random", "~> 4.0"), ("random", "< 5"), ("acme/a", "")]);
-    world.write("acme/a/1.0.0/darwin_arm64/terraform-provider-a", b"x");
+fn unmet_constraints_are_listed_with_available_versions() {
+    let mut fixture = Fixture::new(&[("random", "~> 4.0"), ("random", "< 5"), ("acme/a", "")]);
+    fixture.write("acme/a/1.0.0/darwin_arm64/terraform-provider-a", b"x");
     assert_eq!(
-        world.error(),
+        fixture.error(),
         format!(
             "no version of acme/a is available (required by main.tf:3)\n\
-             Looked in:\n  - the plugins inside this program: none\n  - the mirror {mirror}: none (for other platforms: 1.0.0)\n\
+             SearchedSource in:\n  - the plugins in this program: none\n  - the mirror {mirror}: none (for other platforms: 1.0.0)\n\
              no available version of hashicorp/random meets all constraints:\n  - ~> 4.0 (main.tf:1)\n  - < 5.0.0 (main.tf:2)\n\
-             Looked in:\n  - the plugins inside this program: 3.7.2\n  - the mirror {mirror}: none",
-            mirror = world.root.path().join("mirror").display()
+             SearchedSource in:\n  - the plugins in this program: 3.7.2\n  - the mirror {mirror}: none",
+            mirror = fixture.root.path().join("mirror").display()
         )
     );
-    world.installation.methods.push(Method { kind: MethodKind::Direct, scope: Scope::default() });
-    let errors = world.select().unwrap_err();
+    fixture.installation.methods.push(Method { kind: MethodKind::Direct, scope: Scope::default() });
+    let errors = fixture.select().unwrap_err();
     assert_eq!(errors[0].summary(), "Provider needs registry access");
     assert!(
-        errors[0].to_string().contains("the provider's registry: needs registry access, not available yet")
+        errors[0].to_string().contains("the provider's registry: needs registry access, not supported yet")
     );
 }
 
 #[test]
-fn locked_versions_that_cannot_be_kept() {
-    let mut world = World::new(&[("random", ">= 3.6")]);
-    world.lock_entry("random", "3.6.0", &[]);
-    let error = world.error();
+fn unusable_locked_versions_are_rejected() {
+    let mut fixture = Fixture::new(&[("random", ">= 3.6")]);
+    fixture.lock_entry("random", "3.6.0", &[]);
+    let error = fixture.error();
     assert!(error.contains("the lock file has hashicorp/random 3.6.0, which is not available"), "{error}");
-    assert!(
-        error.contains("inside this program: 3.7.2") && error.contains("wardian init -upgrade"),
-        "{error}"
-    );
-    world.lock_entry("random", "3.5.0", &[]);
-    let error = world.error();
+    assert!(error.contains("in this program: 3.7.2") && error.contains("wardian init -upgrade"), "{error}");
+    fixture.lock_entry("random", "3.5.0", &[]);
+    let error = fixture.error();
     assert!(error.contains("does not meet the constraints"), "{error}");
-    assert!(matches!(world.resolve().unwrap_err().as_slice(), [ResolveError::Constraints { .. }]));
-    world.options.versions = VersionPolicy::Upgrade;
-    assert_eq!(world.init().chosen[&address("random")].version, version("3.7.2"));
+    assert!(matches!(fixture.resolve().unwrap_err().as_slice(), [ResolveError::Constraints { .. }]));
+    fixture.options.versions = VersionPolicy::Upgrade;
+    assert_eq!(fixture.init().plugins[&address("random")].version, version("3.7.2"));
 }
 
 #[test]
-fn an_installed_component_outlives_its_mirror() {
-    let mut world = World::new(&[("acme/a", "")]);
-    let path = world.write("acme/a/1.0.0/a.wasm", &component("a"));
-    world.init();
+fn installed_component_outlives_its_mirror() {
+    let mut fixture = Fixture::new(&[("acme/a", "")]);
+    let path = fixture.write("acme/a/1.0.0/a.wasm", &component("a"));
+    fixture.init();
     fs::remove_file(path).unwrap();
-    let selection = world.init();
+    let selection = fixture.init();
     assert_eq!(selection.lock_change, LockChange::Unchanged);
-    assert_eq!(world.resolved_bytes("acme/a"), component("a"));
-    fs::remove_dir_all(world.data()).unwrap();
-    assert!(world.error().contains("is not available"));
-    let errors = world.resolve().unwrap_err();
+    assert_eq!(fixture.resolved_bytes("acme/a"), component("a"));
+    fs::remove_dir_all(fixture.data()).unwrap();
+    assert!(fixture.error().contains("is not available"));
+    let errors = fixture.resolve().unwrap_err();
     assert_eq!(errors[0].to_string(), "the provider acme/a 1.0.0 is not installed; run `wardian init`");
 }
 
 #[test]
-fn a_read_only_lock_file_may_not_change() {
-    let mut world = World::new(&[("random", "")]);
-    world.options.lock_file = LockFilePolicy::ReadOnly;
-    assert!(world.error().contains("hashicorp/random 3.7.2 would be added"));
-    assert!(matches!(world.resolve().unwrap_err().as_slice(), [ResolveError::NotLocked(_)]));
+fn readonly_lock_file_must_not_change() {
+    let mut fixture = Fixture::new(&[("random", "")]);
+    fixture.options.lock_file = LockFilePolicy::ReadOnly;
+    assert!(fixture.error().contains("hashicorp/random 3.7.2 would be added"));
+    assert!(matches!(fixture.resolve().unwrap_err().as_slice(), [ResolveError::NotLocked(_)]));
 
-    world.options.lock_file = LockFilePolicy::Update;
-    world.init();
-    world.options.lock_file = LockFilePolicy::ReadOnly;
-    world.requirements.add(address("random"), Constraints::exactly(version("3.7.2")), "child.tf:1");
-    let selection = world.select().unwrap();
+    fixture.options.lock_file = LockFilePolicy::Update;
+    fixture.init();
+    fixture.options.lock_file = LockFilePolicy::ReadOnly;
+    fixture.requirements.add(address("random"), Constraints::exactly(version("3.7.2")), "child.tf:1");
+    let selection = fixture.select().unwrap();
     assert_eq!((selection.lock_change, selection.notices.len()), (LockChange::Unchanged, 0));
-    world.requirements = Requirements::default();
-    assert!(world.error().contains("hashicorp/random is no longer required"));
+    fixture.requirements = Requirements::default();
+    assert!(fixture.error().contains("hashicorp/random is no longer required"));
 }
 
 #[test]
-fn providers_that_are_no_longer_required_leave_the_lock_file() {
-    let mut world = World::new(&[("random", "")]);
-    world.init();
-    world.requirements = Requirements::default();
-    world.requirements.add(ProviderAddress::built_in("terraform"), Constraints::default(), "main.tf:1");
-    assert!(world.init().lock.providers.is_empty());
-    assert!(world.resolve().unwrap().artifacts.is_empty());
+fn unneeded_providers_leave_the_lock_file() {
+    let mut fixture = Fixture::new(&[("random", "")]);
+    fixture.init();
+    fixture.requirements = Requirements::default();
+    fixture.requirements.add(ProviderAddress::built_in("terraform"), Constraints::default(), "main.tf:1");
+    assert!(fixture.init().lock.providers.is_empty());
+    assert!(fixture.resolve().unwrap().artifacts.is_empty());
 }
 
 #[test]
 fn overrides_ignore_lock_and_constraints() {
-    let mut world = World::new(&[("acme/dev", ">= 9")]);
-    let path = world.write("elsewhere/dev.wasm", &component("dev"));
-    world.installation.overrides.insert(address("acme/dev"), path.clone());
-    let selection = world.init();
+    let mut fixture = Fixture::new(&[("acme/dev", ">= 9")]);
+    let path = fixture.write("elsewhere/dev.wasm", &component("dev"));
+    fixture.installation.overrides.insert(address("acme/dev"), path.clone());
+    let selection = fixture.init();
     assert!(selection.lock.providers.is_empty());
     assert!(matches!(
         selection.notices.as_slice(),
         [Notice::OverrideInEffect { .. }, Notice::OverriddenNotSelected { .. }]
     ));
-    assert_eq!(world.resolved_bytes("acme/dev"), component("dev"));
+    assert_eq!(fixture.resolved_bytes("acme/dev"), component("dev"));
     fs::remove_file(path).unwrap();
-    assert!(world.select().is_err());
-    assert!(matches!(world.resolve().unwrap_err().as_slice(), [ResolveError::Override { .. }]));
+    assert!(fixture.select().is_err());
+    assert!(matches!(fixture.resolve().unwrap_err().as_slice(), [ResolveError::Override { .. }]));
 }
 
 #[test]
-fn native_packages_are_selected_as_such() {
-    let mut world = World::new(&[("acme/a", "")]);
-    world.write("acme/a/1.0.0/linux_amd64/terraform-provider-a_v1.0.0", b"\x7fELF...");
-    world.lock_entry("acme/a", "1.0.0", &["zh:00"]);
-    let selection = world.init();
-    assert!(matches!(selection.chosen[&address("acme/a")].artifact, PluginArtifact::Native(_)));
-    assert_eq!(world.lock.providers[&address("acme/a")].hashes.len(), 2);
-    assert!(matches!(world.resolve().unwrap().artifacts[&address("acme/a")], PluginArtifact::Native(_)));
+fn native_packages_are_selected() {
+    let mut fixture = Fixture::new(&[("acme/a", "")]);
+    fixture.write("acme/a/1.0.0/linux_amd64/terraform-provider-a_v1.0.0", b"\x7fELF...");
+    fixture.lock_entry("acme/a", "1.0.0", &["zh:00"]);
+    let selection = fixture.init();
+    assert!(matches!(selection.plugins[&address("acme/a")].artifact, PluginArtifact::Native(_)));
+    assert_eq!(fixture.lock.providers[&address("acme/a")].hashes.len(), 2);
+    assert!(matches!(fixture.resolve().unwrap().artifacts[&address("acme/a")], PluginArtifact::Native(_)));
 }
 
 #[test]
-fn a_package_that_is_no_component_is_named() {
-    let world = World::new(&[("acme/a", "")]);
-    world.write("acme/a/1.0.0/a.wasm", b"\0asm\x01\0\0\0");
-    let error = world.error();
+fn package_without_component_is_named() {
+    let fixture = Fixture::new(&[("acme/a", "")]);
+    fixture.write("acme/a/1.0.0/a.wasm", b"\0asm\x01\0\0\0");
+    let error = fixture.error();
     assert!(error.starts_with("failed to use acme/a 1.0.0: "), "{error}");
     assert!(
         error.contains("a.wasm is not a WebAssembly component: it is a core WebAssembly module"),

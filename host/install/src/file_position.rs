@@ -1,28 +1,28 @@
-//! Where in a file something stands, for errors.
+//! Positions in files, for errors.
 //!
-//! Calls nothing. A [`Place`] owns its source line, so that an error can show
-//! it after the file's text is gone.
+//! Calls nothing. A [`FilePosition`] owns its source line, so that an error can show it after
+//! the file's text is dropped.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A position in a text file, with the line that it is in.
+/// A position in a text file, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct FilePosition {
     /// The file, as the caller named it.
     pub file: PathBuf,
     /// The line, counted from 1.
     pub line: usize,
     /// The column in characters, counted from 1.
     pub column: usize,
-    /// The whole line, without its end.
+    /// The complete line, without its end.
     pub source_line: String,
 }
 
-impl Place {
-    /// The place of a byte offset in a text. An offset past the end, or inside
-    /// a character, means the nearest place before it.
-    pub fn of_offset(file: &Path, text: &str, offset: usize) -> Self {
+impl FilePosition {
+    /// Returns the position of a byte offset in a text. An offset past the end, or inside a
+    /// character, means the nearest position before it.
+    pub fn from_offset(file: &Path, text: &str, offset: usize) -> Self {
         let mut offset = offset.min(text.len());
         while !text.is_char_boundary(offset) {
             offset -= 1;
@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePosition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}:{}", self.file.display(), self.line)
     }
@@ -52,13 +52,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn offsets_become_lines_and_columns() {
+    fn from_offset_computes_line_and_column() {
         let text = "a = 1\r\nbä = 2\n";
-        let place = Place::of_offset(Path::new("f"), text, text.find('=').unwrap() + 8);
-        assert_eq!((place.line, place.column), (2, 3));
-        assert_eq!(place.source_line, "bä = 2");
-        let end = Place::of_offset(Path::new("f"), text, 999);
+        let position = FilePosition::from_offset(Path::new("f"), text, text.find('=').unwrap() + 8);
+        assert_eq!((position.line, position.column), (2, 3));
+        assert_eq!(position.source_line, "bä = 2");
+        let end = FilePosition::from_offset(Path::new("f"), text, 999);
         assert_eq!((end.line, end.column), (3, 1));
-        assert_eq!(Place::of_offset(Path::new("f"), "", 0).line, 1);
+        assert_eq!(FilePosition::from_offset(Path::new("f"), "", 0).line, 1);
     }
 }

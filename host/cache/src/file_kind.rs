@@ -1,26 +1,29 @@
-//! What a file is, by its first bytes and not by its name.
+//! The kind of a plugin's file, determined by its first bytes and not by its name.
 //!
-//! | begins with | is |
+//! | begins with | kind |
 //! |---|---|
 //! | `\0asm` 0d 00 01 00 | a component |
 //! | `\0asm` 01 00 00 00 | a core module: an error, it needs wrapping |
-//! | anything else | a native plugin, unless it is where only components may be: then an error that says what was found |
+//! | anything else | a native plugin, or an error that names the kind if only components are allowed |
 //!
-//! Calls nothing, reads nothing.
+//! Calls and reads nothing.
 
 use std::fmt;
 
-/// How many bytes [`FileKind::of`] looks at.
-pub(crate) const HEADER_LENGTH: u64 = 8;
+/// The number of bytes that [`FileKind::from_header`] needs to recognize WebAssembly.
+pub const WASM_HEADER_LENGTH: u64 = 8;
 
-/// What the first bytes of a file say it is.
+/// The number of bytes that [`elf_processor`] needs.
+pub const ELF_HEADER_LENGTH: u64 = 20;
+
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A WebAssembly component.
     Component,
     /// A core WebAssembly module.
     CoreModule,
-    /// WebAssembly of a version that nobody here knows.
+    /// WebAssembly of an unknown version.
     OtherWasm,
     /// An executable for Linux or a BSD.
     Elf,
@@ -34,15 +37,15 @@ pub enum FileKind {
     Zip,
     /// WebAssembly in text form.
     WasmText,
-    /// No bytes.
+    /// An empty file.
     Empty,
-    /// Something else.
+    /// Any other file.
     Unknown,
 }
 
 impl FileKind {
-    /// Looks at a file's first eight bytes.
-    pub fn of(header: &[u8]) -> Self {
+    /// Determines the kind of a file from its first bytes.
+    pub fn from_header(header: &[u8]) -> Self {
         match header {
             [0, b'a', b's', b'm', 0x0d, 0, 1, 0, ..] => Self::Component,
             [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => Self::CoreModule,
@@ -76,5 +79,48 @@ impl fmt::Display for FileKind {
             Self::Empty => "empty",
             Self::Unknown => "not WebAssembly at all",
         })
+    }
+}
+
+/// Returns the processor that an ELF executable is for, from its first bytes.
+pub fn elf_processor(header: &[u8]) -> Option<&'static str> {
+    const BIG_ENDIAN: u8 = 2;
+    let [order, ..] = header.get(5..)? else { return None };
+    let machine: [u8; 2] = header.get(18..20)?.try_into().ok()?;
+    let machine =
+        if *order == BIG_ENDIAN { u16::from_be_bytes(machine) } else { u16::from_le_bytes(machine) };
+    Some(match machine {
+        0x03 => "x86",
+        0x15 => "powerpc64",
+        0x16 => "s390x",
+        0x28 => "arm",
+        0x3e => "x86_64",
+        0xb7 => "aarch64",
+        0xf3 => "riscv64",
+        0x102 => "loongarch64",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elf_processor_is_read_in_either_byte_order() {
+        let mut elf = *b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xb7\0";
+        assert_eq!(elf_processor(&elf), Some("aarch64"));
+        elf[5] = 2;
+        elf[18..20].copy_from_slice(&[0, 0x16]);
+        assert_eq!(elf_processor(&elf), Some("s390x"));
+        assert_eq!(elf_processor(b"\x7fELF\x02\x01"), None);
+    }
+
+    #[test]
+    fn from_header_recognizes_executables() {
+        assert_eq!(FileKind::from_header(b"\x7fELF\x02\x01"), FileKind::Elf);
+        assert_eq!(FileKind::from_header(b"MZ\x90"), FileKind::Windows);
+        assert_eq!(FileKind::from_header(b"#!/bin/sh"), FileKind::Script);
+        assert_eq!(FileKind::from_header(b""), FileKind::Empty);
     }
 }

@@ -1,0 +1,54 @@
+//! SHA-256 digests.
+
+use std::fmt;
+use std::io::{self, Read};
+
+use sha2::{Digest, Sha256};
+
+/// A SHA-256 digest. `Display` shows it in hexadecimal.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sha256Digest([u8; 32]);
+
+impl Sha256Digest {
+    /// Computes the digest of some bytes.
+    pub fn hash(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// Wraps a digest computed elsewhere, for example when the program was built.
+    pub const fn from_bytes(digest: [u8; 32]) -> Self {
+        Self(digest)
+    }
+
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Computes the digest of the rest of a reader.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub fn hash_reader(mut reader: impl Read) -> io::Result<Self> {
+        let mut hasher = Sha256::new();
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let count = reader.read(&mut buffer)?;
+            if count == 0 {
+                return Ok(Self(hasher.finalize().into()));
+            }
+            hasher.update(buffer.get(..count).unwrap_or_default());
+        }
+    }
+}
+
+impl fmt::Display for Sha256Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&hex::encode(self.0))
+    }
+}
+
+impl fmt::Debug for Sha256Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Sha256Digest({self})")
+    }
+}
