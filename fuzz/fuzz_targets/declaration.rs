@@ -1,8 +1,8 @@
-//! A component's bytes, or the lines of a declaration, or a file of agreements: whichever
-//! it may be.
+//! A component's bytes, the lines of a declaration, or a consent lock file, whichever the input
+//! is.
 //!
-//! Held to: what is read from a declaration can be granted, and then is; what is agreed to
-//! is read back as it was; nothing that is shown steers a terminal.
+//! Properties: a declaration that is parsed can be granted, and then is; recorded consent is
+//! read back unchanged; displayed text contains no terminal control sequences.
 
 #![no_main]
 
@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// A component of one section that declares this.
+/// Returns a component with one section of these declarations.
 fn declaring(lines: &[u8]) -> Option<Vec<u8>> {
     let mut content = vec![u8::try_from(SECTION_NAME.len()).ok()?];
     content.extend(SECTION_NAME.as_bytes());

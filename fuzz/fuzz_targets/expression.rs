@@ -1,5 +1,4 @@
-//! Expressions, evaluated where nothing has a name, where nothing has a value yet, and
-//! where there is one of everything.
+//! Expressions, evaluated without names, with unknown values, and with every name defined.
 
 #![no_main]
 
@@ -15,7 +14,8 @@ fuzz_target!(|data: &[u8]| {
         Ok(expression) if multiplies(file.text()) => look_at_expression(&expression, &[]),
         Ok(expression) => {
             look_at_expression(&expression, &[&EmptyScope, &Nothing, &Named]);
-            // Of sets without a type these guess, as Terraform does, that the others have theirs.
+            // For sets without a type these functions guess, as Terraform does, that the other
+            // sets have their type.
             if ["setunion", "setintersection", "setsubtract", "setsymmetricdifference"]
                 .iter()
                 .any(|name| file.text().contains(name))

@@ -1,5 +1,5 @@
-//! Every function with arbitrary values. What a function says while parts of its
-//! arguments are unknown must agree with what it says when they are known.
+//! Every function with arbitrary values. The result with partly unknown arguments must agree
+//! with the result when they are known.
 
 #![no_main]
 
@@ -17,7 +17,7 @@ use wardian_value::{Type, Value};
 
 static FUNCTIONS: LazyLock<Vec<FunctionSignature>> = LazyLock::new(|| function_signatures().collect());
 
-/// Those whose answer is about what is known or marked, not about the value.
+/// Functions whose result depends on whether a value is known or marked, not on the value.
 const ABOUT_KNOWLEDGE: &[&str] = &["try", "can", "nonsensitive", "issensitive", "ephemeralasnull"];
 
 thread_local! {
@@ -113,7 +113,7 @@ fn exercise(input: &mut Unstructured<'_>) -> Result<()> {
     match (early_answer, answer) {
         (Ok(early), Ok(later)) => {
             assert_agrees(&early, &later, &describe);
-            // Marks of parts may come late, where the call waits for something else.
+            // Marks of parts may be added late, while the call waits for another argument.
             if arguments.iter().all(|argument| argument.marks() == argument.inside_marks()) {
                 assert_keeps_marks(&early, &later, &describe);
             }

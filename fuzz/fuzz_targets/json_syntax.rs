@@ -1,5 +1,4 @@
-//! Files in JSON: read, looked at by whoever expects nothing, and loaded as a
-//! configuration.
+//! JSON files: parsed, inspected without a schema, and loaded as a configuration.
 
 #![no_main]
 

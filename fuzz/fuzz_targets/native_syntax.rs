@@ -1,5 +1,5 @@
-//! Files in the native syntax: read, looked at, evaluated, loaded as a configuration,
-//! and laid out, after which they must still be the same file.
+//! Files in the native syntax: parsed, inspected, evaluated, loaded as a configuration, and
+//! formatted, which must not change their meaning.
 
 #![no_main]
 
@@ -39,7 +39,7 @@ fn load(data: &[u8]) {
     }
 }
 
-/// Names and labels, without expressions.
+/// Returns names and labels, without expressions.
 fn outline(body: &Body) -> Vec<String> {
     let mut found = Vec::new();
     let mut bodies = vec![body];

@@ -1,8 +1,8 @@
 //! Policies of two levels, and a request: `METHOD SCHEME AUTHORITY`.
 //!
-//! Held to: a host, a path or a text has one form, which is its own; the rule that is
-//! shown for a denied request allows it; what the organisation's file denies, no file
-//! below grants; explaining has an end and names lines of the files.
+//! Properties: a host, a path or a text has one form, which is its own; the suggested rule for a
+//! denied request allows it; no file below grants an access that the organization's file denies;
+//! explanations are finite and refer to lines of the files.
 
 #![no_main]
 
@@ -67,7 +67,7 @@ fn read(level: Level, text: &str) -> Option<PolicyFile> {
     }
 }
 
-/// All that a text can be asked for.
+/// Returns all requests that a text can describe.
 fn requests(text: &str) -> Vec<Request> {
     let mut found = Vec::new();
     let words: Vec<&str> = text.trim_end().splitn(3, ' ').collect();

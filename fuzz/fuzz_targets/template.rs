@@ -1,4 +1,4 @@
-//! Templates without quotes, as files hold them.
+//! Templates without quotes, as in template files.
 
 #![no_main]
 

@@ -1,9 +1,8 @@
-//! What the fuzz targets share: a look at everything that can be asked of what was
-//! read, scopes to evaluate in, and arbitrary values.
+//! Shared code of the fuzz targets: inspection of parsed input, scopes for evaluation, and
+//! arbitrary values.
 //!
-//! A target holds the language to what it promises of any input: no panic, no
-//! unbounded recursion, memory or time. Where more can be said at little cost it is
-//! asserted.
+//! A target checks the guarantees for any input: no panic, no unbounded recursion, memory or
+//! time. Further properties are asserted if they are cheap to check.
 
 mod look;
 mod scope;
@@ -19,14 +18,14 @@ use std::sync::Arc;
 
 use wardian_diagnostic::SourceFile;
 
-/// The input as the file that a program would have made of it; `None` where it is not
-/// UTF-8, which is refused before anything here sees it.
+/// Returns the input as a source file; `None` if it is not UTF-8, which is rejected before it
+/// reaches this code.
 pub fn file(name: &str, data: &[u8]) -> Option<Arc<SourceFile>> {
     Some(SourceFile::new(name, std::str::from_utf8(data).ok()?))
 }
 
-/// Whether evaluating the text costs what its author chose and not what its size says:
-/// loops in loops and encodings of encodings multiply, in every implementation.
+/// Reports whether the cost of evaluating the text is far larger than its size: nested loops and
+/// nested encodings multiply, in every implementation.
 pub fn multiplies(text: &str) -> bool {
     text.matches("for").count() > 2 || text.matches('(').count() > 6 || text.matches("[*]").count() > 4
 }

@@ -1,9 +1,9 @@
-//! Asks all that can be asked of what was read.
+//! Calls every inspection of parsed input.
 
 use wardian_diagnostic::{Diagnostics, NoStyle};
 use wardian_lang::{Body, Expression, Scope, TypeConstraint};
 
-/// Renders the problems in every form; of many the first few.
+/// Renders the problems in every format; only the first few of many.
 pub fn look_at_diagnostics(problems: &Diagnostics) {
     for problem in problems.iter().take(20) {
         let _ = problem.to_text(40, &NoStyle);
@@ -11,11 +11,11 @@ pub fn look_at_diagnostics(problems: &Diagnostics) {
     }
 }
 
-/// Analyses the expression and evaluates it in each of the scopes.
+/// Analyzes the expression and evaluates it in each of the scopes.
 ///
 /// # Panics
 ///
-/// Where an evaluation fails and does not say why.
+/// If an evaluation fails without an error.
 pub fn look_at_expression(expression: &Expression, scopes: &[&dyn Scope]) {
     let _ = expression.references();
     let _ = expression.as_traversal();
@@ -37,7 +37,7 @@ pub fn look_at_expression(expression: &Expression, scopes: &[&dyn Scope]) {
     }
 }
 
-/// Looks at every expression below the body.
+/// Inspects every expression below the body.
 pub fn look_at_body(body: &Body, scopes: &[&dyn Scope]) {
     let mut bodies = vec![body.clone()];
     while let Some(body) = bodies.pop() {

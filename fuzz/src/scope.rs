@@ -1,10 +1,10 @@
-//! Scopes to evaluate in.
+//! Scopes for evaluation.
 
 use wardian_diagnostic::{Diagnostics, Span};
 use wardian_lang::{Resolved, Scope, Subject};
 use wardian_value::{Marks, Refinement, Str, Type, Value};
 
-/// Everything has a name here and no value yet.
+/// Every name exists and has an unknown value.
 pub struct Nothing;
 
 impl Scope for Nothing {
@@ -13,7 +13,7 @@ impl Scope for Nothing {
     }
 }
 
-/// A name's first letter says what it stands for, and all else can be had: files whose
+/// The first letter of a name determines its value, and everything else exists: files whose
 /// content is their path, the time, randomness.
 pub struct Named;
 

@@ -1,13 +1,13 @@
-//! What is said before all is known must hold afterwards.
+//! Results with unknown values must agree with the final results.
 
 use wardian_value::{Type, Value, View};
 
-/// Holds the early answer against the final one: what was known early stays as it is,
-/// and of what was not, type and facts come true.
+/// Compares the early result with the final one: known parts are unchanged, and types and
+/// refinements of unknown parts hold.
 ///
 /// # Panics
 ///
-/// Where they contradict each other.
+/// If they contradict each other.
 pub fn assert_agrees(early: &Value, later: &Value, what: &dyn Fn() -> String) {
     let (early, later) = (early.unmark_deep(), later.unmark_deep());
     assert!(
@@ -19,12 +19,12 @@ pub fn assert_agrees(early: &Value, later: &Value, what: &dyn Fn() -> String) {
     );
 }
 
-/// Holds the marks of the early answer against those of the final one: what is marked
-/// in the end was so from the beginning.
+/// Compares the marks of the early result with those of the final one: a value that is marked in
+/// the end was marked from the beginning.
 ///
 /// # Panics
 ///
-/// Where a mark comes late.
+/// If a mark is added late.
 pub fn assert_keeps_marks(early: &Value, later: &Value, what: &dyn Fn() -> String) {
     assert!(
         early.inside_marks().contains(later.inside_marks()),

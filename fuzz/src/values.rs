@@ -1,11 +1,11 @@
-//! Arbitrary values, made of the input's bytes.
+//! Arbitrary values from the input's bytes.
 
 use arbitrary::{Arbitrary as _, Result, Unstructured};
 use wardian_value::{Bound, Marks, Number, Refinement, Str, Type, Value, View};
 
 const DEPTH: usize = 3;
 
-/// Texts that get past a function's first look at its arguments.
+/// Strings that pass a function's first check of its arguments.
 const TEXTS: &[&str] = &[
     "",
     "a",
@@ -49,17 +49,17 @@ const TEXTS: &[&str] = &[
     "<>&\u{2028}",
 ];
 
-/// An argument for a parameter of that type: mostly what suits it.
+/// Returns an argument for a parameter of that type: usually a suitable one.
 ///
 /// # Errors
 ///
-/// Where the input is at its end.
+/// If the input is exhausted.
 pub fn any_argument(input: &mut Unstructured<'_>, ty: &Type) -> Result<Value> {
     let ty = if input.ratio(1, 8)? { any_type(input, DEPTH)? } else { settled(input, ty)? };
     any_value(input, &ty, DEPTH)
 }
 
-/// Elements of a collection have one type, also where a parameter leaves it open.
+/// The elements of a collection have one type, even if a parameter allows any.
 fn settled(input: &mut Unstructured<'_>, ty: &Type) -> Result<Type> {
     Ok(match ty {
         Type::List(element) if **element == Type::Dynamic => Type::list(any_type(input, DEPTH - 1)?),
@@ -178,11 +178,11 @@ fn any_refinement(input: &mut Unstructured<'_>, ty: &Type) -> Result<Refinement>
     Ok(refinement)
 }
 
-/// The value with parts of it not known yet, and the marks that it has.
+/// Returns the value with some parts unknown, and with its marks.
 ///
 /// # Errors
 ///
-/// Where the input is at its end.
+/// If the input is exhausted.
 pub fn hidden(input: &mut Unstructured<'_>, value: &Value) -> Result<Value> {
     let mut choices = Vec::new();
     for _ in 0..16 {
@@ -208,20 +208,20 @@ pub fn hidden(input: &mut Unstructured<'_>, value: &Value) -> Result<Value> {
 }
 
 fn unknown_of(part: &Value, refinement: Refinement) -> Value {
-    // What is unknown already may have facts that a wider one would contradict.
+    // An unknown part may already have refinements that a wider one would contradict.
     if !part.is_known() {
         return part.clone();
     }
     Value::unknown_with(part.ty().clone(), refinement).with_marks(part.inside_marks())
 }
 
-/// True facts about a value that is known.
+/// Returns true refinements of a known value.
 fn facts(part: &Value) -> Refinement {
     let mut refinement = Refinement { not_null: !part.is_null(), ..Refinement::default() };
     match part.view() {
         View::String(text) => {
             let prefix: String = text.chars().take(2).collect();
-            // A prefix may end in the middle of what normalisation joins.
+            // A prefix may end in the middle of characters that normalization joins.
             refinement.prefix = text.starts_with(&*Str::new(&prefix)).then(|| Str::new(&prefix));
         }
         View::Number(number) => {
