@@ -1,13 +1,13 @@
-//! What differs from run to run, and what stands for it in snapshots.
+//! Replacements in snapshots for text that differs from run to run.
 
 use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Patterns and what they become, applied in this order.
+/// Patterns and their replacements, applied in this order.
 const FILTERS: [(&str, &str); 11] = [
-    // Depends on what other tests have compiled already.
+    // Depends on the plugins that other tests have compiled already.
     (r"(?m)^- Compil(ing|ed) .*\n", ""),
     (r"(?m)^Compiling .* once; later runs find it compiled\.\n", ""),
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "[UUID]"),
@@ -25,7 +25,7 @@ static COMPILED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     FILTERS.iter().filter_map(|(pattern, text)| Some((Regex::new(pattern).ok()?, *text))).collect()
 });
 
-/// Text as it is stored. `places` are folders and the names they get.
+/// Returns text in the form of snapshots. `places` are folders and their names.
 pub(crate) fn apply(text: &str, places: &[(&Path, &str)]) -> String {
     let mut text = text.to_owned();
     for (path, name) in places {
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pattern_can_be_read() {
+    fn filter_patterns_are_valid() {
         assert_eq!(COMPILED.len(), FILTERS.len());
     }
 }

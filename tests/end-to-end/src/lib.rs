@@ -1,8 +1,8 @@
-//! Runs `wardian` in a folder of its own and shows what a person would see.
+//! Runs `wardian` in a separate folder and captures its output.
 //!
-//! Nothing of the person who runs the tests comes in: no variables, no home, no
-//! CLI configuration. Compiled plugins are kept for all tests together, so that
-//! each is compiled once. What differs from run to run is replaced in one place,
+//! Nothing from the environment of the user who runs the tests is used: no variables, no home
+//! directory, no CLI configuration. All tests share a cache of compiled plugins, so that each is
+//! compiled once. Text that differs from run to run is replaced in one module,
 //! [`filters`].
 
 mod filters;
@@ -16,7 +16,7 @@ pub use project::{Project, Seen};
 pub use recorded::{assert_recorded, assert_recorded_with_files};
 pub use terraform::{Terraform, terraform};
 
-/// Compares what was seen with a stored snapshot of that name.
+/// Compares a command's output with the snapshot of that name.
 #[macro_export]
 macro_rules! assert_seen {
     ($name:expr, $seen:expr) => {
@@ -24,7 +24,7 @@ macro_rules! assert_seen {
     };
 }
 
-/// As [`assert_seen!`], for a text.
+/// Like [`assert_seen!`], for a string.
 #[macro_export]
 macro_rules! assert_seen_text {
     ($name:expr, $text:expr) => {

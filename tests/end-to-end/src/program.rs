@@ -1,4 +1,4 @@
-//! The binary, and what is loaded into it.
+//! The binary under test, and the components that it loads.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The program under test.
+/// Returns the program under test.
 ///
 /// # Panics
-/// Where it was not built.
+/// If it was not built.
 pub fn binary() -> PathBuf {
     if let Some(path) = std::env::var_os("WARDIAN_TEST_BINARY") {
         return path.into();
@@ -22,11 +22,11 @@ pub fn binary() -> PathBuf {
         let path = test.parent()?.parent()?.join(name);
         path.is_file().then_some(path)
     });
-    #[expect(clippy::panic, reason = "there is nothing to test")]
-    beside.unwrap_or_else(|| panic!("there is no wardian to test: run `cargo xtask build` first"))
+    #[expect(clippy::panic, reason = "the binary under test is needed")]
+    beside.unwrap_or_else(|| panic!("wardian is not built: run `cargo xtask build` first"))
 }
 
-/// A component for tests, where it was built.
+/// Returns a test component, if it was built.
 pub fn test_guest(name: &str) -> Option<PathBuf> {
     let directory = std::env::var_os("WARDIAN_TEST_GUESTS").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/guests/test"),
@@ -36,11 +36,11 @@ pub fn test_guest(name: &str) -> Option<PathBuf> {
     if path.is_file() {
         return path.canonicalize().ok();
     }
-    println!("skipped: there is no {}; `cargo xtask guests` makes it", path.display());
+    println!("skipped: {} does not exist; `cargo xtask guests` builds it", path.display());
     None
 }
 
-/// This machine's kind as packages name it: `linux_amd64`.
+/// Returns this machine's platform as in package names: `linux_amd64`.
 pub fn platform() -> String {
     let os = match std::env::consts::OS {
         "macos" => "darwin",
@@ -54,7 +54,7 @@ pub fn platform() -> String {
     format!("{os}_{architecture}")
 }
 
-/// A command that goes on while the test does something else.
+/// A command that runs while the test continues.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -77,10 +77,10 @@ impl Running {
         Self { child, lines, seen: String::new() }
     }
 
-    /// Waits until a line with this text comes.
+    /// Waits for a line that contains this text.
     ///
     /// # Panics
-    /// Where it does not, with all that came.
+    /// If it does not appear, with all output.
     pub fn wait_for(&mut self, text: &str) {
         let deadline = Instant::now() + Duration::from_mins(2);
         loop {
@@ -101,14 +101,14 @@ impl Running {
                     let seen = &self.seen;
                     #[expect(clippy::panic, reason = "the test has failed")]
                     {
-                        panic!("no line came with {text:?}, but:\n{seen}\n{errors}");
+                        panic!("no line contains {text:?}:\n{seen}\n{errors}");
                     }
                 }
             }
         }
     }
 
-    /// As Ctrl-C does.
+    /// Sends the signal of Ctrl-C.
     pub fn interrupt(&self) {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid {
@@ -116,21 +116,21 @@ impl Running {
         }
     }
 
-    /// Whether it is over.
+    /// Reports whether the command has ended.
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Ends it at once, as a power cut would.
+    /// Kills the command at once, like a power failure.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Waits for its end and returns that with all that it wrote.
+    /// Waits for the command to end, and returns its status and output.
     ///
     /// # Panics
-    /// Where it does not end in time.
+    /// If it does not end in time.
     pub fn finish(mut self, limit: Duration) -> (ExitStatus, String) {
         let deadline = Instant::now() + limit;
         loop {
@@ -148,7 +148,7 @@ impl Running {
                 self.kill();
                 #[expect(clippy::panic, reason = "the test has failed")]
                 {
-                    panic!("it went on for longer than {limit:?}");
+                    panic!("it ran for longer than {limit:?}");
                 }
             }
             thread::sleep(Duration::from_millis(20));

@@ -1,4 +1,4 @@
-//! A folder with a configuration, and commands in it.
+//! A folder with a configuration, and running commands in it.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,18 +12,18 @@ use tempfile::TempDir;
 use crate::filters;
 use crate::program::{Running, binary};
 
-/// A folder of its own, gone at the end.
+/// A temporary folder, removed when dropped.
 #[derive(Debug)]
 pub struct Project {
     folder: TempDir,
 }
 
-/// What a person sees of a command.
+/// The visible result of a command.
 #[derive(Debug, Clone)]
 pub struct Seen {
     /// The command line.
     pub line: String,
-    /// How it ended; [`None`] for a signal.
+    /// The exit code; [`None`] if a signal ended it.
     pub code: Option<i32>,
     /// Standard output, filtered.
     pub out: String,
@@ -32,7 +32,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// All of it, for a snapshot.
+    /// Returns everything in the form of a snapshot.
     pub fn text(&self) -> String {
         let code = self.code.map_or("none".to_owned(), |code| code.to_string());
         let mut text = format!("$ {}\nexit code: {code}\n", self.line);
@@ -47,19 +47,19 @@ impl Seen {
         text
     }
 
-    /// That it went well, or the test ends here and shows what happened.
+    /// Asserts that the command succeeded.
     ///
     /// # Panics
-    /// Where it did not.
+    /// If it failed, with its output.
     #[track_caller]
     pub fn success(self) -> Self {
         self.ended_with(0)
     }
 
-    /// As [`Seen::success`], with another exit code.
+    /// Like [`Seen::success`], with another exit code.
     ///
     /// # Panics
-    /// Where it ended with another one.
+    /// If it ended with another code.
     #[track_caller]
     pub fn ended_with(self, code: i32) -> Self {
         assert!(self.code == Some(code), "{code} was expected:\n{}", self.text());
@@ -68,12 +68,12 @@ impl Seen {
 }
 
 impl Project {
-    /// A folder with these files in it.
+    /// Creates a folder with these files.
     ///
     /// # Panics
-    /// Where it cannot be made.
+    /// If it cannot be created.
     pub fn new(files: &[(&str, &str)]) -> Self {
-        #[expect(clippy::expect_used, reason = "there is nothing to test without it")]
+        #[expect(clippy::expect_used, reason = "the folder is needed for the test")]
         let folder = tempfile::Builder::new().prefix("wardian-").tempdir().expect("a folder for the test");
         let project = Self { folder };
         for (path, text) in files {
@@ -82,15 +82,15 @@ impl Project {
         project
     }
 
-    /// Where it is.
+    /// Returns the path of a file in the folder.
     pub fn path(&self, relative: &str) -> PathBuf {
         if relative.is_empty() { self.folder.path().to_owned() } else { self.folder.path().join(relative) }
     }
 
-    /// Writes a file, and the folders above it.
+    /// Writes a file and creates its parent folders.
     ///
     /// # Panics
-    /// Where that fails.
+    /// If that fails.
     pub fn write(&self, relative: &str, content: impl AsRef<[u8]>) {
         let path = self.path(relative);
         let written = path
@@ -100,39 +100,38 @@ impl Project {
         assert!(written.is_ok(), "{}: {written:?}", path.display());
     }
 
-    /// A file's text; empty where there is none.
+    /// Returns a file's text; empty if it does not exist.
     pub fn read(&self, relative: &str) -> String {
         fs::read_to_string(self.path(relative)).unwrap_or_default()
     }
 
-    /// Whether there is such a file.
+    /// Reports whether a file exists.
     pub fn has(&self, relative: &str) -> bool {
         self.path(relative).exists()
     }
 
-    /// The state file; null where there is none.
+    /// Returns the state file; null if there is none.
     pub fn state(&self) -> Value {
         serde_json::from_str(&self.read("terraform.tfstate")).unwrap_or_default()
     }
 
-    /// Runs `wardian` with arguments parted by spaces.
+    /// Runs `wardian` with arguments separated by spaces.
     pub fn run(&self, line: &str) -> Seen {
         self.run_with(line, "", &[])
     }
 
-    /// As [`Project::run`], with something to read and with variables of the
-    /// environment.
+    /// Like [`Project::run`], with standard input and environment variables.
     pub fn run_with(&self, line: &str, input: &str, variables: &[(&str, &str)]) -> Seen {
         let mut command = self.command(line);
         command.envs(variables.iter().copied());
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        #[expect(clippy::expect_used, reason = "there is nothing to test without it")]
+        #[expect(clippy::expect_used, reason = "the command is needed for the test")]
         let mut child = child.expect("wardian starts");
         if let Some(mut stdin) = child.stdin.take() {
-            // A command that reads nothing may be over already.
+            // A command that reads nothing may have ended already.
             let _ = stdin.write_all(input.as_bytes());
         }
-        #[expect(clippy::expect_used, reason = "there is nothing to test without it")]
+        #[expect(clippy::expect_used, reason = "the command is needed for the test")]
         let output = child.wait_with_output().expect("wardian ends");
         let filtered = |bytes: &[u8]| self.filtered(&String::from_utf8_lossy(bytes));
         Seen {
@@ -143,23 +142,23 @@ impl Project {
         }
     }
 
-    /// Starts `wardian` and comes back while it runs.
+    /// Starts `wardian` and returns while it runs.
     ///
     /// # Panics
-    /// Where it cannot be started.
+    /// If it cannot be started.
     pub fn start(&self, line: &str) -> Running {
         let child =
             self.command(line).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        #[expect(clippy::expect_used, reason = "there is nothing to test without it")]
+        #[expect(clippy::expect_used, reason = "the command is needed for the test")]
         Running::new(child.expect("wardian starts"))
     }
 
-    /// Text with what differs from run to run replaced.
+    /// Replaces text that differs from run to run.
     pub fn filtered(&self, text: &str) -> String {
         filters::apply(text, &[(&self.path(""), "[FOLDER]")])
     }
 
-    /// `wardian` with arguments, as nobody has started it yet.
+    /// Returns the `wardian` command with arguments, not yet started.
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(binary());
         command.args(words(line)).current_dir(self.path(""));
@@ -180,13 +179,12 @@ impl Project {
     }
 }
 
-/// Where all tests keep compiled plugins.
+/// The folder of compiled plugins that all tests share.
 fn common() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/end-to-end")
 }
 
-/// A line as a shell would split it, as far as tests need that: `'…'` keeps
-/// spaces.
+/// Splits a line like a shell, as far as tests need: `'…'` preserves spaces.
 pub(crate) fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (index, part) in line.split('\'').enumerate() {

@@ -1,7 +1,7 @@
-//! What Terraform answered to command lines, and whether `wardian` answers the same.
+//! Recorded results of Terraform for command lines, and their comparison with `wardian`.
 //!
-//! The cases of a command and Terraform's answers are in one JSON file. With
-//! `WARDIAN_RECORD=1`, and `terraform` on PATH, the answers are recorded again.
+//! The cases of a command and Terraform's results are in one JSON file. With `WARDIAN_RECORD=1`,
+//! and `terraform` on PATH, the results are recorded again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,59 +13,59 @@ use serde::{Deserialize, Serialize};
 
 use crate::Project;
 
-/// The environment variable that asks for recording.
+/// The environment variable that requests recording.
 const RECORD: &str = "WARDIAN_RECORD";
 
-/// One command line in a folder of its own.
+/// One command line in a separate folder.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Case {
     /// The folder's files.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     files: BTreeMap<String, String>,
-    /// Commands that come before, whatever they answer.
+    /// Commands that run before, whatever their result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     before: Vec<String>,
-    /// Files that are written anew before the command.
+    /// Files that are rewritten before the command.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     then: BTreeMap<String, String>,
-    /// The command, its arguments parted by spaces.
+    /// The command, its arguments separated by spaces.
     line: String,
-    /// What it reads.
+    /// Its standard input.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     input: String,
-    /// What is still to be done before the answer can be the same. It is taken off once it
-    /// is: a case that is open and right is a mistake too.
+    /// The missing work before the result can be the same. It is removed when that is done: a
+    /// case that is open but passes is an error too.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     open: String,
-    /// What came of it.
+    /// The recorded result.
     #[serde(default)]
     answer: Answer,
 }
 
-/// What a person sees on standard output, and finds afterwards.
+/// The standard output of a command and the files that it changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 struct Answer {
     code: i32,
     out: String,
-    /// Files that were changed or made.
+    /// Files that were changed or created.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     changed: BTreeMap<String, String>,
 }
 
-/// Compares the answers to all cases in a file below `tests/recorded`, each after
-/// `shape` has taken away what is not meant to be the same.
+/// Compares the results of all cases in a file below `tests/recorded`, after `shape` has removed
+/// the parts that need not be the same.
 ///
 /// # Panics
-/// Where one is not the same; or, when recording, where that fails.
+/// If a result differs; or, when recording, if that fails.
 pub fn assert_recorded(name: &str, shape: impl Fn(String) -> String) {
     assert_recorded_with_files(name, shape, |path, text| Some((path.to_owned(), text.to_owned())));
 }
 
-/// As [`assert_recorded`]; `file` does the same to the path and the text of each file
-/// that was changed or made, or leaves it out.
+/// Like [`assert_recorded`]; `file` does the same to the path and the text of each file that was
+/// changed or created, or omits it.
 ///
 /// # Panics
-/// As [`assert_recorded`].
+/// Like [`assert_recorded`].
 pub fn assert_recorded_with_files(
     name: &str,
     shape: impl Fn(String) -> String,
@@ -96,7 +96,10 @@ pub fn assert_recorded_with_files(
         }
         if !case.open.is_empty() {
             if seen == expected {
-                wrong.push(format!("wardian {}\nis answered by now; it is not open any more", case.line));
+                wrong.push(format!(
+                    "wardian {}\nhas the recorded result now; remove its `open` entry",
+                    case.line
+                ));
             }
         } else if seen != expected {
             wrong.push(format!(
@@ -117,7 +120,7 @@ impl Case {
         project
     }
 
-    /// The files are changed once something was applied.
+    /// The files are changed after the first apply.
     fn write_then(&self, project: &Project, line: &str) {
         if line.starts_with("apply") {
             for (path, text) in &self.then {
@@ -137,7 +140,7 @@ impl Case {
     }
 
     /// # Panics
-    /// Where the program cannot be run.
+    /// If the program cannot be run.
     fn asked_of(&self, program: &str) -> Answer {
         let project = self.project();
         let mut answer = Answer::default();
@@ -158,13 +161,13 @@ impl Case {
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())
                 .spawn();
-            #[expect(clippy::expect_used, reason = "there is nothing to record without it")]
+            #[expect(clippy::expect_used, reason = "the program is needed to record")]
             let mut child = child.expect("the program starts");
             if let Some(mut stdin) = child.stdin.take() {
-                // A command that reads nothing may be over already.
+                // A command that reads nothing may have ended already.
                 let _ = stdin.write_all(self.input.as_bytes());
             }
-            #[expect(clippy::expect_used, reason = "there is nothing to record without it")]
+            #[expect(clippy::expect_used, reason = "the program is needed to record")]
             let output = child.wait_with_output().expect("the program ends");
             answer.code = output.status.code().unwrap_or(-1);
             answer.out = project.filtered(&String::from_utf8_lossy(&output.stdout));
@@ -185,7 +188,7 @@ impl Case {
     }
 }
 
-/// The text of every file below a folder, but for those of the home directory.
+/// Collects the text of every file below a folder, except those of the home directory.
 fn files_below(folder: &Path, prefix: &str, found: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());

@@ -1,4 +1,4 @@
-//! Terraform itself, where it is on PATH: whether it reads what we write.
+//! Terraform, if it is on PATH, to check that it reads the files that Wardian writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::project::words;
 #[derive(Debug)]
 pub struct Terraform(PathBuf);
 
-/// Terraform, or [`None`] with the reason printed.
+/// Returns Terraform, or [`None`] after printing the reason.
 pub fn terraform() -> Option<Terraform> {
     let path = std::env::var_os("PATH")?;
     let name = format!("terraform{}", std::env::consts::EXE_SUFFIX);
@@ -26,10 +26,10 @@ pub fn terraform() -> Option<Terraform> {
 }
 
 impl Terraform {
-    /// What it prints in a folder.
+    /// Returns the output of a command in a folder.
     ///
     /// # Panics
-    /// Where it fails.
+    /// If it fails.
     pub fn ask(&self, directory: &Path, arguments: &[&str]) -> String {
         let output = self.run(directory, arguments);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -37,15 +37,15 @@ impl Terraform {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// What it prints in a folder, whether it fails or not.
+    /// Returns the output of a command in a folder, whether or not it fails.
     ///
     /// # Panics
-    /// Where it does not start.
+    /// If it cannot be started.
     pub fn try_ask(&self, directory: &Path, arguments: &[&str]) -> String {
         String::from_utf8_lossy(&self.run(directory, arguments).stdout).into_owned()
     }
 
-    /// `terraform` with arguments in a project's folder, as nobody has started it yet.
+    /// Returns the `terraform` command with arguments in a project's folder, not yet started.
     pub fn command(&self, project: &Project, line: &str) -> Command {
         let mut command = self.plain_command(&project.path(""));
         command.args(words(line)).env("HOME", project.path("home"));
@@ -69,11 +69,11 @@ impl Terraform {
         command
     }
 
-    /// Asks about a project's state in an empty folder: beside the configuration
-    /// it would first want that one's native providers.
+    /// Runs a command on a copy of a project's state in an empty folder: with the configuration
+    /// Terraform would require its native providers.
     ///
     /// # Panics
-    /// Where it fails.
+    /// If it fails.
     pub fn ask_about_state(&self, project: &Project, arguments: &[&str]) -> String {
         let aside = project.path("aside");
         let copied = fs::create_dir_all(&aside).and_then(|()| {
@@ -83,7 +83,7 @@ impl Terraform {
         self.ask(&aside, arguments)
     }
 
-    /// A state without what each program writes as its own.
+    /// Returns a state without the members that each program writes differently.
     pub fn comparable(state: &str) -> Value {
         let mut state: Value = serde_json::from_str(state).unwrap_or_default();
         if let Some(object) = state.as_object_mut() {

@@ -1,14 +1,14 @@
-//! What is said of a configuration, in the form that is recorded.
+//! The diagnostics of a configuration, in the recorded form.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// The place of what has none.
+/// The position of a diagnostic that has none.
 pub const NOWHERE: &str = "nowhere";
 
-/// What Terraform says of a line a second time, because of the first; once is enough.
-/// So are things that it says of a place in no file at all.
+/// Diagnostics that Terraform repeats for a line because of the first; one is enough. The same
+/// applies to diagnostics without any file.
 const ECHOES: [(&str, &str); 9] = [
     ("Variables not allowed", "Unsuitable value type"),
     ("Function calls not allowed", "Unsuitable value type"),
@@ -21,18 +21,18 @@ const ECHOES: [(&str, &str); 9] = [
     ("Invalid reference in replace_triggered_by expression", "Invalid replace_triggered_by expression"),
 ];
 
-/// A verdict, and what was found.
+/// A verdict with its diagnostics.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// `valid` or `invalid`.
     pub verdict: String,
-    /// `error main.tf:3 Unsupported argument`; sorted, since programs find things in
+    /// `error main.tf:3 Unsupported argument`; sorted, since programs report diagnostics in
     /// different order.
     pub lines: Vec<String>,
 }
 
 impl Answer {
-    /// From what `validate -json` prints.
+    /// Parses the output of `validate -json`.
     pub fn from_json(text: &str) -> Option<Self> {
         let said: Value = serde_json::from_str(text).ok()?;
         let verdict = if said["valid"].as_bool()? { "valid" } else { "invalid" };
@@ -53,7 +53,7 @@ impl Answer {
         Some(Self { verdict: verdict.to_owned(), lines })
     }
 
-    /// From what is recorded.
+    /// Parses a recorded answer.
     pub fn from_record(text: &str) -> Self {
         let mut lines = text.lines().filter(|line| !line.is_empty()).map(str::to_owned);
         Self { verdict: lines.next().unwrap_or_default(), lines: lines.collect() }
@@ -71,7 +71,7 @@ fn place(diagnostic: &Value) -> String {
     range["start"]["line"].as_u64().map_or_else(|| NOWHERE.to_owned(), |line| format!("{file}:{line}"))
 }
 
-/// What a cycle goes through is named in no particular order.
+/// The members of a cycle are listed in arbitrary order.
 fn summary(diagnostic: &Value) -> &str {
     let summary = diagnostic["summary"].as_str().unwrap_or_default();
     if summary.starts_with("Cycle") { "Cycle" } else { summary }

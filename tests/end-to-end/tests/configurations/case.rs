@@ -1,4 +1,4 @@
-//! A case in its file.
+//! A case and its file format.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::answer::{Answer, NOWHERE};
 
-/// One configuration and what is said of it. In its file:
+/// One configuration and its expected diagnostics. In its file:
 ///
 /// ```text
-/// What this shows, if the name does not say it.
+/// The purpose of the case, if the name does not state it.
 /// -- main.tf --
 /// output "a" {
 ///   value = var.a
@@ -18,8 +18,8 @@ use crate::answer::{Answer, NOWHERE};
 /// invalid
 /// error main.tf:2 Reference to undeclared input variable
 /// -- differs --
-/// + warning main.tf:1 What only ours says # why
-/// - error main.tf:2 What only Terraform says # why
+/// + warning main.tf:1 Reported only by Wardian # reason
+/// - error main.tf:2 Reported only by Terraform # reason
 /// ```
 #[derive(Debug)]
 pub struct Case {
@@ -27,23 +27,23 @@ pub struct Case {
     pub name: String,
     /// Paths and texts.
     pub files: Vec<(String, String)>,
-    /// What Terraform says.
+    /// Terraform's diagnostics.
     pub answer: Answer,
-    /// Lines that only one of the two says.
+    /// Lines that only one of the two programs reports.
     pub differences: Vec<Difference>,
     path: PathBuf,
-    /// All before the answer, as it is.
+    /// The text before the answer, verbatim.
     before: String,
-    /// All behind it, as it is.
+    /// The text after the answer, verbatim.
     behind: String,
 }
 
-/// A line that only one of the two programs says.
+/// A line that only one of the two programs reports.
 #[derive(Debug)]
 pub enum Difference {
-    /// Ours does.
+    /// Only Wardian reports it.
     Added(String),
-    /// Terraform does.
+    /// Only Terraform reports it.
     Left(String),
 }
 
@@ -91,7 +91,7 @@ impl Case {
         fs::write(&self.path, format!("{}-- answer --\n{answer}{}", self.before, self.behind)).unwrap();
     }
 
-    /// What differs between an answer and the one that is expected.
+    /// Returns the difference between an answer and the expected one.
     pub fn compare(&self, ours: &Answer) -> Option<String> {
         let mut expected = self.answer.lines.clone();
         let mut report = String::new();
@@ -121,7 +121,7 @@ impl Case {
     }
 }
 
-/// A place where Terraform has none is no difference.
+/// A position that Terraform does not report is not a difference.
 fn is_same(expected: &str, said: &str) -> bool {
     let placeless = || {
         let (severity, rest) = said.split_once(' ')?;

@@ -1,12 +1,12 @@
-//! Whole configurations, and what Terraform says of each: the verdict, and every
-//! error and warning with its file, line and summary. `validate` says the same.
+//! Complete configurations with Terraform's result for each: the verdict, and every error and
+//! warning with its file, line and summary. `validate` must report the same.
 //!
 //! Each case is a file in `tests/configurations/data/valid` or `invalid`: the files of a
-//! configuration, one after the other, then the recorded answer. Where ours differs
-//! on purpose, the case says so, with the reason (see [`case::Case`]).
+//! configuration, one after the other, then the recorded answer. If Wardian differs on purpose,
+//! the case states this, with the reason (see [`case::Case`]).
 //!
-//! `WARDIAN_RECORD=1 cargo test --test configurations` asks the `terraform` on PATH
-//! again and rewrites the answers.
+//! `WARDIAN_RECORD=1 cargo test --test configurations` runs the `terraform` on PATH again and
+//! rewrites the answers.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -24,32 +24,32 @@ use answer::Answer;
 use case::Case;
 use wardian_end_to_end::{Project, Terraform, terraform};
 
-/// How many cases of each verdict there are at least.
-const FEWEST: usize = 150;
-/// How many cases may differ on purpose.
-const MOST_DIFFERENCES: usize = 20;
+/// The minimum number of cases of each verdict.
+const MIN_CASES: usize = 150;
+/// The maximum number of cases that differ on purpose.
+const MAX_DIFFERENCES: usize = 20;
 
 #[test]
-fn valid_configurations() {
+fn valid_configurations_match_terraform() {
     compare("valid", "valid");
 }
 
 #[test]
-fn invalid_configurations() {
+fn invalid_configurations_match_terraform() {
     compare("invalid", "invalid");
 }
 
-/// Cases of later versions of the language, written by hand: the Terraform that is
-/// recorded from does not know them.
+/// Handwritten cases of later versions of the language, which the recorded version of Terraform
+/// does not support.
 #[test]
-fn later_configurations() {
+fn configurations_of_later_versions_have_expected_diagnostics() {
     let failures = each(&cases("later"), check);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Cases, written by hand, that Terraform refuses when it plans; we tell it earlier.
+/// Handwritten cases that Terraform rejects when it plans; Wardian reports them earlier.
 #[test]
-fn earlier_configurations() {
+fn plan_time_errors_are_reported_by_validate() {
     let failures = each(&cases("earlier"), check);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
@@ -65,9 +65,9 @@ fn compare(folder: &str, verdict: &str) {
         });
         cases = self::cases(folder);
     }
-    assert!(cases.len() >= FEWEST, "only {} cases are {verdict}", cases.len());
+    assert!(cases.len() >= MIN_CASES, "only {} cases are {verdict}", cases.len());
     let differing = cases.iter().filter(|case| !case.differences.is_empty()).count();
-    assert!(differing <= MOST_DIFFERENCES, "{differing} of the {folder} cases differ on purpose");
+    assert!(differing <= MAX_DIFFERENCES, "{differing} of the {folder} cases differ on purpose");
     let open = open();
     let mut failures = Vec::new();
     for (name, problem) in each_named(&cases, check) {
@@ -84,14 +84,14 @@ fn compare(folder: &str, verdict: &str) {
     assert!(failures.is_empty(), "{failed} of {} cases differ:\n{}", cases.len(), failures.join("\n"));
 }
 
-/// Cases that are not the same yet, by folder and name.
+/// Cases that do not match yet, by folder and name.
 fn open() -> BTreeSet<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configurations/open.txt");
     let text = fs::read_to_string(path).unwrap();
     text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
 }
 
-/// Every case of a folder, by name.
+/// Returns every case of a folder, by name.
 fn cases(folder: &str) -> Vec<Case> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configurations/data").join(folder);
     let mut paths: Vec<PathBuf> =
@@ -100,12 +100,12 @@ fn cases(folder: &str) -> Vec<Case> {
     paths.iter().map(|path| Case::read(path)).collect()
 }
 
-/// Does something with every case, several at once; what was found, in order.
+/// Runs a function on every case, several at once, and returns the results in order.
 fn each(cases: &[Case], work: impl Fn(&Case) -> Option<String> + Sync) -> Vec<String> {
     each_named(cases, work).into_iter().map(|(_, problem)| problem).collect()
 }
 
-/// As [`each`], with the names of the cases.
+/// Like [`each`], with the names of the cases.
 fn each_named(cases: &[Case], work: impl Fn(&Case) -> Option<String> + Sync) -> Vec<(String, String)> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::new());
@@ -126,7 +126,7 @@ fn each_named(cases: &[Case], work: impl Fn(&Case) -> Option<String> + Sync) -> 
     found
 }
 
-/// What differs from what is expected.
+/// Returns the difference from the expected answer.
 fn check(case: &Case) -> Option<String> {
     let project = project(case);
     let seen = project.run("validate -json");
@@ -144,7 +144,7 @@ fn project(case: &Case) -> Project {
 fn record(terraform: &Terraform, case: &Case) {
     let project = project(case);
     let directory = project.path("");
-    // It fails where the configuration is not valid; what was installed counts.
+    // It fails if the configuration is invalid, but installs the modules nevertheless.
     terraform.try_ask(&directory, &["init", "-backend=false", "-no-color"]);
     let said = terraform.try_ask(&directory, &["validate", "-json"]);
     let answer = Answer::from_json(&said).unwrap_or_else(|| panic!("{}: {said}", case.name));

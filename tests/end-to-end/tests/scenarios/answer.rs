@@ -1,4 +1,4 @@
-//! What comes of a command, as text that is compared:
+//! The result of a command, as text for comparison:
 //!
 //! ```text
 //! $ apply -auto-approve
@@ -11,9 +11,8 @@
 //!   {"applyable":true,...}
 //! ```
 //!
-//! Of text for people there are the diagnostics' first lines and the lines that
-//! machines look for. What is JSON is there in whole, but for what is never twice the
-//! same.
+//! Text for people is reduced to the headlines of diagnostics and the lines that programs search
+//! for. JSON is included completely, except for values that differ in every run.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -30,15 +29,15 @@ use crate::names::Names;
 use crate::run::Output;
 use crate::scenario::CommandLine;
 
-/// Copies that the commands for states make, those of one second in one file.
+/// Backups that the `state` commands create; those of one second have the same name.
 static TIMED_BACKUP: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\.\d{10}\.backup$").unwrap());
 
-/// What a provisioner shows, and that it begins.
+/// The output and the start of a provisioner.
 static PROVISIONED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\S+( \((?:local-exec|fake)\): |: Provisioning with ')").unwrap());
 
-/// How lines begin that machines look for, and whether the rest of the line is each
-/// program's own.
+/// The beginnings of lines that programs search for, and whether the rest of the line differs
+/// between the programs.
 const SUMMARIES: [(&str, Rest); 5] = [
     ("Plan: ", Rest::Same),
     ("Apply complete! ", Rest::Same),
@@ -57,7 +56,7 @@ enum Rest {
     Own,
 }
 
-/// The answer to one command.
+/// Returns the result of one command.
 pub fn of_command(
     command: &CommandLine,
     output: &Output,
@@ -69,16 +68,16 @@ pub fn of_command(
     let mut text = format!("$ {}\n", command.line);
     let code = output.code.map_or("none".to_owned(), |code| code.to_string());
     let _ = writeln!(text, "exit {code}");
-    // Names are given in the order of states, plans, events: the first two have one.
+    // Names are assigned in the order of states, plans, events: the first two are ordered.
     let files = files(before, after, names);
     let plan = plan.map(|(path, shown)| plan_text(&path, &shown, names)).unwrap_or_default();
-    text.push_str(&said(command, output, names));
+    text.push_str(&diagnostics_and_summaries(command, output, names));
     text.push_str(&files);
     text.push_str(&plan);
     text
 }
 
-fn said(command: &CommandLine, output: &Output, names: &mut Names) -> String {
+fn diagnostics_and_summaries(command: &CommandLine, output: &Output, names: &mut Names) -> String {
     let mut text = String::new();
     if let Some(events) = events::parse(&output.out, command) {
         for event in events {
@@ -102,7 +101,7 @@ fn said(command: &CommandLine, output: &Output, names: &mut Names) -> String {
     }
     let plain = diagnostics::plain(&output.out);
     if READ_BY_MACHINES.iter().any(|known| command.line.starts_with(known)) {
-        // What is framed is for people.
+        // Framed text is for people.
         for line in plain.lines().filter(|line| !line.starts_with(['╷', '│', '╵'])) {
             let _ = writeln!(text, "out {}", names.text(line).trim_end());
         }
@@ -151,7 +150,7 @@ fn files(before: &Folder, after: &Folder, names: &mut Names) -> String {
     text
 }
 
-/// Whether two texts are the same state, though one may have been written anew.
+/// Reports whether two texts are the same state, even if it was written again.
 fn is_same_snapshot(earlier: &str, later: &str) -> bool {
     let snapshot = |text: &str| {
         let state: Value = serde_json::from_str(text).ok()?;

@@ -1,5 +1,5 @@
-//! What is wrong, taken out of text for people: the severity, the place and the
-//! summary. The sentences below are each program's own.
+//! Diagnostics, extracted from text for people: the severity, the position and the summary. The
+//! detail differs between the programs.
 
 use std::sync::LazyLock;
 
@@ -10,13 +10,13 @@ static START: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[│╷ ]*(Error|
 static PLACE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[│ ]*  on (\S+) line (\d+)").unwrap());
 static ANY_BAR: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[╷╵]").unwrap());
 
-/// Text without colours.
+/// Removes colors from text.
 pub fn plain(text: &str) -> String {
     COLOUR.replace_all(text, "").into_owned()
 }
 
-/// Lines such as `error main.tf:3 Invalid count argument`, sorted, since independent
-/// things fail in any order.
+/// Returns lines such as `error main.tf:3 Invalid count argument`, sorted, since independent
+/// objects fail in any order.
 pub fn lines(text: &str) -> Vec<String> {
     let mut found: Vec<(String, String, String)> = Vec::new();
     let mut is_open = false;
@@ -38,7 +38,7 @@ pub fn lines(text: &str) -> Vec<String> {
     lines
 }
 
-/// What a cycle goes through is named in no particular order.
+/// The members of a cycle are listed in arbitrary order.
 pub fn summary(text: &str) -> &str {
     let text = text.trim_end();
     if text.starts_with("Cycle") { "Cycle" } else { text }

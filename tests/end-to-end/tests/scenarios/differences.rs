@@ -1,5 +1,5 @@
-//! What differs between two answers, for reading: command by command, and in those
-//! block by block, a block being a line and what is indented below it.
+//! A readable difference of two answers: by command, and then by block; a block is a line with
+//! the indented lines below it.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use similar::TextDiff;
 
 use crate::scenario::{Scenario, Side};
 
-/// The difference, but for lines that differ on purpose.
+/// Returns the difference, except for lines that differ on purpose.
 pub fn between(scenario: &Scenario, expected: &str, seen: &str) -> Option<String> {
     let mut report = String::new();
     let expected = without(scenario, Side::Terraform, expected, &mut report);
@@ -30,8 +30,8 @@ pub fn between(scenario: &Scenario, expected: &str, seen: &str) -> Option<String
     (!report.is_empty()).then_some(report)
 }
 
-/// An answer whose errors have no place where the expected ones have none: to know
-/// the place is no difference.
+/// Returns the answer without positions of errors for which the expected answer has none: an
+/// additional position is not a difference.
 fn placed_as(expected: &str, seen: &str) -> String {
     let mut placed = String::new();
     for line in seen.split_inclusive('\n') {
@@ -52,7 +52,7 @@ fn has_line(text: &str, line: &str) -> bool {
     text.split_inclusive('\n').any(|known| known == line)
 }
 
-/// An answer without the lines that only this side has.
+/// Returns an answer without the lines that only this side has.
 fn without(scenario: &Scenario, side: Side, answer: &str, report: &mut String) -> String {
     let mut expected: Vec<(usize, &str)> = scenario
         .differences
@@ -82,7 +82,7 @@ fn commands(answer: &str) -> Vec<&str> {
     split_before(answer, |line| line.starts_with("$ "))
 }
 
-/// Each block with its first line.
+/// Returns each block with its first line.
 fn blocks(command: &str) -> Vec<(&str, &str)> {
     split_before(command, |line| !line.starts_with(' '))
         .into_iter()
@@ -90,7 +90,7 @@ fn blocks(command: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// The parts of a text, each beginning with such a line.
+/// Splits a text before each line that is a start.
 fn split_before(text: &str, is_start: impl Fn(&str) -> bool) -> Vec<&str> {
     let mut starts = Vec::new();
     let mut position = 0;

@@ -1,11 +1,11 @@
-//! The stream of events that `-json` makes of a run.
+//! The stream of events that a run prints with `-json`.
 
 use serde_json::{Map, Value, json};
 
 use crate::diagnostics::summary;
 use crate::scenario::CommandLine;
 
-/// Events in the form that is compared, or [`None`] where a text is no such stream.
+/// Returns the events in the form that is compared, or [`None`] if a text is not such a stream.
 pub fn parse(text: &str, command: &CommandLine) -> Option<Vec<Value>> {
     let mut events = Vec::new();
     for line in text.lines() {
@@ -15,7 +15,7 @@ pub fn parse(text: &str, command: &CommandLine) -> Option<Vec<Value>> {
             events.push(shaped(event));
         }
     }
-    // Terraform tells what is planned as it comes to be planned, by independent walkers.
+    // Terraform reports planned changes as independent walkers plan them.
     for run in events.chunk_by_mut(|earlier, later| is_planned(earlier) && is_planned(later)) {
         run.sort_by_cached_key(ToString::to_string);
     }
@@ -34,12 +34,12 @@ fn kind(event: &Value) -> &str {
     event["type"].as_str().unwrap_or_default()
 }
 
-/// Whether it comes only of a run's being slow.
+/// Reports whether an event only occurs in slow runs.
 fn is_about_time(event: &Value) -> bool {
     kind(event).ends_with("_progress") && kind(event) != "provision_progress"
 }
 
-/// Whether it may come before or after the same of an independent object.
+/// Reports whether an event may change places with one of an independent object.
 fn is_step(event: &Value) -> bool {
     event.get("hook").is_some()
 }
@@ -52,8 +52,7 @@ fn is_diagnostic(event: &Value) -> bool {
     kind(event) == "diagnostic"
 }
 
-/// Without times and without sentences; what is added up stays, since machines look
-/// for it.
+/// Removes times and messages, except for totals, which programs search for.
 fn shaped(event: Value) -> Value {
     let Value::Object(mut event) = event else { return event };
     let is_summary = event.get("type").is_some_and(|kind| kind == "change_summary");

@@ -1,4 +1,4 @@
-//! The files of a folder at one moment.
+//! A snapshot of the files in a folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,7 @@ use wardian_end_to_end::Project;
 #[derive(Debug)]
 pub struct Folder(BTreeMap<String, String>);
 
-/// What became of a file.
+/// A change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Made,
@@ -19,19 +19,19 @@ pub enum Fate {
 }
 
 impl Folder {
-    /// All files but those of the home directory, and of what is installed.
+    /// Reads all files except those of the home directory and installed files.
     pub fn read(project: &Project) -> Self {
         let mut files = BTreeMap::new();
         below(&project.path(""), "", &mut files);
         Self(files)
     }
 
-    /// A file's text.
+    /// Returns a file's text.
     pub fn get(&self, path: &str) -> Option<&str> {
         self.0.get(path).map(String::as_str)
     }
 
-    /// What is different in a later folder.
+    /// Returns the differences of a later folder.
     pub fn changes<'a>(&'a self, after: &'a Self) -> Vec<(&'a str, Fate)> {
         let paths: BTreeSet<&str> = self.0.keys().chain(after.0.keys()).map(String::as_str).collect();
         paths

@@ -1,11 +1,11 @@
-//! JSON laid out for reading and for comparison: what fits on a line is on one.
+//! Layout of JSON for reading and comparison: a value that fits on a line is on one line.
 
 use serde_json::Value;
 
-/// How long a line may be.
+/// The maximum width of a line.
 const WIDTH: usize = 120;
 
-/// A value, each line indented.
+/// Lays out a value with each line indented.
 pub fn lay_out(value: &Value, indent: usize) -> String {
     let mut text = " ".repeat(indent);
     write(value, indent, 0, &mut text);
@@ -13,7 +13,7 @@ pub fn lay_out(value: &Value, indent: usize) -> String {
     text
 }
 
-/// `used` is what stands in front on the line, after the indent.
+/// `used` is the width of the text before the value on its line, after the indent.
 fn write(value: &Value, indent: usize, used: usize, text: &mut String) {
     let compact = value.to_string();
     if indent + used + compact.len() <= WIDTH {

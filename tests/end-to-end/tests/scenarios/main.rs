@@ -1,15 +1,15 @@
-//! Scenarios: several commands in one folder, and what each leaves behind, compared
-//! with what Terraform answered to the same.
+//! Scenarios: several commands in one folder, with the result of each, compared with Terraform's
+//! results.
 //!
-//! A scenario is a file `data/GROUP/NAME.txt` (see [`scenario`] for its form), its
-//! answer is `data/GROUP/NAME.answer` (see [`answer`]). What is not the same yet is
-//! listed in `open.txt`, each with the reason; what is listed there and has become the
-//! same is a failure too, so that the list stays true.
+//! A scenario is a file `data/GROUP/NAME.txt` (see [`scenario`] for its form), its answer is
+//! `data/GROUP/NAME.answer` (see [`answer`]). Scenarios that do not match yet are listed in
+//! `open.txt`, each with the reason; a listed scenario that matches is a failure too, so that
+//! the list stays correct.
 //!
-//! `WARDIAN_RECORD=1 cargo test --test scenarios` asks the `terraform` on PATH again
-//! and rewrites the answers, but for those that are written by hand because Terraform
-//! cannot give them. `WARDIAN_SCENARIOS=moved/` picks those whose name holds a text, and
-//! shows what differs even where that is known.
+//! `WARDIAN_RECORD=1 cargo test --test scenarios` runs the `terraform` on PATH again and
+//! rewrites the answers, except for handwritten ones, which Terraform cannot produce.
+//! `WARDIAN_SCENARIOS=moved/` selects the scenarios whose name contains a text, and shows known
+//! differences as well.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -34,15 +34,15 @@ use run::Program;
 use scenario::Scenario;
 use wardian_end_to_end::terraform;
 
-/// How many scenarios there are at least.
-const FEWEST: usize = 120;
+/// The minimum number of scenarios.
+const MIN_SCENARIOS: usize = 120;
 
 #[test]
-fn scenarios() {
+fn scenarios_match_terraform() {
     let asked_for = std::env::var("WARDIAN_SCENARIOS").ok();
     let pattern = asked_for.as_deref().unwrap_or_default();
     let all = every_scenario();
-    assert!(all.len() >= FEWEST, "there are only {} scenarios", all.len());
+    assert!(all.len() >= MIN_SCENARIOS, "there are only {} scenarios", all.len());
     let chosen: Vec<&Scenario> = all.iter().filter(|scenario| scenario.name.contains(pattern)).collect();
     if std::env::var_os("WARDIAN_RECORD").is_some()
         && let Some(terraform) = terraform()
@@ -71,7 +71,7 @@ fn scenarios() {
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), chosen.len(), failures.join("\n"));
 }
 
-/// What is not the same yet, and why.
+/// Scenarios that do not match yet, with the reason.
 fn open() -> BTreeMap<String, String> {
     let text = fs::read_to_string(here().join("open.txt")).unwrap();
     text.lines()
@@ -88,7 +88,7 @@ fn here() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios")
 }
 
-/// All scenarios, by name.
+/// Returns all scenarios, by name.
 fn every_scenario() -> Vec<Scenario> {
     let mut paths = Vec::new();
     for group in fs::read_dir(here().join("data")).unwrap() {
@@ -103,14 +103,14 @@ fn every_scenario() -> Vec<Scenario> {
     paths.iter().map(|path| Scenario::read(path)).collect()
 }
 
-/// What differs from the recorded answer.
+/// Returns the difference from the recorded answer.
 fn check(scenario: &Scenario) -> Option<String> {
     let seen = run::all_steps(&Program::Wardian, scenario);
     differences::between(scenario, &scenario.answer(), &seen)
         .map(|difference| format!("==== {}\n{difference}", scenario.name))
 }
 
-/// Does something with every scenario, several at once; what was found, in order.
+/// Runs a function on every scenario, several at once, and returns the results in order.
 fn each(scenarios: &[&Scenario], work: impl Fn(&Scenario) -> Option<String> + Sync) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::new());

@@ -1,4 +1,4 @@
-//! Stable names for what is made anew in every run.
+//! Stable names for values that differ in every run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,27 +8,27 @@ use regex::{Captures, Regex};
 use serde_json::{Map, Value};
 use wardian_end_to_end::Project;
 
-/// What each program writes as its own.
+/// Members that each program writes differently.
 const OWN: [&str; 2] = ["terraform_version", "serial"];
 
-/// Lists that Terraform writes in no particular order.
+/// Lists that Terraform writes in arbitrary order.
 const UNORDERED: [&str; 4] = ["relevant_attributes", "check_results", "checks", "objects"];
 
 static UUID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").unwrap());
 static TIME: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)").unwrap());
-/// Numbers that are drawn as an object's name.
+/// Random numbers that identify an object.
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b[1-9]\d{15,19}\b").unwrap());
-/// What bcrypt makes of a password: with other salt each time.
+/// bcrypt hashes, whose salt is random.
 static HASH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}").unwrap());
 
 /// Names by order of appearance in a scenario.
 #[derive(Debug)]
 pub struct Names {
     known: BTreeMap<String, String>,
-    /// Keys of deposed objects: short enough to be told from other text only where
-    /// they stand.
+    /// Keys of deposed objects: they are so short that only their position distinguishes them
+    /// from other text.
     deposed: BTreeMap<String, String>,
     folders: Vec<PathBuf>,
 }
@@ -40,7 +40,7 @@ impl Names {
         Self { known: BTreeMap::new(), deposed: BTreeMap::new(), folders }
     }
 
-    /// Text with stable names.
+    /// Returns text with stable names.
     pub fn text(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for folder in &self.folders {
@@ -56,7 +56,7 @@ impl Names {
         TIME.replace_all(&text, "[TIME]").into_owned()
     }
 
-    /// A value with stable names.
+    /// Returns a value with stable names.
     pub fn value(&mut self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(&text)),
@@ -69,15 +69,15 @@ impl Names {
                     }
                     let value = match (&*name, value) {
                         ("deposed" | "deposed_key", Value::String(key)) => Value::String(self.deposed(key)),
-                        // What failed for another reason than the condition is told as a
-                        // summary and a sentence, which is each program's own.
+                        // An error in a check other than its condition is reported as a summary
+                        // and a detail; the detail differs between the programs.
                         ("message", Value::String(text)) => Value::String(self.text(summary_of(&text))),
                         ("failure_messages", Value::Array(items)) => {
                             let short = |item: &Value| item.as_str().map(summary_of).map(Value::from);
                             self.value(Value::Array(items.iter().filter_map(short).collect()))
                         }
                         ("resources", Value::Array(mut items)) => {
-                            // What could not be made may leave its name behind, with no object.
+                            // A resource whose creation failed may remain without instances.
                             items.retain(|item| item["instances"] != Value::Array(Vec::new()));
                             self.value(Value::Array(items))
                         }
@@ -101,7 +101,7 @@ impl Names {
     }
 }
 
-/// What stands before the first colon.
+/// Returns the text before the first colon.
 fn summary_of(message: &str) -> &str {
     message.split_once(": ").map_or(message, |(summary, _)| summary)
 }

@@ -1,4 +1,4 @@
-//! A scenario's steps, done with one of the two programs.
+//! Runs the steps of a scenario with one of the two programs.
 
 use std::fs;
 use std::io::Write as _;
@@ -12,14 +12,14 @@ use crate::folder::Folder;
 use crate::names::Names;
 use crate::scenario::{CommandLine, Scenario, Step};
 
-/// Who is asked.
+/// The program that runs.
 #[derive(Debug)]
 pub enum Program {
     Wardian,
     Terraform(Terraform),
 }
 
-/// What a command did, as it is.
+/// The unprocessed result of a command.
 #[derive(Debug)]
 pub struct Output {
     pub code: Option<i32>,
@@ -27,7 +27,7 @@ pub struct Output {
     pub errors: String,
 }
 
-/// All steps; what comes of the commands.
+/// Runs all steps and returns the results of the commands.
 pub fn all_steps(program: &Program, scenario: &Scenario) -> String {
     let project = Project::new(&[]);
     let mut names = Names::new(&project);
@@ -44,7 +44,7 @@ pub fn all_steps(program: &Program, scenario: &Scenario) -> String {
                 is_prepared = false;
             }
             Step::Copy { from, to } => {
-                // What a failing command did not leave is told by the commands that follow.
+                // If a failed command did not create the file, later commands show it.
                 let _ = fs::copy(project.path(from), project.path(to));
             }
             Step::Command(command) => {
@@ -53,7 +53,7 @@ pub fn all_steps(program: &Program, scenario: &Scenario) -> String {
                 }
                 is_prepared = true;
                 if let Some(path) = saved_plan(command) {
-                    // What is there afterwards was saved by this command.
+                    // A file that exists afterwards was saved by this command.
                     let _ = fs::remove_file(project.path(path));
                 }
                 let before = Folder::read(&project);
@@ -70,8 +70,8 @@ pub fn all_steps(program: &Program, scenario: &Scenario) -> String {
     answer
 }
 
-/// A file with what is known only here put in: the machine's kind, and where the native
-/// plugin is. Scripts can be run.
+/// Writes a file with local values inserted: the platform and the path of the native plugin.
+/// Scripts are made executable.
 fn write(project: &Project, path: &str, text: &str) {
     let path = path.replace("[PLATFORM]", &platform());
     let plugin = binary().with_file_name("wardian-native-plugin");
@@ -85,7 +85,7 @@ fn saved_plan(command: &CommandLine) -> Option<&str> {
     command.line.split(' ').find_map(|word| word.strip_prefix("-out="))
 }
 
-/// Whether there is something to install.
+/// Reports whether there are modules to install.
 fn calls_modules(project: &Project) -> bool {
     fs::read_dir(project.path("")).unwrap().flatten().any(|entry| {
         let path = entry.path();
@@ -112,7 +112,7 @@ impl Program {
             .stderr(Stdio::piped());
         let mut child = process.spawn().unwrap();
         if let Some(mut stdin) = child.stdin.take() {
-            // A command that reads nothing may be over already.
+            // A command that reads nothing may have ended already.
             let _ = stdin.write_all(command.input.as_bytes());
         }
         let output = child.wait_with_output().unwrap();

@@ -1,12 +1,12 @@
-//! A scenario in its file.
+//! A scenario and its file format.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is done in one folder, step by step. In its file:
+/// The steps in one folder. In its file:
 ///
 /// ```text
-/// What this shows, if the name does not say it.
+/// The purpose of the scenario, if the name does not state it.
 /// -- main.tf --
 /// resource "terraform_data" "a" {}
 /// -- $ apply --
@@ -17,66 +17,64 @@ use std::path::{Path, PathBuf};
 /// -- remove main.tf --
 /// -- copy terraform.tfstate earlier.json --
 /// -- differs --
-/// 1 + error main.tf:2 What only ours says # why
-/// 1 - error main.tf:2 What only Terraform says # why
+/// 1 + error main.tf:2 Reported only by Wardian # reason
+/// 1 - error main.tf:2 Reported only by Terraform # reason
 /// -- by hand --
-/// Why Terraform cannot be asked.
+/// The reason why Terraform cannot produce the answer.
 /// ```
 ///
-/// A plan that is saved as `NAME` by `-out=NAME` is shown as JSON right after. Where a
-/// configuration calls modules, `init` is run, unseen, before the first command after
-/// a change.
+/// A plan that is saved as `NAME` by `-out=NAME` is shown as JSON directly after it. If a
+/// configuration calls modules, `init` runs, unrecorded, before the first command after a
+/// change.
 #[derive(Debug)]
 pub struct Scenario {
     /// The group and the file's name without extension.
     pub name: String,
-    /// What is done, in order.
+    /// The steps in order.
     pub steps: Vec<Step>,
-    /// Lines that only one of the two programs has in its answer, by the command's
-    /// number.
+    /// Lines that only one of the two programs has in its answer, by the command's number.
     pub differences: Vec<Difference>,
-    /// Why the answer is written by hand, where it is.
+    /// The reason for a handwritten answer.
     pub by_hand: Option<String>,
     path: PathBuf,
 }
 
-/// One thing that is done.
+/// One step.
 #[derive(Debug)]
 pub enum Step {
-    /// A file gets this text.
+    /// Writes a file.
     Write { path: String, text: String },
-    /// A file goes away.
+    /// Removes a file.
     Remove { path: String },
-    /// A file is copied.
+    /// Copies a file.
     Copy { from: String, to: String },
-    /// A command runs.
+    /// Runs a command.
     Command(CommandLine),
 }
 
-/// A command line and what goes with it.
+/// A command line with its environment.
 #[derive(Debug, Default)]
 pub struct CommandLine {
-    /// The arguments, parted by spaces.
+    /// The arguments, separated by spaces.
     pub line: String,
-    /// Names and values of the environment.
+    /// Environment variables and their values.
     pub variables: Vec<(String, String)>,
-    /// What is typed.
+    /// Standard input.
     pub input: String,
-    /// Whether steps stay in the order in which they came: nothing in this command
-    /// happens at the same time as something else.
+    /// Whether the order of steps is compared: the command does nothing concurrently.
     pub in_order: bool,
 }
 
 /// A line that only one of the two programs has.
 #[derive(Debug)]
 pub struct Difference {
-    /// Which command it is about, from 1.
+    /// The number of the command, from 1.
     pub command: usize,
     pub side: Side,
     pub line: String,
 }
 
-/// Who has a line.
+/// The program that has a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Ours,
@@ -155,7 +153,7 @@ impl Scenario {
         }
     }
 
-    /// The command lines.
+    /// Returns the command lines.
     pub fn commands(&self) -> impl Iterator<Item = &CommandLine> {
         self.steps.iter().filter_map(|step| match step {
             Step::Command(command) => Some(command),
@@ -163,7 +161,7 @@ impl Scenario {
         })
     }
 
-    /// What is recorded; empty where nothing is.
+    /// Returns the recorded answer, or an empty string.
     pub fn answer(&self) -> String {
         fs::read_to_string(self.answer_path()).unwrap_or_default()
     }

@@ -1,9 +1,9 @@
-//! The command line itself: help, options, exit codes.
+//! The command line: help, options, exit codes.
 
 use wardian_end_to_end::{Project, assert_seen};
 
 #[test]
-fn help() {
+fn help_lists_commands() {
     let project = Project::new(&[]);
     assert_seen!("help_bare", project.run("").ended_with(127));
     assert_seen!("help_plan", project.run("plan -help").success());
@@ -11,7 +11,7 @@ fn help() {
 }
 
 #[test]
-fn what_is_not_understood() {
+fn invalid_command_lines_are_rejected() {
     let project = Project::new(&[]);
     assert_seen!("unknown_command", project.run("aply").ended_with(1));
     assert_seen!("unknown_option", project.run("plan -tarket=x").ended_with(1));
@@ -24,14 +24,14 @@ fn what_is_not_understood() {
 }
 
 #[test]
-fn versions() {
+fn version_prints_versions() {
     let project = Project::new(&[]);
     assert_seen!("version", project.run("-version").success());
     assert_seen!("version_json", project.run("version -json").success());
 }
 
 #[test]
-fn another_directory_is_worked_in() {
+fn chdir_changes_the_working_directory() {
     let project = Project::new(&[("below/main.tf", "output \"a\" {\n  value = path.cwd == path.root\n}\n")]);
     project.run("-chdir=below apply -auto-approve").success();
     assert!(project.has("below/terraform.tfstate"));
@@ -39,7 +39,7 @@ fn another_directory_is_worked_in() {
 }
 
 #[test]
-fn no_colour_in_a_pipe() {
+fn output_to_a_pipe_has_no_color() {
     let project = Project::new(&[("main.tf", "output \"a\" {\n  value = 1\n}\n")]);
     let seen = project.run("plan").success();
     assert!(!seen.out.contains('\u{1b}'), "{}", seen.out);

@@ -1,12 +1,12 @@
-//! A value that nobody may keep: where it goes, and that no file holds it.
+//! Ephemeral values are passed on, but no file contains them.
 
 use std::fs;
 use std::path::Path;
 
 use wardian_end_to_end::Project;
 
-/// A password of one letter only, so that it can be found. The provider `tfcoremock` is
-/// configured with a part of it: that is told by what it refuses.
+/// A password of a single repeated letter, so that it can be found. The provider `tfcoremock` is
+/// configured with a part of it, which its errors reveal.
 const MAIN: &str = r#"
 terraform {
   required_providers {
@@ -46,7 +46,7 @@ resource "terraform_data" "plain" {
 
 const SECRET: &str = "%%%%%%%%%%%%%%%%%%%%%%%%";
 
-/// Files below a folder that hold the secret, and how many were looked at.
+/// Counts the files below a folder, and collects those that contain the secret.
 #[allow(clippy::unwrap_used, reason = "a test ends there")]
 fn looked_through(folder: &Path, holders: &mut Vec<String>) -> usize {
     let mut count = 0;
@@ -66,7 +66,7 @@ fn looked_through(folder: &Path, holders: &mut Vec<String>) -> usize {
 }
 
 #[test]
-fn no_file_holds_an_ephemeral_password() {
+fn no_file_contains_an_ephemeral_password() {
     let project = Project::new(&[("main.tf", MAIN)]);
     let log = [("TF_LOG", "trace"), ("TF_LOG_PATH", "trace.log")];
     project.run("init").success();
@@ -83,11 +83,11 @@ fn no_file_holds_an_ephemeral_password() {
         project.write(name, format!("{}{}", seen.out, seen.errors));
     }
 
-    // A plan as JSON leaves out what is not kept, as Terraform's does.
+    // A plan as JSON omits ephemeral values, as in Terraform.
     let plan = project.read("plan.json");
     assert!(plan.contains(r#""mode":"managed""#) && !plan.contains(r#""mode":"ephemeral""#));
 
-    // It was there: the provider knows how long it is, and is not shown saying so.
+    // The value was passed: the provider reports its length, which is redacted.
     assert!(project.read("events.json").contains("(sensitive value)"));
     assert!(project.has("terraform.resource/made.json") && project.has("trace.log"));
     assert!(project.read("values.txt").contains("nothing is left"));

@@ -1,4 +1,4 @@
-//! Ctrl-C, once and twice, and a kill.
+//! Ctrl-C, once and twice, and kills.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ fn resources(project: &Project) -> Vec<String> {
 }
 
 #[test]
-fn once_finishes_what_is_in_flight() {
+fn first_interrupt_finishes_changes_in_progress() {
     let project = project(4);
     project.run("init").success();
     let mut apply = project.start("apply -auto-approve");
@@ -38,20 +38,20 @@ fn once_finishes_what_is_in_flight() {
     assert!(resources.contains(&"random_id.first".to_owned()), "{resources:?}\n{seen}");
     assert!(!resources.contains(&"random_id.last".to_owned()), "{resources:?}\n{seen}");
     assert!(!project.has(".terraform.tfstate.lock.info"));
-    // The next run goes on from there.
+    // The next run continues.
     project.run("apply -auto-approve").success();
     project.run("plan -detailed-exitcode").success();
 }
 
 #[test]
-fn twice_stops_now() {
+fn second_interrupt_stops_at_once() {
     let project = project(300);
     project.run("init").success();
     let mut apply = project.start("apply -auto-approve");
     apply.wait_for("time_sleep.slow: Creating...");
     let started = Instant::now();
     apply.interrupt();
-    // Two at the same moment would be one.
+    // Two at the same moment would count as one.
     apply.wait_for("Interrupt received.");
     apply.interrupt();
     let (status, seen) = apply.finish(Duration::from_mins(1));
@@ -63,7 +63,7 @@ fn twice_stops_now() {
 }
 
 #[test]
-fn a_kill_loses_nothing_that_was_done() {
+fn killed_apply_keeps_completed_changes() {
     let project = project(300);
     project.run("init").success();
     let mut apply = project.start("apply -auto-approve");
@@ -78,7 +78,7 @@ fn a_kill_loses_nothing_that_was_done() {
 }
 
 #[test]
-fn a_run_in_progress_is_not_called_ended() {
+fn running_apply_is_not_reported_as_interrupted() {
     let project = project(300);
     project.run("init").success();
     let mut apply = project.start("apply -auto-approve");

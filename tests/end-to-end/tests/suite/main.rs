@@ -1,51 +1,51 @@
-//! What a person sees, command by command.
+//! The visible behavior of each command.
 
-mod bad_configuration;
-mod bad_plugins;
-mod bad_states;
+mod capability_consent;
 mod command_line;
-mod crashes;
-mod declarations;
+mod configuration_commands;
+mod configuration_errors;
+#[cfg(unix)]
+mod console_terminal;
+mod core_workflow;
 mod ephemeral_values;
-#[cfg(unix)]
-mod failing_writes;
-mod initialisation;
+mod init;
 mod interrupts;
-mod language_commands;
+mod killed_applies;
 #[cfg(unix)]
-mod local_exec_faults;
-mod main_job;
+mod local_exec_errors;
+mod misbehaving_plugins;
 mod mock_resources;
 #[cfg(unix)]
 mod native_plugins;
-mod plan_files;
-mod policies;
+mod policy_commands;
 mod provisioners;
 #[cfg(unix)]
 mod reattached_plugins;
-mod recorded;
+mod recorded_commands;
+mod redaction;
 #[cfg(unix)]
-mod remote_faults;
+mod remote_provisioner_errors;
 #[cfg(unix)]
 mod remote_provisioners;
-mod secrets;
+mod saved_plans;
 mod security_model;
 #[cfg(unix)]
 mod sshd;
+mod state_errors;
 mod state_files;
 mod state_lock;
-#[cfg(unix)]
-mod terminal;
-mod terraform_reads;
+mod terraform_interop;
 #[cfg(unix)]
 mod third_party_provisioners;
 mod untrusted;
 mod winrm_provisioners;
 mod workspaces;
+#[cfg(unix)]
+mod write_errors;
 
-/// A file beside this one that nobody names here would never run.
+/// A file that is not declared here would never run.
 #[test]
-fn no_file_is_forgotten() {
+fn every_test_file_is_a_module() {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite");
     let this = include_str!("main.rs");
     for entry in std::fs::read_dir(directory).unwrap() {

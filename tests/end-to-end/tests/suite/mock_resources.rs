@@ -1,5 +1,5 @@
-//! The provider tfcoremock in its sandbox: resources that are files of the project,
-//! of the types that the project defines.
+//! The provider tfcoremock in its sandbox: resources that are files of the project, of the types
+//! that the project defines.
 
 use serde_json::{Value, json};
 use wardian_end_to_end::{Project, Seen};
@@ -13,13 +13,13 @@ fn project(main: &str) -> Project {
     project
 }
 
-/// The values in a resource's file; null where they cannot be read.
+/// Returns the values in a resource's file; null if they cannot be read.
 fn stored(project: &Project, id: &str) -> Value {
     let text = project.read(&format!("terraform.resource/{id}.json"));
     serde_json::from_str(&text).map_or(Value::Null, |file: Value| file["values"].clone())
 }
 
-/// The attributes of the first instance of a resource in the state.
+/// Returns the attributes of the first instance of a resource in the state.
 fn attributes(project: &Project, name: &str) -> Value {
     instance(project, name)["attributes"].take()
 }
@@ -31,14 +31,14 @@ fn instance(project: &Project, name: &str) -> Value {
     resource.map_or(Value::Null, |resource| resource["instances"][0].clone())
 }
 
-/// Puts the elements of a set, which have no order, into one.
+/// Sorts the elements of a set, which has no order.
 fn sort(set: &mut Value) {
     if let Some(elements) = set.as_array_mut() {
         elements.sort_by_key(Value::to_string);
     }
 }
 
-/// Whether a text is among what was told, wherever lines are broken.
+/// Asserts that the output contains a text, ignoring line breaks.
 #[track_caller]
 fn assert_says(seen: &Seen, text: &str) {
     let words: Vec<&str> = seen.errors.split_whitespace().filter(|word| *word != "│").collect();
@@ -89,7 +89,7 @@ data "tfcoremock_server" "other" {
 "#;
 
 #[test]
-fn a_defined_resource_goes_through_its_life_as_a_file() {
+fn defined_resource_is_stored_as_a_file() {
     let project = Project::new(&[
         ("versions.tf", REQUIRED),
         ("main.tf", SERVER),
@@ -143,7 +143,7 @@ fn a_defined_resource_goes_through_its_life_as_a_file() {
 }
 
 #[test]
-fn the_complex_type_keeps_nested_attributes_and_blocks_of_all_kinds() {
+fn complex_type_preserves_all_attributes_and_blocks() {
     let project = project(
         r#"
 resource "tfcoremock_complex_resource" "c" {
@@ -194,14 +194,14 @@ resource "tfcoremock_simple_resource" "s" {
         )
     );
     project.run("plan -detailed-exitcode").success();
-    // Another representation of the same value is no change.
+    // Another representation of the same value is not a change.
     let text = project.read("terraform.resource/c.json").replace("\"0.5\"", "\"5e-1\"");
     project.write("terraform.resource/c.json", text);
     project.run("plan -detailed-exitcode").success();
 }
 
 #[test]
-fn what_changes_outside_is_found_and_mended() {
+fn external_changes_are_detected_and_reverted() {
     let project = project(
         "resource \"tfcoremock_simple_resource\" \"a\" {\n  id = \"a\"\n  string = \"mine\"\n}\n\
          resource \"tfcoremock_simple_resource\" \"b\" {\n  id = \"b\"\n}\n",
@@ -229,7 +229,7 @@ fn failing(argument: &str, string: &str) -> String {
 }
 
 #[test]
-fn operations_fail_where_that_is_asked_for() {
+fn operations_fail_on_request() {
     let project = project(&failing("fail_on_create = [\"a\"]", "one"));
     let failed = project.run("apply -auto-approve").ended_with(1);
     assert_says(&failed, "Error: Failed to create the resource");
@@ -259,7 +259,7 @@ fn operations_fail_where_that_is_asked_for() {
 }
 
 #[test]
-fn an_operation_that_cannot_be_done_changes_nothing() {
+fn impossible_operation_changes_nothing() {
     let project = project(&failing("", "one"));
     project.write("terraform.resource/a.json", r#"{"values": {"id": {"string": "a"}}}"#);
     let failed = project.run("apply -auto-approve").ended_with(1);
@@ -280,11 +280,11 @@ fn use_only_state_writes_no_files() {
 }
 
 #[test]
-fn bad_definitions_end_every_command_that_needs_the_provider() {
+fn invalid_definitions_end_every_command_with_the_provider() {
     let project = project("resource \"tfcoremock_made\" \"a\" {}\n");
     let missing = project.run("validate").ended_with(1);
     assert_says(&missing, "on main.tf line 1, in resource \"tfcoremock_made\" \"a\":");
-    for (definitions, said) in [
+    for (definitions, message) in [
         (
             r#"{"tfcoremock_made": {"attributes": {"a": {"type": "text", "optional": true}}}}"#,
             "In dynamic_resources.json: tfcoremock_made.a: unknown type \"text\"",
@@ -300,7 +300,7 @@ fn bad_definitions_end_every_command_that_needs_the_provider() {
         for command in ["validate", "plan", "apply -auto-approve"] {
             let seen = project.run(command).ended_with(1);
             assert_says(&seen, "Error: Invalid type definitions");
-            assert_says(&seen, said);
+            assert_says(&seen, message);
         }
     }
     project.write("dynamic_resources.json", r#"{"tfcoremock_made": {}}"#);
@@ -308,16 +308,16 @@ fn bad_definitions_end_every_command_that_needs_the_provider() {
 }
 
 #[test]
-fn broken_files_are_errors_and_lose_nothing() {
+fn invalid_files_are_errors_and_lose_nothing() {
     let project = project(&failing("", "one"));
     project.run("apply -auto-approve").success();
     let state = project.read("terraform.tfstate");
-    for (content, said) in [
+    for (content, message) in [
         ("{\"values\":", "a.json is not a resource in JSON"),
         ("{\"values\": {\"string\": {\"list\": []}}}", "string: string is required, not a list"),
     ] {
         project.write("terraform.resource/a.json", content);
-        assert_says(&project.run("apply -auto-approve").ended_with(1), said);
+        assert_says(&project.run("apply -auto-approve").ended_with(1), message);
         assert_eq!(project.read("terraform.resource/a.json"), content);
         assert_eq!(project.read("terraform.tfstate"), state);
     }
@@ -329,7 +329,7 @@ fn broken_files_are_errors_and_lose_nothing() {
 }
 
 #[test]
-fn nothing_outside_of_the_project_is_reached() {
+fn files_outside_the_project_are_denied() {
     let outside = Project::new(&[("secret.json", r#"{"values": {"string": {"string": "secret"}}}"#)]);
     let directory = outside.path("").display().to_string();
     let project = project("");
@@ -341,12 +341,12 @@ fn nothing_outside_of_the_project_is_reached() {
     };
     let data = |directory: &str, id: &str| resource(directory, id).replace("resource \"tfc", "data \"tfc");
     let far = format!("../../../../../..{directory}");
-    for (directory, said) in [
+    for (directory, message) in [
         (directory.as_str(), "is outside the directories that the provider has access to"),
         (far.as_str(), "is outside the directories that the provider has access to"),
     ] {
         project.write("main.tf", resource(directory, "new"));
-        assert_says(&project.run("apply -auto-approve").ended_with(1), said);
+        assert_says(&project.run("apply -auto-approve").ended_with(1), message);
         assert!(!outside.has("new.json"));
         project.write("main.tf", data(directory, "secret"));
         let seen = project.run("plan").ended_with(1);
@@ -366,7 +366,7 @@ fn nothing_outside_of_the_project_is_reached() {
         project.write("main.tf", data("link", "secret"));
         project.run("plan").ended_with(1);
     }
-    // By the name that the person knows, the project's own directory is within reach.
+    // The project's own directory is accessible under the name that the user knows.
     let inside = format!("{}/deep/er", project.path("").canonicalize().unwrap().display());
     project.write("main.tf", resource(&inside, "new"));
     project.run("apply -auto-approve").success();
@@ -374,7 +374,7 @@ fn nothing_outside_of_the_project_is_reached() {
 }
 
 #[test]
-fn a_directory_that_is_known_after_apply_is_asked_for_no_earlier() {
+fn unknown_directory_needs_no_grant_before_apply() {
     let main = "provider \"tfcoremock\" {\n  resource_directory = terraform_data.place.output\n  data_directory \
                 = terraform_data.place.output\n}\nresource \"terraform_data\" \"place\" {\n  input = \"made\"\n  \
                 triggers_replace = var.again\n}\nvariable \"again\" {\n  default = 0\n}\n\

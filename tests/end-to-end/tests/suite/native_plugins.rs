@@ -1,4 +1,4 @@
-//! Plugins that are programs of their own, from a mirror and under development.
+//! Native plugins, from a mirror and under development.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -40,7 +40,7 @@ output "loud" {
 }
 "#;
 
-/// The plugin that does what it is told; beside the program under test.
+/// Returns the configurable test plugin, which is next to the program under test.
 pub(crate) fn plugin() -> Option<PathBuf> {
     let path = binary().with_file_name("wardian-native-plugin");
     if path.is_file() {
@@ -54,7 +54,7 @@ fn file() -> String {
     format!("terraform.d/plugins/example.com/acme/fake/1.2.3/{}/terraform-provider-fake_v1.2.3", platform())
 }
 
-/// A plugin that does what a file of the project says.
+/// Writes a plugin that follows the instructions in a file of the project.
 fn write_plugin(project: &Project, file: &str, plugin: &std::path::Path) {
     let script = format!(
         "#!/bin/sh\nNATIVE_PLUGIN=$(cat words 2>/dev/null)\nexport NATIVE_PLUGIN\nexec '{}'\n",
@@ -65,12 +65,12 @@ fn write_plugin(project: &Project, file: &str, plugin: &std::path::Path) {
     assert!(changed.is_ok(), "{changed:?}");
 }
 
-/// A project with the plugin in a mirror, initialised.
+/// Creates an initialized project with the plugin in a mirror.
 fn project() -> Option<Project> {
     project_of(CONFIGURATION)
 }
 
-/// A project of another configuration.
+/// Creates a project with another configuration.
 pub(crate) fn project_of(configuration: &str) -> Option<Project> {
     let plugin = plugin()?;
     let project = Project::new(&[("main.tf", configuration)]);
@@ -86,7 +86,7 @@ fn anywhere(mut seen: Seen) -> Seen {
 }
 
 #[test]
-fn init_says_that_a_native_plugin_is_not_confined() {
+fn init_reports_that_native_plugin_is_not_confined() {
     let Some(plugin) = plugin() else { return };
     let project = Project::new(&[("main.tf", CONFIGURATION)]);
     write_plugin(&project, &file(), &plugin);
@@ -97,7 +97,7 @@ fn init_says_that_a_native_plugin_is_not_confined() {
 }
 
 #[test]
-fn a_thing_lives_and_goes_in_either_protocol() {
+fn native_resource_is_created_and_destroyed_in_both_protocols() {
     let Some(project) = project() else { return };
     for words in ["5", ""] {
         project.write("words", words);
@@ -116,7 +116,7 @@ fn a_thing_lives_and_goes_in_either_protocol() {
 }
 
 #[test]
-fn a_data_source_of_which_nothing_is_known_has_no_values() {
+fn unknown_data_source_has_no_planned_values() {
     let Some(project) = project() else { return };
     project.run("plan -out=plan").success();
     let document = project.run("show -json plan").success().out;
@@ -131,21 +131,21 @@ fn a_data_source_of_which_nothing_is_known_has_no_values() {
 }
 
 #[test]
-fn what_a_native_plugin_complains_about_is_shown_at_its_place() {
+fn diagnostics_of_native_plugin_have_positions() {
     let Some(project) = project() else { return };
     project.write("main.tf", CONFIGURATION.replace("var.name", "\"wrong\""));
     assert_seen!("native_wrong_value", project.run("validate").ended_with(1));
 }
 
 #[test]
-fn a_crash_while_something_is_made_loses_nothing() {
+fn plugin_crash_during_create_loses_nothing() {
     let Some(project) = project() else { return };
     project.run("apply -auto-approve").success();
     let before = project.state()["resources"][1].clone();
     project.write("words", "die@ApplyResourceChange");
     project.write("main.tf", CONFIGURATION.replace("size = 3", "size = 4"));
     assert_seen!("native_crash", project.run("apply -auto-approve").ended_with(1));
-    // The data source was to be read after it.
+    // The data source depends on it.
     assert_eq!(project.state()["resources"], serde_json::json!([before]));
     project.write("words", "");
     project.run("apply -auto-approve").success();
@@ -153,7 +153,7 @@ fn a_crash_while_something_is_made_loses_nothing() {
 }
 
 #[test]
-fn a_plugin_that_was_exchanged_is_not_run() {
+fn replaced_native_plugin_is_not_run() {
     let Some(project) = project() else { return };
     project.run("plan -out=plan").success();
     let file = file();
@@ -165,7 +165,7 @@ fn a_plugin_that_was_exchanged_is_not_run() {
 }
 
 #[test]
-fn a_plugin_under_development_is_run_where_it_is() {
+fn native_plugin_override_runs_in_place() {
     let Some(plugin) = plugin() else { return };
     let project = Project::new(&[("main.tf", CONFIGURATION)]);
     write_plugin(&project, "development/terraform-provider-fake", &plugin);
@@ -180,7 +180,7 @@ fn a_plugin_under_development_is_run_where_it_is() {
 }
 
 #[test]
-fn a_native_plugin_is_given_what_is_meant_for_it() {
+fn native_plugin_gets_its_environment() {
     let Some(project) = project() else { return };
     let variables = [
         ("FAKE_TOKEN", "its own"),
@@ -196,10 +196,10 @@ fn a_native_plugin_is_given_what_is_meant_for_it() {
 }
 
 #[test]
-fn what_cannot_be_run_is_told_when_it_is_needed() {
+fn unusable_native_plugin_is_reported_when_needed() {
     let project = Project::new(&[("main.tf", CONFIGURATION)]);
     let program = std::fs::read(binary()).unwrap();
-    // The first bytes say what it is; the rest is only weight.
+    // The first bytes determine its kind.
     project.write(&file(), &program[..4096]);
     project.run("init").success();
     let refused = project.run("validate").ended_with(1);
@@ -207,7 +207,7 @@ fn what_cannot_be_run_is_told_when_it_is_needed() {
 }
 
 #[test]
-fn a_native_plugin_in_the_place_of_an_embedded_one_is_told() {
+fn native_plugin_that_shadows_an_embedded_one_is_reported() {
     let Some(plugin) = plugin() else { return };
     let project = Project::new(&[(
         "main.tf",
@@ -220,7 +220,7 @@ fn a_native_plugin_in_the_place_of_an_embedded_one_is_told() {
     write_plugin(&project, &file, &plugin);
     assert_seen!("native_overrides_embedded", anywhere(project.run("init").success()));
 
-    // Of equal versions the one that is part of the program wins.
+    // Of equal versions the embedded one wins.
     let locked = project.run("version").success();
     assert!(locked.out.contains("hashicorp/null v99.0.0"), "{}", locked.text());
     project.write(
@@ -247,7 +247,7 @@ fn a_native_plugin_in_the_place_of_an_embedded_one_is_told() {
     assert!(text.contains(told) && text.contains("that is part of this program"), "{text}");
 }
 
-/// The processes whose environment holds a word.
+/// Returns the processes whose environment contains a word.
 #[cfg(target_os = "linux")]
 fn processes_with(word: &str) -> Vec<i32> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -262,7 +262,7 @@ fn processes_with(word: &str) -> Vec<i32> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn no_native_plugin_outlives_a_program_that_is_killed() {
+fn native_plugins_end_when_wardian_is_killed() {
     let Some(project) = project() else { return };
     let mark = format!("hang@ApplyResourceChange,killed-{}", std::process::id());
     project.write("words", &mark);
@@ -293,7 +293,7 @@ const POLICY: &str = r#"plugin "*" {
 }
 "#;
 
-/// Whether the kernel can confine; says so where it cannot.
+/// Reports whether the kernel supports confinement; prints a message otherwise.
 #[cfg(target_os = "linux")]
 fn kernel_confines(project: &Project) -> bool {
     let validated = project.run("validate");
@@ -306,9 +306,9 @@ fn kernel_confines(project: &Project) -> bool {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn policy_has_the_kernel_confine_a_native_plugin() {
+fn policy_confines_native_plugin_by_the_kernel() {
     let Some(plugin) = plugin() else { return };
-    // The program itself: a script that runs it would be held to the script's rights.
+    // The program itself: a script that runs it would need its interpreter's rights.
     let project = Project::new(&[("main.tf", CONFIGURATION)]);
     project.write(&file(), std::fs::read(plugin).unwrap());
     let executable = std::fs::Permissions::from_mode(0o755);
@@ -338,7 +338,7 @@ fn policy_has_the_kernel_confine_a_native_plugin() {
     let explained = project.run("policy explain example.com/acme/fake").success();
     assert!(explained.out.contains("As native code it runs where the kernel can"), "{}", explained.text());
 
-    // What the kernel knows no exception from is not granted.
+    // Rules that the kernel cannot express are rejected.
     project.write(
         "wardian.policy.hcl",
         POLICY.replace("[\".\"]", "[\".\"]\n    access = [\"read\", \"write\"]"),
@@ -351,7 +351,7 @@ fn policy_has_the_kernel_confine_a_native_plugin() {
     assert!(denied.errors.contains("Native plugin denied by policy"), "{}", denied.text());
 }
 
-/// Ten configurations with a thing of each.
+/// Returns ten provider configurations with a resource each.
 fn ten_aliases(greeting: impl Fn(u8) -> String) -> String {
     let mut text = CONFIGURATION.lines().take(7).collect::<Vec<_>>().join("\n");
     for number in 0..10 {
@@ -365,7 +365,7 @@ fn ten_aliases(greeting: impl Fn(u8) -> String) -> String {
     text
 }
 
-/// How often a plan asks for a schema, and configures, where nothing but its own cache counts.
+/// Counts the schema and configure calls of a plan with an empty cache.
 fn calls_of_a_plan(project: &Project, cache: &std::path::Path) -> (usize, usize) {
     let cache = cache.display().to_string();
     let seen =

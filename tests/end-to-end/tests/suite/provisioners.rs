@@ -1,4 +1,4 @@
-//! Provisioners where things go wrong around them: policies, interrupts, kills.
+//! Provisioners with policies, interrupts and kills.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ plugin "terraform.io/builtin/local-exec" {
 }
 "#;
 
-/// A resource with commands.
+/// Returns a resource with commands.
 fn resource(name: &str, provisioners: &[&str]) -> String {
     let mut text = format!("resource \"terraform_data\" \"{name}\" {{\n");
     for block in provisioners {
@@ -39,7 +39,7 @@ fn status(project: &Project, name: &str) -> String {
 }
 
 #[test]
-fn a_command_that_policy_denies_does_not_run_and_both_are_recorded() {
+fn command_denied_by_policy_does_not_run_and_is_recorded() {
     let granted = resource("granted", &["command = \"echo ${1 + 1} [$SECRET_KEY] [$OTHER]\""]);
     let denied = resource("denied", &["command = \"never\"\ninterpreter = [\"env\"]"]);
     let project = Project::new(&[("main.tf", &(granted + &denied)), ("wardian.policy.hcl", POLICY)]);
@@ -72,7 +72,7 @@ fn a_command_that_policy_denies_does_not_run_and_both_are_recorded() {
 }
 
 #[test]
-fn an_interrupt_ends_the_command_and_leaves_the_object_tainted() {
+fn interrupt_ends_the_command_and_taints_the_object() {
     let project = Project::new(&[(
         "main.tf",
         &resource("a", &["command = \"echo begun; exec sleep 300\"", "command = \"true\""]),
@@ -87,7 +87,7 @@ fn an_interrupt_ends_the_command_and_leaves_the_object_tainted() {
 }
 
 #[test]
-fn a_killed_run_leaves_the_object_tainted_and_no_process() {
+fn killed_run_leaves_tainted_object_and_no_process() {
     let command = "command = \"echo $$ > pid; echo begun; exec sleep 300\"";
     let project = Project::new(&[("main.tf", &resource("a", &[command]))]);
     let mut apply = project.start("apply -auto-approve");
@@ -106,14 +106,14 @@ fn a_killed_run_leaves_the_object_tainted_and_no_process() {
     assert_eq!(status(&project, "a"), "whole");
 }
 
-/// Whether the process still runs `sleep`: its number may be somebody else's by now.
+/// Reports whether the process still runs `sleep`: its ID may have been reused.
 fn is_asleep(pid: &str) -> bool {
     let command = fs::read(Path::new("/proc").join(pid).join("cmdline")).unwrap_or_default();
     command.starts_with(b"sleep")
 }
 
 #[test]
-fn much_output_flows_through_and_a_daemon_holds_nobody_up() {
+fn large_output_is_streamed_and_daemons_do_not_block() {
     let flood = "command = \"head -c 20000000 /dev/zero | tr '\\\\0' x | fold -w 100000; echo; echo over\"";
     let daemon = "command = \"sleep 60 & echo started\"";
     let project = Project::new(&[("main.tf", &resource("a", &[flood, daemon]))]);

@@ -1,4 +1,4 @@
-//! Providers that run already, as under a debugger: `TF_REATTACH_PROVIDERS`.
+//! Providers that already run, as in a debugger: `TF_REATTACH_PROVIDERS`.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 
@@ -11,10 +11,10 @@ use crate::native_plugins::{CONFIGURATION, plugin};
 
 const VARIABLE: &str = "TF_REATTACH_PROVIDERS";
 
-/// The plugin, started as a debugger would.
+/// The plugin, started as a debugger would start it.
 struct Debugged {
     process: Child,
-    /// What it would print for the variable.
+    /// The text that it prints for the variable.
     text: String,
     _sockets: tempfile::TempDir,
 }
@@ -48,7 +48,7 @@ impl Drop for Debugged {
 }
 
 #[test]
-fn a_provider_under_a_debugger_is_used_as_it_is() {
+fn reattached_provider_is_used() {
     let Some(mut debugged) = Debugged::start() else { return };
     let project = Project::new(&[("main.tf", CONFIGURATION)]);
     let text = debugged.text.clone();
@@ -68,7 +68,7 @@ fn a_provider_under_a_debugger_is_used_as_it_is() {
 }
 
 #[test]
-fn what_the_lock_file_says_of_it_stays() {
+fn lock_entry_of_reattached_provider_is_preserved() {
     let Some(debugged) = Debugged::start() else { return };
     let project = Project::new(&[("main.tf", CONFIGURATION)]);
     let lock = "provider \"example.com/acme/fake\" {\n  version = \"1.0.0\"\n  hashes = [\n    \"h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\",\n  ]\n}\n";
@@ -79,7 +79,7 @@ fn what_the_lock_file_says_of_it_stays() {
 }
 
 #[test]
-fn a_provider_that_does_not_run_any_more_is_told() {
+fn ended_reattached_provider_is_reported() {
     let Some(debugged) = Debugged::start() else { return };
     let project = Project::new(&[("main.tf", CONFIGURATION)]);
     let text = debugged.text.clone();
@@ -89,7 +89,7 @@ fn a_provider_that_does_not_run_any_more_is_told() {
 }
 
 #[test]
-fn a_text_that_means_nothing_is_refused() {
+fn invalid_reattach_variable_is_rejected() {
     let project = Project::new(&[("main.tf", CONFIGURATION)]);
     assert_seen!("reattach_syntax", project.run_with("validate", "", &[(VARIABLE, "{")]).ended_with(1));
     let member = r#"{"example.com/acme/fake":{"Addr":{"Network":"udp","String":"127.0.0.1:1"}}}"#;
@@ -97,7 +97,7 @@ fn a_text_that_means_nothing_is_refused() {
 }
 
 #[test]
-fn policy_forbids_it_as_any_native_plugin() {
+fn policy_denies_reattached_provider_like_any_native_plugin() {
     let Some(debugged) = Debugged::start() else { return };
     let project = Project::new(&[("main.tf", CONFIGURATION)]);
     project.write("wardian.policy.hcl", "plugin \"*\" {\n  native = \"deny\"\n}\n");

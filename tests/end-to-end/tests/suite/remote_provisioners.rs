@@ -1,6 +1,6 @@
-//! `file` and `remote-exec` on a machine that is reached by SSH: what is shown, where errors
-//! are placed, what the state says and what is on the machine afterwards, as Terraform
-//! answered to the same. `WARDIAN_RECORD=1` records again, where `terraform` is on PATH.
+//! `file` and `remote-exec` on a machine that is reached by SSH: the output, the positions of
+//! errors, the state and the files on the machine afterwards, compared with Terraform's.
+//! `WARDIAN_RECORD=1` records again, if `terraform` is on PATH.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 
@@ -15,7 +15,7 @@ use wardian_end_to_end::{Project, terraform};
 
 use crate::sshd::Sshd;
 
-/// A scenario: its name, the machine, the configuration, and what is done with it.
+/// A scenario: its name, the machine, the configuration, and the commands.
 struct Scenario {
     name: &'static str,
     machine: fn() -> Option<Sshd>,
@@ -284,14 +284,14 @@ const SCENARIOS: [Scenario; 18] = [
     ),
 ];
 
-/// Who is asked.
+/// The program that runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Wardian,
     Terraform,
 }
 
-/// `None` where the machine cannot be had here.
+/// Returns the result, or `None` if the machine is not available.
 fn answer(scenario: &Scenario, asked: Asked) -> Option<String> {
     let sshd = (scenario.machine)()?;
     let project =
@@ -309,11 +309,11 @@ fn answer(scenario: &Scenario, asked: Asked) -> Option<String> {
         run(&project, "init", asked);
     }
     for line in scenario.lines {
-        let (code, said) = run(&project, line, asked);
+        let (code, transcript) = run(&project, line, asked);
         let _ = writeln!(text, "$ {line}\nexit {code}");
-        shown(&sshd, &said, &mut text);
+        shown(&sshd, &transcript, &mut text);
         if *line == "validate" {
-            // Terraform does not tell which block it is that its provisioner finds wrong.
+            // Terraform does not report the block that its provisioner rejects.
             text = text
                 .lines()
                 .filter(|line| !line.starts_with("  at "))
@@ -333,25 +333,25 @@ fn run(project: &Project, line: &str, asked: Asked) -> (i32, String) {
         _ => project.command(line),
     };
     let output = command.env("NO_COLOR", "1").output().unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&said).into_owned())
+    let transcript = [output.stdout, output.stderr].concat();
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&transcript).into_owned())
 }
 
-/// Lines of provisioners, and what errors there are and where.
-fn shown(sshd: &Sshd, said: &str, text: &mut String) {
+/// Collects lines of provisioners, and errors with their positions.
+fn shown(sshd: &Sshd, transcript: &str, text: &mut String) {
     static COLOR: LazyLock<Regex> = LazyLock::new(|| Regex::new("\u{1b}\\[[0-9;]*m").unwrap());
     static OF_PROVISIONERS: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^\S+( \((remote-exec|file)\): |: Provisioning with ')").unwrap());
     static OWN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"terraform_\d+\.sh|/dev/pts/\d+").unwrap());
-    let said = COLOR.replace_all(said, "");
-    for line in said.lines().map(|line| line.trim_start_matches(['│', ' ']).trim_end()) {
+    let transcript = COLOR.replace_all(transcript, "");
+    for line in transcript.lines().map(|line| line.trim_start_matches(['│', ' ']).trim_end()) {
         if OF_PROVISIONERS.is_match(line) {
-            // What is said where output is withheld is each program's own.
+            // The message about withheld output differs between the programs.
             let line = if line.contains("ensitive") { "remote-exec (withheld)" } else { line };
-            let said = format!("says {}\n", OWN.replace_all(&sshd.emptied(line), "[OWN]"));
-            // It may be said for each line, or once.
-            if !line.contains("(withheld)") || !text.ends_with(&said) {
-                text.push_str(&said);
+            let transcript = format!("says {}\n", OWN.replace_all(&sshd.emptied(line), "[OWN]"));
+            // It may be repeated for each line.
+            if !line.contains("(withheld)") || !text.ends_with(&transcript) {
+                text.push_str(&transcript);
             }
         } else if line.starts_with("Error: ") {
             let _ = writeln!(text, "{line}");
@@ -361,7 +361,7 @@ fn shown(sshd: &Sshd, said: &str, text: &mut String) {
     }
 }
 
-/// All files below a directory.
+/// Lists all files below a directory.
 fn files(directory: &Path, prefix: &str, text: &mut String) {
     let mut entries: Vec<_> = fs::read_dir(directory).unwrap().flatten().map(|entry| entry.path()).collect();
     entries.sort();
@@ -378,7 +378,7 @@ fn files(directory: &Path, prefix: &str, text: &mut String) {
 }
 
 #[test]
-fn remote_provisioners_answer_as_terraform_s_do() {
+fn remote_provisioners_match_terraform() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded/remote_provisioners.txt");
     if std::env::var_os("WARDIAN_RECORD").is_some() && terraform().is_some() {
         let answers: Vec<String> =

@@ -1,14 +1,14 @@
-//! What the security model says is tested, is.
+//! Checks that the tests named in the security model exist.
 
 use std::path::Path;
 
-/// The words between backticks.
+/// Returns the words between backticks.
 fn quoted(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
 #[test]
-fn the_tests_that_the_document_names_exist() {
+fn tests_named_in_the_security_model_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let document = std::fs::read_to_string(root.join("docs/security-model.md")).unwrap();
     let (_, tested) = document.split_once("## How each claim is tested").unwrap();

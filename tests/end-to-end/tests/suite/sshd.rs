@@ -1,5 +1,5 @@
-//! An sshd of a test's own, on loopback, with keys of its own: the machine that is
-//! provisioned. Where it puts things is a directory of this machine.
+//! A temporary sshd on loopback with its own keys: the machine that is provisioned. Its files
+//! are in a directory of this machine.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use wardian_end_to_end::Project;
 
 const SSHD: &str = "/usr/sbin/sshd";
-/// The password of root where [`Sshd::with_password`] runs, and its hash.
+/// The password of root for [`Sshd::with_password`], and its hash.
 const PASSWORD: &str = "correct horse";
 const HASH: &str =
     "$6$wardian$7lnHDi3n4/T1jmwsXWrM72z.o3f.NiwVNb7enBP2BYcBNXwpnd1qv2CHDObO9.D9jv30liSk5ov.CpxuRg78G0";
@@ -31,23 +31,23 @@ fn skipped(reason: &str) -> Option<Sshd> {
 }
 
 impl Sshd {
-    /// One that takes the key `id` of its directory. `None`, and a printed reason, where
-    /// this machine has none or does not allow it.
+    /// Starts a server that accepts the key `id` of its directory. `None`, after printing the
+    /// reason, if this machine has no sshd or does not allow it.
     pub fn start() -> Option<Self> {
         Self::start_with("")
     }
 
-    /// One that knows a password of root's, without changing this machine's.
+    /// Starts a server that accepts a password of root, without changing this machine's.
     pub fn with_password() -> Option<Self> {
         Self::start_with("mount --bind \"$0/shadow\" /etc/shadow && ")
     }
 
-    /// One whose directory `small` has room for 64 KiB.
+    /// Starts a server whose directory `small` has room for 64 KiB.
     pub fn with_little_room() -> Option<Self> {
         Self::start_with("mkdir -p \"$0/small\" && mount -t tmpfs -o size=64k none \"$0/small\" && ")
     }
 
-    /// One that finds the file system as a shell command leaves it.
+    /// Starts a server in a file system prepared by a shell command.
     fn start_with(mounting: &str) -> Option<Self> {
         if !Path::new(SSHD).exists() {
             return skipped("there is no /usr/sbin/sshd (Debian's openssh-server)");
@@ -59,7 +59,7 @@ impl Sshd {
         if !mounting.is_empty() && !has_namespaces.is_ok_and(|status| status.success()) {
             return skipped("no mount namespace of its own");
         }
-        // Where it keeps those that are not logged in yet.
+        // sshd's directory for unauthenticated connections.
         fs::create_dir_all("/run/sshd").ok()?;
         let directory = TempDir::new().unwrap();
         let path = directory.path();
@@ -105,29 +105,29 @@ impl Sshd {
         self.directory.path().join(name)
     }
 
-    /// Where it listens.
+    /// Returns the server's port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// What its log says.
+    /// Returns the server's log.
     pub fn log(&self) -> String {
         fs::read_to_string(self.path("log")).unwrap_or_default()
     }
 
-    /// How many times somebody logged in.
+    /// Returns the number of logins.
     pub fn logins(&self) -> usize {
         self.log().matches("Accepted ").count()
     }
 
-    /// Kills those of its processes that serve sessions.
+    /// Kills its processes that serve sessions.
     pub fn end_sessions(&self) {
         let _ = Command::new("pkill").args(["-KILL", "-P", &self.child.id().to_string()]).status();
     }
 
-    /// A project in a configuration whose words in capitals stand for what is there: `KEY`
-    /// for a connection block with the right key, `PORT`, `PASSWORD`, `THERE` for a
-    /// directory on the machine, `PLACE` for that of the machine's own files.
+    /// Creates a project with a configuration whose words in capitals are replaced: `KEY` by a
+    /// connection block with the right key, `PORT`, `PASSWORD`, `THERE` by a directory on the
+    /// machine, `PLACE` by the directory of the machine's own files.
     pub fn project(&self, configuration: &str) -> Project {
         let project = Project::new(&[("main.tf", &self.filled(configuration))]);
         for name in ["id", "other", "host.pub", "other.pub"] {
@@ -147,14 +147,14 @@ impl Sshd {
             .replace("PLACE", self.path("").to_str().unwrap().trim_end_matches('/'))
     }
 
-    /// A text with what this machine has of its own taken away again.
+    /// Replaces values that are specific to this machine.
     pub fn emptied(&self, text: &str) -> String {
         text.replace(self.path("there").to_str().unwrap(), "THERE")
             .replace(self.path("").to_str().unwrap().trim_end_matches('/'), "PLACE")
             .replace(&self.port.to_string(), "PORT")
     }
 
-    /// A key that nobody knows, and a certificate for it of an authority that is known.
+    /// Creates a key that is not authorized, and a certificate for it from a trusted authority.
     fn certify(&self, project: &Project) {
         let certified = self.path("certified");
         if !certified.exists() {

@@ -1,4 +1,4 @@
-//! Which state files are read and written, and what is kept of them.
+//! State files: paths, backups, and the commands that read them.
 
 use std::process::{Command, Stdio};
 
@@ -8,7 +8,7 @@ const MAIN: &str =
     "variable \"a\" {\n  type    = number\n  default = 1\n}\noutput \"a\" {\n  value = var.a\n}\n";
 
 #[test]
-fn backups_are_kept_where_they_are_wanted() {
+fn backup_option_sets_the_backup_path() {
     let project = Project::new(&[("main.tf", MAIN)]);
     project.run("apply -auto-approve").success();
     assert!(!project.has("terraform.tfstate.backup"), "there was nothing to keep");
@@ -22,7 +22,7 @@ fn backups_are_kept_where_they_are_wanted() {
 }
 
 #[test]
-fn nothing_is_written_where_nothing_changed() {
+fn unchanged_state_is_not_written_again() {
     let project = Project::new(&[("main.tf", MAIN)]);
     project.run("apply -auto-approve").success();
     let before = project.read("terraform.tfstate");
@@ -32,7 +32,7 @@ fn nothing_is_written_where_nothing_changed() {
 }
 
 #[test]
-fn a_state_can_be_read_here_and_written_there() {
+fn state_and_state_out_use_different_files() {
     let project = Project::new(&[("main.tf", MAIN)]);
     project.run("apply -auto-approve -state=one").success();
     assert!(!project.has("terraform.tfstate"));
@@ -44,7 +44,7 @@ fn a_state_can_be_read_here_and_written_there() {
 }
 
 #[test]
-fn the_local_backend_says_where_the_state_is() {
+fn local_backend_sets_the_state_path() {
     let backend = "terraform {\n  backend \"local\" {\n    path = \"states/here.tfstate\"\n  }\n}\n";
     let project = Project::new(&[("main.tf", MAIN), ("backend.tf", backend), ("states/.keep", "")]);
     assert_seen!("backend_not_initialised", project.run("plan").ended_with(1));
@@ -60,7 +60,7 @@ fn the_local_backend_says_where_the_state_is() {
 }
 
 #[test]
-fn a_state_is_shown_and_pulled() {
+fn show_and_state_pull_print_the_state() {
     let project = Project::new(&[
         (
             "main.tf",
@@ -88,7 +88,7 @@ fn a_state_is_shown_and_pulled() {
 }
 
 #[test]
-fn a_reader_that_went_away_ends_nothing() {
+fn closed_pipe_does_not_end_the_run() {
     let project = Project::new(&[("main.tf", MAIN)]);
     let mut child = Command::new(binary())
         .args(["apply", "-auto-approve"])
@@ -104,7 +104,7 @@ fn a_reader_that_went_away_ends_nothing() {
 }
 
 #[test]
-fn the_directory_of_a_state_is_made() {
+fn state_directory_is_created() {
     let backend = "terraform {\n  backend \"local\" {\n    path = \"x/y.tfstate\"\n  }\n}\n";
     let project = Project::new(&[("main.tf", MAIN), ("backend.tf", backend)]);
     project.run("init").success();
@@ -122,7 +122,7 @@ fn the_directory_of_a_state_is_made() {
 }
 
 #[test]
-fn warnings_are_not_among_data() {
+fn warnings_are_printed_to_stderr() {
     let project = Project::new(&[("main.tf", "variable \"a\" {\n  default = 1\n}\n")]);
     let seen = project.run("output").success();
     assert_eq!(seen.out, "");
@@ -130,7 +130,7 @@ fn warnings_are_not_among_data() {
 }
 
 #[test]
-fn an_address_without_keys_lists_all_instances() {
+fn state_list_of_a_resource_lists_all_instances() {
     let project = Project::new(&[
         ("main.tf", "module \"c\" {\n  source = \"./c\"\n  count  = 2\n}\n"),
         ("c/main.tf", "resource \"null_resource\" \"a\" {\n  count = 2\n}\n"),

@@ -1,4 +1,4 @@
-//! The lock on the state.
+//! The state lock.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use wardian_end_to_end::{Project, assert_seen};
 const SLOW: &str = "resource \"time_sleep\" \"a\" {\n  create_duration = \"60s\"\n}\n";
 
 #[test]
-fn a_locked_state_says_who_and_since_when() {
+fn lock_error_names_holder_and_time() {
     let project = Project::new(&[("main.tf", SLOW)]);
     project.run("init").success();
     let mut apply = project.start("apply -auto-approve");
@@ -16,7 +16,7 @@ fn a_locked_state_says_who_and_since_when() {
     assert_seen!("state_locked", seen);
     let waited = project.run("apply -auto-approve -lock-timeout=1s").ended_with(1);
     assert!(waited.out.starts_with("Waiting for the state lock"), "{}", waited.text());
-    // Who takes no lock is not refused.
+    // A command without a lock is not rejected.
     project.run("plan -lock=false").success();
     apply.interrupt();
     apply.wait_for("Interrupt received.");
@@ -27,7 +27,7 @@ fn a_locked_state_says_who_and_since_when() {
 }
 
 #[test]
-fn of_two_applies_at_once_one_waits_for_the_other() {
+fn lock_timeout_lets_applies_wait() {
     let main = "resource \"time_sleep\" \"a\" {\n  create_duration = \"3s\"\n}\n";
     let project = Project::new(&[("main.tf", main)]);
     project.run("init").success();
@@ -48,7 +48,7 @@ fn of_two_applies_at_once_one_waits_for_the_other() {
 }
 
 #[test]
-fn commands_that_change_the_state_wait_for_the_lock() {
+fn state_changing_commands_wait_for_the_lock() {
     let project = Project::new(&[("main.tf", SLOW)]);
     project.run("init").success();
     project.write("p", "{\"version\":4}");

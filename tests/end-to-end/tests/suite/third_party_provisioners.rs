@@ -1,5 +1,5 @@
-//! Provisioners that are components of somebody else: files in directories of plugins, and
-//! packages in mirrors.
+//! Third-party provisioners that are components: files in plugin directories, and packages in
+//! mirrors.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -16,7 +16,7 @@ fn configuration(label: &str, argument: &str) -> String {
     )
 }
 
-/// A project with a program that stands in for the system's log.
+/// Creates a project with a program that replaces the system's log.
 fn project(label: &str) -> Project {
     let project = Project::new(&[("main.tf", &configuration(label, "message = \"web is there\""))]);
     project.write("bin/logger", "#!/bin/sh\necho \"logged: $*\"\n");
@@ -29,7 +29,7 @@ fn run(project: &Project, line: &str) -> Seen {
     let path = std::env::var("PATH").unwrap_or_default();
     let path = format!("{}:{path}", project.path("bin").display());
     let mut seen = project.run_with(line, "", &[("PATH", &path), ("WARDIAN_AUDIT", "audit.log")]);
-    // Sizes and times of compiled code are the machine's.
+    // Sizes and times of compiled code depend on the machine.
     seen.out =
         seen.out.lines().filter(|line| !line.contains("Compil")).map(|line| line.to_owned() + "\n").collect();
     seen
@@ -40,7 +40,7 @@ const GRANT: &str = "plugin \"localhost/plugins/provisioner-notify\" {\n  allow 
                      arguments = [\"-t\", \"wardian\", \"-p\", \"user.*\", \"--\", \"*\"]\n  }\n}\n";
 
 #[test]
-fn a_file_in_a_directory_is_shown_agreed_to_pinned_and_run() {
+fn provisioner_file_is_approved_locked_and_run() {
     let Some(notify) = notify() else { return };
     let project = project("notify");
     project.write(FLAT, &notify);
@@ -62,7 +62,7 @@ fn a_file_in_a_directory_is_shown_agreed_to_pinned_and_run() {
 }
 
 #[test]
-fn what_policy_does_not_grant_is_denied_with_the_rule_that_would() {
+fn denied_access_of_a_provisioner_suggests_a_rule() {
     let Some(notify) = notify() else { return };
     let project = project("notify");
     project.write(FLAT, &notify);
@@ -73,7 +73,7 @@ fn what_policy_does_not_grant_is_denied_with_the_rule_that_would() {
 }
 
 #[test]
-fn a_package_in_a_mirror_is_named_by_its_address() {
+fn provisioner_package_is_named_by_its_address() {
     let Some(notify) = notify() else { return };
     let project = project("example.com/acme/notify");
     for version in ["1.0.0", "1.2.0"] {
@@ -92,7 +92,7 @@ fn a_package_in_a_mirror_is_named_by_its_address() {
 }
 
 #[test]
-fn a_file_that_was_exchanged_is_not_run() {
+fn replaced_provisioner_file_is_not_run() {
     let Some(notify) = notify() else { return };
     let project = project("notify");
     project.write(FLAT, &notify);
@@ -101,7 +101,7 @@ fn a_file_that_was_exchanged_is_not_run() {
     let installed = ".terraform/providers/localhost/plugins/provisioner-notify/1.0.0/wasm32_wasip2/\
                      terraform-provider-provisioner-notify_v1.0.0.wasm";
     assert!(project.has(installed));
-    // A custom section changes nothing but the bytes.
+    // A custom section changes only the bytes.
     project.write(installed, [&notify[..], &[0, 2, 1, b'x']].concat());
     let refused = run(&project, "apply -auto-approve").ended_with(1).errors;
     assert!(refused.contains("does not match the lock file"), "{refused}");
@@ -110,9 +110,9 @@ fn a_file_that_was_exchanged_is_not_run() {
     assert!(refused.contains("match"), "{refused}");
 }
 
-/// A file that calls itself as what is part of the program does not take its place.
+/// A file with the name of an embedded provisioner does not replace it.
 #[test]
-fn what_is_part_of_the_program_is_not_replaced() {
+fn embedded_provisioner_is_not_replaced() {
     let configuration = configuration("local-exec", "command = \"echo ours\"");
     let project = Project::new(&[("main.tf", &configuration)]);
     for file in [
@@ -128,10 +128,10 @@ fn what_is_part_of_the_program_is_not_replaced() {
     assert!(applied.contains("(local-exec): ours") && !project.has("taken-over"), "{applied}");
 }
 
-/// A native provisioner is one as native providers are: told of, and denied where policy
-/// says so.
+/// Native provisioners are treated like native providers: they are reported, and denied by
+/// policy.
 #[test]
-fn a_native_provisioner_is_under_the_rules_of_native_plugins() {
+fn native_provisioner_follows_the_rules_of_native_plugins() {
     let project = Project::new(&[("main.tf", &configuration("fake", "message = \"hello\""))]);
     let plugin = wardian_end_to_end::binary().with_file_name("wardian-native-plugin");
     if !plugin.is_file() {

@@ -1,4 +1,4 @@
-//! The pull request of a stranger tries to read a key, in four ways.
+//! An untrusted pull request tries to read a key in four ways.
 
 use serde_json::Value;
 use wardian_end_to_end::Project;
@@ -51,7 +51,7 @@ const WAYS: [(&str, &str); 4] = [
     ("module", THROUGH_A_MODULE),
 ];
 
-/// The four configurations, beside a key; each grants itself what it wants.
+/// The four configurations, next to a key; each grants itself the access it needs.
 fn project() -> Project {
     let key = format!(r#"{{"values":{{"id":{{"string":"key"}},"string":{{"string":"{KEY}"}}}}}}"#);
     let project = Project::new(&[("keys/key.json", &key), ("keys/main.tf", &format!("# {KEY}\n???"))]);
@@ -63,7 +63,7 @@ fn project() -> Project {
     project
 }
 
-/// Plugin and target of what was denied, the target as it is called beside the key.
+/// Returns plugin and target of each denial, with the target relative to the key.
 fn denials(project: &Project) -> Vec<(String, String)> {
     let summary = project.run("audit -json audit.log").success();
     let summary: Value = serde_json::from_str(&summary.out).unwrap_or_default();
@@ -81,7 +81,7 @@ fn denials(project: &Project) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_key_is_not_read_in_any_way_and_the_log_shows_each() {
+fn untrusted_configuration_cannot_read_a_key() {
     let project = project();
     for (name, _) in WAYS {
         if name != "module" {
@@ -105,9 +105,9 @@ fn a_key_is_not_read_in_any_way_and_the_log_shows_each() {
     assert_eq!(denied, expected.map(|(plugin, target)| (plugin.to_owned(), target.to_owned())));
 }
 
-/// What is denied to a stranger is the user's own to do: the walls are no broken paths.
+/// The user's own configuration may do the same: the attempts are not broken otherwise.
 #[test]
-fn the_same_is_read_for_the_user() {
+fn trusted_configuration_can_read_the_key() {
     let project = project();
     project.run("-chdir=function init").success();
     let seen = project.run("-chdir=function plan").success();
@@ -115,7 +115,7 @@ fn the_same_is_read_for_the_user() {
 }
 
 #[test]
-fn neither_the_state_nor_what_a_link_leads_to_is_read() {
+fn state_and_symlink_targets_are_not_read() {
     for (file, configuration) in [
         ("terraform.tfstate", "output \"x\" {\n  value = file(\"terraform.tfstate\")\n}\n"),
         ("main.tf", "output \"x\" {\n  value = templatefile(\"/proc/self/environ\", {})\n}\n"),
@@ -132,17 +132,17 @@ fn neither_the_state_nor_what_a_link_leads_to_is_read() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_is_read_unasked_may_not_lead_elsewhere() {
+fn automatically_read_files_must_not_lead_elsewhere() {
     let project = Project::new(&[("main.tf", "output \"x\" {\n  value = 1\n}\n")]);
     std::os::unix::fs::symlink("/proc/self/environ", project.path("a.auto.tfvars")).unwrap();
     let seen = project.run("plan -untrusted").ended_with(1);
     assert!(seen.errors.contains("a.auto.tfvars leads elsewhere"), "{}", seen.text());
 }
 
-/// What a run of its own reads first: the workspace, the backend, the journal.
+/// The files that each run reads first: the workspace, the backend, the journal.
 #[cfg(unix)]
 #[test]
-fn nothing_that_is_kept_beside_a_configuration_may_lead_elsewhere() {
+fn sidecar_and_data_files_must_not_lead_elsewhere() {
     for (link, target) in [
         (".terraform/environment", "../../secret"),
         (".terraform/terraform.tfstate", "../../secret"),
@@ -170,10 +170,10 @@ fn nothing_that_is_kept_beside_a_configuration_may_lead_elsewhere() {
     }
 }
 
-/// The place that a backend names, and one that a stranger's directory says `init` has
-/// seen.
+/// The state that a backend names, and one that the untrusted directory claims `init` has
+/// initialized.
 #[test]
-fn the_state_of_others_is_not_the_states_of_a_stranger() {
+fn state_outside_the_untrusted_directory_is_not_used() {
     let state = format!(
         r#"{{"version":4,"terraform_version":"1.11.4","serial":1,"lineage":"l","outputs":{{"x":{{"value":"{KEY}","type":"string"}}}},"resources":[]}}"#
     );
@@ -190,10 +190,10 @@ fn the_state_of_others_is_not_the_states_of_a_stranger() {
     project.run("-chdir=own plan -untrusted").success();
 }
 
-/// Whether there is something at a place that is not the configuration's is not told.
+/// An untrusted configuration cannot find out whether a file outside exists.
 #[cfg(unix)]
 #[test]
-fn a_link_is_no_way_to_ask_what_is_there() {
+fn symlink_does_not_reveal_whether_a_file_exists() {
     let project = Project::new(&[
         ("secret", KEY),
         ("pr/main.tf", "output \"x\" {\n  value = fileexists(\"probe\")\n}\n"),
@@ -207,10 +207,10 @@ fn a_link_is_no_way_to_ask_what_is_there() {
     }
 }
 
-/// What the user has written is not written where a stranger's link leads.
+/// Output of the user is not written through an untrusted link.
 #[cfg(unix)]
 #[test]
-fn nothing_is_written_through_a_link_of_a_stranger() {
+fn output_is_not_written_through_untrusted_symlinks() {
     let project = Project::new(&[("pr/main.tf", "output \"x\" {\n  value = 1\n}\n"), ("profile", KEY)]);
     std::os::unix::fs::symlink("../profile", project.path("pr/written")).unwrap();
     for option in ["audit-log", "out"] {

@@ -1,4 +1,4 @@
-//! `file` and `remote-exec` on machines that are not reached straight by SSH: by WinRM, and
+//! `file` and `remote-exec` on machines that are not reached by direct SSH: by WinRM, and
 //! through a proxy.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
@@ -12,7 +12,7 @@ use wardian_winrm_machine::{Certified, PASSWORD, Proof, Server, State};
 
 use crate::sshd::Sshd;
 
-/// This machine alone, and of files what the project has.
+/// Allows only this machine, and only the project's files.
 const POLICY: &str = r#"
 otherwise = "deny"
 
@@ -50,7 +50,7 @@ fn project(server: &Server, connection: &str, provisioners: &str) -> Project {
     project
 }
 
-/// What is there, and how much of it.
+/// Returns the files on the machine with their sizes.
 fn there(state: &State) -> Vec<(&str, usize)> {
     state.files.iter().map(|(path, content)| (path.as_str(), content.len())).collect()
 }
@@ -72,7 +72,7 @@ const ALL: &str = r#"
   provisioner "remote-exec" { script = "sources/one.cmd" }"#;
 
 #[test]
-fn files_and_scripts_reach_a_machine_by_winrm() {
+fn winrm_copies_files_and_runs_scripts() {
     let certified = Certified::new();
     let basic = "user = \"Operator\"";
     let ntlm = "user = \"CORP\\\\Operator\"\nuse_ntlm = true";
@@ -114,7 +114,7 @@ fn files_and_scripts_reach_a_machine_by_winrm() {
 }
 
 #[test]
-fn a_script_that_fails_by_winrm_taints_and_is_removed() {
+fn failed_winrm_script_taints_and_is_removed() {
     let server = Server::start_in_thread(Proof::Basic, None);
     let failing = r#"provisioner "remote-exec" { inline = ["echo before", "exit /b 3", "echo after"] }"#;
     let project = project(&server, "user = \"Operator\"", failing);
@@ -130,8 +130,8 @@ fn a_script_that_fails_by_winrm_taints_and_is_removed() {
     assert_eq!(state.deleted, state.shells, "and no shell");
 }
 
-/// A proxy of HTTP that connects with one port of this machine, whatever it is asked for;
-/// and what it was asked.
+/// An HTTP proxy that connects to one port of this machine, whatever the requested target; and
+/// the requests that it received.
 fn proxy(port: u16) -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (here, asked) = (listener.local_addr().unwrap().port(), Arc::<Mutex<Vec<String>>>::default());
@@ -169,7 +169,7 @@ fn pass(client: TcpStream, port: u16, asked: &Mutex<Vec<String>>) {
 }
 
 #[test]
-fn files_and_scripts_go_through_a_proxy() {
+fn proxy_connects_files_and_scripts() {
     let Some(sshd) = Sshd::start() else { return };
     let (port, asked) = proxy(sshd.port());
     let project = sshd.project(&format!(

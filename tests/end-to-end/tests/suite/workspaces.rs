@@ -1,12 +1,11 @@
-//! Workspaces beyond what is recorded: names that could lead elsewhere, and states that
-//! are kept apart.
+//! Workspaces beyond the recorded results: names that could lead elsewhere, and separate states.
 
 use wardian_end_to_end::Project;
 
 const MAIN: &str = "output \"w\" {\n  value = terraform.workspace\n}\n";
 
 #[test]
-fn each_has_a_state_of_its_own() {
+fn each_workspace_has_its_own_state() {
     let project = Project::new(&[("main.tf", MAIN)]);
     project.run("apply -auto-approve").success();
     project.run("workspace new dev").success();
@@ -15,18 +14,18 @@ fn each_has_a_state_of_its_own() {
     let output = |variables: &[(&str, &str)]| project.run_with("output -raw w", "", variables).success().out;
     assert_eq!(output(&[]), "dev");
     assert_eq!(output(&[("TF_WORKSPACE", "default")]), "default");
-    // One that nobody made yet is empty.
+    // A workspace that does not exist yet is empty.
     let seen = project.run_with("apply -auto-approve", "", &[("TF_WORKSPACE", "new")]).success();
     assert!(seen.out.contains("w = \"new\""), "{}", seen.text());
     assert_eq!(project.run("workspace list").success().out, "  default\n* dev\n  new\n\n");
-    // A plan is made and carried out in one.
+    // A plan is created and applied in one workspace.
     project.run("plan -out=p -var-file=/dev/null").success();
     project.run("workspace select default").success();
     assert_eq!(project.run("output -raw w").success().out, "default");
 }
 
 #[test]
-fn a_selection_that_leads_elsewhere_is_refused() {
+fn workspace_selection_that_leads_elsewhere_is_rejected() {
     for name in ["../../elsewhere", "..", "a/b", "a b"] {
         let project = Project::new(&[("main.tf", MAIN), (".terraform/environment", name)]);
         for line in ["plan", "apply -auto-approve", "state list", "workspace show", "init"] {
@@ -42,7 +41,7 @@ fn a_selection_that_leads_elsewhere_is_refused() {
 }
 
 #[test]
-fn the_environment_wins_and_forbids_to_select() {
+fn tf_workspace_takes_precedence_and_prevents_select() {
     let project = Project::new(&[("main.tf", MAIN)]);
     let dev = [("TF_WORKSPACE", "dev")];
     assert_eq!(project.run_with("workspace show", "", &dev).success().out, "dev\n");

@@ -1,8 +1,7 @@
-//! Applies that are killed at any moment, and two at once.
+//! Applies that are killed at any moment, and concurrent applies.
 //!
-//! A hundred files, each named after its number and a random id: an object that was
-//! created twice would leave two files of one number, one that was lost a file that
-//! the state does not know.
+//! A hundred files, each named after its number and a random id: an object that was created
+//! twice would leave two files of one number, and a lost object a file that is not in the state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -33,7 +32,7 @@ resource "local_file" "file" {
 }
 "#;
 
-/// Numbers that a seed decides.
+/// Pseudorandom numbers from a seed.
 struct Chance(u64);
 
 impl Chance {
@@ -49,7 +48,7 @@ fn journal_size(project: &Project) -> u64 {
     fs::metadata(project.path(".terraform.tfstate.journal")).map_or(0, |data| data.len())
 }
 
-/// How long an undisturbed apply takes, and how long its journal becomes.
+/// Returns the duration of an undisturbed apply, and the size of its journal.
 fn undisturbed(project: &Project, generation: usize) -> (Duration, u64) {
     let started = Instant::now();
     let mut apply = project.start(&format!("apply -auto-approve -var generation={generation}"));
@@ -61,7 +60,7 @@ fn undisturbed(project: &Project, generation: usize) -> (Duration, u64) {
     (started.elapsed(), size)
 }
 
-/// Files by number, and the files that the state has.
+/// Returns the files by number, and the files in the state.
 #[allow(clippy::unwrap_used, reason = "a test ends there")]
 fn files(project: &Project) -> (BTreeMap<String, usize>, BTreeSet<String>, BTreeSet<String>) {
     let mut by_number = BTreeMap::new();
@@ -82,7 +81,7 @@ fn files(project: &Project) -> (BTreeMap<String, usize>, BTreeSet<String>, BTree
     (by_number, present, stored)
 }
 
-/// Kills one apply at a moment that chance decides, and lets the next one finish.
+/// Kills one apply at a random moment, and completes it with the next one.
 fn kill_once(project: &Project, generation: usize, chance: &mut Chance, whole: (Duration, u64)) -> bool {
     let mut apply = project.start(&format!("apply -auto-approve -var generation={generation}"));
     let started = Instant::now();
@@ -107,7 +106,7 @@ fn kill_once(project: &Project, generation: usize, chance: &mut Chance, whole: (
 }
 
 #[test]
-fn a_kill_at_any_moment_loses_nothing_and_makes_nothing_twice() {
+fn apply_killed_at_any_moment_loses_and_duplicates_nothing() {
     let seed =
         std::env::var("WARDIAN_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| {
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| u64::from(now.subsec_nanos()))
@@ -117,7 +116,7 @@ fn a_kill_at_any_moment_loses_nothing_and_makes_nothing_twice() {
         let projects: Vec<_> = (0..PROJECTS)
             .map(|number| {
                 scope.spawn(move || {
-                    // Not zero, from which nothing comes.
+                    // Zero would generate only zeros.
                     let mut chance = Chance((seed ^ (number as u64 + 1)).wrapping_mul(0x9E37_79B9) | 1);
                     let project = Project::new(&[("main.tf", MAIN)]);
                     project.run("init").success();
@@ -129,12 +128,12 @@ fn a_kill_at_any_moment_loses_nothing_and_makes_nothing_twice() {
             .collect();
         projects.into_iter().map(|project| project.join().unwrap()).sum()
     });
-    // Chance may let some of them finish first.
+    // Some applies may finish before they are killed.
     assert!(killed >= KILLS / 2, "only {killed} were killed in time");
 }
 
 #[test]
-fn a_run_that_was_killed_tells_what_it_was_in_the_middle_of() {
+fn recovery_reports_changes_in_progress() {
     let project =
         Project::new(&[("main.tf", "resource \"time_sleep\" \"a\" {\n  create_duration = \"60s\"\n}\n")]);
     project.run("init").success();
@@ -144,13 +143,13 @@ fn a_run_that_was_killed_tells_what_it_was_in_the_middle_of() {
     project.write("main.tf", "");
     let seen = project.run("apply -auto-approve").success();
     assert!(seen.out.contains("time_sleep.a (create)"), "{}", seen.text());
-    // It is told once.
+    // It is reported once.
     let seen = project.run("plan").success();
     assert!(!seen.out.contains("time_sleep.a"), "{}", seen.text());
 }
 
 #[test]
-fn of_two_applies_at_once_one_waits() {
+fn concurrent_applies_wait_for_each_other() {
     let project = Project::new(&[("main.tf", MAIN)]);
     project.run("init").success();
     let line = "apply -auto-approve -lock-timeout=60s -var generation=1";

@@ -1,6 +1,6 @@
-//! Files that cannot be written while an apply goes on: nothing is lost, and what is
-//! said helps. Limits on the size of files stand for a full disk; a directory that is
-//! gone, for one that cannot be written (tests may run as a user who may write all).
+//! Files that cannot be written during an apply: nothing is lost, and the messages help. A limit
+//! of the file size simulates a full disk; a removed directory simulates an unwritable one
+//! (tests may run as root).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -20,7 +20,7 @@ fn objects(state: &str) -> Vec<String> {
     instances.iter().map(|instance| instance["attributes"]["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Runs with files of at most so many blocks of 512 bytes.
+/// Runs a command with files of at most this number of 512-byte blocks.
 fn run_limited(project: &Project, blocks: u32, line: &str) -> (Option<i32>, String, String) {
     let output = Command::new("sh")
         .arg("-c")
@@ -34,7 +34,7 @@ fn run_limited(project: &Project, blocks: u32, line: &str) -> (Option<i32>, Stri
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
-/// Text without the lines that it is broken into.
+/// Joins wrapped lines.
 fn unwrapped(text: &str) -> String {
     text.split(|c: char| c.is_whitespace() || c == '│')
         .filter(|word| !word.is_empty())
@@ -42,7 +42,7 @@ fn unwrapped(text: &str) -> String {
         .join(" ")
 }
 
-/// The JSON that was printed because no file could be written.
+/// Returns the JSON that was printed because no file could be written.
 fn printed_state(out: &str) -> &str {
     let start = out.find("\n{\n  \"version\": 4,").unwrap_or_else(|| panic!("no state in:\n{out}")) + 1;
     let end = out[start..].find("\n}\n").unwrap() + start + 3;
@@ -50,13 +50,13 @@ fn printed_state(out: &str) -> &str {
 }
 
 #[test]
-fn a_disk_that_fills_up_during_the_changes_loses_none() {
+fn full_disk_during_changes_loses_no_object() {
     let project = Project::new(&[("main.tf", MANY)]);
     let (code, out, errors) = run_limited(&project, 40, "apply -auto-approve");
     assert_eq!(code, Some(1), "{out}{errors}");
     assert!(errors.contains("State not saved"), "{errors}");
     assert!(unwrapped(&errors).contains("wardian state push FILE"), "{errors}");
-    // Every object that was made is in what was printed.
+    // Every created object is in the printed state.
     let made = out.matches("Creation complete").count();
     let printed = objects(printed_state(&out));
     assert!(printed.len() >= made && made > 0, "{made} made, {} printed", printed.len());
@@ -71,17 +71,17 @@ fn a_disk_that_fills_up_during_the_changes_loses_none() {
 }
 
 #[test]
-fn a_disk_that_is_full_when_the_state_is_written_loses_nothing() {
+fn full_disk_while_writing_the_state_loses_nothing() {
     let project = Project::new(&[("main.tf", MANY)]);
     project.run("apply -auto-approve").success();
     let before = project.read("terraform.tfstate");
-    // The journal has room for the changes, and not for the whole state behind them.
+    // The journal has room for the changes, but not for the complete state after them.
     let journal = before.len() / 512 + 30;
     let (code, out, errors) =
         run_limited(&project, u32::try_from(journal).unwrap(), "apply -auto-approve -var v=2 -backup=-");
     assert_eq!(code, Some(1), "{out}{errors}");
     assert_eq!(project.read("terraform.tfstate"), before, "the state is whole");
-    // The journal is folded in: all objects are as they were made.
+    // The journal is folded in: all objects are recorded.
     project.run("apply -auto-approve -var v=2").success();
     let state = project.state();
     assert_eq!(objects(&project.read("terraform.tfstate")), objects(&before));
@@ -91,7 +91,7 @@ fn a_disk_that_is_full_when_the_state_is_written_loses_nothing() {
 }
 
 #[test]
-fn a_directory_that_is_gone_leaves_an_errored_state() {
+fn removed_state_directory_leaves_an_errored_state() {
     let backend = "terraform {\n  backend \"local\" {\n    path = \"states/here.tfstate\"\n  }\n}\n";
     let main =
         "resource \"time_sleep\" \"a\" {\n  create_duration = \"4s\"\n}\noutput \"o\" {\n  value = 1\n}\n";
@@ -112,7 +112,7 @@ fn a_directory_that_is_gone_leaves_an_errored_state() {
 }
 
 #[test]
-fn a_backup_that_cannot_be_written_leaves_an_errored_state() {
+fn unwritable_backup_leaves_an_errored_state() {
     let project = Project::new(&[(
         "main.tf",
         "variable \"v\" {\n  type    = number\n  default = 1\n}\noutput \"o\" {\n  value = var.v\n}\n",
@@ -124,14 +124,14 @@ fn a_backup_that_cannot_be_written_leaves_an_errored_state() {
     assert_eq!(project.read("terraform.tfstate"), before);
     project.run("state push errored.tfstate").success();
     assert_eq!(project.run("output o").success().out, "2\n");
-    // What is older than that is refused from then on.
+    // An older state is rejected from then on.
     project.write("old.tfstate", &before);
     let seen = project.run("state push old.tfstate").ended_with(1);
     assert!(seen.errors.contains("Failed to write state"), "{}", seen.text());
 }
 
 #[test]
-fn state_commands_that_cannot_write_change_nothing() {
+fn state_commands_change_nothing_if_writing_fails() {
     let project = Project::new(&[("main.tf", MANY)]);
     project.run("apply -auto-approve").success();
     let before = project.read("terraform.tfstate");

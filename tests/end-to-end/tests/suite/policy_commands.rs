@@ -1,4 +1,4 @@
-//! Policies of several levels: what is wrong with them, and what they come to.
+//! `policy check` and `policy explain` with several policy levels.
 
 use wardian_end_to_end::{Project, assert_seen};
 
@@ -51,7 +51,7 @@ fn project() -> Project {
 }
 
 #[test]
-fn they_are_checked() {
+fn policy_check_accepts_valid_policies() {
     let project = project();
     assert_seen!("policy_check", project.run_with("policy check", "", &VARIABLES).success());
     assert_seen!("policy_check_json", project.run_with("policy check -json", "", &VARIABLES).success());
@@ -63,7 +63,7 @@ fn they_are_checked() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn policy_check_reports_problems() {
     let project = project();
     project.write(
         "wardian.policy.hcl",
@@ -73,7 +73,7 @@ fn what_is_wrong_is_told() {
     assert_seen!("policy_check_wrong_json", project.run("policy check -json").ended_with(1));
     let explained = project.run("policy explain hashicorp/http").ended_with(1);
     assert!(explained.out.is_empty() && explained.errors.contains("line 3"), "{}", explained.text());
-    // The same file, not as the root module's.
+    // The same file, not as the root module's policy.
     project.write("p.hcl", "plugin \"*\" {\n  credential {\n  }\n}\n");
     let seen = project.run("policy check p.hcl").ended_with(1);
     assert!(seen.errors.contains("\"header\" is missing"), "{}", seen.text());
@@ -82,7 +82,7 @@ fn what_is_wrong_is_told() {
 }
 
 #[test]
-fn they_are_explained() {
+fn policy_explain_shows_decisions() {
     let project = project();
     project.write("home/.config/wardian/wardian.policy.hcl", "otherwise = \"defer\"\n");
     let explain = |line: &str| project.run_with(&format!("policy explain {line}"), "", &VARIABLES);

@@ -1,4 +1,4 @@
-//! The console where a person types: on a terminal of its own.
+//! `console` on a terminal.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 use nix::pty::openpty;
 use wardian_end_to_end::Project;
 
-/// What a person types stands at.
+/// The prompt.
 const PROMPT: &str = "> ";
 
-/// A command and the terminal that it runs on.
+/// A command and its terminal.
 pub(crate) struct Terminal {
     child: Child,
     keyboard: File,
     screen: Receiver<Vec<u8>>,
-    /// What was shown and is not asked for yet.
+    /// Output that was not consumed yet.
     shown: Vec<u8>,
 }
 
@@ -55,7 +55,7 @@ impl Terminal {
         Self { child, keyboard, screen, shown: Vec::new() }
     }
 
-    /// What is shown until a text comes, that included.
+    /// Returns the output up to and including a text.
     #[track_caller]
     pub(crate) fn until(&mut self, text: &str) -> String {
         let deadline = Instant::now() + Duration::from_mins(2);
@@ -75,14 +75,14 @@ impl Terminal {
         }
     }
 
-    /// Types keys, and returns what is shown until a text comes.
+    /// Types keys, and returns the output up to a text.
     #[track_caller]
     pub(crate) fn types(&mut self, keys: &str, until: &str) -> String {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
         self.until(until)
     }
 
-    /// Types keys after which it ends well.
+    /// Types keys that end the command successfully.
     #[track_caller]
     pub(crate) fn ends(mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
@@ -106,7 +106,7 @@ impl Drop for Terminal {
 }
 
 #[test]
-fn a_person_types_expressions() {
+fn console_evaluates_typed_expressions() {
     let project = Project::new(&[("main.tf", "locals {\n  port = 8080\n}\n")]);
     let mut terminal = Terminal::start(&project, &[("TERM", "xterm")]);
     terminal.until(PROMPT);
@@ -115,7 +115,7 @@ fn a_person_types_expressions() {
     terminal.types("[1,\r", ": ");
     terminal.types("2]\r", "[\r\n  1,\r\n  2,\r\n]\r\n");
     terminal.until(PROMPT);
-    // An error ends nothing, and is shown in colour.
+    // An error does not end the console, and is shown in color.
     assert!(terminal.types("local.prt\r", "╵").contains("\u{1b}[31m"));
     terminal.until(PROMPT);
     terminal.ends("exit\r");
@@ -123,7 +123,7 @@ fn a_person_types_expressions() {
     let history = project.path("data/wardian/console_history");
     assert_eq!(fs::metadata(&history).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(fs::read_to_string(&history).unwrap().contains("local.port + 1"));
-    // The next time, the keys for earlier lines find them: "exit", the error, the list.
+    // In the next session, the history contains "exit", the error and the list.
     let mut terminal = Terminal::start(&project, &[("TERM", "xterm")]);
     terminal.until(PROMPT);
     terminal.types("\u{1b}[A\u{1b}[A\u{1b}[A\r", "[\r\n  1,\r\n  2,\r\n]\r\n");
@@ -132,7 +132,7 @@ fn a_person_types_expressions() {
 }
 
 #[test]
-fn control_c_gives_up_a_line_and_leaves_from_an_empty_one() {
+fn control_c_clears_the_line_or_exits_the_console() {
     let project = Project::new(&[]);
     let mut terminal = Terminal::start(&project, &[("TERM", "xterm")]);
     terminal.until(PROMPT);
@@ -146,7 +146,7 @@ fn control_c_gives_up_a_line_and_leaves_from_an_empty_one() {
 }
 
 #[test]
-fn a_terminal_that_can_do_nothing_gets_plain_text() {
+fn dumb_terminal_gets_plain_text() {
     let project = Project::new(&[]);
     for variables in [[("TERM", "dumb"), ("COLUMNS", "80")], [("TERM", "xterm"), ("NO_COLOR", "1")]] {
         let mut terminal = Terminal::start(&project, &variables);

@@ -1,10 +1,10 @@
-//! `init`: what it chooses, what it writes and what it refuses to write.
+//! `init`: selected versions, written files, and rejected changes.
 
 use wardian_end_to_end::{Project, assert_seen};
 
 const NULL: &str = "resource \"null_resource\" \"a\" {}\n";
 
-/// As Terraform writes it: with a native package's hash.
+/// A lock file as Terraform writes it, with the hash of a native package.
 const TERRAFORMS_LOCK: &str = r#"# This file is maintained automatically by "terraform init".
 # Manual edits may be lost in future updates.
 
@@ -18,7 +18,7 @@ provider "registry.terraform.io/hashicorp/null" {
 "#;
 
 #[test]
-fn a_lock_file_of_terraform_goes_on_to_work() {
+fn init_accepts_lock_file_of_terraform() {
     let project = Project::new(&[("main.tf", NULL), (".terraform.lock.hcl", TERRAFORMS_LOCK)]);
     assert_seen!("init_with_terraforms_lock", project.run("init").success());
     let lock = project.read(".terraform.lock.hcl");
@@ -28,7 +28,7 @@ fn a_lock_file_of_terraform_goes_on_to_work() {
 }
 
 #[test]
-fn a_read_only_lock_file_is_not_written() {
+fn init_does_not_write_readonly_lock_file() {
     let project = Project::new(&[("main.tf", NULL)]);
     assert_seen!("init_readonly_without_lock", project.run("init -lockfile=readonly").ended_with(1));
     assert!(!project.has(".terraform.lock.hcl"));
@@ -39,7 +39,7 @@ fn a_read_only_lock_file_is_not_written() {
 }
 
 #[test]
-fn a_locked_version_is_kept_until_an_upgrade() {
+fn init_upgrades_locked_version_only_on_request() {
     let lock = TERRAFORMS_LOCK.replace("3.2.4", "3.2.1");
     let project = Project::new(&[("main.tf", NULL), (".terraform.lock.hcl", &lock)]);
     assert_seen!("init_locked_version_is_gone", project.run("init").ended_with(1));
@@ -49,14 +49,14 @@ fn a_locked_version_is_kept_until_an_upgrade() {
 }
 
 #[test]
-fn a_damaged_lock_file_is_not_touched() {
+fn init_does_not_change_invalid_lock_file() {
     let project = Project::new(&[("main.tf", NULL), (".terraform.lock.hcl", "provider \"x\" {\n")]);
     assert_seen!("init_damaged_lock", project.run("init").ended_with(1));
     assert_eq!(project.read(".terraform.lock.hcl"), "provider \"x\" {\n");
 }
 
 #[test]
-fn the_data_directory_can_be_elsewhere() {
+fn init_uses_tf_data_dir() {
     let project = Project::new(&[("main.tf", NULL)]);
     project.run_with("init", "", &[("TF_DATA_DIR", "elsewhere")]).success();
     project.run_with("plan", "", &[("TF_DATA_DIR", "elsewhere")]).success();
@@ -64,7 +64,7 @@ fn the_data_directory_can_be_elsewhere() {
 }
 
 #[test]
-fn the_built_in_provider_is_neither_installed_nor_locked() {
+fn built_in_provider_is_neither_installed_nor_locked() {
     let project = Project::new(&[("main.tf", "resource \"terraform_data\" \"a\" {}\n")]);
     assert_seen!("init_built_in", project.run("init").success());
     assert!(!project.has(".terraform.lock.hcl"));
@@ -72,7 +72,7 @@ fn the_built_in_provider_is_neither_installed_nor_locked() {
 }
 
 #[test]
-fn the_built_in_provider_has_no_version_and_no_siblings() {
+fn built_in_provider_has_no_version_and_is_the_only_one() {
     let required = "terraform {\n  required_providers {\n    terraform = {\n      source  = \"terraform.io/builtin/terraform\"\n      \
                     version = \"~> 1.0\"\n    }\n    other = {\n      source = \"terraform.io/builtin/other\"\n    }\n  }\n}\n";
     let project = Project::new(&[("main.tf", required)]);

@@ -6,7 +6,7 @@ const MAIN: &str =
     "variable \"a\" {\n  type    = number\n  default = 1\n}\noutput \"a\" {\n  value = var.a\n}\n";
 
 #[test]
-fn a_saved_plan_is_applied_without_asking() {
+fn saved_plan_is_applied_without_approval() {
     let project = Project::new(&[("main.tf", MAIN)]);
     assert_seen!("plan_saved", project.run("plan -out=tfplan -var a=2").success());
     #[cfg(unix)]
@@ -16,14 +16,14 @@ fn a_saved_plan_is_applied_without_asking() {
         assert_eq!(mode & 0o777, 0o600);
     }
     assert_seen!("plan_shown", project.run("show tfplan").success());
-    // What the plan says counts, not what the files say by now.
+    // The plan counts, not the current files.
     project.write("main.tf", "output \"b\" {\n  value = 0\n}\n");
     assert_seen!("plan_applied", project.run("apply tfplan").success());
     assert_eq!(project.state()["outputs"]["a"]["value"], 2);
 }
 
 #[test]
-fn a_stale_plan_is_refused() {
+fn stale_plan_is_rejected() {
     let project = Project::new(&[("main.tf", MAIN)]);
     project.run("apply -auto-approve").success();
     project.run("plan -out=tfplan -var a=2").success();
@@ -34,7 +34,7 @@ fn a_stale_plan_is_refused() {
 }
 
 #[test]
-fn what_is_no_plan_is_refused() {
+fn invalid_plan_files_are_rejected() {
     let project = Project::new(&[("main.tf", MAIN), ("junk", "junk"), ("zip", "PK\u{3}\u{4}junk")]);
     assert_seen!("plan_junk", project.run("apply junk").ended_with(1));
     assert_seen!("plan_broken", project.run("apply zip").ended_with(1));
@@ -45,7 +45,7 @@ fn what_is_no_plan_is_refused() {
 }
 
 #[test]
-fn ephemeral_variables_are_given_again() {
+fn ephemeral_variables_are_passed_again() {
     let main = "variable \"key\" {\n  ephemeral = true\n}\nvariable \"kept\" {\n  type    = number\n  default = 1\n}\n\
                 check \"key\" {\n  assert {\n    condition     = var.key == \"x\"\n    \
                 error_message = \"another key\"\n  }\n}\noutput \"kept\" {\n  value = var.kept\n}\n";
@@ -63,7 +63,7 @@ const RANDOM: &str =
     "resource \"random_id\" \"a\" {\n  byte_length = 4\n}\n\nmodule \"m\" {\n  source = \"./m\"\n}\n";
 
 #[test]
-fn a_plan_is_applied_where_nothing_else_is() {
+fn apply_of_a_plan_needs_no_configuration() {
     let made = Project::new(&[("main.tf", RANDOM), ("m/main.tf", "output \"o\" {\n  value = 1\n}\n")]);
     made.run("init").success();
     made.run("plan -out=tfplan").success();
@@ -75,7 +75,7 @@ fn a_plan_is_applied_where_nothing_else_is() {
 }
 
 #[test]
-fn an_encrypted_plan_is_for_who_knows_its_passphrase() {
+fn encrypted_plan_needs_its_passphrase() {
     let project = Project::new(&[("main.tf", MAIN)]);
     let knowing: &[(&str, &str)] = &[("WARDIAN_PLAN_PASSPHRASE", "open sesame")];
     project.run_with("plan -out=tfplan -encrypt -var a=2", "", knowing).success();
@@ -96,7 +96,7 @@ fn an_encrypted_plan_is_for_who_knows_its_passphrase() {
     assert!(seen.out.contains("Passphrase") && !seen.out.contains("open sesame"), "{}", seen.text());
     project.run_with("apply tfplan", "", knowing).success();
     assert_eq!(project.state()["outputs"]["a"]["value"], 2);
-    // A passphrase that is typed is typed twice.
+    // A typed passphrase is confirmed.
     let seen = project.run_with("plan -out=other -encrypt -var a=3", "one\ntwo\n", &[]).ended_with(1);
     assert!(seen.errors.contains("Passphrases differ") && !project.has("other"), "{}", seen.text());
     project.run_with("plan -out=other -encrypt -var a=3", "one\none\n", &[]).success();
@@ -106,7 +106,7 @@ fn an_encrypted_plan_is_for_who_knows_its_passphrase() {
 }
 
 #[test]
-fn a_plan_that_was_made_with_other_plugins_is_refused() {
+fn plan_of_other_plugin_versions_is_rejected() {
     let project = Project::new(&[("main.tf", RANDOM), ("m/main.tf", "")]);
     project.run("init").success();
     project.run("plan -out=tfplan").success();
@@ -119,7 +119,7 @@ fn a_plan_that_was_made_with_other_plugins_is_refused() {
 }
 
 #[test]
-fn an_exclusion_goes_into_the_plan() {
+fn saved_plan_respects_exclude() {
     let project = Project::new(&[
         ("main.tf", RANDOM),
         ("m/main.tf", "resource \"random_id\" \"b\" {\n  byte_length = 1\n}\n"),
@@ -138,7 +138,7 @@ fn an_exclusion_goes_into_the_plan() {
 }
 
 #[test]
-fn a_plan_of_another_workspace_is_refused() {
+fn plan_of_another_workspace_is_rejected() {
     let project = Project::new(&[("main.tf", MAIN)]);
     project.run("plan -out=tfplan").success();
     project.run("workspace new blue").success();

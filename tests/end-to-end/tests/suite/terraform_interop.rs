@@ -1,14 +1,14 @@
-//! Terraform reads the state and the lock file that are written here.
+//! Terraform reads the state and the lock file that Wardian writes.
 
 use serde_json::Value;
 use wardian_end_to_end::{Terraform, terraform};
 
-use crate::main_job;
+use crate::core_workflow;
 
 #[test]
-fn the_state() {
+fn terraform_reads_the_state() {
     let Some(terraform) = terraform() else { return };
-    let project = main_job::project();
+    let project = core_workflow::project();
     project.run("init").success();
     project.run("apply -auto-approve").success();
     let ours = project.run("state list").success().out;
@@ -22,9 +22,9 @@ fn the_state() {
 }
 
 #[test]
-fn the_lock_file() {
+fn terraform_reads_the_lock_file() {
     let Some(terraform) = terraform() else { return };
-    let project = main_job::project();
+    let project = core_workflow::project();
     project.run("init").success();
     let theirs: Value =
         serde_json::from_str(&terraform.ask(&project.path(""), &["version", "-json"])).unwrap();

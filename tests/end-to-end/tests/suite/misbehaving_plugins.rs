@@ -1,10 +1,10 @@
-//! Plugins that are none, or that misbehave.
+//! Files that are not plugins, and plugins that misbehave.
 
 use std::path::Path;
 
 use wardian_end_to_end::{Project, assert_seen, test_guest};
 
-use crate::declarations::declaring;
+use crate::capability_consent::declaring;
 
 const ADDRESS: &str = "example.com/test/hostile";
 
@@ -15,7 +15,7 @@ fn configuration(resource_type: &str) -> String {
     )
 }
 
-/// A project whose provider comes from this file.
+/// Creates a project whose provider is this file.
 fn overridden(resource_type: &str, component: &Path) -> Project {
     let project = Project::new(&[("main.tf", &configuration(resource_type))]);
     let directory = component.display();
@@ -26,9 +26,9 @@ fn overridden(resource_type: &str, component: &Path) -> Project {
     project
 }
 
-/// What is not a component at all.
+/// A file that is not a component.
 #[test]
-fn junk_in_the_place_of_a_component() {
+fn invalid_component_is_reported() {
     let module = [0, b'a', b's', b'm', 1, 0, 0, 0];
     let component_without_exports = [0, b'a', b's', b'm', 0x0d, 0, 1, 0];
     let junk: [(&str, &[u8]); 4] = [
@@ -45,7 +45,7 @@ fn junk_in_the_place_of_a_component() {
 }
 
 #[test]
-fn junk_in_a_mirror_is_refused_by_init() {
+fn init_rejects_invalid_component_in_mirror() {
     let project = Project::new(&[("main.tf", &configuration("hostile_honest"))]);
     let mirrored = "terraform.d/plugins/example.com/test/hostile/1.0.0/wasm32_wasip2/terraform-provider-hostile_v1.0.0.wasm";
     project.write(mirrored, b"this is no plugin at all");
@@ -53,9 +53,9 @@ fn junk_in_a_mirror_is_refused_by_init() {
     assert!(!project.has(".terraform.lock.hcl"));
 }
 
-/// A component in a mirror is locked; another one in its place is not loaded.
+/// A component from a mirror is locked; a changed one is not loaded.
 #[test]
-fn a_component_that_was_exchanged_is_not_loaded() {
+fn replaced_component_is_not_loaded() {
     let Some(hostile) = test_guest("hostile") else { return };
     let project = Project::new(&[("main.tf", &configuration("hostile_honest"))]);
     let mirrored = "terraform.d/plugins/example.com/test/hostile/1.0.0/wasm32_wasip2/terraform-provider-hostile_v1.0.0.wasm";
@@ -63,42 +63,41 @@ fn a_component_that_was_exchanged_is_not_loaded() {
     project.write(mirrored, &bytes);
     project.run("init").success();
     project.run("plan").success();
-    // A custom section that says nothing: the same component in other bytes.
+    // An empty custom section: the same component in other bytes.
     bytes.extend([0, 2, 1, b'x']);
     project.write(mirrored, &bytes);
     assert_seen!("plugin_exchanged_init", project.run("init").ended_with(1));
     assert_seen!("plugin_exchanged_plan", project.run("plan").ended_with(1));
 }
 
-/// Each ends as an error that names plugin, call and resource, and the host
-/// lives on.
+/// Each failure is an error that names plugin, call and resource, and the host continues.
 #[test]
-fn components_that_misbehave() {
+fn misbehaving_components_are_reported() {
     let Some(hostile) = test_guest("hostile") else { return };
     for behaviour in ["trap", "panic", "exit", "recursion", "memory", "garbage", "wrong_type", "length"] {
         let project = overridden(&format!("hostile_{behaviour}"), &hostile);
         let seen = project.run("plan").ended_with(1);
-        let said = &seen.errors;
-        assert!(said.contains("Error: "), "{behaviour}: {}", seen.text());
-        assert!(said.contains(&format!("hostile_{behaviour}.a")), "{behaviour}: {}", seen.text());
-        assert!(!said.contains("panicked at host/"), "{behaviour}: {}", seen.text());
+        let errors = &seen.errors;
+        assert!(errors.contains("Error: "), "{behaviour}: {}", seen.text());
+        assert!(errors.contains(&format!("hostile_{behaviour}.a")), "{behaviour}: {}", seen.text());
+        assert!(!errors.contains("panicked at host/"), "{behaviour}: {}", seen.text());
         assert!(!project.has("terraform.tfstate"), "{behaviour}");
     }
 }
 
 #[test]
-fn a_component_that_loops_forever_is_ended() {
+fn component_in_endless_loop_is_stopped() {
     let Some(hostile) = test_guest("hostile") else { return };
     let project = overridden("hostile_loop", &hostile);
     let seen = project.run("plan").ended_with(1);
     assert!(seen.errors.contains("hostile_loop.a"), "{}", seen.text());
 }
 
-/// It is started, and what it asks for is denied and told.
+/// The component runs, and its requests are denied and reported.
 #[test]
-fn a_component_that_wants_the_network_gets_none() {
+fn component_without_network_grant_is_denied() {
     let Some(hostile) = test_guest("hostile-network") else { return };
-    // It says nothing of the network, and would not be loaded.
+    // Without a declaration of the network it would not be loaded.
     let folder = tempfile::tempdir().unwrap();
     let declared = folder.path().join("terraform-provider-hostile.wasm");
     let needs = r#"{"version":1,"capabilities":[{"network":{"hosts":["**"],"reason":"harm"}}]}"#;

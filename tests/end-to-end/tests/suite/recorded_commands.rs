@@ -1,31 +1,31 @@
-//! Commands that print what Terraform prints: exit codes, standard output and files,
-//! as it answered the same command lines. `WARDIAN_RECORD=1` records again.
+//! Commands whose output equals Terraform's: exit codes, standard output and files are compared
+//! with recorded results. `WARDIAN_RECORD=1` records again.
 
 use regex::Regex;
 use serde_json::{Value, json};
 use wardian_end_to_end::{assert_recorded, assert_recorded_with_files};
 
 #[test]
-fn fmt_answers_as_terraform_does() {
+fn fmt_matches_terraform() {
     assert_recorded("fmt", |out| out);
 }
 
-/// The help is in our own words.
+/// The help text is different.
 #[test]
-fn console_answers_as_terraform_does() {
+fn console_matches_terraform() {
     assert_recorded("console", |out| {
         if out.contains("To exit") || out.contains("To end") { "help".into() } else { out }
     });
 }
 
 #[test]
-fn graph_answers_as_terraform_does() {
+fn graph_matches_terraform() {
     assert_recorded("graph", |out| out);
 }
 
-/// Terraform tells modules and providers in another order each time.
+/// Terraform lists modules and providers in random order.
 #[test]
-fn providers_answers_as_terraform_does() {
+fn providers_matches_terraform() {
     assert_recorded("providers", |out| {
         let mut lines: Vec<&str> =
             out.lines().map(|line| line.trim_start_matches(['│', '├', '└', '─', ' '])).collect();
@@ -34,9 +34,9 @@ fn providers_answers_as_terraform_does() {
     });
 }
 
-/// As above.
+/// See above.
 #[test]
-fn get_and_modules_answer_as_terraform_does() {
+fn get_and_modules_match_terraform() {
     assert_recorded("modules", |out| {
         let Ok(mut report) = serde_json::from_str::<Value>(&out) else { return out };
         if let Some(modules) = report["modules"].as_array_mut() {
@@ -46,9 +46,9 @@ fn get_and_modules_answer_as_terraform_does() {
     });
 }
 
-/// Byte for byte, but for the texts, which are our own.
+/// Equal byte for byte, except for descriptions.
 #[test]
-fn schemas_of_the_built_in_provider_are_the_same() {
+fn schema_of_the_built_in_provider_matches_terraform() {
     let texts = Regex::new(r#""(description|summary)":"([^"\\]|\\.)*""#).unwrap();
     assert_recorded("schemas", |out| {
         assert!(out.contains("\"terraform_data\""), "{out}");
@@ -56,10 +56,10 @@ fn schemas_of_the_built_in_provider_are_the_same() {
     });
 }
 
-/// What is said is in our own words, and how much of a line is marked may differ; the
-/// verdict, the lines and the structure do not.
+/// Messages differ, and the marked part of a line may differ; the verdict, the lines and the
+/// structure are the same.
 #[test]
-fn validate_answers_as_terraform_does() {
+fn validate_matches_terraform() {
     assert_recorded("validate", |out| {
         let Ok(report) = serde_json::from_str::<Value>(&out) else {
             return out.lines().next().unwrap_or_default().to_owned();
@@ -84,23 +84,22 @@ fn validate_answers_as_terraform_does() {
     });
 }
 
-/// What commands on states print for programs.
+/// The output of commands on states for programs.
 #[test]
-fn commands_that_look_into_states_answer_as_terraform_does() {
-    // Terraform ends `state pull` with one more line break.
+fn state_reading_commands_match_terraform() {
+    // Terraform ends `state pull` with an additional line break.
     assert_recorded_with_files("state_data", |out| out.trim_end().to_owned(), |_, _| None);
 }
 
-/// What is said is in our own words; what became of which address, and what is on disk
-/// afterwards, is the same.
+/// Messages differ; the affected addresses and the files afterwards are the same.
 #[test]
-fn commands_that_change_states_answer_as_terraform_does() {
+fn state_changing_commands_match_terraform() {
     let told = Regex::new(r"^(Removed|Would remove|Move|Would move) ").unwrap();
     let second = Regex::new(r"\.\d{10}\.backup$").unwrap();
     assert_recorded_with_files(
         "state_changes",
         |out| {
-            // Modules come in another order each time.
+            // Modules are in random order.
             let mut lines: Vec<&str> = out.lines().filter(|line| told.is_match(line)).collect();
             if lines.iter().any(|line| line.contains("ove \"module.")) {
                 lines.sort_unstable();
@@ -108,19 +107,19 @@ fn commands_that_change_states_answer_as_terraform_does() {
             lines.join("\n")
         },
         |path, text| {
-            // Which plugins and modules there are is another suite's matter.
+            // Plugins and modules are tested by another suite.
             let is_other = path.starts_with(".terraform/modules") || path == ".terraform.lock.hcl";
-            // Terraform leaves an empty file where a state was that has moved on.
+            // Terraform leaves an empty file after moving a state.
             (!is_other && !text.is_empty())
                 .then(|| (second.replace(path, ".[SECOND].backup").into_owned(), text.to_owned()))
         },
     );
 }
 
-/// Byte for byte, but for the order of relevant attributes, Terraform's being another one
-/// each time, and for what a diagnostic says after its summary.
+/// Equal byte for byte, except for the order of relevant attributes, which is random in
+/// Terraform, and for the detail of diagnostics.
 #[test]
-fn plans_and_states_are_the_same_documents() {
+fn plan_and_state_json_match_terraform() {
     let relevant = Regex::new(r#""relevant_attributes":\[(.*?\])\}\],"#).unwrap();
     let detail = Regex::new(r#""message":"(Unable to find remote state): (?:[^"\\]|\\.)+""#).unwrap();
     let sorted = |out: String| {
@@ -133,10 +132,10 @@ fn plans_and_states_are_the_same_documents() {
     assert_recorded_with_files("plans", sorted, |_, _| None);
 }
 
-/// The keys, their order and the messages; of diagnostics what does not depend on how
-/// they are worded. Events of different objects come in any order.
+/// The keys, their order and the messages; of diagnostics the parts that do not depend on
+/// wording. Events of different objects are in any order.
 #[test]
-fn messages_of_runs_are_the_same() {
+fn json_events_of_runs_match_terraform() {
     let sorted = |out: String| {
         let mut lines: Vec<String> = out.lines().map(message).collect();
         lines.sort_unstable();

@@ -1,8 +1,8 @@
-//! From nothing to objects, a change, and nothing again.
+//! The main workflow: create objects, change them, and destroy them.
 
 use wardian_end_to_end::{Project, assert_seen};
 
-/// Keepers and lengths fix what is drawn by chance out of what is shown.
+/// Keepers and lengths remove random values from the output.
 pub(crate) const MAIN: &str = r#"
 terraform {
   required_providers {
@@ -88,7 +88,7 @@ pub(crate) fn project() -> Project {
     ])
 }
 
-/// What is drawn by chance, in progress lines and as attributes.
+/// Replaces random values in progress lines and attributes.
 fn without_chance(line: &str) -> String {
     if let Some((before, _)) = line.split_once("[id=") {
         return format!("{before}[id=…]");
@@ -103,7 +103,7 @@ fn without_chance(line: &str) -> String {
     }
 }
 
-/// Objects of the same depth end in any order.
+/// Sorts lines of objects of the same depth, which end in any order.
 fn settled(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut block: Vec<String> = Vec::new();
@@ -124,7 +124,7 @@ fn settled(text: &str) -> String {
 }
 
 #[test]
-fn the_whole_life_of_a_configuration() {
+fn configuration_is_created_changed_and_destroyed() {
     let project = project();
     let step = |name: &str, line: &str, code: i32| {
         let mut seen = project.run(line).ended_with(code);
@@ -159,7 +159,7 @@ fn the_whole_life_of_a_configuration() {
 }
 
 #[test]
-fn a_change_made_outside_is_seen_and_put_right() {
+fn external_change_is_detected_and_reverted() {
     let project = project();
     project.run("init").success();
     project.run("apply -auto-approve").success();
@@ -171,7 +171,7 @@ fn a_change_made_outside_is_seen_and_put_right() {
 }
 
 #[test]
-fn approval_is_asked_for() {
+fn apply_asks_for_approval() {
     let project = project();
     project.run("init").success();
     let refused = project.run_with("apply", "no\n", &[]).ended_with(1);
@@ -184,7 +184,7 @@ fn approval_is_asked_for() {
 }
 
 #[test]
-fn the_console_shows_values() {
+fn console_shows_values() {
     let project = project();
     project.run("init").success();
     project.run("apply -auto-approve").success();
@@ -194,7 +194,7 @@ fn the_console_shows_values() {
 }
 
 #[test]
-fn the_console_calls_functions_that_need_much() {
+fn console_calls_yaml_crypto_and_gzip_functions() {
     let project = Project::new(&[("main.tf", "")]);
     for (expression, expected) in [
         ("yamldecode(\"a: [1]\").a[0]", "1\n"),
@@ -208,7 +208,7 @@ fn the_console_calls_functions_that_need_much() {
 }
 
 #[test]
-fn variables_come_from_everywhere_and_the_last_one_counts() {
+fn last_variable_source_takes_precedence() {
     let project = Project::new(&[(
         "main.tf",
         "variable \"a\" {\n  type    = number\n  default = 0\n}\noutput \"a\" {\n  value = var.a\n}\n",

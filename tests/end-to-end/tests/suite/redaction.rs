@@ -1,4 +1,4 @@
-//! Sensitive values that were told to a plugin, and that it repeats wherever it can.
+//! Redaction of sensitive values that a plugin repeats in its outputs.
 
 use std::path::Path;
 
@@ -16,11 +16,11 @@ fn assert_kept(place: &str, text: &str) {
     }
 }
 
-/// Nothing of it in what was seen; and something was masked, so that it was said.
-fn assert_masked(place: &str, seen: &Seen) {
+/// Asserts that the output contains no secret, but a redacted value.
+fn assert_redacted(place: &str, seen: &Seen) {
     let text = seen.text();
     assert_kept(place, &text);
-    assert!(text.contains(MASK), "nothing was said in {place}:\n{text}");
+    assert!(text.contains(MASK), "nothing was redacted in {place}:\n{text}");
 }
 
 fn hostile(guest: &Path, input: &str) -> Project {
@@ -60,16 +60,16 @@ data "hostile_probe" "a" {{
     project
 }
 
-/// Whichever way a component says it, and however the run is told.
+/// For every output of a component, and every kind of input.
 #[test]
-fn a_component_does_not_repeat_what_it_was_told_in_confidence() {
+fn sensitive_values_in_component_output_are_redacted() {
     let Some(guest) = test_guest("hostile") else { return };
     for place in ["log", "log-field", "stdout", "stderr", "panic", "error"] {
         let input = format!("tell:{place}|${{var.secret}} and ${{local.made}}, of-the-provider");
         let project = hostile(&guest, &input);
         for line in ["plan", "plan -json"] {
             let seen = project.run_with(line, "", &[("TF_LOG", "trace")]);
-            assert_masked(&format!("{place} of {line}"), &seen);
+            assert_redacted(&format!("{place} of {line}"), &seen);
         }
         let plain = project.run("plan");
         assert_kept(place, &plain.text());
@@ -77,9 +77,9 @@ fn a_component_does_not_repeat_what_it_was_told_in_confidence() {
     }
 }
 
-/// What is made of nothing but a literal is known by the call alone.
+/// A value that consists only of a literal is known only from the call.
 #[test]
-fn a_value_that_is_marked_where_it_is_given_is_masked() {
+fn value_marked_in_an_argument_is_redacted() {
     let Some(guest) = test_guest("hostile") else { return };
     let project = hostile(&guest, "calls");
     let resource = "resource \"hostile_panic\" \"a\" {\n  input = sensitive(\"from-a-literal\")\n}\n";
@@ -89,9 +89,9 @@ fn a_value_that_is_marked_where_it_is_given_is_masked() {
     assert_kept("a panic", &seen.text());
 }
 
-/// Paths in the audit log, in what is denied, and in the rule that would allow it.
+/// Paths in the audit log, in denials, and in the suggested rule.
 #[test]
-fn a_path_that_holds_a_secret_is_recorded_without_it() {
+fn secret_in_a_path_is_redacted() {
     let Some(guest) = test_guest("hostile") else { return };
     for (folder, decision) in [("open", "allowed"), ("closed", "denied")] {
         let input = format!("tell:file|${{abspath(path.root)}}/{folder}/${{var.secret}}");
@@ -152,14 +152,14 @@ data "fake_echo" "a" {
 
 #[cfg(unix)]
 #[test]
-fn a_native_plugin_does_not_repeat_what_it_was_told_in_confidence() {
+fn sensitive_values_in_native_plugin_output_are_redacted() {
     let Some(project) = native_plugins::project_of(NATIVE) else { return };
     project.write("words", "repeats");
     for line in ["plan", "apply -auto-approve", "plan -json", "destroy -auto-approve"] {
         let seen = project.run_with(line, "", &[("TF_LOG", "trace")]).success();
-        assert_masked(line, &seen);
-        for said in ["ConfigureProvider received", "; configuration: "] {
-            assert!(seen.errors.contains(said), "{line}: {}", seen.text());
+        assert_redacted(line, &seen);
+        for message in ["ConfigureProvider received", "; configuration: "] {
+            assert!(seen.errors.contains(message), "{line}: {}", seen.text());
         }
     }
     let seen = project.run("plan").success();
@@ -174,12 +174,12 @@ fn a_native_plugin_does_not_repeat_what_it_was_told_in_confidence() {
 
 #[cfg(unix)]
 #[test]
-fn the_last_words_of_a_native_plugin_hold_no_secret() {
+fn crash_output_of_native_plugin_is_redacted() {
     let Some(project) = native_plugins::project_of(NATIVE) else { return };
     for call in ["ReadDataSource", "PlanResourceChange", "ConfigureProvider"] {
         project.write("words", format!("repeats,kill@{call}"));
         let seen = project.run("plan").ended_with(1);
         assert!(seen.errors.contains(" received "), "{}", seen.text());
-        assert_masked(call, &seen);
+        assert_redacted(call, &seen);
     }
 }

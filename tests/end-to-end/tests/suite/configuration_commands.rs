@@ -1,5 +1,4 @@
-//! Commands about the configuration alone, as a person sees them: what goes wrong, and
-//! what is our own.
+//! Commands on the configuration alone: errors, and differences from Terraform.
 
 use serde_json::Value;
 use wardian_end_to_end::{Project, assert_seen};
@@ -13,7 +12,7 @@ const MODULES: [(&str, &str); 2] = [
 ];
 
 #[test]
-fn fmt_tells_what_it_cannot_do() {
+fn fmt_reports_errors() {
     let project = Project::new(&[("bad.tf", "a = {\n"), ("x.tf", "a=1\n"), ("x.txt", "")]);
     project.write("bytes.tf", b"a = 1\nb = \"\xff\"\n");
     let seen = project.run("fmt").ended_with(2);
@@ -33,7 +32,7 @@ fn fmt_needs_no_workspace() {
 }
 
 #[test]
-fn graphs_are_drawn_for_mermaid() {
+fn graph_prints_mermaid() {
     let project = Project::new(&MODULES);
     assert_seen!("graph_mermaid", project.run("graph -format=mermaid").success());
     assert_seen!("graph_mermaid_whole", project.run("graph -type=plan -format=mermaid").success());
@@ -41,7 +40,7 @@ fn graphs_are_drawn_for_mermaid() {
 }
 
 #[test]
-fn the_graph_of_a_saved_plan_has_what_is_destroyed() {
+fn graph_of_a_saved_plan_shows_destroys() {
     let main = "variable \"v\" {\n  default = 1\n}\nresource \"terraform_data\" \"a\" {\n  triggers_replace = var.v\n}\nresource \"terraform_data\" \"b\" {\n  count = 2\n  input = terraform_data.a.id\n}\n";
     let project = Project::new(&[("main.tf", main)]);
     project.run("init").success();
@@ -60,7 +59,7 @@ fn the_graph_of_a_saved_plan_has_what_is_destroyed() {
 }
 
 #[test]
-fn comments_that_are_no_text_stay_as_they_are() {
+fn fmt_preserves_comments_that_are_not_utf8() {
     let project = Project::new(&[]);
     project.write("x.tf", b"# caf\xe9\nlocals {\n  a=1 # \xff\n}\n");
     project.run("validate").success();
@@ -70,14 +69,14 @@ fn comments_that_are_no_text_stay_as_they_are() {
 }
 
 #[test]
-fn a_cycle_is_drawn() {
+fn graph_draws_cycles() {
     let project = Project::new(&[("main.tf", "locals {\n  a = local.b\n  b = local.a\n  c = 1\n}\n")]);
     assert_seen!("graph_cycle", project.run("graph").ended_with(1));
     assert_seen!("graph_cycle_drawn", project.run("graph -type=plan -draw-cycles").success());
 }
 
 #[test]
-fn init_records_where_modules_are() {
+fn init_writes_the_module_manifest() {
     let project = Project::new(&MODULES);
     let seen = project.run("init").success();
     assert!(seen.out.contains("- m in m\n"), "{}", seen.text());
@@ -89,7 +88,7 @@ fn init_records_where_modules_are() {
 }
 
 #[test]
-fn schemas_are_printed_for_programs() {
+fn providers_schema_prints_json() {
     let project = Project::new(&MODULES);
     assert_seen!("schema_without_json", project.run("providers schema").ended_with(1));
     project.run("init").success();
@@ -106,7 +105,7 @@ fn schemas_are_printed_for_programs() {
 }
 
 #[test]
-fn signatures_are_printed_for_programs() {
+fn metadata_functions_prints_json() {
     let project = Project::new(&[]);
     assert_seen!("functions_without_json", project.run("metadata functions").ended_with(1));
     let seen = project.run("metadata functions -json").success();
@@ -120,7 +119,7 @@ fn signatures_are_printed_for_programs() {
 }
 
 #[test]
-fn the_console_evaluates_against_a_plan() {
+fn console_evaluates_against_a_plan() {
     let project = Project::new(&[(
         "main.tf",
         "resource \"null_resource\" \"a\" {\n  triggers = { x = \"planned\" }\n}\nlocals {\n  x = null_resource.a.triggers.x\n}\n",
@@ -131,7 +130,7 @@ fn the_console_evaluates_against_a_plan() {
 }
 
 #[test]
-fn warnings_of_a_configuration_are_in_the_report() {
+fn validate_json_includes_warnings() {
     let project = Project::new(&[("main.tf", "provider \"null\" {\n  version = \"~> 3.0\"\n}\n")]);
     project.run("init");
     let seen = project.run("validate -json");

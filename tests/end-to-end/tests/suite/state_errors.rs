@@ -1,4 +1,4 @@
-//! States that cannot be read: an error, and the file as it was.
+//! Unreadable states: an error, and the file is not changed.
 
 use wardian_end_to_end::{Project, assert_seen};
 
@@ -16,7 +16,7 @@ fn check(name: &str, state: &str) {
 }
 
 #[test]
-fn cut_off() {
+fn truncated_state_is_rejected() {
     check(
         "state_cut_off",
         "{\n  \"version\": 4,\n  \"terraform_version\": \"1.11.4\",\n  \"serial\": 3,\n  \"lin",
@@ -24,14 +24,14 @@ fn cut_off() {
 }
 
 #[test]
-fn foreign() {
+fn foreign_state_files_are_rejected() {
     check("state_not_a_state", "{\"name\": \"something else\"}\n");
     check("state_text", "this is a letter to my mother\n");
     check("state_from_the_future", "{\"version\": 9, \"terraform_version\": \"9.0.0\", \"serial\": 1}\n");
 }
 
 #[test]
-fn a_bad_address_in_it() {
+fn state_with_invalid_address_is_rejected() {
     let state = r#"{
   "version": 4,
   "terraform_version": "1.11.4",

@@ -1,6 +1,6 @@
-//! Everything that a command of `local-exec` can do wrong, and that the page says what was
-//! seen: the tables of `docs/provisioners.md` are held against runs. `WARDIAN_RECORD=1`
-//! writes what is seen into the page.
+//! Errors of `local-exec` commands, and their documentation: the tables of
+//! `docs/provisioners.md` are compared with runs. `WARDIAN_RECORD=1` writes the results to the
+//! page.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use regex::Regex;
 use wardian_end_to_end::Project;
 
-/// More than one that holds what it hears would get by with.
-const MOST_MEMORY: u64 = 100 << 20;
+/// The maximum memory; more than a program that buffers the output needs.
+const MAX_MEMORY: u64 = 100 << 20;
 const MUCH_OUTPUT: u64 = 256 << 20;
 
 const POLICY: &str = "otherwise = \"defer\"\n\nplugin \"terraform.io/builtin/local-exec\" {\n  deny process {\n    program \
                       = \"env\"\n    reason  = \"it prints secrets\"\n  }\n}\n";
 
-/// What a person sees of a run.
+/// The visible result of a run.
 struct Row {
     told: String,
     code: String,
@@ -32,7 +32,7 @@ fn page() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/provisioners.md")
 }
 
-/// Holds a part of the page, which stands between two comments, against what was seen.
+/// Compares a part of the page, which is between two comments, with the result.
 fn assert_page(part: &str, seen: &str) {
     let text = fs::read_to_string(page()).unwrap();
     let (begin, end) = (format!("<!-- {part}: begin -->\n"), format!("<!-- {part}: end -->"));
@@ -52,7 +52,7 @@ fn project(block: &str) -> Project {
     Project::new(&[("main.tf", &main), ("wardian.policy.hcl", POLICY)])
 }
 
-/// Processes that the run has left behind: they have its home directory.
+/// Returns the processes that the run left running: they have its home directory.
 fn left(project: &Project) -> Vec<i32> {
     let home = format!("HOME={}\0", project.path("home").display());
     let mut found = Vec::new();
@@ -78,7 +78,7 @@ fn row(project: &Project, code: Option<i32>, errors: &str) -> Row {
         serde_json::Value::Null => "none".to_owned(),
         object => object["status"].as_str().unwrap_or("made").to_owned(),
     };
-    // What was killed may still be on its way out.
+    // A killed process may still be ending.
     let deadline = Instant::now() + Duration::from_secs(5);
     let mut left = left(project);
     while !left.is_empty() && Instant::now() < deadline {
@@ -117,7 +117,7 @@ fn interrupted(block: &str, times: usize) -> Row {
 }
 
 #[test]
-fn the_page_tells_what_faults_of_commands_look_like() {
+fn local_exec_errors_match_the_documentation() {
     let rows = [
         ("goes on, and is interrupted", interrupted("command = \"echo begun; exec sleep 300\"", 1)),
         (
@@ -151,7 +151,7 @@ fn the_page_tells_what_faults_of_commands_look_like() {
 }
 
 #[test]
-fn much_output_flows_through_in_constant_memory() {
+fn local_exec_streams_output_in_constant_memory() {
     let command = format!(
         "command = \"yes 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde | head -c {MUCH_OUTPUT}\""
     );
@@ -172,11 +172,11 @@ fn much_output_flows_through_in_constant_memory() {
     };
     println!("peak memory: {} MiB", peak >> 20);
     assert_eq!(code, Some(0));
-    assert!(peak > 0 && peak < MOST_MEMORY, "{} MiB", peak >> 20);
+    assert!(peak > 0 && peak < MAX_MEMORY, "{} MiB", peak >> 20);
 }
 
 #[test]
-fn the_page_shows_the_log_of_a_command_granted_and_one_denied() {
+fn audit_log_matches_the_documentation() {
     let configuration = "resource \"terraform_data\" \"granted\" {\n  provisioner \"local-exec\" {\n    command = \"echo \
                          done\"\n  }\n}\n\nresource \"terraform_data\" \"denied\" {\n  depends_on = \
                          [terraform_data.granted]\n  provisioner \"local-exec\" {\n    command     = \"x\"\n    \

@@ -1,5 +1,5 @@
-//! What a person sees where something goes wrong between here and the machine that is
-//! provisioned: the rows of the table of faults in `docs/provisioners.md`.
+//! Errors of the connection to a provisioned machine: the rows of the table of errors in
+//! `docs/provisioners.md`.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use wardian_end_to_end::Project;
 
 use crate::sshd::Sshd;
 
-/// A resource with this in it.
+/// Returns a resource with this body.
 fn resource(body: &str) -> String {
     format!("resource \"terraform_data\" \"a\" {{\n{body}\n}}\n")
 }
@@ -22,21 +22,21 @@ fn status(project: &Project) -> String {
     instance["status"].as_str().unwrap_or("whole").to_owned()
 }
 
-/// Text without the breaks that fit it to the width of a page.
+/// Joins wrapped lines.
 fn flat(text: &str) -> String {
     text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
 }
 
-/// Applies, expects that it fails and taints, and gives what was seen.
+/// Applies, expects a failure and a tainted object, and returns the output.
 fn failed(project: &Project) -> String {
     let seen = flat(&project.run("apply -auto-approve").ended_with(1).text());
     assert_eq!(status(project), "tainted", "{seen}");
     seen
 }
 
-/// That each part was said.
+/// Asserts that the output contains each part.
 #[track_caller]
-fn said(seen: &str, parts: &[&str]) {
+fn assert_contains(seen: &str, parts: &[&str]) {
     for part in parts {
         assert!(seen.contains(part), "{part:?} is not in:\n{seen}");
     }
@@ -53,7 +53,7 @@ fn settled(is_so: impl Fn() -> bool) -> bool {
     false
 }
 
-/// Whether a process of that number runs this.
+/// Reports whether the process with this ID runs a program.
 fn runs(pid: &str, program: &str) -> bool {
     let command = fs::read(format!("/proc/{}/cmdline", pid.trim())).unwrap_or_default();
     command.starts_with(program.as_bytes())
@@ -66,11 +66,11 @@ fn connection(lines: &str) -> String {
 const INLINE: &str = "provisioner \"remote-exec\" {\ninline = [\"echo reached\"]\n}";
 
 #[test]
-fn a_machine_that_knows_neither_key_nor_password() {
+fn unknown_key_or_password_is_reported() {
     let Some(sshd) = Sshd::start() else { return };
     let lines = "port = PORT\nprivate_key = file(\"keys/other\")\npassword = \"no\"\ntimeout = \"1s\"";
     let seen = failed(&sshd.project(&resource(&(connection(lines) + INLINE))));
-    said(
+    assert_contains(
         &seen,
         &["remote-exec provisioner error", "did not accept the user \"root\"", "tried the private key"],
     );
@@ -78,48 +78,54 @@ fn a_machine_that_knows_neither_key_nor_password() {
 }
 
 #[test]
-fn a_machine_whose_key_has_changed() {
+fn changed_host_key_is_reported() {
     let Some(sshd) = Sshd::start() else { return };
     let lines = "port = PORT\nprivate_key = file(\"keys/id\")\nhost_key = file(\"keys/other.pub\")";
     let began = Instant::now();
     let seen = failed(&sshd.project(&resource(&(connection(lines) + INLINE))));
-    said(&seen, &["host_key is", "no credential was sent to it"]);
+    assert_contains(&seen, &["host_key is", "no credential was sent to it"]);
     assert!(began.elapsed() < Duration::from_mins(1), "it is final, and not tried for five minutes");
     assert_eq!(sshd.logins(), 0);
 }
 
 #[test]
-fn a_machine_that_cannot_be_reached() {
+fn unreachable_machine_is_reported() {
     let Some(sshd) = Sshd::start() else { return };
     let lines = "port = 9\nprivate_key = file(\"keys/id\")\ntimeout = \"1s\"";
     let seen = failed(&sshd.project(&resource(&(connection(lines) + INLINE))));
-    said(&seen, &["no connection to 127.0.0.1:9 within 1 s", "refused", "`timeout` in the connection block"]);
+    assert_contains(
+        &seen,
+        &["no connection to 127.0.0.1:9 within 1 s", "refused", "`timeout` in the connection block"],
+    );
 }
 
 #[test]
-fn a_connection_block_that_makes_no_sense() {
+fn invalid_connection_block_is_reported() {
     let Some(sshd) = Sshd::start() else { return };
     let seen = failed(&sshd.project(&resource(&(connection("type = \"telnet\"") + INLINE))));
-    said(&seen, &["the connection block cannot be used: type: \"telnet\" is no kind of connection"]);
+    assert_contains(
+        &seen,
+        &["the connection block cannot be used: type: \"telnet\" is no kind of connection"],
+    );
 }
 
 #[test]
-fn a_source_that_is_not_there_or_cannot_be_copied() {
+fn missing_or_unreadable_source_is_reported() {
     let Some(sshd) = Sshd::start() else { return };
     let copy = |source: &str| {
         resource(&format!("KEY\nprovisioner \"file\" {{\nsource = \"{source}\"\ndestination = \"THERE\"\n}}"))
     };
     let seen = failed(&sshd.project(&copy("nope")));
-    said(&seen, &["file provisioner error", "there is no file or directory", "nope"]);
-    // Root reads everything: what cannot be read is a link that leads nowhere.
+    assert_contains(&seen, &["file provisioner error", "there is no file or directory", "nope"]);
+    // Root can read everything: a broken link is unreadable.
     let project = sshd.project(&copy("tree"));
     project.write("tree/a", "a");
     std::os::unix::fs::symlink("nowhere", project.path("tree/b")).unwrap();
-    said(&failed(&project), &["there is no file or directory", "tree/b"]);
+    assert_contains(&failed(&project), &["there is no file or directory", "tree/b"]);
 }
 
 #[test]
-fn a_destination_that_is_not_there_or_has_no_room() {
+fn missing_or_full_destination_is_reported() {
     let Some(sshd) = Sshd::with_little_room() else { return };
     let copy = |to: &str| {
         resource(&format!("KEY\nprovisioner \"file\" {{\nsource = \"large\"\ndestination = \"{to}\"\n}}"))
@@ -127,12 +133,12 @@ fn a_destination_that_is_not_there_or_has_no_room() {
     for (to, part) in [("PLACE/small/large", "No space left"), ("PLACE/nowhere/large", "did not take")] {
         let project = sshd.project(&copy(to));
         project.write("large", vec![7; 1 << 20]);
-        said(&failed(&project), &["file provisioner error", part]);
+        assert_contains(&failed(&project), &["file provisioner error", part]);
     }
 }
 
 #[test]
-fn a_connection_that_is_lost_while_a_command_runs() {
+fn connection_lost_during_a_command_is_reported() {
     let Some(sshd) = Sshd::start() else { return };
     let body = "KEY\nprovisioner \"remote-exec\" {\ninline = [\"echo $$ > THERE/pid; echo begun; exec sleep 300\"]\n}";
     let project = sshd.project(&resource(&sshd.filled(body)));
@@ -141,13 +147,13 @@ fn a_connection_that_is_lost_while_a_command_runs() {
     sshd.end_sessions();
     let (code, seen) = apply.finish(Duration::from_mins(2));
     assert_eq!((code.code(), &*status(&project)), (Some(1), "tainted"), "{seen}");
-    said(&flat(&seen), &["was lost while a command ran; how the command ended is not known"]);
+    assert_contains(&flat(&seen), &["was lost while a command ran; how the command ended is not known"]);
     let pid = fs::read_to_string(sshd.path("there/pid")).unwrap();
     assert!(settled(|| !runs(&pid, "sleep")), "it goes on there");
 }
 
 #[test]
-fn a_connection_that_is_lost_while_a_file_is_copied() {
+fn connection_lost_during_a_copy_is_reported() {
     let Some(sshd) = Sshd::start() else { return };
     let body = "KEY\nprovisioner \"file\" {\nsource = \"large\"\ndestination = \"THERE/large\"\n}";
     let project = sshd.project(&resource(body));
@@ -158,12 +164,12 @@ fn a_connection_that_is_lost_while_a_file_is_copied() {
     sshd.end_sessions();
     let (code, seen) = apply.finish(Duration::from_mins(2));
     assert_eq!((code.code(), &*status(&project)), (Some(1), "tainted"), "{seen}");
-    said(&flat(&seen), &["file provisioner error", "was lost while something was copied there"]);
+    assert_contains(&flat(&seen), &["file provisioner error", "was lost while something was copied there"]);
     assert!(written() < 8 << 30);
 }
 
 #[test]
-fn a_command_that_never_ends_is_given_up_at_an_interrupt() {
+fn interrupt_abandons_an_endless_command() {
     let Some(sshd) = Sshd::start() else { return };
     let body = "KEY\nprovisioner \"remote-exec\" {\ninline = [\"echo $$ > THERE/pid; echo begun; exec sleep 300\"]\n}";
     let project = sshd.project(&resource(body));
@@ -172,13 +178,13 @@ fn a_command_that_never_ends_is_given_up_at_an_interrupt() {
     apply.interrupt();
     let (code, seen) = apply.finish(Duration::from_mins(1));
     assert_eq!((code.code(), &*status(&project)), (Some(1), "tainted"), "{seen}");
-    said(&flat(&seen), &["remote-exec provisioner error", "the run is about to end"]);
+    assert_contains(&flat(&seen), &["remote-exec provisioner error", "the run is about to end"]);
     let pid = fs::read_to_string(sshd.path("there/pid")).unwrap();
     assert!(settled(|| !runs(&pid, "sleep")), "it goes on there");
 }
 
 #[test]
-fn output_that_is_binary_large_or_held_open() {
+fn binary_large_or_held_open_output_is_handled() {
     let Some(sshd) = Sshd::start() else { return };
     let body = r#"KEY
       provisioner "remote-exec" { inline = ["printf '\\000\\377\\033[2Jx\\n'"] }
@@ -194,7 +200,7 @@ fn output_that_is_binary_large_or_held_open() {
 }
 
 #[test]
-fn a_machine_or_a_file_that_policy_denies() {
+fn policy_denies_machine_or_file() {
     let Some(sshd) = Sshd::start() else { return };
     let body = "KEY\nprovisioner \"file\" {\nsource = \"secret/key\"\ndestination = \"THERE/key\"\non_failure = continue\n}\n\
                 provisioner \"file\" {\ncontent = \"x\"\ndestination = \"THERE/x\"\n}\n"
@@ -218,8 +224,8 @@ plugin "terraform.io/builtin/file" {
     project.write("wardian.policy.hcl", policy);
     let variables = [("WARDIAN_AUDIT", "audit.log")];
     let seen = flat(&project.run_with("apply -auto-approve", "", &variables).ended_with(1).text());
-    // The connection is there, and it is not that provisioner's.
-    said(&seen, &["Policy does not allow this connection", "not that one", "wardian.policy.hcl:3"]);
+    // The connection exists, but this provisioner must not use it.
+    assert_contains(&seen, &["Policy does not allow this connection", "not that one", "wardian.policy.hcl:3"]);
     assert!(!seen.contains("(remote-exec): reached"), "{seen}");
     assert!(sshd.path("there/x").exists() && !sshd.path("there/key").exists());
     assert_eq!((sshd.logins(), &*status(&project)), (1, "tainted"));
@@ -238,7 +244,7 @@ plugin "terraform.io/builtin/file" {
 }
 
 #[test]
-fn a_stranger_s_configuration_reaches_no_machine() {
+fn untrusted_configuration_reaches_no_machine() {
     let Some(sshd) = Sshd::start() else { return };
     let project = sshd.project(&resource(&("KEY\n".to_owned() + INLINE)));
     let seen = flat(&project.run("apply -auto-approve -untrusted").text());

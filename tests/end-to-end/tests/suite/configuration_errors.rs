@@ -1,8 +1,8 @@
-//! Mistakes in a configuration: what is said about them, and where.
+//! Diagnostics of invalid configurations, with their positions.
 
 use wardian_end_to_end::{Project, assert_seen};
 
-/// The mistake, found by `command`; nothing is left behind.
+/// Checks the error that `command` reports, and that it leaves no files.
 #[track_caller]
 fn check(name: &str, configuration: &str, command: &str) {
     let project = Project::new(&[("main.tf", configuration)]);
@@ -13,33 +13,33 @@ fn check(name: &str, configuration: &str, command: &str) {
 }
 
 #[test]
-fn syntax_error() {
+fn syntax_error_is_reported() {
     check("syntax_error", "resource \"null_resource\" \"a\" {\n  triggers = {\n}\n", "plan");
     check("syntax_error_init", "variable \"a\" {\n  default = \n}\n", "init");
 }
 
 #[test]
-fn unknown_reference() {
+fn unknown_reference_is_reported() {
     let text = "variable \"owner\" {\n  default = \"me\"\n}\n\noutput \"a\" {\n  value = var.ownr\n}\n";
     check("unknown_reference", text, "plan");
     check("unknown_local", "output \"a\" {\n  value = \"${local.none}!\"\n}\n", "validate");
 }
 
 #[test]
-fn wrong_type() {
+fn wrong_type_is_reported() {
     check("wrong_type", "variable \"count_of\" {\n  type    = number\n  default = \"many\"\n}\n", "plan");
     check("wrong_operand", "output \"a\" {\n  value = 1 + \"x\"\n}\n", "plan");
 }
 
 #[test]
-fn missing_variable() {
+fn missing_variable_is_reported() {
     let text = "variable \"owner\" {\n  type = string\n}\n";
     check("missing_variable", text, "plan");
     check("missing_variable_no_input", text, "apply -auto-approve -input=false");
 }
 
 #[test]
-fn bad_values_of_variables() {
+fn invalid_variable_values_are_reported() {
     let text = "variable \"size\" {\n  type    = number\n  default = 1\n}\n";
     check("variable_wrong_type", text, "plan -var size=big");
     check("variable_undeclared", text, "plan -var sise=1");
@@ -48,7 +48,7 @@ fn bad_values_of_variables() {
 }
 
 #[test]
-fn no_configuration() {
+fn missing_configuration_is_reported() {
     let project = Project::new(&[]);
     assert_seen!("no_configuration_plan", project.run("plan").ended_with(1));
     assert_seen!("no_configuration_init", project.run("init").success());
@@ -58,7 +58,7 @@ fn no_configuration() {
 }
 
 #[test]
-fn version_constraint_that_nothing_meets() {
+fn unmet_version_constraint_is_reported() {
     check(
         "version_constraint",
         "terraform {\n  required_providers {\n    random = {\n      source  = \"hashicorp/random\"\n      version = \
@@ -68,22 +68,22 @@ fn version_constraint_that_nothing_meets() {
 }
 
 #[test]
-fn provider_that_nobody_has() {
+fn unavailable_provider_is_reported() {
     check("unknown_provider", "resource \"acme_thing\" \"a\" {}\n", "init");
 }
 
 #[test]
-fn required_version() {
+fn required_version_is_checked() {
     check("required_version", "terraform {\n  required_version = \">= 99.0\"\n}\n", "plan");
 }
 
 #[test]
-fn not_initialised() {
+fn uninitialized_directory_is_reported() {
     check("not_initialised", "resource \"random_id\" \"a\" {\n  byte_length = 1\n}\n", "plan");
 }
 
 #[test]
-fn mistakes_against_a_schema() {
+fn schema_violations_are_reported() {
     let project = Project::new(&[("main.tf", "resource \"random_id\" \"a\" {\n  byte_lenght = 1\n}\n")]);
     project.run("init").success();
     assert_seen!("schema_unknown_argument", project.run("validate").ended_with(1));

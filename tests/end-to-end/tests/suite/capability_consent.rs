@@ -1,4 +1,4 @@
-//! What plugins say that they need: shown, asked about, agreed to, and lied about.
+//! Plugin declarations: inspection, consent, upgrades and false declarations.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ const NETWORK: &str =
     r#"{"network":{"hosts":["api.example.com"],"methods":["GET"],"reason":"it reads what zones there are"}}"#;
 const VARIABLE: &str = r#"{"environment":{"names":["HOSTILE_*"],"reason":"it takes its settings from there, where they are not configured"}}"#;
 
-/// A declaration as the SDK writes it.
+/// Returns a declaration as the SDK writes it.
 fn line(capabilities: &[&str]) -> String {
     format!("{{\"version\":1,\"sdk\":\"wardian-sdk 0.1.0\",\"capabilities\":[{}]}}\n", capabilities.join(","))
 }
@@ -33,7 +33,7 @@ fn section(id: u8, content: &[u8]) -> Vec<u8> {
     [&[id][..], &number(content.len()), content].concat()
 }
 
-/// A section of declarations.
+/// Returns a custom section of declarations.
 pub(crate) fn declaring(text: &[u8]) -> Vec<u8> {
     let name = b"wardian:capabilities";
     section(0, &[&number(name.len())[..], name, text].concat())
@@ -45,8 +45,8 @@ fn import(name: &str) -> Vec<u8> {
 
 const HEADER: &[u8] = b"\0asm\x0d\0\x01\0";
 
-/// A project whose mirror has these versions of the hostile provider, each with what is
-/// put at its end; [`None`] where that is not built.
+/// Creates a project whose mirror has these versions of the hostile provider, each with an
+/// appended section; [`None`] if the provider is not built.
 fn mirrored(guest: &str, versions: &[(&str, Vec<u8>)]) -> Option<Project> {
     let guest = std::fs::read(test_guest(guest)?).unwrap_or_default();
     let project = Project::new(&[("main.tf", MAIN)]);
@@ -63,7 +63,7 @@ fn add(project: &Project, version: &str, component: &[u8]) {
     project.write(&path, component);
 }
 
-/// Without hashes, which differ with each build of the guests.
+/// Removes hashes, which differ with each build of the guests.
 fn without_hashes(text: &str) -> String {
     let is_hash = |word: &str| word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let shown = |line: &str| match line.split('"').nth(1) {
@@ -74,7 +74,7 @@ fn without_hashes(text: &str) -> String {
 }
 
 #[test]
-fn a_plugin_is_inspected_without_being_run() {
+fn plugin_inspect_does_not_run_the_plugin() {
     let project = Project::new(&[]);
     let inspected = [
         HEADER.to_vec(),
@@ -101,7 +101,7 @@ fn a_plugin_is_inspected_without_being_run() {
     assert!(missing.errors.contains("neither in the lock file nor embedded"), "{}", missing.text());
 }
 
-/// A package with one file in it.
+/// Returns a package with one file.
 #[allow(clippy::unwrap_used, reason = "a test ends there")]
 fn package(name: &str, content: &[u8]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
@@ -111,7 +111,7 @@ fn package(name: &str, content: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_package_is_inspected_as_what_is_in_it() {
+fn plugin_inspect_reads_the_content_of_packages() {
     let project = Project::new(&[]);
     let component = [HEADER.to_vec(), declaring(line(&[NETWORK]).as_bytes())].concat();
     project.write("x.wasm", &component);
@@ -143,9 +143,9 @@ fn a_package_is_inspected_as_what_is_in_it() {
     );
 }
 
-/// What the SDK's macro says comes through compiling and linking.
+/// The declaration of the SDK's macro is preserved by compiling and linking.
 #[test]
-fn embedded_plugins_say_what_they_need() {
+fn embedded_plugins_declare_their_capabilities() {
     let project = Project::new(&[]);
     for (name, asks) in
         [("local", true), ("tfcoremock", true), ("random", false), ("null", false), ("time", false)]
@@ -159,9 +159,9 @@ fn embedded_plugins_say_what_they_need() {
     }
 }
 
-/// What the host grants its own plugins is not asked about, and leaves no trace.
+/// The grants of embedded plugins need no consent and leave no file.
 #[test]
-fn embedded_plugins_ask_nobody() {
+fn embedded_plugins_need_no_consent() {
     let project = Project::new(&[(
         "main.tf",
         "resource \"local_file\" \"a\" {\n  filename = \"a\"\n  content = \"x\"\n}\n",
@@ -173,7 +173,7 @@ fn embedded_plugins_ask_nobody() {
 }
 
 #[test]
-fn where_nobody_can_be_asked_nothing_is_installed() {
+fn init_without_input_installs_nothing_without_consent() {
     let Some(project) = mirrored("hostile", &[("1.0.0", declaring(line(&[NETWORK, VARIABLE]).as_bytes()))])
     else {
         return;
@@ -183,7 +183,7 @@ fn where_nobody_can_be_asked_nothing_is_installed() {
     for file in [".terraform.lock.hcl", ".wardian.lock.hcl", "wardian.policy.hcl", ".terraform/providers"] {
         assert!(!project.has(file), "{file}");
     }
-    // What is shown to be added is exactly what is missing.
+    // The shown addition is exactly what is missing.
     let refused = project.run("init -input=false").ended_with(1);
     let rule: String = refused
         .errors
@@ -202,7 +202,7 @@ fn where_nobody_can_be_asked_nothing_is_installed() {
     project.run("plan").success();
     assert!(project.run("init -lockfile=readonly").success().out.contains("successfully"));
 
-    // The agreement is what a run goes by.
+    // The recorded consent determines the grants of a run.
     let agreements = project.read(".wardian.lock.hcl");
     std::fs::remove_file(project.path(".wardian.lock.hcl")).unwrap();
     assert_seen!("declaration_not_agreed", project.run("plan").ended_with(1));
@@ -213,7 +213,7 @@ fn where_nobody_can_be_asked_nothing_is_installed() {
 }
 
 #[test]
-fn an_upgrade_that_asks_for_more_stops() {
+fn upgrade_with_new_capability_requests_stops() {
     let first = declaring(line(&[NETWORK]).as_bytes());
     let Some(project) = mirrored("hostile", &[("1.0.0", first)]) else { return };
     assert_seen!("declaration_granted", project.run(&format!("policy grant {ADDRESS} -yes")).success());
@@ -245,7 +245,7 @@ fn an_upgrade_that_asks_for_more_stops() {
 }
 
 #[test]
-fn what_a_policy_denies_is_not_asked_about() {
+fn capability_denied_by_policy_needs_no_consent() {
     let Some(project) = mirrored("hostile", &[("1.0.0", declaring(line(&[NETWORK, VARIABLE]).as_bytes()))])
     else {
         return;
@@ -264,7 +264,7 @@ fn what_a_policy_denies_is_not_asked_about() {
 }
 
 #[test]
-fn a_person_states_a_grant() {
+fn policy_grant_writes_a_rule() {
     let project = Project::new(&[]);
     let mine = "# mine\nplugin \"acme/dns\" { # the one\n  native = \"deny\"\n}\n";
     project.write("wardian.policy.hcl", mine);
@@ -291,7 +291,7 @@ fn a_person_states_a_grant() {
 }
 
 #[test]
-fn a_broken_policy_ends_init_before_anything() {
+fn invalid_policy_ends_init_first() {
     let project = Project::new(&[
         ("main.tf", "resource \"null_resource\" \"a\" {}\n"),
         ("wardian.policy.hcl", "plugin {"),
@@ -301,12 +301,12 @@ fn a_broken_policy_ends_init_before_anything() {
     assert!(!project.has(".terraform.lock.hcl"));
 }
 
-/// Components that lie, or whose declaration is made to do harm.
+/// Components with false or malicious declarations.
 #[test]
-fn declarations_that_lie() {
+fn false_declarations_are_rejected() {
     let started = Instant::now();
     let cases: [(&str, Vec<u8>, &str); 6] = [
-        // Nothing is declared, and the network is imported.
+        // No declaration, but an import of the network.
         ("hostile-network", Vec::new(), "does not declare that it needs network"),
         (
             "hostile-network",
@@ -316,7 +316,7 @@ fn declarations_that_lie() {
         ("hostile", declaring(b"{\"version\":1,\"capabilities\":[{\"netw"), "cannot be understood: line 1"),
         ("hostile", declaring(b"{\"version\":7}"), "is of version 7"),
         ("hostile", declaring(&vec![b' '; 100 << 20]), "larger than 65536 bytes"),
-        // One section says that nothing is needed, another says more: all count.
+        // Multiple sections are combined.
         (
             "hostile",
             [declaring(line(&[NETWORK]).as_bytes()), declaring(line(&[]).as_bytes())].concat(),
@@ -335,8 +335,8 @@ fn declarations_that_lie() {
 
 #[cfg(unix)]
 #[test]
-fn a_person_is_asked() {
-    use crate::terminal::Terminal;
+fn init_asks_for_consent() {
+    use crate::console_terminal::Terminal;
 
     let Some(project) = mirrored("hostile", &[("1.0.0", declaring(line(&[NETWORK]).as_bytes()))]) else {
         return;
