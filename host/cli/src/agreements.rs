@@ -16,7 +16,7 @@ use std::path::Path;
 use wardian_address::ProviderAddress;
 use wardian_declaration::{Agreements, Inspected, inspect};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_install::package::{ComponentArtifact, Origin, PluginArtifact};
+use wardian_install::package::{ComponentArtifact, PluginArtifact, PluginOrigin};
 use wardian_policy::AGREEMENTS_FILE_NAME;
 
 use crate::failure::{Failure, Outcome};
@@ -105,7 +105,7 @@ pub(crate) fn check(artifacts: &BTreeMap<ProviderAddress, PluginArtifact>, sessi
     let mut agreements = None;
     for (address, artifact) in artifacts {
         let PluginArtifact::Component(component) = artifact else { continue };
-        if matches!(component.origin, Origin::Embedded) {
+        if matches!(component.origin, PluginOrigin::Embedded) {
             continue;
         }
         let found = match inspected(component, &session.directory) {
@@ -115,8 +115,8 @@ pub(crate) fn check(artifacts: &BTreeMap<ProviderAddress, PluginArtifact>, sessi
                 continue;
             }
         };
-        let is_agreed_to =
-            found.declaration.asked.is_empty() || matches!(component.origin, Origin::DevelopmentOverride(_));
+        let is_agreed_to = found.declaration.asked.is_empty()
+            || matches!(component.origin, PluginOrigin::DevelopmentOverride(_));
         if is_agreed_to {
             continue;
         }

@@ -9,7 +9,7 @@ use std::path::Path;
 use wardian_address::ProviderAddress;
 use wardian_declaration::{Agreement, Agreements, Declaration};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_install::package::{ComponentArtifact, Origin, PluginArtifact};
+use wardian_install::package::{ComponentArtifact, PluginArtifact, PluginOrigin};
 use wardian_install::selection::Selection;
 use wardian_policy::{
     AGREEMENTS_FILE_NAME, Asked, DeniedBy, POLICY_FILE_NAME, Policy, Standing, granting_block, load,
@@ -162,7 +162,7 @@ fn candidates<'a>(session: &Session, selection: &'a Selection) -> Outcome<Vec<Ca
     let mut candidates = Vec::new();
     for (address, chosen) in &selection.plugins {
         let PluginArtifact::Component(component) = &chosen.artifact else { continue };
-        if matches!(component.origin, Origin::Embedded) {
+        if matches!(component.origin, PluginOrigin::Embedded) {
             continue;
         }
         let found = match agreements::inspected(component, &session.directory) {
@@ -181,7 +181,8 @@ fn candidates<'a>(session: &Session, selection: &'a Selection) -> Outcome<Vec<Ca
                 .shell
                 .diagnostics(&Diagnostic::warning("Plugin asks for what it cannot use", detail).into());
         }
-        if !matches!(component.origin, Origin::DevelopmentOverride(_)) && !found.declaration.asked.is_empty()
+        if !matches!(component.origin, PluginOrigin::DevelopmentOverride(_))
+            && !found.declaration.asked.is_empty()
         {
             candidates.push(Candidate { address, component, declaration: found.declaration });
         }
@@ -192,7 +193,7 @@ fn candidates<'a>(session: &Session, selection: &'a Selection) -> Outcome<Vec<Ca
 /// What was agreed to is still so when a plugin is not under development any more.
 fn keep_of_overridden(selection: &Selection, before: &Agreements, after: &mut Agreements) {
     for (address, chosen) in &selection.plugins {
-        if let Origin::DevelopmentOverride(_) = chosen.artifact.origin()
+        if let PluginOrigin::DevelopmentOverride(_) = chosen.artifact.origin()
             && let Some(agreement) = before.plugins.get(address)
         {
             after.plugins.insert(address.clone(), agreement.clone());

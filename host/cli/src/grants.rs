@@ -24,17 +24,17 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use wardian_address::{ProviderAddress, provisioner_name};
-use wardian_install::package::{ComponentArtifact, Origin};
+use wardian_install::package::{ComponentArtifact, PluginOrigin};
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
 use wardian_policy::{Decision, Denial, DenialReason, EnvironmentName, PluginPolicy, Policy, Request};
 
 use crate::environment::Environment;
 
 /// What policies say of a plugin whose code comes from there.
-pub(crate) fn policy_of(policy: &Policy, address: &ProviderAddress, origin: &Origin) -> PluginPolicy {
+pub(crate) fn policy_of(policy: &Policy, address: &ProviderAddress, origin: &PluginOrigin) -> PluginPolicy {
     match origin {
-        Origin::Embedded | Origin::DevelopmentOverride(_) => policy.of_trusted_code(address),
-        Origin::Mirror(_) | Origin::Installed(_) => policy.of(address),
+        PluginOrigin::Embedded | PluginOrigin::DevelopmentOverride(_) => policy.of_trusted_code(address),
+        PluginOrigin::Mirror(_) | PluginOrigin::Installed(_) => policy.of(address),
     }
 }
 
@@ -136,14 +136,14 @@ mod tests {
 
     use super::*;
 
-    fn directories(address: &str, origin: &Origin) -> usize {
+    fn directories(address: &str, origin: &PluginOrigin) -> usize {
         let policy = Policy::new(Path::new("/srv"), [], []);
         policy_of(&policy, &ProviderAddress::parse(address).unwrap(), origin).directories().len()
     }
 
     #[test]
     fn a_name_alone_is_granted_nothing() {
-        let installed = Origin::Installed("terraform-provider-local.wasm".into());
+        let installed = PluginOrigin::Installed("terraform-provider-local.wasm".into());
         assert_eq!(directories("hashicorp/local", &installed), 0);
     }
 
@@ -167,10 +167,10 @@ mod tests {
     #[test]
     fn only_the_file_providers_of_the_default_host_reach_files() {
         for one in ["hashicorp/local", "hashicorp/tfcoremock"] {
-            assert_eq!(directories(one, &Origin::Embedded), 1, "{one}");
+            assert_eq!(directories(one, &PluginOrigin::Embedded), 1, "{one}");
         }
         for other in ["hashicorp/random", "acme/local", "acme/tfcoremock", "example.com/hashicorp/local"] {
-            assert_eq!(directories(other, &Origin::Embedded), 0, "{other}");
+            assert_eq!(directories(other, &PluginOrigin::Embedded), 0, "{other}");
         }
     }
 }

@@ -16,7 +16,7 @@ use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::{Environment as Place, Run};
 use wardian_install::catalogue::Catalogue;
 use wardian_install::cli_config::CliConfig;
-use wardian_install::installed::{ResolveError, Resolved, resolve};
+use wardian_install::installed::{ResolveError, ResolvedPlugins, resolve};
 use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
 use wardian_install::mirror::Platform;
 use wardian_install::package::PluginArtifact;
@@ -268,7 +268,7 @@ impl Session {
             lock.providers.contains_key(address)
         });
         let resolved = if requirements.providers.keys().all(ProviderAddress::is_built_in) {
-            Resolved::default()
+            ResolvedPlugins::default()
         } else {
             let sources = self.sources()?;
             self.warn_of_overrides(&requirements, &sources);

@@ -6,7 +6,7 @@
 //! | `provider_installation { … }` | [`ProviderInstallation`] |
 //! | `plugin_cache_dir`, `plugin_cache_may_break_dependency_lock_file` | as named; `$NAME` and `${NAME}` in the directory are replaced |
 //! | `disable_checkpoint`, `disable_checkpoint_signature` | as named; there is no version check to disable |
-//! | `credentials "HOST" { token = … }` | [`Secret`] |
+//! | `credentials "HOST" { token = … }` | [`HostToken`] |
 //! | `credentials_helper "NAME" { args = […] }` | as named |
 //! | `host "HOST" { services = { … } }` | as named |
 //! | anything else | a warning |
@@ -44,7 +44,7 @@ pub struct CliConfig {
     /// See `disable_checkpoint`.
     pub disable_checkpoint_signature: bool,
     /// Tokens by host.
-    pub credentials: BTreeMap<String, Secret>,
+    pub credentials: BTreeMap<String, HostToken>,
     /// A program that provides further tokens.
     pub credentials_helper: Option<CredentialsHelper>,
     /// Services by host, instead of discovery: service name to address.
@@ -53,9 +53,9 @@ pub struct CliConfig {
 
 /// A token. Neither `Debug` nor `Display` shows it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct HostToken(String);
 
-impl Secret {
+impl HostToken {
     pub fn new(token: impl Into<String>) -> Self {
         Self(token.into())
     }
@@ -66,9 +66,9 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for HostToken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Secret(…)")
+        formatter.write_str("HostToken(…)")
     }
 }
 

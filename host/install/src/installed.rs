@@ -38,8 +38,8 @@ use crate::hash::{component_file_name, program_file_name};
 use crate::lock_file::{LockEntry, LockFile};
 use crate::mirror::{Platform, provider_directory};
 use crate::package::{
-    COMPONENT_PLATFORM, Expected, OpenedPackage, Origin, PackageError, PackageLocation, PackageMismatch,
-    PluginArtifact, SizeLimitedReader, open_override,
+    COMPONENT_PLATFORM, ExpectedContent, OpenedPackage, PackageError, PackageLocation, PackageMismatch,
+    PluginArtifact, PluginOrigin, SizeLimitedReader, open_override,
 };
 use crate::requirements::Requirements;
 use crate::selected_plugin::SelectedPlugin;
@@ -68,9 +68,9 @@ pub fn install(
         move |source| InstallError { path, source }
     };
     let location = match selected.artifact.origin() {
-        Origin::Embedded => None,
-        Origin::Installed(_) | Origin::DevelopmentOverride(_) => return Ok(()),
-        Origin::Mirror(location) => Some(location),
+        PluginOrigin::Embedded => None,
+        PluginOrigin::Installed(_) | PluginOrigin::DevelopmentOverride(_) => return Ok(()),
+        PluginOrigin::Mirror(location) => Some(location),
     };
     reject_symlinks(data_directory, &version_directory)?;
     let Some(location) = location else {
@@ -108,7 +108,7 @@ pub struct InstallError {
 
 /// The plugins that a configuration needs, ready to be loaded.
 #[derive(Debug, Clone, Default)]
-pub struct Resolved {
+pub struct ResolvedPlugins {
     /// One for each required provider that is not built in and not already running.
     pub artifacts: BTreeMap<ProviderAddress, PluginArtifact>,
     /// Embedded plugins whose hash is not in the lock file, as after `init -lockfile=readonly`
@@ -125,14 +125,14 @@ pub fn resolve(
     lock: &LockFile,
     sources: &Sources<'_>,
     data_directory: &Path,
-) -> Result<Resolved, Vec<ResolveError>> {
-    let mut resolved = Resolved::default();
+) -> Result<ResolvedPlugins, Vec<ResolveError>> {
+    let mut resolved = ResolvedPlugins::default();
     let mut errors = Vec::new();
     let is_installed =
         |address: &&ProviderAddress| !address.is_built_in() && !sources.running.contains(*address);
     for address in requirements.providers.keys().filter(is_installed) {
         match resolve_one(address, requirements, lock, sources, data_directory) {
-            Ok(ResolvedPlugin { artifact, is_recorded }) => {
+            Ok(CheckedPlugin { artifact, is_recorded }) => {
                 if !is_recorded {
                     resolved.not_recorded.push(address.clone());
                 }
@@ -204,7 +204,7 @@ impl ResolveError {
     }
 }
 
-struct ResolvedPlugin {
+struct CheckedPlugin {
     artifact: PluginArtifact,
     is_recorded: bool,
 }
@@ -215,10 +215,10 @@ fn resolve_one(
     lock: &LockFile,
     sources: &Sources<'_>,
     data_directory: &Path,
-) -> Result<ResolvedPlugin, ResolveError> {
+) -> Result<CheckedPlugin, ResolveError> {
     if let Some(path) = sources.overrides.get(address) {
         return match open_override(address, path) {
-            Ok(artifact) => Ok(ResolvedPlugin { artifact, is_recorded: true }),
+            Ok(artifact) => Ok(CheckedPlugin { artifact, is_recorded: true }),
             Err(error) => Err(ResolveError::Override { address: address.clone(), error: Box::new(error) }),
         };
     }
@@ -240,10 +240,10 @@ fn resolve_one(
     {
         let opened = OpenedPackage::embedded(plugin);
         let is_recorded = entry.hashes.contains(&opened.content_hash);
-        return Ok(ResolvedPlugin { artifact: opened.artifact, is_recorded });
+        return Ok(CheckedPlugin { artifact: opened.artifact, is_recorded });
     }
     let native = version_directory(data_directory, address, version).join(sources.platform.as_str());
-    match open_installed(&native, address, version, Expected::ComponentOrNative, &sources.digests) {
+    match open_installed(&native, address, version, ExpectedContent::ComponentOrNative, &sources.digests) {
         Some(opened) => check(address, entry, opened),
         None => Err(ResolveError::NotInstalled { address: address.clone(), version: version.clone() }),
     }
@@ -253,14 +253,14 @@ fn check(
     address: &ProviderAddress,
     entry: &LockEntry,
     opened: Result<OpenedPackage, PackageError>,
-) -> Result<ResolvedPlugin, ResolveError> {
+) -> Result<CheckedPlugin, ResolveError> {
     let (address, version) = (address.clone(), entry.version.clone());
     let opened = match opened {
         Ok(opened) => opened,
         Err(error) => return Err(ResolveError::Package { address, version, error: Box::new(error) }),
     };
     if entry.hashes.contains(&opened.content_hash) {
-        return Ok(ResolvedPlugin { artifact: opened.artifact, is_recorded: true });
+        return Ok(CheckedPlugin { artifact: opened.artifact, is_recorded: true });
     }
     Err(ResolveError::HashMismatch(Box::new(PackageMismatch {
         address,
@@ -279,20 +279,20 @@ pub(crate) fn installed_component(
     digests: &FileDigests,
 ) -> Option<Result<OpenedPackage, PackageError>> {
     let path = version_directory(data_directory, address, version).join(COMPONENT_PLATFORM);
-    open_installed(&path, address, version, Expected::Component, digests)
+    open_installed(&path, address, version, ExpectedContent::Component, digests)
 }
 
 fn open_installed(
     path: &Path,
     address: &ProviderAddress,
     version: &Version,
-    expected: Expected,
+    expected: ExpectedContent,
     digests: &FileDigests,
 ) -> Option<Result<OpenedPackage, PackageError>> {
     // A link whose target is missing is a broken installation, not a missing one.
     fs::symlink_metadata(path).ok()?;
     let location = PackageLocation::Directory(path.to_owned());
-    let origin = Origin::Installed(path.to_owned());
+    let origin = PluginOrigin::Installed(path.to_owned());
     Some(OpenedPackage::open(address, version, &location, origin, expected, digests))
 }
 

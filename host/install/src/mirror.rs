@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use wardian_address::{ProviderAddress, Version, provisioner_name};
 
-use crate::package::{COMPONENT_PLATFORM, Expected, PackageLocation, has_component_extension};
+use crate::package::{COMPONENT_PLATFORM, ExpectedContent, PackageLocation, has_component_extension};
 
 /// The platform whose native packages can run on this machine, as in package names:
 /// `linux_amd64`.
@@ -62,7 +62,7 @@ impl Platform {
 pub struct MirrorPackage {
     pub location: PackageLocation,
     /// The required content.
-    pub expected: Expected,
+    pub expected: ExpectedContent,
 }
 
 /// The packages of one provider in a mirror.
@@ -171,9 +171,9 @@ impl Found<'_> {
 
     fn add(&mut self, version: Version, platform: &str, location: PackageLocation, packing: u8) {
         let (rank, expected) = if platform == COMPONENT_PLATFORM {
-            (packing + RANK_COMPONENT, Expected::Component)
+            (packing + RANK_COMPONENT, ExpectedContent::Component)
         } else if platform == self.platform.as_str() {
-            (packing, Expected::ComponentOrNative)
+            (packing, ExpectedContent::ComponentOrNative)
         } else {
             self.listing.other_platforms.insert(version);
             return;

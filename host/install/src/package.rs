@@ -63,7 +63,7 @@ impl PluginArtifact {
         }
     }
 
-    pub fn origin(&self) -> &Origin {
+    pub fn origin(&self) -> &PluginOrigin {
         match self {
             Self::Component(component) => &component.origin,
             Self::Native(native) => &native.origin,
@@ -78,7 +78,7 @@ pub struct ComponentArtifact {
     pub address: ProviderAddress,
     /// The version; a development override has none.
     pub version: Option<Version>,
-    pub origin: Origin,
+    pub origin: PluginOrigin,
     /// The digest of the bytes; also a key for compiled code.
     pub sha256: Sha256Digest,
     bytes: ComponentBytes,
@@ -93,7 +93,7 @@ impl ComponentArtifact {
     }
 
     /// Creates a component from its bytes; `None` if they are not a component.
-    pub fn from_bytes(address: ProviderAddress, origin: Origin, bytes: Vec<u8>) -> Option<Self> {
+    pub fn from_bytes(address: ProviderAddress, origin: PluginOrigin, bytes: Vec<u8>) -> Option<Self> {
         let header = bytes.get(..usize::try_from(WASM_HEADER_LENGTH).ok()?)?;
         if FileKind::from_header(header) != FileKind::Component {
             return None;
@@ -106,7 +106,7 @@ impl ComponentArtifact {
         Self {
             address: plugin.address.clone(),
             version: Some(plugin.version.clone()),
-            origin: Origin::Embedded,
+            origin: PluginOrigin::Embedded,
             sha256: plugin.sha256,
             bytes: ComponentBytes::Embedded(plugin.bytes),
         }
@@ -139,7 +139,7 @@ pub struct NativeArtifact {
     pub address: ProviderAddress,
     /// The version; a development override has none.
     pub version: Option<Version>,
-    pub origin: Origin,
+    pub origin: PluginOrigin,
     /// The executable's name in its package.
     pub executable: String,
     /// The path of the executable, or of its package while that is packed.
@@ -150,7 +150,7 @@ pub struct NativeArtifact {
 
 /// The origin of an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum PluginOrigin {
     /// Part of this program.
     Embedded,
     /// A filesystem mirror.
@@ -161,7 +161,7 @@ pub enum Origin {
     DevelopmentOverride(PathBuf),
 }
 
-impl Origin {
+impl PluginOrigin {
     /// Returns whether the artifact's hash must already be in the lock file.
     pub fn trust(&self) -> Trust {
         match self {
@@ -172,7 +172,7 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for PluginOrigin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Embedded => formatter.write_str("the plugins in this program"),
@@ -228,7 +228,7 @@ impl PackageLocation {
 
 /// The required content of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedContent {
     /// A component.
     Component,
     /// A component or an executable.
@@ -263,8 +263,8 @@ impl OpenedPackage {
         address: &ProviderAddress,
         version: &Version,
         location: &PackageLocation,
-        origin: Origin,
-        expected: Expected,
+        origin: PluginOrigin,
+        expected: ExpectedContent,
         digests: &FileDigests,
     ) -> Result<Self, PackageError> {
         let (contents, content_hash, archive_hash) = match location {
@@ -276,14 +276,17 @@ impl OpenedPackage {
             }
             PackageLocation::Archive(path) => read_archive(path, address, expected)?,
             PackageLocation::BareComponent(path) => {
-                let contents =
-                    read_plugin_file(path, component_file_name(address, version), Expected::Component)?;
+                let contents = read_plugin_file(
+                    path,
+                    component_file_name(address, version),
+                    ExpectedContent::Component,
+                )?;
                 let digest = contents.digest().unwrap_or(Sha256Digest::hash(&[]));
                 (contents, PackageHash::for_component(address, version, digest), None)
             }
             PackageLocation::BareProgram(path) => {
                 let name = program_file_name(address, version);
-                let contents = read_plugin_file(path, name, Expected::ComponentOrNative)?;
+                let contents = read_plugin_file(path, name, ExpectedContent::ComponentOrNative)?;
                 let digest = match contents.digest() {
                     Some(digest) => digest,
                     None => digests.digest(path).map_err(|source| read_error(path, source))?,
@@ -317,14 +320,19 @@ impl OpenedPackage {
 pub fn open_override(address: &ProviderAddress, path: &Path) -> Result<PluginArtifact, PackageError> {
     let metadata = fs::metadata(path).map_err(|source| read_error(path, source))?;
     let (contents, file) = if metadata.is_dir() {
-        let contents = read_directory(path, address, Expected::ComponentOrNative)?;
+        let contents = read_directory(path, address, ExpectedContent::ComponentOrNative)?;
         let file = path.join(contents.name());
         (contents, file)
     } else {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        (read_plugin_file(path, name, Expected::ComponentOrNative)?, path.to_owned())
+        (read_plugin_file(path, name, ExpectedContent::ComponentOrNative)?, path.to_owned())
     };
-    Ok(contents.into_artifact(address.clone(), None, Origin::DevelopmentOverride(path.to_owned()), file))
+    Ok(contents.into_artifact(
+        address.clone(),
+        None,
+        PluginOrigin::DevelopmentOverride(path.to_owned()),
+        file,
+    ))
 }
 
 enum Contents {
@@ -350,7 +358,7 @@ impl Contents {
         self,
         address: ProviderAddress,
         version: Option<Version>,
-        origin: Origin,
+        origin: PluginOrigin,
         file: PathBuf,
     ) -> PluginArtifact {
         match self {
@@ -383,7 +391,7 @@ fn read_error(path: &Path, source: io::Error) -> PackageError {
 fn read_directory(
     path: &Path,
     address: &ProviderAddress,
-    expected: Expected,
+    expected: ExpectedContent,
 ) -> Result<Contents, PackageError> {
     let mut names = Vec::new();
     for entry in fs::read_dir(path).map_err(|source| read_error(path, source))? {
@@ -432,7 +440,7 @@ pub(crate) fn has_component_extension(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("wasm"))
 }
 
-fn read_plugin_file(path: &Path, name: String, expected: Expected) -> Result<Contents, PackageError> {
+fn read_plugin_file(path: &Path, name: String, expected: ExpectedContent) -> Result<Contents, PackageError> {
     let file = File::open(path).map_err(|source| read_error(path, source))?;
     read_plugin(file, path, name, expected)
 }
@@ -441,7 +449,7 @@ fn read_plugin(
     mut file: impl Read,
     path: &Path,
     name: String,
-    expected: Expected,
+    expected: ExpectedContent,
 ) -> Result<Contents, PackageError> {
     let failed = |source| read_error(path, source);
     let mut bytes = Vec::new();
@@ -449,7 +457,7 @@ fn read_plugin(
     match FileKind::from_header(&bytes) {
         FileKind::Component => {}
         found => {
-            let must_be_component = expected == Expected::Component
+            let must_be_component = expected == ExpectedContent::Component
                 || has_component_extension(&name)
                 || matches!(found, FileKind::CoreModule | FileKind::OtherWasm);
             if must_be_component {
@@ -471,7 +479,7 @@ type ArchiveContents = (Contents, PackageHash, Option<PackageHash>);
 fn read_archive(
     path: &Path,
     address: &ProviderAddress,
-    expected: Expected,
+    expected: ExpectedContent,
 ) -> Result<ArchiveContents, PackageError> {
     let archive_error = |source| PackageError::Archive { path: path.to_owned(), source };
     let mut file = File::open(path).map_err(|source| read_error(path, source))?;

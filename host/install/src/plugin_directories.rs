@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use wardian_address::{ProviderAddress, Version, is_in_plugin_directory, provisioner_name};
 
 use crate::mirror::MirrorPackage;
-use crate::package::{Expected, PackageLocation};
+use crate::package::{ExpectedContent, PackageLocation};
 
 const PREFIX: &str = "terraform-provisioner-";
 
@@ -46,7 +46,8 @@ impl PluginDirectories {
                 }
                 let package = plugin.package(path);
                 let is_better = found.get(&plugin.version).is_none_or(|known: &MirrorPackage| {
-                    package.expected == Expected::Component && known.expected != Expected::Component
+                    package.expected == ExpectedContent::Component
+                        && known.expected != ExpectedContent::Component
                 });
                 if is_better {
                     found.insert(plugin.version, package);
@@ -81,9 +82,12 @@ impl NamedFile {
 
     fn package(&self, path: PathBuf) -> MirrorPackage {
         if self.is_component {
-            MirrorPackage { location: PackageLocation::BareComponent(path), expected: Expected::Component }
+            MirrorPackage {
+                location: PackageLocation::BareComponent(path),
+                expected: ExpectedContent::Component,
+            }
         } else {
-            let expected = Expected::ComponentOrNative;
+            let expected = ExpectedContent::ComponentOrNative;
             MirrorPackage { location: PackageLocation::BareProgram(path), expected }
         }
     }

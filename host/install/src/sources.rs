@@ -38,9 +38,9 @@ use crate::plugin_directories::PluginDirectories;
 pub struct Sources<'a> {
     /// The plugins in this program.
     pub catalogue: &'a Catalogue,
-    /// The methods in the listed order. [`MethodKind::Embedded`] is among them unless the
+    /// The methods in the listed order. [`InstallationMethodKind::Embedded`] is among them unless the
     /// configuration excludes it.
-    pub methods: Vec<Method>,
+    pub methods: Vec<InstallationMethod>,
     /// The development overrides of providers.
     pub overrides: BTreeMap<ProviderAddress, PathBuf>,
     /// Providers that already run in an external process: nothing is selected, installed or
@@ -58,21 +58,21 @@ pub struct ProviderInstallation {
     /// `dev_overrides`.
     pub overrides: BTreeMap<ProviderAddress, PathBuf>,
     /// The methods in the listed order.
-    pub methods: Vec<Method>,
+    pub methods: Vec<InstallationMethod>,
 }
 
 /// One installation method.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Method {
+pub struct InstallationMethod {
     /// How packages are found.
-    pub kind: MethodKind,
+    pub kind: InstallationMethodKind,
     /// The providers that the method may serve.
-    pub scope: Scope,
+    pub scope: ProviderFilter,
 }
 
 /// How a method finds packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MethodKind {
+pub enum InstallationMethodKind {
     /// In this program.
     Embedded,
     /// In a filesystem mirror.
@@ -85,7 +85,7 @@ pub enum MethodKind {
     Direct,
 }
 
-impl fmt::Display for MethodKind {
+impl fmt::Display for InstallationMethodKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Embedded => formatter.write_str("the plugins in this program"),
@@ -99,14 +99,14 @@ impl fmt::Display for MethodKind {
 
 /// The providers that a method may serve.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scope {
+pub struct ProviderFilter {
     /// Only these, if given.
     pub include: Option<Vec<AddressPattern>>,
     /// Never these.
     pub exclude: Vec<AddressPattern>,
 }
 
-impl Scope {
+impl ProviderFilter {
     /// Reports whether the method may serve a provider.
     pub fn covers(&self, address: &ProviderAddress) -> bool {
         let matches = |pattern: &AddressPattern| pattern.matches(address);
@@ -188,8 +188,14 @@ impl<'a> Sources<'a> {
             Some(installation) => (installation.methods.clone(), installation.overrides.clone()),
             None => (implied_methods(implied_directories)?, BTreeMap::new()),
         };
-        if !methods.iter().any(|method| method.kind == MethodKind::Embedded) {
-            methods.insert(0, Method { kind: MethodKind::Embedded, scope: Scope::default() });
+        if !methods.iter().any(|method| method.kind == InstallationMethodKind::Embedded) {
+            methods.insert(
+                0,
+                InstallationMethod {
+                    kind: InstallationMethodKind::Embedded,
+                    scope: ProviderFilter::default(),
+                },
+            );
         }
         Ok(Self {
             catalogue,
@@ -204,7 +210,7 @@ impl<'a> Sources<'a> {
     /// Adds directories of plugins, for provisioners that are identified by a name only.
     #[must_use]
     pub fn with_plugin_directories(mut self, directories: PluginDirectories) -> Self {
-        let scope = Scope {
+        let scope = ProviderFilter {
             include: Some(vec![AddressPattern {
                 hostname: Some(DIRECTORY_HOST.to_owned()),
                 namespace: Some(DIRECTORY_NAMESPACE.to_owned()),
@@ -212,30 +218,34 @@ impl<'a> Sources<'a> {
             }]),
             exclude: Vec::new(),
         };
-        self.methods.push(Method { kind: MethodKind::Directories(directories), scope });
+        self.methods
+            .push(InstallationMethod { kind: InstallationMethodKind::Directories(directories), scope });
         self
     }
 
     /// Reports whether a plugin directory contains this plugin.
     pub fn is_in_directory(&self, address: &ProviderAddress) -> bool {
         self.methods.iter().any(|method| match &method.kind {
-            MethodKind::Directories(directories) => !directories.list(address).is_empty(),
+            InstallationMethodKind::Directories(directories) => !directories.list(address).is_empty(),
             _ => false,
         })
     }
 
     /// Returns the methods that may serve a provider.
-    pub fn methods_for<'s>(&'s self, address: &'s ProviderAddress) -> impl Iterator<Item = &'s Method> {
+    pub fn methods_for<'s>(
+        &'s self,
+        address: &'s ProviderAddress,
+    ) -> impl Iterator<Item = &'s InstallationMethod> {
         self.methods.iter().filter(move |method| method.scope.covers(address))
     }
 
     /// Reports whether the catalogue may serve a provider.
     pub fn embedded_covers(&self, address: &ProviderAddress) -> bool {
-        self.methods_for(address).any(|method| method.kind == MethodKind::Embedded)
+        self.methods_for(address).any(|method| method.kind == InstallationMethodKind::Embedded)
     }
 }
 
-fn implied_methods(directories: &[PathBuf]) -> Result<Vec<Method>, MirrorError> {
+fn implied_methods(directories: &[PathBuf]) -> Result<Vec<InstallationMethod>, MirrorError> {
     let mut methods = Vec::new();
     let mut found = BTreeSet::new();
     for directory in directories.iter().filter(|directory| directory.is_dir()) {
@@ -243,13 +253,16 @@ fn implied_methods(directories: &[PathBuf]) -> Result<Vec<Method>, MirrorError> 
         let addresses = mirror.addresses()?;
         let include = addresses.iter().map(AddressPattern::exactly).collect();
         found.extend(addresses);
-        methods.push(Method {
-            kind: MethodKind::Filesystem(mirror),
-            scope: Scope { include: Some(include), exclude: Vec::new() },
+        methods.push(InstallationMethod {
+            kind: InstallationMethodKind::Filesystem(mirror),
+            scope: ProviderFilter { include: Some(include), exclude: Vec::new() },
         });
     }
     let exclude = found.iter().map(AddressPattern::exactly).collect();
-    methods.push(Method { kind: MethodKind::Direct, scope: Scope { include: None, exclude } });
+    methods.push(InstallationMethod {
+        kind: InstallationMethodKind::Direct,
+        scope: ProviderFilter { include: None, exclude },
+    });
     Ok(methods)
 }
 
@@ -282,14 +295,14 @@ mod tests {
 
     #[test]
     fn exclude_overrides_include() {
-        let scope = Scope {
+        let scope = ProviderFilter {
             include: Some(vec![AddressPattern::parse("*/*").unwrap()]),
             exclude: vec![AddressPattern::parse("hashicorp/random").unwrap()],
         };
         assert!(scope.covers(&address("hashicorp/null")));
         assert!(!scope.covers(&address("hashicorp/random")));
         assert!(!scope.covers(&address("example.com/a/b")));
-        assert!(!Scope { include: Some(vec![]), exclude: vec![] }.covers(&address("a/b")));
+        assert!(!ProviderFilter { include: Some(vec![]), exclude: vec![] }.covers(&address("a/b")));
     }
 
     #[test]
@@ -303,11 +316,11 @@ mod tests {
             sources
                 .methods_for(&address(source))
                 .map(|method| match method.kind {
-                    MethodKind::Embedded => "embedded".to_owned(),
-                    MethodKind::Filesystem(_) => "filesystem".to_owned(),
-                    MethodKind::Directories(_) => "directories".to_owned(),
-                    MethodKind::NetworkMirror(_) => "network".to_owned(),
-                    MethodKind::Direct => "direct".to_owned(),
+                    InstallationMethodKind::Embedded => "embedded".to_owned(),
+                    InstallationMethodKind::Filesystem(_) => "filesystem".to_owned(),
+                    InstallationMethodKind::Directories(_) => "directories".to_owned(),
+                    InstallationMethodKind::NetworkMirror(_) => "network".to_owned(),
+                    InstallationMethodKind::Direct => "direct".to_owned(),
                 })
                 .collect()
         };
@@ -321,10 +334,13 @@ mod tests {
         let installation = ProviderInstallation {
             overrides: BTreeMap::new(),
             methods: vec![
-                Method { kind: MethodKind::Direct, scope: Scope::default() },
-                Method {
-                    kind: MethodKind::Embedded,
-                    scope: Scope { include: None, exclude: vec![AddressPattern::parse("acme/*").unwrap()] },
+                InstallationMethod { kind: InstallationMethodKind::Direct, scope: ProviderFilter::default() },
+                InstallationMethod {
+                    kind: InstallationMethodKind::Embedded,
+                    scope: ProviderFilter {
+                        include: None,
+                        exclude: vec![AddressPattern::parse("acme/*").unwrap()],
+                    },
                 },
             ],
         };

@@ -24,6 +24,6 @@ pub use format::{FORMAT_VERSION, decode_state, encode_state};
 pub use journal::{Intent, Journal};
 pub use lock::{LockError, LockInfo, LockRequest};
 pub use model::{
-    Attributes, Dependencies, Identity, Instance, Object, ObjectStatus, OutputValue, PrivateBytes, Resource,
-    State,
+    Attributes, Dependencies, Identity, Instance, Object, ObjectStatus, OutputValue, PrivateBytes,
+    ResourceState, State,
 };

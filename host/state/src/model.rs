@@ -33,7 +33,7 @@ pub struct State {
     pub outputs: BTreeMap<Str, OutputValue>,
     /// The last check results in the order of the file; `None` if no check ever ran.
     pub check_results: Option<Vec<CheckResult>>,
-    pub(crate) resources: Arc<BTreeMap<AbsoluteResourceAddress, Arc<Resource>>>,
+    pub(crate) resources: Arc<BTreeMap<AbsoluteResourceAddress, Arc<ResourceState>>>,
 }
 
 /// An output of the root module.
@@ -47,7 +47,7 @@ pub struct OutputValue {
 
 /// A resource in one module instance.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Resource {
+pub struct ResourceState {
     /// The provider configuration that manages its objects.
     pub provider: ProviderConfigAddress,
     /// The instances by key.
@@ -183,11 +183,11 @@ impl State {
     /// Returns all resources, sorted by address.
     pub fn resources(
         &self,
-    ) -> impl DoubleEndedIterator<Item = (&AbsoluteResourceAddress, &Resource)> + ExactSizeIterator {
+    ) -> impl DoubleEndedIterator<Item = (&AbsoluteResourceAddress, &ResourceState)> + ExactSizeIterator {
         self.resources.iter().map(|(address, resource)| (address, &**resource))
     }
 
-    pub fn resource(&self, address: &AbsoluteResourceAddress) -> Option<&Resource> {
+    pub fn resource(&self, address: &AbsoluteResourceAddress) -> Option<&ResourceState> {
         self.resources.get(address).map(|resource| &**resource)
     }
 
@@ -221,12 +221,16 @@ impl State {
     }
 
     /// Adds or replaces a resource.
-    pub fn set_resource(&mut self, address: AbsoluteResourceAddress, resource: impl Into<Arc<Resource>>) {
+    pub fn set_resource(
+        &mut self,
+        address: AbsoluteResourceAddress,
+        resource: impl Into<Arc<ResourceState>>,
+    ) {
         Arc::make_mut(&mut self.resources).insert(address, resource.into());
     }
 
     /// Removes a resource with all its instances.
-    pub fn remove_resource(&mut self, address: &AbsoluteResourceAddress) -> Option<Arc<Resource>> {
+    pub fn remove_resource(&mut self, address: &AbsoluteResourceAddress) -> Option<Arc<ResourceState>> {
         if !self.resources.contains_key(address) {
             return None;
         }
@@ -246,9 +250,9 @@ impl State {
             return;
         }
         let resources = Arc::make_mut(&mut self.resources);
-        let resource = resources
-            .entry(address.resource.clone())
-            .or_insert_with(|| Arc::new(Resource { provider: provider.clone(), instances: BTreeMap::new() }));
+        let resource = resources.entry(address.resource.clone()).or_insert_with(|| {
+            Arc::new(ResourceState { provider: provider.clone(), instances: BTreeMap::new() })
+        });
         let resource = Arc::make_mut(resource);
         if resource.provider != *provider {
             resource.provider = provider.clone();

@@ -10,7 +10,7 @@ use wardian_diagnostic::Diagnostic;
 use wardian_install::installed::install;
 use wardian_install::lock_file::LOCK_FILE_NAME;
 use wardian_install::mirror::Platform;
-use wardian_install::package::{Origin, PluginArtifact};
+use wardian_install::package::{PluginArtifact, PluginOrigin};
 use wardian_install::selection::{
     LockChange, LockFilePolicy, Notice, SelectedPlugin, Selection, SelectionError, SelectionOptions,
     SelectionReason, VersionPolicy, select,
@@ -184,10 +184,10 @@ fn described(address: &ProviderAddress, chosen: &SelectedPlugin) -> String {
         PluginArtifact::Native(_) => "native program",
     };
     let origin = match chosen.artifact.origin() {
-        Origin::Embedded => format!("embedded {kind}"),
-        Origin::Mirror(location) => format!("{kind} from {}", location.path().display()),
-        Origin::Installed(path) => format!("{kind} installed before, in {}", path.display()),
-        Origin::DevelopmentOverride(path) => format!("{kind} under development, in {}", path.display()),
+        PluginOrigin::Embedded => format!("embedded {kind}"),
+        PluginOrigin::Mirror(location) => format!("{kind} from {}", location.path().display()),
+        PluginOrigin::Installed(path) => format!("{kind} installed before, in {}", path.display()),
+        PluginOrigin::DevelopmentOverride(path) => format!("{kind} under development, in {}", path.display()),
     };
     format!("{} v{}, {reason} ({origin})", address.for_display(), chosen.version)
 }

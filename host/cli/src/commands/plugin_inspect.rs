@@ -11,7 +11,8 @@ use wardian_install::file_digests::FileDigests;
 use wardian_install::hash::{PackageFiles, PackageHash, Sha256Digest};
 use wardian_install::installed::{ResolveError, resolve};
 use wardian_install::package::{
-    ComponentArtifact, Expected, MAX_COMPONENT_BYTES, OpenedPackage, Origin, PackageLocation, PluginArtifact,
+    ComponentArtifact, ExpectedContent, MAX_COMPONENT_BYTES, OpenedPackage, PackageLocation, PluginArtifact,
+    PluginOrigin,
 };
 use wardian_install::selection::Requirements;
 
@@ -119,11 +120,17 @@ fn of_archive(path: &Path) -> Outcome<Subject> {
         ));
     };
     let location = PackageLocation::Archive(path.to_owned());
-    let origin = Origin::Mirror(location.clone());
+    let origin = PluginOrigin::Mirror(location.clone());
     let digests = FileDigests::default();
-    let package =
-        OpenedPackage::open(&address, &version, &location, origin, Expected::ComponentOrNative, &digests)
-            .map_err(|error| Failure::error("Package cannot be read", sentence(&error.to_string())))?;
+    let package = OpenedPackage::open(
+        &address,
+        &version,
+        &location,
+        origin,
+        ExpectedContent::ComponentOrNative,
+        &digests,
+    )
+    .map_err(|error| Failure::error("Package cannot be read", sentence(&error.to_string())))?;
     match package.artifact {
         PluginArtifact::Component(component) => Ok(Subject {
             name: path.display().to_string(),

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wardian_address::ProviderAddress;
-use wardian_install::package::{ComponentArtifact, OpenedPackage, Origin, PluginArtifact, open_override};
+use wardian_install::package::{
+    ComponentArtifact, OpenedPackage, PluginArtifact, PluginOrigin, open_override,
+};
 use wardian_legacy_grpc_bridge::ProtocolVersion;
 use wardian_legacy_grpc_bridge::server::{Multiplexed, ServeError, serve};
 use wardian_plugin::{Provider, ProviderSource as _};
@@ -140,7 +142,7 @@ fn find(session: &Session, arguments: &ServedArguments) -> Outcome<Served> {
     }
     if let Some(bundle) = Bundle::read(&path).map_err(|error| unreadable(format!("{error}.")))? {
         let address = arguments.address.clone().unwrap_or(bundle.address);
-        let origin = Origin::DevelopmentOverride(path.clone());
+        let origin = PluginOrigin::DevelopmentOverride(path.clone());
         let component = ComponentArtifact::from_bytes(address, origin, bundle.component)
             .ok_or_else(|| unreadable("what it bundles is no component.".into()))?;
         return Ok(Served::component(component, arguments.protocol.or(bundle.protocol)));

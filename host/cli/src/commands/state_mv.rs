@@ -14,7 +14,7 @@ use std::path::Path;
 
 use wardian_address::{ModuleInstance, ResourceInstanceAddress, ResourceMode};
 use wardian_engine::{StopSignal, Target};
-use wardian_state::{Resource, State};
+use wardian_state::{ResourceState, State};
 
 use crate::arguments::StateMvArguments;
 use crate::failure::{Failure, Outcome, Status};
@@ -105,7 +105,7 @@ struct Move<'a> {
 /// What was taken out of a state.
 enum Taken {
     /// With the address that each gets.
-    Resources(Vec<(wardian_address::AbsoluteResourceAddress, Resource)>),
+    Resources(Vec<(wardian_address::AbsoluteResourceAddress, ResourceState)>),
     Instance(Box<(wardian_address::ProviderConfigAddress, wardian_state::Instance)>),
 }
 

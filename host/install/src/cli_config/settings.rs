@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use wardian_address::ProviderAddress;
 
-use super::syntax::{Entry, Value};
+use super::syntax::{Entry, SettingValue};
 use super::{
-    CliConfig, CliConfigError, CliConfigWarning, CredentialsHelper, LoadedCliConfig, Secret, Variables,
+    CliConfig, CliConfigError, CliConfigWarning, CredentialsHelper, HostToken, LoadedCliConfig, Variables,
 };
 use crate::file_position::FilePosition;
 use crate::mirror::FilesystemMirror;
-use crate::sources::{AddressPattern, Method, MethodKind, ProviderInstallation, Scope};
+use crate::sources::{
+    AddressPattern, InstallationMethod, InstallationMethodKind, ProviderFilter, ProviderInstallation,
+};
 
 type Result<T> = std::result::Result<T, CliConfigError>;
 
@@ -22,7 +24,7 @@ pub(super) fn read(
     variables: Variables<'_>,
 ) -> Result<LoadedCliConfig> {
     let mut reader = Reader { text, path, variables, loaded: LoadedCliConfig::default() };
-    for entry in entries.iter().filter(|entry| entry.value != Value::Null) {
+    for entry in entries.iter().filter(|entry| entry.value != SettingValue::Null) {
         reader.setting(entry)?;
     }
     Ok(reader.loaded)
@@ -61,7 +63,7 @@ impl Reader<'_> {
                     let Some(token) = settings.into_iter().find(|setting| setting.key == "token") else {
                         continue;
                     };
-                    let token = Secret::new(self.string(token)?);
+                    let token = HostToken::new(self.string(token)?);
                     self.config().credentials.insert(host.key.clone(), token);
                 }
             }
@@ -121,9 +123,9 @@ impl Reader<'_> {
         Ok(overrides)
     }
 
-    fn method(&mut self, method: &Entry, settings: &[Entry]) -> Result<Method> {
+    fn method(&mut self, method: &Entry, settings: &[Entry]) -> Result<InstallationMethod> {
         let mut location = None;
-        let mut scope = Scope::default();
+        let mut scope = ProviderFilter::default();
         let needed = match method.key.as_str() {
             "filesystem_mirror" => Some("path"),
             "network_mirror" => Some("url"),
@@ -135,7 +137,7 @@ impl Reader<'_> {
                 return Err(self.invalid(method, &message));
             }
         };
-        for setting in settings.iter().filter(|setting| setting.value != Value::Null) {
+        for setting in settings.iter().filter(|setting| setting.value != SettingValue::Null) {
             match setting.key.as_str() {
                 "include" => scope.include = Some(self.patterns(setting)?),
                 "exclude" => scope.exclude = self.patterns(setting)?,
@@ -147,23 +149,25 @@ impl Reader<'_> {
             }
         }
         let kind = match (method.key.as_str(), location) {
-            ("filesystem_mirror", Some(path)) => MethodKind::Filesystem(FilesystemMirror::new(path)),
+            ("filesystem_mirror", Some(path)) => {
+                InstallationMethodKind::Filesystem(FilesystemMirror::new(path))
+            }
             ("network_mirror", Some(url)) => {
                 if !url.starts_with("https://") || !url.ends_with('/') {
                     let message =
                         "the url of a network_mirror must begin with \"https://\" and end with \"/\"";
                     return Err(self.invalid(method, message));
                 }
-                MethodKind::NetworkMirror(url)
+                InstallationMethodKind::NetworkMirror(url)
             }
-            ("direct", _) => MethodKind::Direct,
-            ("embedded", _) => MethodKind::Embedded,
+            ("direct", _) => InstallationMethodKind::Direct,
+            ("embedded", _) => InstallationMethodKind::Embedded,
             (name, _) => {
                 let message = format!("a {name} block needs the argument \"{}\"", needed.unwrap_or_default());
                 return Err(self.invalid(method, &message));
             }
         };
-        Ok(Method { kind, scope })
+        Ok(InstallationMethod { kind, scope })
     }
 
     fn patterns(&self, entry: &Entry) -> Result<Vec<AddressPattern>> {
@@ -182,7 +186,7 @@ impl Reader<'_> {
         let mut services = BTreeMap::new();
         for setting in settings.iter().filter(|setting| setting.key == "services") {
             for service in self.block(setting)? {
-                if let Value::Text(address) = &service.value {
+                if let SettingValue::Text(address) = &service.value {
                     services.insert(service.key.clone(), address.clone());
                 }
             }
@@ -207,11 +211,11 @@ impl Reader<'_> {
     fn blocks<'e>(&self, entry: &'e Entry) -> Result<Vec<&'e [Entry]>> {
         let wrong = || self.invalid(entry, &format!("\"{}\" must be a block", entry.key));
         match &entry.value {
-            Value::Object(entries) => Ok(vec![entries]),
-            Value::List(values) => values
+            SettingValue::Object(entries) => Ok(vec![entries]),
+            SettingValue::List(values) => values
                 .iter()
                 .map(|value| match value {
-                    Value::Object(entries) => Ok(entries.as_slice()),
+                    SettingValue::Object(entries) => Ok(entries.as_slice()),
                     _ => Err(wrong()),
                 })
                 .collect(),
@@ -221,16 +225,16 @@ impl Reader<'_> {
 
     fn string<'e>(&self, entry: &'e Entry) -> Result<&'e str> {
         match &entry.value {
-            Value::Text(text) => Ok(text),
+            SettingValue::Text(text) => Ok(text),
             _ => Err(self.invalid(entry, &format!("\"{}\" must be a string in quotes", entry.key))),
         }
     }
 
     fn strings(&self, entry: &Entry) -> Result<Vec<String>> {
         let wrong = || self.invalid(entry, &format!("\"{}\" must be a list of strings in quotes", entry.key));
-        let Value::List(values) = &entry.value else { return Err(wrong()) };
-        let text = |value: &Value| match value {
-            Value::Text(text) => Ok(text.clone()),
+        let SettingValue::List(values) = &entry.value else { return Err(wrong()) };
+        let text = |value: &SettingValue| match value {
+            SettingValue::Text(text) => Ok(text.clone()),
             _ => Err(wrong()),
         };
         values.iter().map(text).collect()
@@ -238,10 +242,10 @@ impl Reader<'_> {
 
     fn boolean(&self, entry: &Entry) -> Result<bool> {
         match &entry.value {
-            Value::Bool(value) => Ok(*value),
-            Value::Text(text) if text == "true" || text == "1" => Ok(true),
-            Value::Text(text) if text == "false" || text == "0" => Ok(false),
-            Value::Number(number) if number == "1" || number == "0" => Ok(number == "1"),
+            SettingValue::Bool(value) => Ok(*value),
+            SettingValue::Text(text) if text == "true" || text == "1" => Ok(true),
+            SettingValue::Text(text) if text == "false" || text == "0" => Ok(false),
+            SettingValue::Number(number) if number == "1" || number == "0" => Ok(number == "1"),
             _ => Err(self.invalid(entry, &format!("\"{}\" must be true or false", entry.key))),
         }
     }

@@ -27,14 +27,14 @@ use crate::file_position::FilePosition;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub key: String,
-    /// The value; [`Value::Object`] for a block.
-    pub value: Value,
+    /// The value; [`SettingValue::Object`] for a block.
+    pub value: SettingValue,
     /// The byte offset of the name in the file.
     pub offset: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
+pub enum SettingValue {
     /// A quoted string.
     Text(String),
     /// A number in its original notation.
@@ -44,7 +44,7 @@ pub enum Value {
     /// `null`: as if the setting were missing.
     Null,
     /// Values in brackets.
-    List(Vec<Value>),
+    List(Vec<SettingValue>),
     /// Entries in braces, in their order. Names may repeat.
     Object(Vec<Entry>),
 }
@@ -126,7 +126,7 @@ impl Parser<'_> {
         }
     }
 
-    fn nest(&self, keys: Vec<(String, usize)>, value: Value) -> Result<Entry, SyntaxError> {
+    fn nest(&self, keys: Vec<(String, usize)>, value: SettingValue) -> Result<Entry, SyntaxError> {
         if keys.len() > MAX_DEPTH {
             return Err(self.error("a block has too many labels"));
         }
@@ -134,8 +134,9 @@ impl Parser<'_> {
         let Some((key, offset)) = keys.next() else {
             return Err(self.error("a name is missing"));
         };
-        let value =
-            keys.rev().fold(value, |value, (key, offset)| Value::Object(vec![Entry { key, value, offset }]));
+        let value = keys
+            .rev()
+            .fold(value, |value, (key, offset)| SettingValue::Object(vec![Entry { key, value, offset }]));
         Ok(Entry { key, value, offset })
     }
 
@@ -153,26 +154,26 @@ impl Parser<'_> {
         }
     }
 
-    fn value(&mut self) -> Result<Value, SyntaxError> {
+    fn value(&mut self) -> Result<SettingValue, SyntaxError> {
         match self.peek() {
-            Some('"') => self.string().map(Value::Text),
+            Some('"') => self.string().map(SettingValue::Text),
             Some('{') => {
                 self.offset += 1;
-                self.entries(Some('}')).map(Value::Object)
+                self.entries(Some('}')).map(SettingValue::Object)
             }
             Some('[') => {
                 self.offset += 1;
-                self.list().map(Value::List)
+                self.list().map(SettingValue::List)
             }
             _ => {
                 let offset = self.offset;
                 let word = self.word();
                 match word {
-                    "true" => Ok(Value::Bool(true)),
-                    "false" => Ok(Value::Bool(false)),
-                    "null" => Ok(Value::Null),
+                    "true" => Ok(SettingValue::Bool(true)),
+                    "false" => Ok(SettingValue::Bool(false)),
+                    "null" => Ok(SettingValue::Null),
                     number if number.starts_with(|first: char| first.is_ascii_digit() || first == '-') => {
-                        Ok(Value::Number(number.to_owned()))
+                        Ok(SettingValue::Number(number.to_owned()))
                     }
                     _ => {
                         self.offset = offset;
@@ -186,7 +187,7 @@ impl Parser<'_> {
         }
     }
 
-    fn list(&mut self) -> Result<Vec<Value>, SyntaxError> {
+    fn list(&mut self) -> Result<Vec<SettingValue>, SyntaxError> {
         self.deeper()?;
         let mut values = Vec::new();
         loop {

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use wardian_address::ProviderAddress;
 
 use super::*;
-use crate::sources::MethodKind;
+use crate::sources::InstallationMethodKind;
 
 fn variables(name: &str) -> Option<String> {
     (name == "HOME").then(|| "/home/someone".to_owned())
@@ -80,8 +80,8 @@ fn hcl_and_json_are_equivalent() {
         installation.overrides[&ProviderAddress::parse("acme/dns").unwrap()],
         Path::new("/home/someone/dns")
     );
-    assert!(matches!(installation.methods[0].kind, MethodKind::Filesystem(_)));
-    assert_eq!(installation.methods[1].kind, MethodKind::Direct);
+    assert!(matches!(installation.methods[0].kind, InstallationMethodKind::Filesystem(_)));
+    assert_eq!(installation.methods[1].kind, InstallationMethodKind::Direct);
     assert!(!installation.methods[1].scope.covers(&ProviderAddress::parse("example.com/a/b").unwrap()));
     let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(

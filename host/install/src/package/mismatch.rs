@@ -4,7 +4,7 @@ use std::fmt;
 
 use wardian_address::{ProviderAddress, Version};
 
-use super::Origin;
+use super::PluginOrigin;
 use crate::hash::PackageHash;
 
 /// A package whose hash is not in the lock file's entry for its version.
@@ -12,7 +12,7 @@ use crate::hash::PackageHash;
 pub struct PackageMismatch {
     pub address: ProviderAddress,
     pub version: Version,
-    pub origin: Origin,
+    pub origin: PluginOrigin,
     /// The package's hash.
     pub found: PackageHash,
     /// The hashes in the lock file.

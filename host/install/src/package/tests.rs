@@ -13,8 +13,8 @@ fn address() -> ProviderAddress {
     ProviderAddress::parse("acme/dns").unwrap()
 }
 
-fn open(location: &PackageLocation, expected: Expected) -> Result<OpenedPackage, PackageError> {
-    let origin = Origin::Mirror(location.clone());
+fn open(location: &PackageLocation, expected: ExpectedContent) -> Result<OpenedPackage, PackageError> {
+    let origin = PluginOrigin::Mirror(location.clone());
     OpenedPackage::open(
         &address(),
         &Version::new(1, 2, 3),
@@ -56,7 +56,7 @@ fn component_has_one_hash_in_every_packaging() {
         PackageLocation::BareComponent(bare),
         PackageLocation::Archive(archive),
     ] {
-        let opened = open(&location, Expected::Component).unwrap();
+        let opened = open(&location, ExpectedContent::Component).unwrap();
         assert_eq!(opened.content_hash, embedded.content_hash, "{location:?}");
         let PluginArtifact::Component(component) = &opened.artifact else { panic!("{opened:?}") };
         assert_eq!(component.bytes(), COMPONENT);
@@ -79,7 +79,8 @@ fn files_that_are_not_components_are_named() {
     ] {
         let path = root.path().join("x.wasm");
         fs::write(&path, content).unwrap();
-        let error = open(&PackageLocation::BareComponent(path.clone()), Expected::Component).unwrap_err();
+        let error =
+            open(&PackageLocation::BareComponent(path.clone()), ExpectedContent::Component).unwrap_err();
         let text = error.to_string();
         assert!(text.contains(expected) && text.contains(&*path.to_string_lossy()), "{text}");
         assert!(open_override(&address(), &path).is_err());
@@ -92,12 +93,15 @@ fn native_packages_are_accepted_if_allowed() {
     let path = root.path().join("terraform-provider-dns_v1.2.3_x5");
     fs::write(&path, b"\x7fELF....").unwrap();
     let location = PackageLocation::Directory(root.path().to_owned());
-    let opened = open(&location, Expected::ComponentOrNative).unwrap();
+    let opened = open(&location, ExpectedContent::ComponentOrNative).unwrap();
     let PluginArtifact::Native(native) = opened.artifact else { panic!() };
     assert_eq!(native.executable, "terraform-provider-dns_v1.2.3_x5");
-    assert!(matches!(open(&location, Expected::Component), Err(PackageError::NotAComponent { .. })));
+    assert!(matches!(open(&location, ExpectedContent::Component), Err(PackageError::NotAComponent { .. })));
     fs::write(&path, MODULE).unwrap();
-    assert!(matches!(open(&location, Expected::ComponentOrNative), Err(PackageError::NotAComponent { .. })));
+    assert!(matches!(
+        open(&location, ExpectedContent::ComponentOrNative),
+        Err(PackageError::NotAComponent { .. })
+    ));
 }
 
 #[test]
@@ -122,11 +126,11 @@ fn invalid_archives_are_rejected() {
     let path = root.path().join("p.zip");
     let location = PackageLocation::Archive(path.clone());
     fs::write(&path, "no zip").unwrap();
-    assert!(matches!(open(&location, Expected::Component), Err(PackageError::Archive { .. })));
+    assert!(matches!(open(&location, ExpectedContent::Component), Err(PackageError::Archive { .. })));
     zip_of(&path, &[("../terraform-provider-dns.wasm", COMPONENT)]);
-    assert!(matches!(open(&location, Expected::Component), Err(PackageError::UnsafeName { .. })));
+    assert!(matches!(open(&location, ExpectedContent::Component), Err(PackageError::UnsafeName { .. })));
     zip_of(&path, &[("sub/terraform-provider-dns.wasm", COMPONENT)]);
-    assert!(matches!(open(&location, Expected::Component), Err(PackageError::NoPlugin { .. })));
+    assert!(matches!(open(&location, ExpectedContent::Component), Err(PackageError::NoPlugin { .. })));
 }
 
 #[test]
@@ -164,8 +168,8 @@ proptest! {
         for content in [archive, bytes] {
             fs::write(&path, &content).unwrap();
             let _ = FileKind::from_header(&content);
-            let _ = open(&PackageLocation::Archive(path.clone()), Expected::ComponentOrNative);
-            let _ = open(&PackageLocation::BareComponent(path.clone()), Expected::Component);
+            let _ = open(&PackageLocation::Archive(path.clone()), ExpectedContent::ComponentOrNative);
+            let _ = open(&PackageLocation::BareComponent(path.clone()), ExpectedContent::Component);
             let _ = open_override(&address(), &path);
         }
     }

@@ -6,8 +6,8 @@ use super::errors::{SearchedSource, SelectionError, SourceRemark};
 use crate::catalogue::EmbeddedPlugin;
 use crate::file_digests::FileDigests;
 use crate::mirror::MirrorPackage;
-use crate::package::{OpenedPackage, Origin};
-use crate::sources::{MethodKind, Sources};
+use crate::package::{OpenedPackage, PluginOrigin};
+use crate::sources::{InstallationMethodKind, Sources};
 
 pub(super) struct Survey<'a> {
     offers: Vec<Offer<'a>>,
@@ -33,8 +33,10 @@ impl<'a> Survey<'a> {
         let mut survey = Self { offers: Vec::new(), searched: Vec::new() };
         for method in sources.methods_for(address) {
             let (versions, remark) = match &method.kind {
-                MethodKind::Embedded => (survey.add_embedded(address, sources), SourceRemark::None),
-                MethodKind::Filesystem(mirror) => {
+                InstallationMethodKind::Embedded => {
+                    (survey.add_embedded(address, sources), SourceRemark::None)
+                }
+                InstallationMethodKind::Filesystem(mirror) => {
                     let listing = mirror
                         .list(address, &sources.platform)
                         .map_err(|error| SelectionError::Mirror { address: address.clone(), error })?;
@@ -50,7 +52,7 @@ impl<'a> Survey<'a> {
                     };
                     (versions, remark)
                 }
-                MethodKind::Directories(directories) => {
+                InstallationMethodKind::Directories(directories) => {
                     let listing = directories.list(address);
                     let versions = listing.keys().cloned().collect();
                     for (version, package) in listing {
@@ -58,7 +60,9 @@ impl<'a> Survey<'a> {
                     }
                     (versions, SourceRemark::None)
                 }
-                MethodKind::NetworkMirror(_) | MethodKind::Direct => (Vec::new(), SourceRemark::NeedsNetwork),
+                InstallationMethodKind::NetworkMirror(_) | InstallationMethodKind::Direct => {
+                    (Vec::new(), SourceRemark::NeedsNetwork)
+                }
             };
             survey.searched.push(SearchedSource { name: method.kind.to_string(), versions, remark });
         }
@@ -94,7 +98,7 @@ impl Offer<'_> {
         match &self.package {
             OfferedPackage::Embedded(plugin) => Ok(OpenedPackage::embedded(plugin)),
             OfferedPackage::Mirror(package) => {
-                let origin = Origin::Mirror(package.location.clone());
+                let origin = PluginOrigin::Mirror(package.location.clone());
                 OpenedPackage::open(
                     address,
                     &self.version,

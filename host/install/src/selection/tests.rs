@@ -8,8 +8,10 @@ use crate::catalogue::{Catalogue, EmbeddedPlugin};
 use crate::hash::Sha256Digest;
 use crate::installed::{ResolveError, install, resolve};
 use crate::mirror::{FilesystemMirror, Platform};
-use crate::package::{Origin, PackageLocation};
-use crate::sources::{AddressPattern, Method, MethodKind, ProviderInstallation, Scope};
+use crate::package::{PackageLocation, PluginOrigin};
+use crate::sources::{
+    AddressPattern, InstallationMethod, InstallationMethodKind, ProviderFilter, ProviderInstallation,
+};
 
 const EMBEDDED: &[u8] = b"\0asm\x0d\0\x01\0embedded";
 
@@ -45,8 +47,8 @@ impl Fixture {
             bytes: EMBEDDED,
             sha256: Sha256Digest::hash(EMBEDDED),
         }]);
-        let mirror = MethodKind::Filesystem(FilesystemMirror::new(root.path().join("mirror")));
-        let methods = vec![Method { kind: mirror, scope: Scope::default() }];
+        let mirror = InstallationMethodKind::Filesystem(FilesystemMirror::new(root.path().join("mirror")));
+        let methods = vec![InstallationMethod { kind: mirror, scope: ProviderFilter::default() }];
         let mut required = Requirements::default();
         for (index, (source, constraints)) in requirements.iter().enumerate() {
             let constraints = Constraints::parse(constraints, ConstraintDialect::Provider).unwrap();
@@ -97,7 +99,7 @@ impl Fixture {
         errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
 
-    fn resolve(&self) -> Result<crate::installed::Resolved, Vec<ResolveError>> {
+    fn resolve(&self) -> Result<crate::installed::ResolvedPlugins, Vec<ResolveError>> {
         resolve(&self.requirements, &self.lock, &self.sources(), &self.data())
     }
 
@@ -123,7 +125,7 @@ fn embedded_plugin_needs_no_files() {
     assert_eq!(selection.lock_change, LockChange::Created);
     let chosen = &selection.plugins[&address("random")];
     assert_eq!((&chosen.version, chosen.reason), (&version("3.7.2"), SelectionReason::NewestMatching));
-    assert_eq!(chosen.artifact.origin(), &Origin::Embedded);
+    assert_eq!(chosen.artifact.origin(), &PluginOrigin::Embedded);
     let entry = &fixture.lock.providers[&address("random")];
     assert_eq!(entry.constraints.to_string(), "~> 3.5, >= 3.7.0");
     assert_eq!(entry.hashes.len(), 1);
@@ -245,7 +247,7 @@ fn changed_component_is_rejected() {
 fn newest_version_wins_then_first_listed_method() {
     let mut fixture = Fixture::new(&[("random", "")]);
     fixture.write("hashicorp/random/3.7.2/r.wasm", &component("same version"));
-    assert_eq!(fixture.init().plugins[&address("random")].artifact.origin(), &Origin::Embedded);
+    assert_eq!(fixture.init().plugins[&address("random")].artifact.origin(), &PluginOrigin::Embedded);
     fixture.write("hashicorp/random/3.8.0/r.wasm", &component("newer"));
     assert_eq!(fixture.init().plugins[&address("random")].version, version("3.7.2"));
     fixture.options.versions = VersionPolicy::Upgrade;
@@ -261,11 +263,11 @@ fn excluded_catalogue_is_not_used() {
     let mut fixture = Fixture::new(&[("random", "")]);
     fixture.write("hashicorp/random/3.7.2/r.wasm", &component("mirror"));
     let exclude = vec![AddressPattern::parse("hashicorp/*").unwrap()];
-    let scope = Scope { include: None, exclude };
-    fixture.installation.methods.push(Method { kind: MethodKind::Embedded, scope });
+    let scope = ProviderFilter { include: None, exclude };
+    fixture.installation.methods.push(InstallationMethod { kind: InstallationMethodKind::Embedded, scope });
     let selection = fixture.init();
     let origin = selection.plugins[&address("random")].artifact.origin().clone();
-    assert!(matches!(origin, Origin::Mirror(PackageLocation::BareComponent(_))));
+    assert!(matches!(origin, PluginOrigin::Mirror(PackageLocation::BareComponent(_))));
     assert_eq!(fixture.resolved_bytes("random"), component("mirror"));
     // Back to the catalogue: the copy in the data directory is removed.
     fixture.installation.methods.pop();
@@ -288,7 +290,10 @@ fn unmet_constraints_are_listed_with_available_versions() {
             mirror = fixture.root.path().join("mirror").display()
         )
     );
-    fixture.installation.methods.push(Method { kind: MethodKind::Direct, scope: Scope::default() });
+    fixture
+        .installation
+        .methods
+        .push(InstallationMethod { kind: InstallationMethodKind::Direct, scope: ProviderFilter::default() });
     let errors = fixture.select().unwrap_err();
     assert_eq!(errors[0].summary(), "Provider needs registry access");
     assert!(

@@ -28,7 +28,7 @@ use wardian_value::Str;
 use super::layout::{Parts, compact};
 use super::read::check_writer;
 use crate::error::StateProblem;
-use crate::model::{Attributes, Instance, Object, ObjectStatus, Resource, State};
+use crate::model::{Attributes, Instance, Object, ObjectStatus, ResourceState, State};
 
 /// A format version that is read but no longer written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ fn add_resource(
     }
     let mut resource = match state.resource(&address) {
         Some(earlier) => earlier.clone(),
-        None => Resource { provider, instances: BTreeMap::new() },
+        None => ResourceState { provider, instances: BTreeMap::new() },
     };
     if resource.instances.insert(key, instance).is_some() {
         return Err(invalid(&place, "this instance occurs more than once".to_owned()));

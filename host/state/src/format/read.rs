@@ -11,7 +11,7 @@ use super::legacy::{self, LegacyVersion};
 use super::output::{StoredOutput, decode_output};
 use crate::checks::{CheckKind, CheckObject, CheckResult, CheckStatus};
 use crate::error::StateProblem;
-use crate::model::{Resource, State};
+use crate::model::{ResourceState, State};
 
 #[derive(Deserialize)]
 struct Version {
@@ -168,7 +168,7 @@ fn add_resource(
         return Ok(());
     }
     match state.resource(&address) {
-        None => state.set_resource(address, Resource { provider, instances }),
+        None => state.set_resource(address, ResourceState { provider, instances }),
         Some(earlier) => {
             let mut merged = earlier.clone();
             for (key, instance) in instances {

@@ -225,7 +225,10 @@ plugin "terraform.io/builtin/file" {
     let variables = [("WARDIAN_AUDIT", "audit.log")];
     let seen = flat(&project.run_with("apply -auto-approve", "", &variables).ended_with(1).text());
     // The connection exists, but this provisioner must not use it.
-    assert_contains(&seen, &["Policy does not allow this connection", "not that one", "wardian.policy.hcl:3"]);
+    assert_contains(
+        &seen,
+        &["Policy does not allow this connection", "not that one", "wardian.policy.hcl:3"],
+    );
     assert!(!seen.contains("(remote-exec): reached"), "{seen}");
     assert!(sshd.path("there/x").exists() && !sshd.path("there/key").exists());
     assert_eq!((sshd.logins(), &*status(&project)), (1, "tainted"));
