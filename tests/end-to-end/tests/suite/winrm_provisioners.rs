@@ -120,7 +120,7 @@ fn failed_winrm_script_taints_and_is_removed() {
     let project = project(&server, "user = \"Operator\"", failing);
     let seen = project.run("apply -auto-approve").ended_with(1).text();
     let seen = seen.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
-    for part in ["(remote-exec): before", "remote-exec provisioner error", "ended with exit status 3"] {
+    for part in ["(remote-exec): before", "remote-exec provisioner error", "failed with exit status 3"] {
         assert!(seen.contains(part), "{part:?} is not in:\n{seen}");
     }
     assert!(!seen.contains("(remote-exec): after"), "{seen}");
