@@ -21,6 +21,7 @@ use wardian_diagnostic::{Diagnostics, SourceFile};
 use wardian_monitor::{AuditLog, Call, Capability, Monitor, PluginIdentity};
 use wardian_plugin::FileGate;
 use wardian_policy::{Access, FileAccess, Level, POLICY_FILE_NAME, Policy, PolicyFile, Request};
+use wardian_state::Sidecars;
 
 use crate::failure::{Failure, Outcome};
 
@@ -56,14 +57,10 @@ const READ_UNASKED: [&str; 3] = [POLICY_FILE_NAME, ".terraform.lock.hcl", ".ward
 
 /// What commands read and write of their own: none of it may be a link to elsewhere, or in
 /// a directory that is one. `.git` is not among it.
-const OWN: [&str; 6] = [
-    "terraform.tfstate",
-    "terraform.tfstate.backup",
-    ".terraform.tfstate.journal",
-    ".terraform.tfstate.lock.info",
-    "terraform.tfstate.d",
-    "errored.tfstate",
-];
+const OWN: [&str; 3] = [DEFAULT_STATE, "terraform.tfstate.d", "errored.tfstate"];
+
+/// The state file of the default workspace.
+const DEFAULT_STATE: &str = "terraform.tfstate";
 
 /// The same in the directory of data, which is `.terraform` or what the user says.
 const OWN_DATA: [&str; 5] =
@@ -131,7 +128,7 @@ impl Confinement {
             }
         }
         let data = OWN_DATA.map(|name| self.data_directory.join(name));
-        for name in OWN.into_iter().map(PathBuf::from).chain(data) {
+        for name in host_files().into_iter().chain(data) {
             let path = without_steps_up(&self.directory.join(&name));
             // Data that the user keeps elsewhere is no stranger's.
             if self.is_above(&path)
@@ -171,8 +168,8 @@ impl Confinement {
     /// Where one is not.
     pub(crate) fn check_state_path(&self, path: &Path) -> Outcome<()> {
         let state = self.directory.join(path);
-        let all_within =
-            [state.clone()].into_iter().chain(beside(&state)).try_for_each(|path| self.check_own(&path));
+        let sidecars = Sidecars::for_state(&state).into_paths();
+        let all_within = [state].iter().chain(&sidecars).try_for_each(|path| self.check_own(path));
         let Err(reason) = all_within else { return Ok(()) };
         let detail = format!(
             "The configuration keeps its state in {}, outside of its directory, where -untrusted lets it read \
@@ -276,23 +273,20 @@ fn without_steps_up(path: &Path) -> PathBuf {
 
 /// Paths that plugins of a stranger's configuration do not read either.
 pub(crate) fn hidden(directory: &Path, data_directory: &Path, states: &[PathBuf]) -> Vec<PathBuf> {
-    let own =
-        OWN.iter().chain(&HIDDEN).map(|name| directory.join(name)).chain([directory.join(data_directory)]);
-    let others = states.iter().flat_map(|state| {
+    let other_files = HIDDEN.map(PathBuf::from).into_iter().chain([data_directory.to_owned()]);
+    let own = host_files().into_iter().chain(other_files).map(|name| directory.join(name));
+    let of_states = states.iter().flat_map(|state| {
         let state = directory.join(state);
-        beside(&state).into_iter().chain([state])
+        Sidecars::for_state(&state).into_paths().into_iter().chain([state])
     });
-    own.chain(others).collect()
+    own.chain(of_states).collect()
 }
 
-/// What is kept beside a state.
-fn beside(state: &Path) -> Vec<PathBuf> {
-    let Some(name) = state.file_name().map(|name| name.to_string_lossy().into_owned()) else {
-        return Vec::new();
-    };
-    [format!("{name}.backup"), format!(".{name}.journal"), format!(".{name}.lock.info")]
-        .map(|name| state.with_file_name(name))
-        .to_vec()
+/// Returns the files of the host in a configuration's directory: [`OWN`] and the sidecar
+/// files of the default state.
+fn host_files() -> Vec<PathBuf> {
+    let sidecars = Sidecars::for_state(Path::new(DEFAULT_STATE)).into_paths();
+    OWN.into_iter().map(PathBuf::from).chain(sidecars).collect()
 }
 
 /// Where an absolute path leads, links followed, whether anything is there or not: what is
@@ -507,5 +501,22 @@ mod tests {
         }
         std::os::unix::fs::symlink("../secret", directory.join(".x.tfstate.journal")).unwrap();
         assert!(place.confinement.check_state_path(Path::new("x.tfstate")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn sidecars_of_dotted_state_are_neither_read_nor_links() {
+        let place = place();
+        let directory = place.root.path().join("project");
+        let states = [PathBuf::from(".x.tfstate")];
+        let log = Arc::new(AuditLog::nowhere());
+        let confinement = Confinement::new(&directory, Path::new(".terraform"), &states, &log).unwrap();
+        let gate = confinement.of_functions();
+        for name in [".x.tfstate", ".x.tfstate.backup", ".x.tfstate.journal", ".x.tfstate.lock.info"] {
+            assert!(gate.check(&directory.join(name)).is_err(), "{name}");
+        }
+        assert!(confinement.check_state_path(&states[0]).is_ok());
+        std::os::unix::fs::symlink("../secret", directory.join(".x.tfstate.journal")).unwrap();
+        assert!(confinement.check_state_path(&states[0]).is_err());
     }
 }

@@ -37,12 +37,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use crate::beside::beside;
 use crate::error::{StateError, StateProblem};
 use crate::format::{decode_state, encode_compact, encode_state};
 use crate::journal::{self, Intent, Journal, JournalContent};
 use crate::lock::{Lock, LockError, LockInfo, LockRequest};
 use crate::model::{State, new_lineage};
+use crate::sidecar::Sidecars;
 
 /// Options of a state file.
 #[derive(Clone, Debug)]
@@ -465,7 +465,7 @@ impl StateFile {
     }
 
     fn journal_path(&self) -> PathBuf {
-        beside(&self.path, ".journal")
+        Sidecars::for_state(&self.path).journal
     }
 }
 

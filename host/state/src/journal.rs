@@ -40,10 +40,10 @@ use wardian_cache::sync_directory;
 pub use recovery::Intent;
 pub(crate) use recovery::{Header, JournalContent, read};
 
-use crate::beside::open_itself;
 use crate::error::{StateError, StateProblem};
 use crate::format::{Parts, encode_instance};
 use crate::model::Instance;
+use crate::sidecar::open_no_follow;
 use sync::Syncing;
 
 /// The format version that is written.
@@ -90,7 +90,7 @@ impl Journal {
             return Err(failed(io::Error::other("it no longer exists")));
         };
         let open = || {
-            let mut file = open_itself(&path, OpenOptions::new().write(true))?;
+            let mut file = open_no_follow(&path, OpenOptions::new().write(true))?;
             file.set_len(length)?;
             file.seek(io::SeekFrom::End(0))?;
             let syncing = Syncing::start(&file)?;
@@ -183,7 +183,7 @@ impl Journal {
             Some(open) => open,
             None => {
                 let mut file =
-                    open_itself(&self.path, OpenOptions::new().write(true).create(true).truncate(true))?;
+                    open_no_follow(&self.path, OpenOptions::new().write(true).create(true).truncate(true))?;
                 let checksum = write_line(&mut file, "", &self.header)?;
                 sync_directory(&self.path)?;
                 let syncing = Syncing::start(&file)?;

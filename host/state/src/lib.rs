@@ -8,7 +8,6 @@
 //! decodes them, so unknown content is not lost; a state that cannot be read is an error and is
 //! not changed; reading a file never panics, whatever bytes it holds.
 
-mod beside;
 mod checks;
 mod error;
 mod file;
@@ -16,6 +15,7 @@ mod format;
 mod journal;
 mod lock;
 mod model;
+mod sidecar;
 
 pub use checks::{CheckKind, CheckObject, CheckResult, CheckStatus};
 pub use error::{StateError, StateProblem};
@@ -27,3 +27,4 @@ pub use model::{
     Attributes, Dependencies, Identity, Instance, Object, ObjectStatus, OutputValue, PrivateBytes,
     ResourceState, State,
 };
+pub use sidecar::Sidecars;

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::beside::{beside, open_itself, read_itself};
+use crate::sidecar::{Sidecars, open_no_follow, read_no_follow};
 
 /// The reason for a lock and its requester.
 #[derive(Clone, Debug)]
@@ -124,7 +124,7 @@ impl Lock {
             let path = path.to_owned();
             move |error: io::Error| LockError::Io { doing, path, error }
         };
-        let info_path = beside(path, ".lock.info");
+        let info_path = Sidecars::for_state(path).lock_info;
         loop {
             let created_file = !path.exists();
             let file = OpenOptions::new()
@@ -172,7 +172,7 @@ impl Lock {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let text = serde_json::to_string(&self.info)?;
-        open_itself(&self.info_path, &options)?.write_all(text.as_bytes())
+        open_no_follow(&self.info_path, &options)?.write_all(text.as_bytes())
     }
 
     pub(crate) fn info(&self) -> &LockInfo {
@@ -201,7 +201,7 @@ impl Drop for Lock {
 }
 
 fn read_info(path: &Path) -> Option<LockInfo> {
-    serde_json::from_slice(&read_itself(path).ok()?).ok()
+    serde_json::from_slice(&read_no_follow(path).ok()?).ok()
 }
 
 #[cfg(unix)]

@@ -1,11 +1,12 @@
 //! The backup of the state before the first change.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use wardian_cache::AtomicWrite;
 
 use super::{BackupRule, StateFile};
 use crate::error::{StateError, StateProblem};
+use crate::sidecar::Sidecars;
 
 impl StateFile {
     /// Backs up the current content of the file, once.
@@ -16,11 +17,7 @@ impl StateFile {
         let path = match &self.options.backup {
             BackupRule::Off => return Ok(()),
             BackupRule::At(path) => path.clone(),
-            BackupRule::DefaultPath => {
-                let mut name = self.path.clone().into_os_string();
-                name.push(".backup");
-                PathBuf::from(name)
-            }
+            BackupRule::DefaultPath => Sidecars::for_state(&self.path).backup,
         };
         let bytes = self.target_bytes()?;
         if !bytes.is_empty() {

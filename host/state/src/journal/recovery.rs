@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 
 use super::{CHECKSUM_LENGTH, FORMAT, OLDEST_FORMAT, line_checksum};
-use crate::beside::read_itself;
 use crate::error::{StateError, StateProblem};
 use crate::format::{decode_instance, decode_state};
 use crate::model::{Instance, State};
+use crate::sidecar::read_no_follow;
 
 /// The readable content of a journal.
 #[derive(Debug, Default)]
@@ -70,7 +70,7 @@ struct Line<'a> {
 
 /// Reads a journal; `None` if there is none.
 pub(crate) fn read(path: &Path) -> Result<Option<JournalContent>, StateError> {
-    let bytes = match read_itself(path) {
+    let bytes = match read_no_follow(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(StateError::new(path, StateProblem::io("read the journal")(error))),

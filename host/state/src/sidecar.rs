@@ -1,0 +1,99 @@
+//! Sidecar files: the backup, the lock information and the journal of a state file.
+//!
+//! Their names are predictable, and their directory may come from an untrusted source such
+//! as a cloned repository, so a symbolic link in place of one is never followed. (The state
+//! file itself may be a link.)
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The paths of a state file's sidecar files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sidecars {
+    /// The state as it was before the first change: the state's name and `.backup`.
+    pub backup: PathBuf,
+    /// Describes the holder of the lock: `.NAME.lock.info`.
+    pub lock_info: PathBuf,
+    /// The write-ahead log of an apply: `.NAME.journal`.
+    pub journal: PathBuf,
+}
+
+impl Sidecars {
+    /// Returns the sidecar files of the state file at `state`.
+    pub fn for_state(state: &Path) -> Self {
+        let mut backup = state.as_os_str().to_owned();
+        backup.push(".backup");
+        Self {
+            backup: backup.into(),
+            lock_info: hidden_sibling(state, ".lock.info"),
+            journal: hidden_sibling(state, ".journal"),
+        }
+    }
+
+    /// Returns all of the paths.
+    pub fn into_paths(self) -> [PathBuf; 3] {
+        [self.backup, self.lock_info, self.journal]
+    }
+}
+
+/// Returns `.NAME` and a suffix, in the directory of `path`. A leading dot is not doubled.
+fn hidden_sibling(path: &Path, suffix: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let dot = if name.starts_with('.') { "" } else { "." };
+    path.with_file_name(format!("{dot}{name}{suffix}"))
+}
+
+/// Opens a file; fails if it is a symbolic link.
+pub(crate) fn open_no_follow(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    let mut options = options.clone();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, system::NO_FOLLOW);
+    #[cfg(not(unix))]
+    if is_link(path) {
+        return Err(link_error());
+    }
+    options.open(path).map_err(|error| if is_link(path) { link_error() } else { error })
+}
+
+/// Returns a file's bytes; fails if it is a symbolic link.
+pub(crate) fn read_no_follow(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_no_follow(path, OpenOptions::new().read(true))?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
+}
+
+fn link_error() -> io::Error {
+    io::Error::other("it is a symbolic link, which is not followed; remove it if it is not wanted")
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod system {
+    pub(super) const NO_FOLLOW: i32 = nix::libc::O_NOFOLLOW;
+}
+
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+mod system {
+    pub(super) const NO_FOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sidecar_names_do_not_double_leading_dot() {
+        let names = |state: &str| {
+            Sidecars::for_state(Path::new(state)).into_paths().map(|path| path.display().to_string())
+        };
+        assert_eq!(
+            names("a/x.tfstate"),
+            ["a/x.tfstate.backup", "a/.x.tfstate.lock.info", "a/.x.tfstate.journal"]
+        );
+        assert_eq!(names(".x.tfstate"), [".x.tfstate.backup", ".x.tfstate.lock.info", ".x.tfstate.journal"]);
+    }
+}
