@@ -3,13 +3,12 @@
 //! Options are stated once, here, for clap. People type them as Terraform's:
 //! with one dash. [`normalise`] turns what they type into what clap expects and
 //! refuses what no option means; it learns all names from the commands below.
-//! Options and commands of Terraform that are not here yet are in [`later`].
+//! Options and commands of Terraform that are not here yet are in [`unsupported`].
 
 mod audit;
 mod configuration;
 mod help;
 mod inspection;
-mod later;
 mod normalise;
 mod operation;
 mod options;
@@ -18,19 +17,20 @@ mod policy;
 mod serve;
 mod shell_words;
 mod state;
+mod unsupported;
 mod values;
 mod variables;
 mod workspace;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use wardian_app::Environment;
 
-use crate::environment::Environment;
+use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::failure::{Status, Usage};
-use crate::untrusted::Trust;
 
 pub(crate) use audit::*;
 pub(crate) use configuration::*;
@@ -140,7 +140,7 @@ pub(crate) enum Command {
     Modules(ModulesArguments),
     /// Show outputs of the root module.
     Output(OutputArguments),
-    /// Look into a plugin, or make a native one of it.
+    /// UnlockedState into a plugin, or make a native one of it.
     Plugin(PluginArguments),
     /// Check and explain what policies let plugins do.
     ///
@@ -160,14 +160,14 @@ pub(crate) enum Command {
     Serve(ServeArguments),
     /// Show the state or a saved plan.
     Show(ShowArguments),
-    /// Look into the state, and change it by hand.
+    /// UnlockedState into the state, and change it by hand.
     State(StateArguments),
     /// Have an object replaced by the next apply.
     ///
     /// `wardian apply -replace=ADDRESS` does that at once, and shows it first.
     Taint(TaintArguments),
     /// Take an object for whole that was half made or tainted.
-    Untaint(TaintArguments),
+    Untaint(UntaintArguments),
     /// Show the versions of the program and of the chosen plugins.
     Version(VersionArguments),
     /// Keep several states of one configuration apart.
@@ -175,37 +175,68 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whose the configuration is.
-    pub(crate) fn trust(&self) -> Trust {
-        let arguments = match self {
-            Self::Init(one) => one.trust,
-            Self::Validate(one) => one.trust,
-            Self::Plan(one) => one.trust,
-            _ => return Trust::Own,
-        };
-        if arguments.untrusted { Trust::Stranger } else { Trust::Own }
-    }
-
-    /// Where the command is told to record what plugins touch.
-    pub(crate) fn audit_log(&self) -> Option<&Path> {
-        let arguments = match self {
-            Self::Init(one) => &one.audit,
-            Self::Validate(one) => &one.audit,
-            Self::Plan(one) => &one.audit,
-            Self::Apply(one) => &one.audit,
-            Self::Destroy(one) => &one.audit,
-            Self::Console(one) => &one.audit,
-            Self::Import(one) => &one.audit,
-            Self::Refresh(one) => &one.audit,
-            _ => return None,
-        };
-        arguments.audit_log.as_deref()
+    /// Returns what there is to know about the command.
+    pub(crate) fn spec(&self) -> &dyn CommandSpec {
+        match self {
+            Self::Init(one) => one,
+            Self::Validate(one) => one,
+            Self::Plan(one) => one,
+            Self::Apply(one) => one,
+            Self::Destroy(one) => one,
+            Self::Audit(one) => one,
+            Self::Console(one) => one,
+            Self::Fmt(one) => one,
+            Self::ForceUnlock(one) => one,
+            Self::Get(one) => one,
+            Self::Graph(one) => one,
+            Self::Import(one) => one,
+            Self::Metadata(metadata) => match &metadata.command {
+                MetadataCommand::Functions(one) => one,
+            },
+            Self::Modules(one) => one,
+            Self::Output(one) => one,
+            Self::Plugin(plugin) => match &plugin.command {
+                PluginCommand::Bundle(one) => one,
+                PluginCommand::Inspect(one) => one,
+            },
+            Self::Policy(policy) => match &policy.command {
+                PolicyCommand::Check(one) => one,
+                PolicyCommand::Explain(one) => one,
+                PolicyCommand::Grant(one) => &**one,
+            },
+            Self::Providers(one) => match &one.command {
+                Some(ProvidersCommand::Schema(schema)) => schema,
+                None => one,
+            },
+            Self::Refresh(one) => one,
+            Self::Serve(one) => one,
+            Self::Show(one) => one,
+            Self::State(state) => match &state.command {
+                StateCommand::List(one) => one,
+                StateCommand::Mv(one) => one,
+                StateCommand::Pull(one) => one,
+                StateCommand::Push(one) => one,
+                StateCommand::ReplaceProvider(one) => one,
+                StateCommand::Rm(one) => one,
+                StateCommand::Show(one) => one,
+            },
+            Self::Taint(one) => one,
+            Self::Untaint(one) => one,
+            Self::Version(one) => one,
+            Self::Workspace(workspace) => match &workspace.command {
+                WorkspaceCommand::Delete(one) => one,
+                WorkspaceCommand::List(one) => one,
+                WorkspaceCommand::New(one) => one,
+                WorkspaceCommand::Select(one) => one,
+                WorkspaceCommand::Show(one) => one,
+            },
+        }
     }
 }
 
 /// Whether arguments ask for messages to programs, told before they are understood: what
 /// is wrong with them is to be told in that form too.
-pub(crate) fn ask_for_messages(given: &[OsString]) -> bool {
+pub(crate) fn wants_json_messages(given: &[OsString]) -> bool {
     let mut texts = given.iter().filter_map(|argument| argument.to_str());
     let command = texts.by_ref().find(|text| !text.starts_with('-'));
     matches!(command, Some("plan" | "apply" | "destroy" | "refresh"))
@@ -229,94 +260,17 @@ pub(crate) fn parse(given: Vec<OsString>, environment: &Environment) -> Result<R
         (false, false, false) => Some(Status::Failed),
     };
     if let Some(status) = status {
-        return Ok(Request::Help(help::of(&root, &normalised.command), status));
+        return Ok(Request::Help(help::text(&root, &normalised.command), status));
     }
     let arguments = std::iter::once(OsString::from("wardian")).chain(normalised.arguments);
     let matches = root.try_get_matches_from_mut(arguments).map_err(|error| usage(&error, &command))?;
     let parsed = CommandLine::from_arg_matches(&matches).map_err(|error| usage(&error, &command))?;
-    parsed.check(&command)?;
+    parsed.command.spec().check().map_err(|InvalidOptions { summary, detail }| Usage {
+        summary: summary.to_owned(),
+        detail: detail.to_owned(),
+        command,
+    })?;
     Ok(Request::Run(Box::new(parsed)))
-}
-
-impl CommandLine {
-    /// What clap cannot tell: which options go together.
-    fn check(&self, command: &str) -> Result<(), Usage> {
-        let wrong = |summary: &str, detail: &str| {
-            Err(Usage { summary: summary.into(), detail: detail.into(), command: command.into() })
-        };
-        let planning = match &self.command {
-            Command::Plan(plan) => Some(&plan.planning),
-            Command::Apply(apply) => Some(&apply.planning),
-            _ => None,
-        };
-        if let Some(planning) = planning {
-            if planning.destroy && planning.refresh_only {
-                return wrong(
-                    "Incompatible options",
-                    "A plan cannot be made with both -destroy and -refresh-only.",
-                );
-            }
-            if planning.refresh_only && !planning.scope.refresh {
-                return wrong(
-                    "Incompatible options",
-                    "-refresh-only reads the real objects and does nothing else, so -refresh=false leaves nothing \
-                     to do.",
-                );
-            }
-        }
-        let is_normal = planning.is_some_and(|planning| !planning.destroy && !planning.refresh_only);
-        let scope = match &self.command {
-            Command::Destroy(destroy) => Some(&destroy.scope),
-            _ => planning.map(|planning| &planning.scope),
-        };
-        if scope.is_some_and(|scope| !scope.replace.is_empty() && !is_normal) {
-            return wrong(
-                "Unsupported plan mode",
-                "-replace makes objects anew, which a plan that destroys everything or only refreshes does not do: give it \
-                 without -destroy and -refresh-only.",
-            );
-        }
-        match &self.command {
-            Command::Init(init)
-                if init.backend.reconfigure && (init.backend.migrate_state || init.backend.force_copy) =>
-            {
-                wrong(
-                    "Incompatible options",
-                    "-reconfigure leaves the states where they are, and -migrate-state and -force-copy bring them along: \
-                     give one of them.",
-                )
-            }
-            Command::Plan(plan)
-                if plan.generate_config_out.is_some()
-                    && (plan.planning.destroy || plan.planning.refresh_only) =>
-            {
-                wrong(
-                    "Incompatible options",
-                    "A plan with -destroy or -refresh-only imports nothing, so that -generate-config-out has nothing \
-                     to write.",
-                )
-            }
-            Command::Output(output) if output.json && output.raw => {
-                wrong("Incompatible options", "An output is printed with -json or with -raw, not with both.")
-            }
-            Command::Output(output) if output.raw && output.name.is_none() => {
-                wrong("Output name required", "-raw prints one output. Name the one that is wanted.")
-            }
-            Command::Metadata(metadata) => match &metadata.command {
-                MetadataCommand::Functions(functions) if !functions.json => {
-                    wrong("Option required", "Signatures are printed as JSON only. Give the option -json.")
-                }
-                MetadataCommand::Functions(_) => Ok(()),
-            },
-            Command::Providers(providers) => match &providers.command {
-                Some(ProvidersCommand::Schema(schema)) if !schema.json => {
-                    wrong("Option required", "Schemas are printed as JSON only. Give the option -json.")
-                }
-                _ => Ok(()),
-            },
-            _ => Ok(()),
-        }
-    }
 }
 
 fn usage(error: &clap::Error, command: &str) -> Usage {

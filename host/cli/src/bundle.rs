@@ -21,7 +21,7 @@ use crate::arguments::Protocol;
 /// States the format and its version.
 const MAGIC: &[u8; 16] = b"wardian bundle1\n";
 const TRAILER: u64 = 32;
-const LONGEST_ADDRESS: u32 = 1000;
+const MAX_ADDRESS_BYTES: u32 = 1000;
 
 /// What a bundle holds beside the program.
 pub(crate) struct Bundle {
@@ -51,7 +51,7 @@ impl Bundle {
         };
         let component_length = u64::from(number(0..4)?) | u64::from(number(4..8)?) << 32;
         let (address_length, protocol) = (number(8..12)?, number(12..16)?);
-        if component_length > MAX_COMPONENT_BYTES || address_length > LONGEST_ADDRESS {
+        if component_length > MAX_COMPONENT_BYTES || address_length > MAX_ADDRESS_BYTES {
             return Err(damaged());
         }
         let start = trailer_start.checked_sub(component_length + u64::from(address_length));

@@ -1,5 +1,6 @@
 //! The one error of this crate: what it is, what to say and which exit code.
 
+use wardian_app::AppError;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_state::{LockError, StateError};
 
@@ -61,11 +62,6 @@ impl Failure {
     pub(crate) fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
         Diagnostic::error(summary, detail).into()
     }
-
-    /// Somebody asked for the end before anything was done.
-    pub(crate) fn interrupted() -> Self {
-        Self::error("Interrupted", "The command was interrupted before it changed anything.")
-    }
 }
 
 impl From<Diagnostics> for Failure {
@@ -86,62 +82,20 @@ impl From<Usage> for Failure {
     }
 }
 
-impl From<StateError> for Failure {
-    fn from(error: StateError) -> Self {
-        state_diagnostic(&error).into()
+impl From<AppError> for Failure {
+    fn from(error: AppError) -> Self {
+        Self::Diagnostics(error.into_diagnostics())
     }
 }
 
-/// A state file's problem as a diagnostic.
-pub(crate) fn state_diagnostic(error: &StateError) -> Diagnostic {
-    let hint = error.hint().map_or(String::new(), |hint| format!("\n\n{}", sentence(hint)));
-    Diagnostic::error(
-        "State file cannot be used",
-        format!("{}: {}.{hint}", error.path.display(), error.problem),
-    )
+impl From<StateError> for Failure {
+    fn from(error: StateError) -> Self {
+        AppError::from(error).into()
+    }
 }
 
 impl From<LockError> for Failure {
     fn from(error: LockError) -> Self {
-        let LockError::Held { path, holder } = &error else {
-            return Self::error("Error acquiring the state lock", sentence(&error.to_string()));
-        };
-        let info = match holder {
-            None => "The holder left no note about itself.".to_owned(),
-            Some(info) => format!(
-                "Lock Info:\n  ID:        {}\n  Path:      {}\n  Operation: {}\n  Who:       {}\n  Version:   {}\n  Created:   {}\n  Info:      {}",
-                info.id, info.path, info.operation, info.who, info.version, info.created, info.info
-            ),
-        };
-        Self::error(
-            "Error acquiring the state lock",
-            format!(
-                "Another process works on the state {}; who, and since when, is said below. Nothing was changed. Wait \
-                 until it is done, or let this command wait with -lock-timeout=5m.\n\n{info}",
-                path.display()
-            ),
-        )
-    }
-}
-
-/// With a capital at the start and a full stop at the end. Errors of libraries have
-/// neither.
-pub(crate) fn sentence(text: &str) -> String {
-    let mut characters = text.trim_end().trim_end_matches('.').chars();
-    match characters.next() {
-        Some(first) => first.to_uppercase().chain(characters).chain(['.']).collect(),
-        None => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sentences_begin_with_a_capital_and_end_with_one_stop() {
-        assert_eq!(sentence("it is gone"), "It is gone.");
-        assert_eq!(sentence("it is gone. Look.\n"), "It is gone. Look.");
-        assert_eq!(sentence(""), "");
+        AppError::from(error).into()
     }
 }

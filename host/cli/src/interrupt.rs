@@ -48,15 +48,6 @@ pub(crate) fn listen(shell: &Arc<Shell>) -> Result<StopSignal, Failure> {
     Ok(signal)
 }
 
-/// Waits for work, or for somebody who wants it to end first.
-pub(crate) async fn unless_stopped<T>(signal: &StopSignal, work: impl Future<Output = T>) -> Option<T> {
-    let mut signal = signal.clone();
-    tokio::select! {
-        done = work => Some(done),
-        _ = signal.beyond(Stop::No) => None,
-    }
-}
-
 #[cfg(unix)]
 struct Requests {
     interrupt: tokio::signal::unix::Signal,

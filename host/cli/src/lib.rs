@@ -1,64 +1,48 @@
 //! The `wardian` command line.
 //!
-//! The edge of the house: here and nowhere else are the terminal, the
-//! environment, the home directory and signals, and here the other crates are
-//! put together ([`session`]). What a command means is in `commands/`, one file
-//! each; how things look is in `render/`; every word that a person reads goes
-//! through [`shell`].
+//! Here, and nowhere else, are the arguments, the terminal, the process's environment and
+//! signals. [`arguments`] parses the command line into argument structs, each of which
+//! describes its command ([`command_spec`]); `commands/` has one file for each command;
+//! `render/` turns values into text and JSON; [`shell`] writes everything that the user
+//! sees. The commands' work is done by `wardian-app`, whose progress and questions [`frontend`] shows.
 //!
-//! What this crate does not do: it decides nothing about plans, versions or
-//! states, it never mentions wasmtime, and nothing depends on it.
+//! Nothing here decides about plans, versions, states or plugins. No crate depends on this
+//! one.
 //!
-//! Always holds: a command ends with one of the exit codes of [`failure::Status`];
-//! a state that was locked is unlocked and whole when the process ends, however
-//! it ends.
+//! Invariants: a command ends with one of the exit codes of [`failure::Status`]; a state that
+//! was locked is unlocked and complete when the process ends, however it ends.
 
-mod agreements;
 mod arguments;
 mod audit;
-mod backend;
-mod built_in;
 mod bundle;
-mod catalogue;
+mod command_context;
+mod command_spec;
 mod commands;
-mod compatibility;
-mod environment;
 mod failure;
-mod generated_configuration;
-mod granting;
-mod grants;
+mod frontend;
 mod interrupt;
-mod kept;
 mod logging;
-mod module_manifest;
-mod native_confinement;
 mod operation;
-mod plugins;
+mod plan_passphrase;
 mod progress;
-mod provisioners;
 mod render;
-mod replacement;
 mod report;
-mod saved_plan;
-mod secrets;
-mod session;
 mod shell;
-mod state_access;
-mod state_change;
-mod untrusted;
 mod variables;
-mod workspaces;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use wardian_app::untrusted;
+use wardian_app::workspaces::Workspace;
+use wardian_app::{AppContext, AppOptions, Environment, Frontend, audit_log};
+
 use arguments::{CommandLine, Request};
-use environment::Environment;
+use command_context::CommandContext;
 use failure::{Failure, Outcome};
-use session::Session;
-use shell::{Shell, ShellOptions};
+use shell::{OutputKind, Shell, ViewOptions};
 
 /// The most threads that calls of providers share.
 const THREADS: usize = 8;
@@ -66,41 +50,48 @@ const THREADS: usize = 8;
 /// Does what the arguments behind the program's name ask for. Under the name of a
 /// native plugin the program is that plugin, whatever they are.
 pub fn main(program: Option<OsString>, arguments: Vec<OsString>) -> ExitCode {
-    let environment = Environment::of_process();
+    let environment = process_environment();
     let (environment, arguments) = match program.filter(|program| is_plugin(Path::new(program))) {
-        Some(_) => (environment.of_plugin(), vec!["serve".into(), own_file()]),
+        Some(_) => (environment.for_plugin(), vec!["serve".into(), own_file()]),
         None => (environment, arguments),
     };
-    let for_programs = arguments::ask_for_messages(&arguments);
+    let for_programs = arguments::wants_json_messages(&arguments);
     let status = match arguments::parse(arguments, &environment) {
         Ok(Request::Help(text, status)) => {
-            Shell::new(&environment, ShellOptions::default()).print(&text);
+            Shell::new(&environment, ViewOptions::default(), OutputKind::Report).print(&text);
             status
         }
         Ok(Request::Run(line)) => {
-            let shell = Arc::new(Shell::new(&environment, commands::shell_options(&line.command)));
-            run(*line, environment, &shell).unwrap_or_else(|failure| shell.failure(&failure))
+            let shell = {
+                let spec = line.command.spec();
+                Arc::new(Shell::new(&environment, spec.view(), spec.output_kind()))
+            };
+            run(&line, environment, &shell).unwrap_or_else(|failure| shell.failure(&failure))
         }
         Err(usage) => {
-            let options = ShellOptions { for_programs, ..ShellOptions::default() };
-            Shell::new(&environment, options).failure(&usage.into())
+            let kind = if for_programs { OutputKind::JsonMessages } else { OutputKind::Report };
+            Shell::new(&environment, ViewOptions::default(), kind).failure(&usage.into())
         }
     };
     ExitCode::from(status.code())
 }
 
-fn run(line: CommandLine, environment: Environment, shell: &Arc<Shell>) -> Outcome {
+fn run(line: &CommandLine, environment: Environment, shell: &Arc<Shell>) -> Outcome {
     logging::start(&environment)
         .map_err(|problem| Failure::error("Logging cannot be started", format!("{problem}.")))?;
     let started_in = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     if let Some(directory) = &line.chdir {
         change_to(directory)?;
     }
-    let audit_log = Arc::new(audit::open(&line.command, &environment, &started_in)?);
-    let trust = line.command.trust();
-    untrusted::check_before_anything_is_read(trust, &environment.data_directory(), &audit_log)?;
-    let workspace = commands::workspace(&line.command, &environment)?;
-    let session = Session::new(Arc::clone(shell), environment, started_in, workspace, audit_log, trust)?;
+    let command = line.command.spec();
+    let trust = command.trust();
+    let audit_log = Arc::new(audit_log::open(command.audit_log(), trust, &environment, &started_in)?);
+    untrusted::check_directory(trust, &environment.data_directory(), &audit_log)?;
+    let workspace =
+        if command.needs_workspace() { Workspace::selected(&environment)? } else { Workspace::default() };
+    let frontend = Arc::clone(shell) as Arc<dyn Frontend>;
+    let app = AppContext::new(AppOptions { frontend, environment, started_in, workspace, audit_log, trust })?;
+    let context = CommandContext { shell: Arc::clone(shell), app };
     let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
@@ -108,13 +99,21 @@ fn run(line: CommandLine, environment: Environment, shell: &Arc<Shell>) -> Outco
         .build()
         .map_err(|error| Failure::error("Threads cannot be started", format!("{error}.")))?;
     let outcome = runtime.block_on(async {
-        let outcome = commands::run(&session, line.command).await;
-        session.close().await;
-        audit::conclude(&session, outcome)
+        let outcome = command.run(&context).await;
+        context.app.close().await;
+        audit::conclude(&context, outcome)
     });
     // A thread that waits for an answer must not keep the process.
     runtime.shutdown_background();
     outcome
+}
+
+/// Returns the process's environment. Variables that are not UTF-8 are left out.
+fn process_environment() -> Environment {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect::<Environment>()
+        .with_account_home(std::env::home_dir())
 }
 
 fn is_plugin(program: &Path) -> bool {

@@ -6,13 +6,14 @@ use std::sync::Mutex;
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
-
-use crate::environment::Environment;
+use wardian_app::Environment;
 
 /// Starts logging, where the environment asks for it. Returns what is wrong with
 /// what it asks for.
 pub(crate) fn start(environment: &Environment) -> Result<(), String> {
-    let Some(Wanted { filter, is_json }) = Wanted::of(environment) else { return Ok(()) };
+    let Some(LogSettings { filter, is_json }) = LogSettings::from_environment(environment) else {
+        return Ok(());
+    };
     let filter = EnvFilter::try_new(&filter)
         .map_err(|error| format!("the log setting \"{filter}\" cannot be read: {error}"))?;
     let writer = match environment.log_path() {
@@ -36,21 +37,21 @@ const PLUGINS: &str = "wardian::plugin";
 
 /// What is logged, and how.
 #[derive(Debug, PartialEq, Eq)]
-struct Wanted {
+struct LogSettings {
     filter: String,
     is_json: bool,
 }
 
-impl Wanted {
+impl LogSettings {
     /// None where nothing is.
-    fn of(environment: &Environment) -> Option<Self> {
+    fn from_environment(environment: &Environment) -> Option<Self> {
         let (all, core) = (environment.log(), environment.core_log());
         // What is said of the core alone is not said of plugins.
         let unsaid = core.filter(|_| all.is_none()).map(|_| "off");
         let (of_core, of_plugins) = (all.or(core), environment.provider_log().or(unsaid));
         let is_json = of_core.into_iter().chain(of_plugins).any(|text| text.eq_ignore_ascii_case("json"));
         let (of_core, of_plugins) =
-            (of_core.and_then(of_all), of_plugins.map(|text| level(text).unwrap_or(text)));
+            (of_core.and_then(level_for_all), of_plugins.map(|text| level(text).unwrap_or(text)));
         if of_core.is_none() && of_plugins.is_none_or(|level| level == "off") {
             return None;
         }
@@ -62,7 +63,7 @@ impl Wanted {
 
 /// A bare level is about this program and its plugins; what the libraries below
 /// have to say is asked for by their names.
-fn of_all(text: &str) -> Option<String> {
+fn level_for_all(text: &str) -> Option<String> {
     match level(text) {
         Some("off") => None,
         Some(level) => Some(format!("warn,wardian={level}")),
@@ -92,7 +93,7 @@ mod tests {
     fn wanted(variables: &[(&str, &str)]) -> Option<(String, bool)> {
         let environment: Environment =
             variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Wanted::of(&environment).map(|wanted| (wanted.filter, wanted.is_json))
+        LogSettings::from_environment(&environment).map(|wanted| (wanted.filter, wanted.is_json))
     }
 
     #[test]

@@ -5,6 +5,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use wardian_app::AppError;
+use wardian_app::backend;
+use wardian_app::compatibility::TERRAFORM_VERSION;
+use wardian_app::state_access::{self, LockPurpose, Recorder};
+use wardian_app::state_diagnostic;
+use wardian_app::unless_stopped;
 use wardian_config::{Configuration, RootVariables};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::{Applied, ChangeCounts, MissingConfiguration, Mode, Plan, PlanOptions, Run, StopSignal};
@@ -14,19 +20,16 @@ use crate::arguments::{
     LockArguments, OperationArguments, PlanningArguments, ScopeArguments, StateOutArguments,
     VariableArguments,
 };
-use crate::backend;
-use crate::compatibility::TERRAFORM_VERSION;
-use crate::failure::{Failure, Outcome, Status, state_diagnostic};
+use crate::command_context::CommandContext;
+use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
 use crate::render::json::Summary;
 use crate::report;
-use crate::session::Session;
 use crate::shell::Paint;
-use crate::state_access::{self, LockedFor, Recorder};
-use crate::variables::{self, Asking};
+use crate::variables::{self, Prompting};
 
 /// What a person asks of an operation, from whichever command.
-pub(crate) struct Order<'a> {
+pub(crate) struct OperationRequest<'a> {
     /// What kind of plan.
     pub(crate) options: PlanOptions,
     /// Values of variables.
@@ -38,7 +41,7 @@ pub(crate) struct Order<'a> {
     /// Where a changed state goes.
     pub(crate) state_out: &'a StateOutArguments,
     /// What the lock is held for.
-    pub(crate) purpose: LockedFor,
+    pub(crate) purpose: LockPurpose,
 }
 
 /// All that an operation works on. The state is locked while this lives.
@@ -84,27 +87,42 @@ impl Operation {
     ///
     /// # Errors
     /// Whatever stands in the way; nothing was changed then.
-    pub(crate) async fn prepare(session: &Session, order: &Order<'_>) -> Outcome<Self> {
-        let stop = interrupt::listen(&session.shell)?;
-        let configuration = match order.options.mode {
-            Mode::Destroy => session.configuration()?,
-            Mode::Normal | Mode::RefreshOnly => session.configuration_with_files()?,
+    pub(crate) async fn prepare(context: &CommandContext, request: &OperationRequest<'_>) -> Outcome<Self> {
+        let stop = interrupt::listen(&context.shell)?;
+        let configuration = match request.options.mode {
+            Mode::Destroy => context.app.configuration()?,
+            Mode::Normal | Mode::RefreshOnly => context.app.configuration_with_files()?,
         };
         // Nobody is asked for values of a run that cannot begin.
-        backend::in_effect(session, Some(&configuration))?;
-        let asks = order.operation.input && !session.shell.is_for_programs();
-        let asking = if asks { Asking::Allowed } else { Asking::Forbidden };
-        let (module, shell) = (&configuration.root().module, &session.shell);
+        backend::in_effect(&context.app.data_directory(), Some(&configuration))?;
+        let asks = request.operation.input && !context.shell.is_for_programs();
+        let asking = if asks { Prompting::Allowed } else { Prompting::Forbidden };
+        let (module, shell) = (&configuration.root().module, &context.shell);
         let variables =
-            variables::collect(module, order.variables, asking, &session.environment, shell, &stop).await?;
-        let mut file =
-            state_access::open(session, &configuration, order.lock, order.state_out, order.purpose, &stop)
+            variables::collect(module, request.variables, asking, &context.app.environment, shell, &stop)
                 .await?;
+        let mut file = state_access::open(
+            &context.app,
+            &configuration,
+            &request.lock.options(),
+            &request.state_out.options(),
+            request.purpose,
+            &stop,
+        )
+        .await?;
         let state = file.read()?;
-        let lock = session.lock_file()?;
-        let plugins = session.plugins(&configuration, Some(&state), &lock, order.operation.parallelism)?;
+        let lock = context.app.lock_file()?;
+        let plugins =
+            context.app.plugins(&configuration, Some(&state), &lock, request.operation.parallelism)?;
         let digests = plugins.digests();
-        Ok(Self { run: session.run(configuration, plugins), file, state, variables, plugins: digests, stop })
+        Ok(Self {
+            run: context.engine_run(configuration, plugins),
+            file,
+            state,
+            variables,
+            plugins: digests,
+            stop,
+        })
     }
 
     /// Plans. The plan is there after errors too, for what could be planned.
@@ -131,7 +149,7 @@ impl Operation {
         plan: &Plan,
         untold: Diagnostics,
         parallelism: usize,
-        session: &Session,
+        context: &CommandContext,
     ) -> Outcome<Done> {
         // Moves are one step for the state, and the journal has one object at a time.
         let is_moved = plan.changes.iter().any(|change| change.previous_address.is_some())
@@ -161,12 +179,12 @@ impl Operation {
                 state.serial = self.state.serial.saturating_add(2);
                 state.lineage = lineage;
                 TERRAFORM_VERSION.clone_into(&mut state.terraform_version);
-                keep_elsewhere(&state, &mut diagnostics, session);
+                keep_elsewhere(&state, &mut diagnostics, context);
                 Arc::new(state)
             }
         };
         self.file.unlock();
-        session.shell.diagnostics(&diagnostics);
+        context.shell.diagnostics(&diagnostics);
         let status = if diagnostics.has_errors() || stopped { Status::Failed } else { Status::Success };
         Ok(Done { state, counts, status })
     }
@@ -189,14 +207,14 @@ pub(crate) struct Done {
 
 impl Done {
     /// Says what was done and what the outputs are.
-    pub(crate) fn tell(&self, summary: Summary, session: &Session) {
-        report::done(&session.shell, summary, self.counts, &self.state);
+    pub(crate) fn report(&self, summary: Summary, context: &CommandContext) {
+        report::done(&context.shell, summary, self.counts, &self.state);
     }
 }
 
 /// A state that cannot be stored where it belongs must not be lost. Where no file can
 /// be written at all, people get it to see.
-fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, session: &Session) {
+fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, context: &CommandContext) {
     let error = match StateFile::write_errored(Path::new(""), state) {
         Ok(path) => {
             diagnostics.error(
@@ -213,7 +231,7 @@ fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, session: &Sessio
     };
     diagnostics.push(state_diagnostic(&error));
     if let Ok(text) = encode_state(state) {
-        session.shell.print(&text);
+        context.shell.print(&text);
     }
     diagnostics.error(
         "State not saved",
@@ -236,7 +254,11 @@ pub(crate) enum Approval {
 ///
 /// # Errors
 /// Where nobody answers.
-pub(crate) async fn ask_for_approval(mode: Mode, stop: &StopSignal, session: &Session) -> Outcome<Approval> {
+pub(crate) async fn ask_for_approval(
+    mode: Mode,
+    stop: &StopSignal,
+    context: &CommandContext,
+) -> Outcome<Approval> {
     let (question, explanation) = match mode {
         Mode::Normal => (
             "Do you want to perform these actions?",
@@ -252,14 +274,13 @@ pub(crate) async fn ask_for_approval(mode: Mode, stop: &StopSignal, session: &Se
              to confirm.",
         ),
     };
-    let shell = &session.shell;
+    let shell = &context.shell;
     let question = format!(
         "\n{}\n  {explanation}\n\n  {} ",
         shell.paint(Paint::Bold, question),
         shell.paint(Paint::Bold, "Enter a value:")
     );
-    let answer =
-        interrupt::unless_stopped(stop, shell.ask(&question)).await.ok_or_else(Failure::interrupted)?;
+    let answer = unless_stopped(stop, shell.ask(&question)).await.ok_or_else(AppError::interrupted)?;
     match answer {
         Ok(Some(answer)) if answer.trim() == "yes" => Ok(Approval::Given),
         Ok(Some(_)) => Ok(Approval::Refused),

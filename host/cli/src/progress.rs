@@ -78,18 +78,18 @@ fn line(event: &Event<'_>) -> Option<String> {
         Event::Imported { address, id } => format!("{address}: Import complete [{id}]"),
         Event::Started { address, deposed, action, id } => {
             let deposed = deposed.map_or(String::new(), |key| format!(" (deposed object {key})"));
-            format!("{address}{deposed}: {}...{}", Words::of(*action)?.going_on, Id(id))
+            format!("{address}{deposed}: {}...{}", ActionNames::for_action(*action)?.in_progress, Id(id))
         }
         Event::InProgress { address, action, id, elapsed } => {
-            let going_on = Words::of(*action)?.going_on.to_lowercase();
+            let in_progress = ActionNames::for_action(*action)?.in_progress.to_lowercase();
             let id = match id {
                 Some(id) => format!("{id}, "),
                 None => String::new(),
             };
-            format!("{address}: Still {going_on}... [{id}{} elapsed]", Elapsed(*elapsed))
+            format!("{address}: Still {in_progress}... [{id}{} elapsed]", Elapsed(*elapsed))
         }
         Event::Completed { address, action, id, elapsed } => {
-            let words = Words::of(*action)?;
+            let words = ActionNames::for_action(*action)?;
             // What is destroyed has no name any more.
             let id = if *action == Action::Delete { &None } else { id };
             format!("{address}: {} complete after {}{}", words.done, Elapsed(*elapsed), Id(id))
@@ -98,14 +98,18 @@ fn line(event: &Event<'_>) -> Option<String> {
             format!("{address}: Provisioning with '{provisioner}'...")
         }
         Event::EphemeralStarted { address, action } => {
-            format!("{address}: {}...", Words::of_ephemeral(*action).going_on)
+            format!("{address}: {}...", ActionNames::for_ephemeral(*action).in_progress)
         }
         Event::EphemeralInProgress { address, action, elapsed } => {
-            let going_on = Words::of_ephemeral(*action).going_on.to_lowercase();
-            format!("{address}: Still {going_on}... [{} elapsed]", Elapsed(*elapsed))
+            let in_progress = ActionNames::for_ephemeral(*action).in_progress.to_lowercase();
+            format!("{address}: Still {in_progress}... [{} elapsed]", Elapsed(*elapsed))
         }
         Event::EphemeralCompleted { address, action, elapsed } => {
-            format!("{address}: {} complete after {}", Words::of_ephemeral(*action).done, Elapsed(*elapsed))
+            format!(
+                "{address}: {} complete after {}",
+                ActionNames::for_ephemeral(*action).done,
+                Elapsed(*elapsed)
+            )
         }
         // Of what is shown each line has its prefix; that it is done is seen in what follows.
         Event::ProvisionOutput { .. } | Event::ProvisionCompleted { .. } => return None,
@@ -115,14 +119,14 @@ fn line(event: &Event<'_>) -> Option<String> {
 }
 
 /// How an action is called.
-struct Words {
-    going_on: &'static str,
+struct ActionNames {
+    in_progress: &'static str,
     done: &'static str,
 }
 
-impl Words {
-    fn of(action: Action) -> Option<Self> {
-        let (going_on, done) = match action {
+impl ActionNames {
+    fn for_action(action: Action) -> Option<Self> {
+        let (in_progress, done) = match action {
             Action::Create => ("Creating", "Creation"),
             Action::Read => ("Reading", "Read"),
             Action::Update => ("Modifying", "Modifications"),
@@ -132,16 +136,16 @@ impl Words {
                 return None;
             }
         };
-        Some(Self { going_on, done })
+        Some(Self { in_progress, done })
     }
 
-    fn of_ephemeral(action: EphemeralAction) -> Self {
-        let (going_on, done) = match action {
+    fn for_ephemeral(action: EphemeralAction) -> Self {
+        let (in_progress, done) = match action {
             EphemeralAction::Open => ("Opening", "Opening"),
             EphemeralAction::Renew => ("Renewing", "Renewal"),
             EphemeralAction::Close => ("Closing", "Closing"),
         };
-        Self { going_on, done }
+        Self { in_progress, done }
     }
 }
 

@@ -8,7 +8,7 @@ use wardian_engine::{Action, ChangeCounts, Plan, ResourceChange};
 use wardian_state::{OutputValue, State};
 use wardian_value::Str;
 
-use crate::render::json::{Message, Summary, told_drift};
+use crate::render::json::{Message, Summary, reported_drift};
 use crate::render::plan::{PlanNote, render_note, render_plan};
 use crate::render::value::render_outputs;
 use crate::shell::{Paint, Shell};
@@ -21,10 +21,10 @@ pub(crate) fn plan(shell: &Shell, plan: &Plan) {
         }
         return;
     }
-    for change in told_drift(plan) {
+    for change in reported_drift(plan) {
         shell.message(&Message::Drift(change));
     }
-    for change in plan.changes.iter().filter(|change| is_told(change)) {
+    for change in plan.changes.iter().filter(|change| is_reported(change)) {
         shell.message(&Message::PlannedChange(change));
     }
     shell.message(&Message::Summary(Summary::Plan, plan.counts()));
@@ -44,14 +44,16 @@ pub(crate) fn note(shell: &Shell, plan: &Plan, note: PlanNote<'_>) {
 /// made.
 pub(crate) fn saved_plan(shell: &Shell, plan: &Plan) {
     if shell.is_for_programs() {
-        for change in plan.changes.iter().filter(|change| change.action != Action::NoOp && is_told(change)) {
+        for change in
+            plan.changes.iter().filter(|change| change.action != Action::NoOp && is_reported(change))
+        {
             shell.message(&Message::PlannedChange(change));
         }
     }
 }
 
 /// That a data source goes is nobody's concern.
-fn is_told(change: &ResourceChange) -> bool {
+fn is_reported(change: &ResourceChange) -> bool {
     let goes = change.address.mode() == ResourceMode::Data && change.action == Action::Delete;
     !goes && (change.action != Action::NoOp || change.is_moved() || change.importing.is_some())
 }

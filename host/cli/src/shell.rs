@@ -17,10 +17,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
 use serde::Serialize;
+use wardian_app::Environment;
+use wardian_app::compatibility::TERRAFORM_VERSION;
 use wardian_diagnostic::{Diagnostic, DiagnosticOrigin, Diagnostics, NoStyle, Severity, Style};
 
-use crate::compatibility::TERRAFORM_VERSION;
-use crate::environment::Environment;
 use crate::failure::{Failure, Outcome, Status, Usage};
 use crate::render::RenderOptions;
 use crate::render::json::{Message, write_compact};
@@ -30,18 +30,26 @@ pub(crate) use style::{Paint, Painted};
 /// The width where nobody says one.
 const WIDTH: usize = 78;
 
-/// How the person wants output to look.
+/// What a command writes to standard output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OutputKind {
+    /// Text for people, warnings included.
+    #[default]
+    Report,
+    /// The data that the command was asked for and nothing else; warnings go to standard
+    /// error.
+    Data,
+    /// JSON messages for programs, one on each line, diagnostics included.
+    JsonMessages,
+}
+
+/// The user's options about output.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ShellOptions {
+pub(crate) struct ViewOptions {
     /// `-no-color`.
     pub(crate) no_color: bool,
     /// `-compact-warnings`.
     pub(crate) compact_warnings: bool,
-    /// Standard output is for what the command was asked for and nothing else.
-    pub(crate) data_only: bool,
-    /// Programs read standard output: everything is told in messages, one on each
-    /// line.
-    pub(crate) for_programs: bool,
 }
 
 /// Standard output, standard error and standard input.
@@ -70,20 +78,21 @@ struct Stream {
 
 impl Shell {
     /// The process's own streams.
-    pub(crate) fn new(environment: &Environment, options: ShellOptions) -> Self {
-        let colorful = environment.wants_color() && !options.no_color && !options.for_programs;
+    pub(crate) fn new(environment: &Environment, view: ViewOptions, output: OutputKind) -> Self {
+        let for_programs = output == OutputKind::JsonMessages;
+        let colorful = environment.wants_color() && !view.no_color && !for_programs;
         let (out, errors) = (io::stdout(), io::stderr());
         let width = |columns: Option<usize>| columns.or(environment.columns()).unwrap_or(WIDTH);
         let shell = Self {
             out: Stream::new(colorful && out.is_terminal(), width(columns(&out))),
             errors: Stream::new(colorful && errors.is_terminal(), width(columns(&errors))),
-            compact_warnings: options.compact_warnings,
-            data_only: options.data_only,
-            for_programs: options.for_programs,
+            compact_warnings: view.compact_warnings,
+            data_only: output == OutputKind::Data,
+            for_programs,
             asks: io::stdin().is_terminal(),
             writing: Mutex::new(()),
         };
-        if options.for_programs {
+        if for_programs {
             shell.message(&Message::Version(TERRAFORM_VERSION));
         }
         shell

@@ -9,6 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use wardian_app::AppError;
+use wardian_app::Environment;
+use wardian_app::unless_stopped;
 use wardian_config::{
     Module, RootVariables, Variable, VariableInputs, VariableSource, VariableText, given_variables,
     root_variables, variables_for_saved_plan,
@@ -19,14 +22,12 @@ use wardian_lang::{EmptyScope, SourceBytes, parse_body, parse_expression};
 use wardian_value::{Str, Value};
 
 use crate::arguments::{VariableArgument, VariableArguments};
-use crate::environment::Environment;
 use crate::failure::{Failure, Outcome};
-use crate::interrupt;
 use crate::shell::{Paint, Shell};
 
 /// Whether a person may be asked for what is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asking {
+pub(crate) enum Prompting {
     /// Yes, where there is one.
     Allowed,
     /// No.
@@ -41,7 +42,7 @@ pub(crate) enum Asking {
 pub(crate) async fn collect(
     module: &Module,
     arguments: &VariableArguments,
-    asking: Asking,
+    asking: Prompting,
     environment: &Environment,
     shell: &Shell,
     stop: &StopSignal,
@@ -51,11 +52,10 @@ pub(crate) async fn collect(
         automatic_files: automatic_files(Path::new("."))?,
         arguments: arguments.0.iter().map(argument).collect::<Outcome<_>>()?,
     };
-    if asking == Asking::Allowed && environment.may_ask() && shell.can_ask() {
+    if asking == Prompting::Allowed && environment.may_ask() && shell.can_ask() {
         for variable in missing(module, &inputs) {
-            let text = interrupt::unless_stopped(stop, ask(variable, shell))
-                .await
-                .ok_or_else(Failure::interrupted)??;
+            let text =
+                unless_stopped(stop, ask(variable, shell)).await.ok_or_else(AppError::interrupted)??;
             check_answer(variable, &text)?;
             let name = variable.name.to_string();
             inputs.arguments.push(VariableSource::Text(VariableText { name, text }));

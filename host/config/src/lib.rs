@@ -20,6 +20,7 @@ mod imports;
 mod load;
 mod module;
 mod names;
+mod path;
 mod providers;
 mod undeclared;
 mod variables;
@@ -36,6 +37,7 @@ pub use files::{DiskFiles, Files, MemoryFiles};
 pub use load::{load_root, load_root_from};
 pub use module::{Module, ResourceKey};
 pub use names::resource_mode;
+pub use path::lexically_normalize;
 pub use variables::{
     RootVariables, VariableInputs, VariableSource, VariableText, automatic_files, given_variables,
     missing_variables, root_variables, variables_for_saved_plan,

@@ -19,6 +19,7 @@ use crate::blocks::ModuleCall;
 use crate::configuration::{Configuration, ModuleNode};
 use crate::files::{DiskFiles, Files};
 use crate::module::Module;
+use crate::path::lexically_normalize;
 
 /// Loads the configuration whose root module is in a directory.
 ///
@@ -38,7 +39,7 @@ pub fn load_root(directory: &Path) -> Result<Configuration, Diagnostics> {
 pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configuration, Diagnostics> {
     let mut loader =
         Loader { files, read: BTreeMap::new(), modules: BTreeMap::new(), problems: Diagnostics::new() };
-    let directory = source::normalised(directory);
+    let directory = lexically_normalize(directory);
     loader.load(&ModulePath::root(), &directory, None, &mut Vec::new());
     let mut problems = loader.problems;
     let mut configuration = Configuration { modules: loader.modules, warnings: Diagnostics::new() };

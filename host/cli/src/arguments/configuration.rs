@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use wardian_app::backend::BackendOptions;
+use wardian_app::consent::ConsentOptions;
 
 use super::options::{AuditArguments, ColorArguments, TrustArguments, ViewArguments};
 use super::values::duration;
@@ -28,6 +30,17 @@ pub(crate) struct InitArguments {
     pub(crate) audit: AuditArguments,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
+}
+
+impl InitArguments {
+    /// Returns how consent to what plugins request is obtained.
+    pub(crate) fn consent_options(&self) -> ConsentOptions {
+        ConsentOptions {
+            input: self.backend.input,
+            upgrade: self.upgrade,
+            is_lock_file_read_only: self.lockfile.is_some(),
+        }
+    }
 }
 
 /// What becomes of the backend, and of the states in it.
@@ -63,6 +76,21 @@ pub(crate) struct BackendArguments {
     pub(crate) ignore_remote_version: bool,
 }
 
+impl BackendArguments {
+    /// Returns the library's form of the options.
+    pub(crate) fn options(&self) -> BackendOptions {
+        BackendOptions {
+            config: self.backend_config.clone(),
+            reconfigure: self.reconfigure,
+            migrate_state: self.migrate_state,
+            force_copy: self.force_copy,
+            input: self.input,
+            lock: self.lock,
+            lock_timeout: self.lock_timeout,
+        }
+    }
+}
+
 /// `validate`.
 #[derive(Args, Debug)]
 pub(crate) struct ValidateArguments {
@@ -89,7 +117,7 @@ pub(crate) struct ValidateArguments {
 /// `get`.
 #[derive(Args, Debug)]
 pub(crate) struct GetArguments {
-    /// Look at modules again that are recorded already.
+    /// UnlockedState at modules again that are recorded already.
     #[arg(long)]
     pub(crate) update: bool,
     /// Accepted; test files are not looked at.
@@ -117,7 +145,7 @@ pub(crate) struct FmtArguments {
     /// Leave files as they are, and exit with 3 where one is not in the standard style.
     #[arg(long)]
     pub(crate) check: bool,
-    /// Look into directories of directories too, but not into hidden ones.
+    /// UnlockedState into directories of directories too, but not into hidden ones.
     #[arg(long)]
     pub(crate) recursive: bool,
     #[command(flatten)]

@@ -2,13 +2,12 @@
 
 use clap::Command;
 use std::fmt::Write as _;
-
-use crate::environment::VARIABLES;
+use wardian_app::VARIABLES;
 
 const MAIN_COMMANDS: [&str; 5] = ["init", "validate", "plan", "apply", "destroy"];
 
 /// The help of a command, which is named with its parents.
-pub(super) fn of(root: &Command, path: &[String]) -> String {
+pub(super) fn text(root: &Command, path: &[String]) -> String {
     if path.is_empty() {
         return program(root);
     }

@@ -21,10 +21,10 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 
 use clap::{Arg, Command};
+use wardian_app::Environment;
 use wardian_diagnostic::closest;
 
-use super::{later, shell_words};
-use crate::environment::Environment;
+use super::{shell_words, unsupported};
 use crate::failure::Usage;
 
 /// A command line that clap can read.
@@ -105,7 +105,7 @@ impl Reader<'_> {
     fn subcommand(&mut self, name: &str) -> Result<(), Usage> {
         let path = format!("{} {name}", self.path()).trim_start().to_owned();
         let Some(found) = self.command.find_subcommand(name) else {
-            if later::has_command(&path) {
+            if unsupported::has_command(&path) {
                 return Err(self.wrong(
                     "Not available yet",
                     format!("Terraform's command \"{path}\" is not available yet."),
@@ -198,7 +198,7 @@ impl Reader<'_> {
 
     fn unknown(&self, name: &str) -> Usage {
         let path = self.path();
-        if later::has_option(&path, name) {
+        if unsupported::has_option(&path, name) {
             let of = if path.is_empty() { String::new() } else { format!(" of \"{path}\"") };
             return self
                 .wrong("Not available yet", format!("Terraform's option -{name}{of} is not available yet."));

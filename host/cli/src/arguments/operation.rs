@@ -103,7 +103,7 @@ pub(crate) struct DestroyArguments {
 /// `refresh`.
 #[derive(Args, Debug)]
 pub(crate) struct RefreshArguments {
-    /// Look only at this module, resource or instance, and what it needs.
+    /// UnlockedState only at this module, resource or instance, and what it needs.
     /// Repeatable.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) target: Vec<Target>,

@@ -5,10 +5,14 @@ use std::time::Duration;
 
 use clap::Args;
 use wardian_address::ResourceInstanceAddress;
+use wardian_app::state_access::{LockOptions, StateOutOptions};
+use wardian_app::untrusted::ConfigurationTrust;
 use wardian_engine::Target;
 
 use super::VariableArguments;
 use super::values::{at_least_one, duration};
+use crate::command_spec::InvalidOptions;
+use crate::shell::ViewOptions;
 
 /// How warnings and colours are shown.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -48,6 +52,25 @@ pub(crate) struct ColorArguments {
     pub(crate) no_color: bool,
 }
 
+impl TrustArguments {
+    /// Returns whether the configuration is trusted.
+    pub(crate) fn level(self) -> ConfigurationTrust {
+        if self.untrusted { ConfigurationTrust::Untrusted } else { ConfigurationTrust::Trusted }
+    }
+}
+
+impl From<ViewArguments> for ViewOptions {
+    fn from(arguments: ViewArguments) -> Self {
+        Self { no_color: arguments.no_color, compact_warnings: arguments.compact_warnings }
+    }
+}
+
+impl From<ColorArguments> for ViewOptions {
+    fn from(arguments: ColorArguments) -> Self {
+        Self { no_color: arguments.no_color, compact_warnings: false }
+    }
+}
+
 /// The state and its lock, for commands that lock it.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LockArguments {
@@ -62,6 +85,13 @@ pub(crate) struct LockArguments {
     pub(crate) state: Option<PathBuf>,
 }
 
+impl LockArguments {
+    /// Returns the library's form of the options.
+    pub(crate) fn options(&self) -> LockOptions {
+        LockOptions { lock: self.lock, lock_timeout: self.lock_timeout, state: self.state.clone() }
+    }
+}
+
 /// Where a changed state goes.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StateOutArguments {
@@ -71,6 +101,13 @@ pub(crate) struct StateOutArguments {
     /// Where to keep the state as it was; `-` for nowhere.
     #[arg(long, value_name = "PATH")]
     pub(crate) backup: Option<PathBuf>,
+}
+
+impl StateOutArguments {
+    /// Returns the library's form of the options.
+    pub(crate) fn options(&self) -> StateOutOptions {
+        StateOutOptions { state_out: self.state_out.clone(), backup: self.backup.clone() }
+    }
 }
 
 /// How an operation is carried out.
@@ -106,7 +143,7 @@ pub(crate) struct ScopeArguments {
     /// Replace this instance even if nothing else asks for it. Repeatable.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) replace: Vec<ResourceInstanceAddress>,
-    /// Look only at this module, resource or instance, and what it needs.
+    /// UnlockedState only at this module, resource or instance, and what it needs.
     /// Repeatable.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) target: Vec<Target>,
@@ -116,4 +153,44 @@ pub(crate) struct ScopeArguments {
     pub(crate) exclude: Vec<Target>,
     #[command(flatten)]
     pub(crate) variables: VariableArguments,
+}
+
+impl PlanningArguments {
+    /// Checks the combination of plan modes and their options.
+    ///
+    /// # Errors
+    /// If some cannot be combined.
+    pub(crate) fn check(&self) -> Result<(), InvalidOptions> {
+        if self.destroy && self.refresh_only {
+            return Err(InvalidOptions::new(
+                "Incompatible options",
+                "A plan cannot be made with both -destroy and -refresh-only.",
+            ));
+        }
+        if self.refresh_only && !self.scope.refresh {
+            return Err(InvalidOptions::new(
+                "Incompatible options",
+                "-refresh-only reads the real objects and does nothing else, so -refresh=false leaves nothing \
+                 to do.",
+            ));
+        }
+        self.scope.check_replace(!self.destroy && !self.refresh_only)
+    }
+}
+
+impl ScopeArguments {
+    /// Checks that `-replace` is used only in the normal plan mode.
+    ///
+    /// # Errors
+    /// If it is used in another mode.
+    pub(crate) fn check_replace(&self, is_normal_mode: bool) -> Result<(), InvalidOptions> {
+        if self.replace.is_empty() || is_normal_mode {
+            return Ok(());
+        }
+        Err(InvalidOptions::new(
+            "Unsupported plan mode",
+            "-replace makes objects anew, which a plan that destroys everything or only refreshes does not do: give it \
+             without -destroy and -refresh-only.",
+        ))
+    }
 }

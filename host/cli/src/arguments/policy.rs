@@ -88,7 +88,7 @@ pub(crate) struct PolicyGrantArguments {
     /// Why, for whoever reads the policy.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-    /// Look at the version that `wardian init -upgrade` would choose.
+    /// UnlockedState at the version that `wardian init -upgrade` would choose.
     #[arg(long)]
     pub(crate) upgrade: bool,
     /// Do not ask before the rules are added.

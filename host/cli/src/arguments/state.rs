@@ -30,7 +30,7 @@ pub(crate) enum StateCommand {
     /// in a file with the time in its name.
     Mv(StateMvArguments),
     /// Print the state file.
-    Pull(ColorArguments),
+    Pull(StatePullArguments),
     /// Replace the state by another file.
     ///
     /// Refuses a state of another lineage, and one that is older than what is there.
@@ -84,6 +84,13 @@ pub(crate) struct StateMvArguments {
     pub(crate) lock: LockArguments,
     #[command(flatten)]
     pub(crate) state_out: StateOutArguments,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}
+
+/// `state pull`.
+#[derive(Args, Debug)]
+pub(crate) struct StatePullArguments {
     #[command(flatten)]
     pub(crate) view: ColorArguments,
 }
@@ -166,7 +173,7 @@ pub(crate) struct StateShowArguments {
     pub(crate) view: ColorArguments,
 }
 
-/// `taint` and `untaint`.
+/// `taint`.
 #[derive(Args, Debug)]
 pub(crate) struct TaintArguments {
     /// The instance.
@@ -184,6 +191,13 @@ pub(crate) struct TaintArguments {
     pub(crate) state_out: StateOutArguments,
     #[command(flatten)]
     pub(crate) view: ColorArguments,
+}
+
+/// `untaint`.
+#[derive(Args, Debug)]
+pub(crate) struct UntaintArguments {
+    #[command(flatten)]
+    pub(crate) object: TaintArguments,
 }
 
 /// `force-unlock`.

@@ -22,13 +22,27 @@ pub(crate) enum WorkspaceCommand {
     /// Delete a workspace.
     Delete(WorkspaceDeleteArguments),
     /// List the workspaces.
-    List(ColorArguments),
+    List(WorkspaceListArguments),
     /// Make a workspace and work in it.
     New(WorkspaceNewArguments),
     /// Work in another workspace.
     Select(WorkspaceSelectArguments),
     /// Print the name of the workspace that is worked in.
-    Show(ColorArguments),
+    Show(WorkspaceShowArguments),
+}
+
+/// `workspace list`.
+#[derive(Args, Debug)]
+pub(crate) struct WorkspaceListArguments {
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}
+
+/// `workspace show`.
+#[derive(Args, Debug)]
+pub(crate) struct WorkspaceShowArguments {
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
 }
 
 /// `workspace delete`.

@@ -2,105 +2,154 @@
 
 use std::path::Path;
 
+use async_trait::async_trait;
+use wardian_app::state_access::{self, LockPurpose};
 use wardian_config::RootVariables;
 use wardian_diagnostic::{DiagnosticOrigin, Diagnostics};
 use wardian_engine::{Mode, Plan};
 
 use crate::arguments::{ApplyArguments, DestroyArguments};
+use crate::command_context::CommandContext;
+use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
-use crate::operation::{Approval, Operation, Order, ask_for_approval, mode, plan_options};
+use crate::operation::{Approval, Operation, OperationRequest, ask_for_approval, mode, plan_options};
+use crate::plan_passphrase::read_plan;
 use crate::render::json::Summary;
 use crate::report;
-use crate::saved_plan::SavedPlan;
-use crate::session::Session;
-use crate::state_access::{self, LockedFor};
+use crate::shell::{OutputKind, ViewOptions};
 use crate::variables;
 
+#[async_trait(?Send)]
+impl CommandSpec for ApplyArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn output_kind(&self) -> OutputKind {
+        if self.json { OutputKind::JsonMessages } else { OutputKind::Report }
+    }
+
+    fn audit_log(&self) -> Option<&Path> {
+        self.audit.audit_log.as_deref()
+    }
+
+    fn check(&self) -> Result<(), InvalidOptions> {
+        self.planning.check()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
+
+#[async_trait(?Send)]
+impl CommandSpec for DestroyArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn output_kind(&self) -> OutputKind {
+        if self.json { OutputKind::JsonMessages } else { OutputKind::Report }
+    }
+
+    fn audit_log(&self) -> Option<&Path> {
+        self.audit.audit_log.as_deref()
+    }
+
+    fn check(&self) -> Result<(), InvalidOptions> {
+        self.scope.check_replace(false)
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        destroy(context, self).await
+    }
+}
+
 /// Plans, asks and does it; or does what a saved plan says.
-pub(crate) async fn run(session: &Session, arguments: &ApplyArguments) -> Outcome {
+async fn run(context: &CommandContext, arguments: &ApplyArguments) -> Outcome {
     if let Some(path) = &arguments.plan {
-        return saved(session, path, arguments).await;
+        return saved(context, path, arguments).await;
     }
     let scope = &arguments.planning.scope;
-    let order = Order {
+    let request = OperationRequest {
         options: plan_options(mode(&arguments.planning), scope, arguments.operation),
         variables: &scope.variables,
         operation: arguments.operation,
         lock: &arguments.lock,
         state_out: &arguments.state_out,
-        purpose: LockedFor::Apply,
+        purpose: LockPurpose::Apply,
     };
-    plan_and_apply(session, &order, arguments.auto_approve, Summary::Apply).await
+    plan_and_apply(context, &request, arguments.auto_approve, Summary::Apply).await
 }
 
 /// Destroys everything.
-pub(crate) async fn destroy(session: &Session, arguments: &DestroyArguments) -> Outcome {
-    let order = Order {
+async fn destroy(context: &CommandContext, arguments: &DestroyArguments) -> Outcome {
+    let request = OperationRequest {
         options: plan_options(Mode::Destroy, &arguments.scope, arguments.operation),
         variables: &arguments.scope.variables,
         operation: arguments.operation,
         lock: &arguments.lock,
         state_out: &arguments.state_out,
-        purpose: LockedFor::Apply,
+        purpose: LockPurpose::Apply,
     };
-    plan_and_apply(session, &order, arguments.auto_approve, Summary::Destroy).await
+    plan_and_apply(context, &request, arguments.auto_approve, Summary::Destroy).await
 }
 
 async fn plan_and_apply(
-    session: &Session,
-    order: &Order<'_>,
+    context: &CommandContext,
+    request: &OperationRequest<'_>,
     auto_approve: bool,
     summary: Summary,
 ) -> Outcome {
-    if session.shell.is_for_programs() && !auto_approve {
+    if context.shell.is_for_programs() && !auto_approve {
         return Err(Failure::error(
             "Plan file or auto-approve required",
             "With -json nobody can be asked to approve the plan. Name a saved plan, or give -auto-approve as well.",
         ));
     }
-    let mode = order.options.mode;
-    let mut operation = Operation::prepare(session, order).await?;
-    let (plan, diagnostics) = operation.plan(&order.options).await;
+    let mode = request.options.mode;
+    let mut operation = Operation::prepare(context, request).await?;
+    let (plan, diagnostics) = operation.plan(&request.options).await;
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
-    report::plan(&session.shell, &plan);
+    report::plan(&context.shell, &plan);
     if diagnostics.has_errors() {
         return Err(Failure::Diagnostics(diagnostics));
     }
     let mut untold = diagnostics;
     if plan.is_applyable() && !auto_approve {
         // Who approves must know.
-        session.shell.diagnostics(&std::mem::take(&mut untold));
-        match ask_for_approval(mode, &operation.stop, session).await? {
+        context.shell.diagnostics(&std::mem::take(&mut untold));
+        match ask_for_approval(mode, &operation.stop, context).await? {
             Approval::Given => {}
             Approval::Refused => {
                 let what = if mode == Mode::Destroy { "Destroy" } else { "Apply" };
-                session.shell.say(format_args!("{what} cancelled."));
+                context.shell.say(format_args!("{what} cancelled."));
                 return Ok(Status::Failed);
             }
         }
     }
     // The apply looks at every check again: what the plan found is out of date then.
     untold = untold.into_iter().filter(|warning| warning.origin != DiagnosticOrigin::Check).collect();
-    finish(session, &mut operation, &plan, untold, order.operation.parallelism, summary).await
+    finish(context, &mut operation, &plan, untold, request.operation.parallelism, summary).await
 }
 
 async fn finish(
-    session: &Session,
+    context: &CommandContext,
     operation: &mut Operation,
     plan: &Plan,
     untold: Diagnostics,
     parallelism: usize,
     summary: Summary,
 ) -> Outcome {
-    let done = operation.apply(plan, untold, parallelism, session).await?;
+    let done = operation.apply(plan, untold, parallelism, context).await?;
     if done.status == Status::Success {
-        done.tell(summary, session);
+        done.report(summary, context);
     }
     Ok(done.status)
 }
 
-async fn saved(session: &Session, path: &Path, arguments: &ApplyArguments) -> Outcome {
+async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments) -> Outcome {
     let planning = &arguments.planning;
     let scope = &planning.scope;
     let shapes_plan = planning.destroy || planning.refresh_only || !scope.refresh;
@@ -113,25 +162,25 @@ async fn saved(session: &Session, path: &Path, arguments: &ApplyArguments) -> Ou
         ));
     }
     let parallelism = arguments.operation.parallelism;
-    let stop = interrupt::listen(&session.shell)?;
-    let saved = SavedPlan::read(path, session, Some(&stop)).await?;
-    saved.check_workspace(&session.workspace.name)?;
+    let stop = interrupt::listen(&context.shell)?;
+    let saved = read_plan(path, context, Some(&stop)).await?;
+    saved.check_workspace(&context.app.workspace.name)?;
     let configuration = saved.configuration.clone();
     let mut file = state_access::open(
-        session,
+        &context.app,
         &configuration,
-        &arguments.lock,
-        &arguments.state_out,
-        LockedFor::SavedPlan,
+        &arguments.lock.options(),
+        &arguments.state_out.options(),
+        LockPurpose::SavedPlan,
         &stop,
     )
     .await?;
     let state = file.read()?;
     saved.check_fresh(&state)?;
-    let plugins = session.plugins(&configuration, Some(&state), &saved.lock, parallelism)?;
+    let plugins = context.app.plugins(&configuration, Some(&state), &saved.lock, parallelism)?;
     let digests = plugins.digests();
-    saved.check_plugins(session, &digests)?;
-    let run = session.run(configuration, plugins);
+    saved.check_plugins(&context.app, &digests)?;
+    let run = context.engine_run(configuration, plugins);
     let schemas = run.schemas(Some(&state)).await?;
     let mut plan = saved.into_plan(path, &schemas)?;
     schemas.close().await;
@@ -150,11 +199,11 @@ async fn saved(session: &Session, path: &Path, arguments: &ApplyArguments) -> Ou
         ));
     }
     let module = &run.configuration.root().module;
-    let (environment, shell) = (&session.environment, &session.shell);
+    let (environment, shell) = (&context.app.environment, &context.shell);
     let given = variables::for_saved_plan(module, &scope.variables, &plan.variables, environment, shell)?;
     plan.give_ephemeral_variables(&run.configuration, given)?;
-    report::saved_plan(&session.shell, &plan);
+    report::saved_plan(&context.shell, &plan);
     let variables = RootVariables::default();
     let mut operation = Operation { run, file, state, variables, plugins: digests, stop };
-    finish(session, &mut operation, &plan, Diagnostics::new(), parallelism, Summary::Apply).await
+    finish(context, &mut operation, &plan, Diagnostics::new(), parallelism, Summary::Apply).await
 }

@@ -5,16 +5,20 @@ mod lines;
 mod types;
 
 use std::io::{self, BufRead as _};
+use std::path::Path;
 
+use async_trait::async_trait;
+use wardian_app::state_access;
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use wardian_engine::{Console, PlanOptions, StopSignal};
 use wardian_lang::parse_expression;
 
 use crate::arguments::ConsoleArguments;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::render::value::render_value;
-use crate::session::Session;
-use crate::state_access;
+use crate::shell::ViewOptions;
 use crate::variables;
 use continuation::is_open;
 use lines::{Line, Lines};
@@ -26,7 +30,7 @@ const HISTORY: &str = "console_history";
 const PARALLELISM: usize = 10;
 
 /// The most that one expression may have.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 const HELP: &str = "\
 Type an expression and press Enter to see its value. What the configuration
@@ -39,27 +43,42 @@ An expression goes on over several lines while a bracket is open; an empty
 line ends it all the same. To end, type \"exit\" or press Control-D.
 ";
 
-/// Evaluates expressions, line by line.
-pub(crate) async fn run(session: &Session, arguments: &ConsoleArguments) -> Outcome {
-    let console = console(session, arguments).await?;
-    if session.shell.can_ask() { interactive(session, console).await } else { piped(session, &console) }
+#[async_trait(?Send)]
+impl CommandSpec for ConsoleArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn audit_log(&self) -> Option<&Path> {
+        self.audit.audit_log.as_deref()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
 }
 
-async fn console(session: &Session, arguments: &ConsoleArguments) -> Outcome<Console> {
-    let configuration = session.configuration()?;
+/// Evaluates expressions, line by line.
+async fn run(context: &CommandContext, arguments: &ConsoleArguments) -> Outcome {
+    let console = console(context, arguments).await?;
+    if context.shell.can_ask() { interactive(context, console).await } else { piped(context, &console) }
+}
+
+async fn console(context: &CommandContext, arguments: &ConsoleArguments) -> Outcome<Console> {
+    let configuration = context.app.configuration()?;
     let module = &configuration.root().module;
     let mut variables =
-        variables::as_far_as_given(module, &arguments.variables, &session.environment, &session.shell)?;
-    let look = state_access::look(session, Some(&configuration), arguments.state.as_deref())?;
-    let lock = session.lock_file()?;
-    let plugins = session.plugins(&configuration, Some(&look.state), &lock, PARALLELISM)?;
-    let run = session.run(configuration.clone(), plugins);
+        variables::as_far_as_given(module, &arguments.variables, &context.app.environment, &context.shell)?;
+    let look = state_access::read_unlocked(&context.app, Some(&configuration), arguments.state.as_deref())?;
+    let lock = context.app.lock_file()?;
+    let plugins = context.app.plugins(&configuration, Some(&look.state), &lock, PARALLELISM)?;
+    let run = context.engine_run(configuration.clone(), plugins);
     if arguments.plan {
         let options = PlanOptions { parallelism: PARALLELISM, ..PlanOptions::default() };
         let (console, diagnostics) =
             run.console_of_plan((*look.state).clone(), variables.into(), &options, StopSignal::never()).await;
         let Some(console) = console else { return Err(Failure::Diagnostics(diagnostics)) };
-        return session.shell.warned(console, &diagnostics);
+        return context.shell.warned(console, &diagnostics);
     }
     for (name, variable) in &module.variables {
         if let (None, Some(default)) = (variables.get(name), &variable.default) {
@@ -70,9 +89,9 @@ async fn console(session: &Session, arguments: &ConsoleArguments) -> Outcome<Con
 }
 
 /// A person types: an error is shown, and the next line is awaited.
-async fn interactive(session: &Session, console: Console) -> Outcome {
-    let history = session.environment.private_directory().map(|directory| directory.join(HISTORY));
-    let shell = std::sync::Arc::clone(&session.shell);
+async fn interactive(context: &CommandContext, console: Console) -> Outcome {
+    let history = context.app.environment.private_directory().map(|directory| directory.join(HISTORY));
+    let shell = std::sync::Arc::clone(&context.shell);
     // The editor waits for keys: not on a thread that others wait for.
     let ended = tokio::task::spawn_blocking(move || -> Result<(), String> {
         let mut lines = Lines::new(history).map_err(|error| error.to_string())?;
@@ -91,7 +110,7 @@ async fn interactive(session: &Session, console: Console) -> Outcome {
                     input.push('\n');
                 }
             }
-            if input.len() <= MOST_BYTES && is_open(&input) {
+            if input.len() <= MAX_BYTES && is_open(&input) {
                 continue;
             }
             let typed = std::mem::take(&mut input);
@@ -116,7 +135,7 @@ async fn interactive(session: &Session, console: Console) -> Outcome {
 }
 
 /// A script pipes: the first error ends it, and the last answer is the output.
-fn piped(session: &Session, console: &Console) -> Outcome {
+fn piped(context: &CommandContext, console: &Console) -> Outcome {
     let mut input = String::new();
     let mut last = String::new();
     let mut lines = io::stdin().lock().lines();
@@ -127,7 +146,7 @@ fn piped(session: &Session, console: &Console) -> Outcome {
             input.push_str(&line);
             input.push('\n');
         }
-        if !is_end && input.len() <= MOST_BYTES && is_open(&input) {
+        if !is_end && input.len() <= MAX_BYTES && is_open(&input) {
             continue;
         }
         if is_end && input.is_empty() {
@@ -143,7 +162,7 @@ fn piped(session: &Session, console: &Console) -> Outcome {
             break;
         }
     }
-    session.shell.say(last);
+    context.shell.say(last);
     Ok(Status::Success)
 }
 

@@ -7,45 +7,62 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use async_trait::async_trait;
+use wardian_app::atomic_write::replace;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{SourceBytes, format_text};
 
 use crate::arguments::FmtArguments;
-use crate::failure::Status;
-use crate::replacement::replace;
-use crate::session::Session;
-use crate::shell::Shell;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
+use crate::failure::{Outcome, Status};
+use crate::shell::{Shell, ViewOptions};
 use targets::Target;
 
 /// The name of what is read from standard input.
 const STANDARD_INPUT: &str = "<stdin>";
 
 /// More than this is no configuration.
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
+
+#[async_trait(?Send)]
+impl CommandSpec for FmtArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn needs_workspace(&self) -> bool {
+        false
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        Ok(run(context, self))
+    }
+}
 
 /// Brings files to the standard style, or tells which are not.
-pub(crate) fn run(session: &Session, arguments: &FmtArguments) -> Status {
-    let mut order = Order::new(arguments);
+fn run(context: &CommandContext, arguments: &FmtArguments) -> Status {
+    let mut formatter = Formatter::new(arguments);
     let mut problems = Diagnostics::new();
     if arguments.targets.first().is_some_and(|first| first.as_os_str() == "-") {
-        order.list = false;
-        order.write = false;
+        formatter.list = false;
+        formatter.write = false;
         match read(io::stdin().lock(), STANDARD_INPUT) {
-            Ok(source) => order.format(&session.shell, STANDARD_INPUT, None, &source, &mut problems),
+            Ok(source) => formatter.format(&context.shell, STANDARD_INPUT, None, &source, &mut problems),
             Err(problem) => problems.push(problem),
         }
     } else {
-        targets::find(&arguments.targets, arguments.recursive, &session.directory, &mut |target| {
-            order.file(&session.shell, target, &mut problems);
+        targets::find(&arguments.targets, arguments.recursive, &context.app.directory, &mut |target| {
+            formatter.file(&context.shell, target, &mut problems);
         });
     }
     let failed = problems.has_errors();
     // What is found while errors are, is not all there is.
-    if order.check && !failed && arguments.list && order.list {
-        session.shell.print_bytes(&order.found);
+    if formatter.check && !failed && arguments.list && formatter.list {
+        context.shell.print_bytes(&formatter.found);
     }
-    session.shell.diagnostics(&problems);
-    match (failed, order.check && !order.found.is_empty()) {
+    context.shell.diagnostics(&problems);
+    match (failed, formatter.check && !formatter.found.is_empty()) {
         (true, _) => Status::NotFormatted,
         (false, true) => Status::Unformatted,
         (false, false) => Status::Success,
@@ -53,7 +70,7 @@ pub(crate) fn run(session: &Session, arguments: &FmtArguments) -> Status {
 }
 
 /// What is done with files.
-struct Order {
+struct Formatter {
     list: bool,
     write: bool,
     diff: bool,
@@ -62,7 +79,7 @@ struct Order {
     found: Vec<u8>,
 }
 
-impl Order {
+impl Formatter {
     fn new(arguments: &FmtArguments) -> Self {
         Self {
             list: arguments.list,
@@ -135,9 +152,9 @@ fn unreadable(name: &str, error: &io::Error) -> Diagnostic {
 
 fn read(source: impl io::Read, name: &str) -> Result<SourceBytes, Diagnostic> {
     let mut bytes = Vec::new();
-    source.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
-    if u64::try_from(bytes.len()).is_ok_and(|length| length > MOST_BYTES) {
-        let error = io::Error::other(format!("it has more than {} MB", MOST_BYTES >> 20));
+    source.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_BYTES) {
+        let error = io::Error::other(format!("it has more than {} MB", MAX_BYTES >> 20));
         return Err(unreadable(name, &error));
     }
     SourceBytes::new(name, bytes)

@@ -1,15 +1,34 @@
 //! `wardian force-unlock`
 
+use async_trait::async_trait;
+use wardian_app::state_access;
+
 use crate::arguments::ForceUnlockArguments;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome};
-use crate::session::Session;
-use crate::state_access;
+use crate::shell::{OutputKind, ViewOptions};
+
+#[async_trait(?Send)]
+impl CommandSpec for ForceUnlockArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn output_kind(&self) -> OutputKind {
+        OutputKind::Report
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self)
+    }
+}
 
 /// Refuses: the lock on a local state is the system's, which releases it when the
 /// process that holds it ends, however it ends.
-pub(crate) fn run(session: &Session, arguments: &ForceUnlockArguments) -> Outcome {
-    let configuration = session.configuration()?;
-    let path = state_access::state_path(session, Some(&configuration), None)?;
+fn run(context: &CommandContext, arguments: &ForceUnlockArguments) -> Outcome {
+    let configuration = context.app.configuration()?;
+    let path = state_access::state_path(&context.app, Some(&configuration), None)?;
     Err(Failure::error(
         "Local state cannot be unlocked",
         format!(

@@ -1,23 +1,46 @@
 //! `wardian get`
 
+use async_trait::async_trait;
+use wardian_app::module_manifest::{self, ModuleRecord};
+
 use crate::arguments::GetArguments;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Outcome, Status};
-use crate::module_manifest::{self, ModuleRecord};
-use crate::session::Session;
+use crate::shell::{OutputKind, ViewOptions};
+
+#[async_trait(?Send)]
+impl CommandSpec for GetArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn output_kind(&self) -> OutputKind {
+        OutputKind::Report
+    }
+
+    fn needs_workspace(&self) -> bool {
+        false
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self)
+    }
+}
 
 /// Records where the modules of the configuration are.
-pub(crate) fn run(session: &Session, arguments: &GetArguments) -> Outcome {
-    let configuration = session.configuration()?;
+fn run(context: &CommandContext, arguments: &GetArguments) -> Outcome {
+    let configuration = context.app.configuration()?;
     let records = module_manifest::records(&configuration);
     let all = if arguments.update { records.clone() } else { Vec::new() };
-    let new = module_manifest::save(records, &session.data_directory())?;
-    tell(session, if arguments.update { &all } else { &new });
+    let new = module_manifest::save(records, &context.app.data_directory())?;
+    report_modules(context, if arguments.update { &all } else { &new });
     Ok(Status::Success)
 }
 
 /// `- name in directory` for each module but the root.
-pub(crate) fn tell(session: &Session, records: &[ModuleRecord]) {
+pub(crate) fn report_modules(context: &CommandContext, records: &[ModuleRecord]) {
     for record in records.iter().filter(|record| !record.key.is_empty()) {
-        session.shell.say(format_args!("- {} in {}", record.key, record.directory));
+        context.shell.say(format_args!("- {} in {}", record.key, record.directory));
     }
 }

@@ -6,37 +6,51 @@ mod resources;
 
 use std::path::Path;
 
+use async_trait::async_trait;
+use wardian_app::state_access;
 use wardian_engine::{DrawnNode, draw, draw_plan};
 
 use crate::arguments::{GraphArguments, GraphFormat, GraphKind};
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
-use crate::saved_plan::SavedPlan;
-use crate::session::Session;
-use crate::state_access;
+use crate::plan_passphrase::read_plan;
+use crate::shell::ViewOptions;
 use resources::ResourceGraph;
+
+#[async_trait(?Send)]
+impl CommandSpec for GraphArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
 
 /// Prints the graph of a configuration: of its resources, or of all that a run walks;
 /// or the graph of what a saved plan does.
-pub(crate) async fn run(session: &Session, arguments: &GraphArguments) -> Outcome {
+async fn run(context: &CommandContext, arguments: &GraphArguments) -> Outcome {
     if let Some(path) = &arguments.plan {
-        let nodes = planned(session, path, arguments.kind).await?;
-        session.shell.print(&whole(&nodes, arguments));
+        let nodes = planned(context, path, arguments.kind).await?;
+        context.shell.print(&whole(&nodes, arguments));
         return Ok(Status::Success);
     }
-    let configuration = session.configuration()?;
+    let configuration = context.app.configuration()?;
     let nodes = draw(&configuration);
     let text = if arguments.kind.is_some() {
         whole(&nodes, arguments)
     } else {
         refuse_cycle(&nodes)?;
-        let look = state_access::look(session, Some(&configuration), None)?;
+        let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;
         let resources = ResourceGraph::new(&nodes, &look.state);
         match arguments.format {
             GraphFormat::Dot => dot::resources(&resources),
             GraphFormat::Mermaid => mermaid::resources(&resources),
         }
     };
-    session.shell.print(&text);
+    context.shell.print(&text);
     Ok(Status::Success)
 }
 
@@ -49,15 +63,15 @@ fn whole(nodes: &[DrawnNode], arguments: &GraphArguments) -> String {
 
 /// The graph of a saved plan: of its apply, unless another run over its configuration is
 /// asked for.
-async fn planned(session: &Session, path: &Path, kind: Option<GraphKind>) -> Outcome<Vec<DrawnNode>> {
-    let saved = SavedPlan::read(path, session, None).await?;
+async fn planned(context: &CommandContext, path: &Path, kind: Option<GraphKind>) -> Outcome<Vec<DrawnNode>> {
+    let saved = read_plan(path, context, None).await?;
     let configuration = saved.configuration.clone();
     if kind.is_some_and(|kind| kind != GraphKind::Apply) {
         return Ok(draw(&configuration));
     }
     let state = saved.previous_state().clone();
-    let plugins = session.plugins(&configuration, Some(&state), &saved.lock, 1)?;
-    let schemas = session.run(configuration.clone(), plugins).schemas(Some(&state)).await?;
+    let plugins = context.app.plugins(&configuration, Some(&state), &saved.lock, 1)?;
+    let schemas = context.engine_run(configuration.clone(), plugins).schemas(Some(&state)).await?;
     let plan = saved.into_plan(path, &schemas)?;
     schemas.close().await;
     Ok(draw_plan(&configuration, &plan))

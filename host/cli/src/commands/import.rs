@@ -3,50 +3,74 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use wardian_address::{ResourceInstanceAddress, ResourceMode};
+use wardian_app::state_access::{self, LockPurpose};
 use wardian_config::Configuration;
 use wardian_engine::{Event, Events, ImportOrder};
 
 use crate::arguments::ImportArguments;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
 use crate::progress::Progress;
-use crate::session::Session;
-use crate::shell::{Paint, Shell};
-use crate::state_access::{self, LockedFor};
-use crate::variables::{self, Asking};
+use crate::shell::{OutputKind, Paint, Shell, ViewOptions};
+use crate::variables::{self, Prompting};
+
+#[async_trait(?Send)]
+impl CommandSpec for ImportArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn output_kind(&self) -> OutputKind {
+        OutputKind::Report
+    }
+
+    fn audit_log(&self) -> Option<&Path> {
+        self.audit.audit_log.as_deref()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
 
 /// Puts an object that exists into the state.
-pub(crate) async fn run(session: &Session, arguments: &ImportArguments) -> Outcome {
+async fn run(context: &CommandContext, arguments: &ImportArguments) -> Outcome {
     let address = address(&arguments.address)?;
-    let stop = interrupt::listen(&session.shell)?;
-    let configuration = configuration(session, arguments.config.as_deref())?;
+    let stop = interrupt::listen(&context.shell)?;
+    let configuration = configuration(context, arguments.config.as_deref())?;
     check_declared(&configuration, &address)?;
-    let asking = if arguments.operation.input { Asking::Allowed } else { Asking::Forbidden };
-    let (module, shell) = (&configuration.root().module, &session.shell);
+    let asking = if arguments.operation.input { Prompting::Allowed } else { Prompting::Forbidden };
+    let (module, shell) = (&configuration.root().module, &context.shell);
     let variables =
-        variables::collect(module, &arguments.variables, asking, &session.environment, shell, &stop).await?;
-    let (lock, out) = (&arguments.lock, &arguments.state_out);
-    let mut file = state_access::open(session, &configuration, lock, out, LockedFor::Import, &stop).await?;
+        variables::collect(module, &arguments.variables, asking, &context.app.environment, shell, &stop)
+            .await?;
+    let (lock, out) = (&arguments.lock.options(), &arguments.state_out.options());
+    let mut file =
+        state_access::open(&context.app, &configuration, lock, out, LockPurpose::Import, &stop).await?;
     let state = file.read()?;
     let parallelism = arguments.operation.parallelism;
-    let plugins = session.plugins(&configuration, Some(&state), &session.lock_file()?, parallelism)?;
-    let mut run = session.run(configuration, plugins);
-    run.events = Arc::new(ImportProgress::new(&session.shell));
+    let plugins =
+        context.app.plugins(&configuration, Some(&state), &context.app.lock_file()?, parallelism)?;
+    let mut run = context.engine_run(configuration, plugins);
+    run.events = Arc::new(ImportProgress::new(&context.shell));
     if let Some(directory) = &arguments.config {
-        run.environment.root_directory = session.directory.join(directory);
+        run.environment.root_directory = context.app.directory.join(directory);
     }
     let order = ImportOrder { address, id: arguments.id.clone() };
     let (imported, diagnostics) = run.import((*state).clone(), variables, &order, parallelism, stop).await;
     let Some(imported) = imported else { return Err(Failure::Diagnostics(diagnostics)) };
     file.write(&imported)?;
     file.unlock();
-    let text = session.shell.paint(Paint::Success, "Import successful!");
-    session.shell.say(format_args!(
+    let text = context.shell.paint(Paint::Success, "Import successful!");
+    context.shell.say(format_args!(
         "\n{text}\n\nWhat is shown above is in the state now, and is managed from here on. `wardian plan` shows how \
          it differs from the configuration.\n"
     ));
-    session.shell.diagnostics(&diagnostics);
+    context.shell.diagnostics(&diagnostics);
     Ok(Status::Success)
 }
 
@@ -69,9 +93,9 @@ fn address(text: &str) -> Outcome<ResourceInstanceAddress> {
     ))
 }
 
-fn configuration(session: &Session, directory: Option<&Path>) -> Outcome<Arc<Configuration>> {
-    let (configuration, diagnostics) = session.load(directory.unwrap_or(Path::new(".")))?;
-    let configuration = session.shell.warned(configuration, &diagnostics)?;
+fn configuration(context: &CommandContext, directory: Option<&Path>) -> Outcome<Arc<Configuration>> {
+    let (configuration, diagnostics) = context.app.load(directory.unwrap_or(Path::new(".")))?;
+    let configuration = context.shell.warned(configuration, &diagnostics)?;
     if configuration.files().next().is_none() {
         return Err(Failure::error(
             "No configuration files",

@@ -4,7 +4,18 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use wardian_address::ProviderAddress;
+use wardian_app::backend_init;
+use wardian_app::built_in;
+use wardian_app::consent;
+use wardian_app::module_manifest;
+use wardian_app::native_confinement;
+use wardian_app::plugins;
+use wardian_app::requirements;
+use wardian_app::sentence;
+use wardian_app::state_access;
+use wardian_app::untrusted::ConfigurationTrust;
 use wardian_config::Configuration;
 use wardian_diagnostic::Diagnostic;
 use wardian_install::installed::install;
@@ -20,22 +31,50 @@ use wardian_state::State;
 
 use super::get;
 use crate::arguments::InitArguments;
-use crate::backend;
-use crate::built_in;
-use crate::failure::{Failure, Outcome, Status, sentence};
-use crate::granting;
+use crate::command_context::CommandContext;
+use crate::command_spec::{CommandSpec, InvalidOptions};
+use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
-use crate::module_manifest;
-use crate::native_confinement;
-use crate::provisioners;
-use crate::session::{Session, requirements};
-use crate::shell::Paint;
-use crate::state_access;
+use crate::shell::{OutputKind, Paint, ViewOptions};
+
+#[async_trait(?Send)]
+impl CommandSpec for InitArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn output_kind(&self) -> OutputKind {
+        OutputKind::Report
+    }
+
+    fn trust(&self) -> ConfigurationTrust {
+        self.trust.level()
+    }
+
+    fn audit_log(&self) -> Option<&Path> {
+        self.audit.audit_log.as_deref()
+    }
+
+    fn check(&self) -> Result<(), InvalidOptions> {
+        if self.backend.reconfigure && (self.backend.migrate_state || self.backend.force_copy) {
+            return Err(InvalidOptions::new(
+                "Incompatible options",
+                "-reconfigure leaves the states where they are, and -migrate-state and -force-copy bring them along: \
+                 give one of them.",
+            ));
+        }
+        Ok(())
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
 
 /// Chooses, installs, locks and compiles plugins.
-pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome {
-    let shell = &session.shell;
-    let configuration = session.configuration()?;
+async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
+    let shell = &context.shell;
+    let configuration = context.app.configuration()?;
     if configuration.files().next().is_none() {
         shell.say(format_args!(
             "{}\n\nThere are no .tf files here. Write some, and run `wardian init` again.",
@@ -47,33 +86,37 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
     if arguments.backend.backend {
         shell.say(shell.paint(Paint::Bold, "Initializing the backend..."));
         let stop = interrupt::listen(shell)?;
-        let backend = backend::initialise(session, &configuration, &arguments.backend, &stop).await?;
-        state = state_access::look_at(session, backend.state_path(&session.workspace.name))?.state;
+        let backend =
+            backend_init::initialize(&context.app, &configuration, &arguments.backend.options(), &stop)
+                .await?;
+        state =
+            state_access::read_file_unlocked(&context.app, backend.state_path(&context.app.workspace.name))?
+                .state;
     }
     if arguments.get && !configuration.root().module.module_calls.is_empty() {
         shell.say(shell.paint(Paint::Bold, "Initializing modules..."));
         let records = module_manifest::records(&configuration);
         let all = if arguments.upgrade { records.clone() } else { Vec::new() };
-        let new = module_manifest::save(records, &session.data_directory())?;
-        get::tell(session, if arguments.upgrade { &all } else { &new });
+        let new = module_manifest::save(records, &context.app.data_directory())?;
+        get::report_modules(context, if arguments.upgrade { &all } else { &new });
     }
     shell.say(shell.paint(Paint::Bold, "Initializing provider plugins..."));
-    let selection = choose(session, &configuration, &state, arguments)?;
-    let agreements = granting::agree(session, &selection, arguments).await?;
+    let selection = choose(context, &configuration, &state, arguments)?;
+    let agreements = consent::obtain(&context.app, &selection, &arguments.consent_options()).await?;
     for (address, chosen) in &selection.plugins {
-        install(chosen, &session.data_directory(), &Platform::current())
+        install(chosen, &context.app.data_directory(), &Platform::current())
             .map_err(|error| Failure::error("Plugin cannot be installed", sentence(&error.to_string())))?;
         shell.say(format_args!("- {}", described(address, chosen)));
     }
-    warn_of_native(session, &selection)?;
-    warn_of_shadows(session, &selection);
-    tell_notices(session, &selection.notices);
-    save_lock(session, &selection)?;
-    granting::record(session, &agreements)?;
-    compile(session, &configuration, &state, &selection).await?;
+    warn_of_native(context, &selection)?;
+    warn_of_shadows(context, &selection);
+    report_notices(context, &selection.notices);
+    save_lock(context, &selection)?;
+    consent::record(&context.app, &agreements)?;
+    compile(context, &configuration, &state, &selection).await?;
     shell
         .say(format_args!("\n{}", shell.paint(Paint::Success, "Wardian has been successfully initialized!")));
-    if !session.environment.in_automation() {
+    if !context.app.environment.in_automation() {
         shell.say(
             "\nNext, see what would be created or changed with `wardian plan`.\n\nWhenever you change module calls, \
              providers or their versions, run `wardian init`\nagain. Other commands say so where it is needed.",
@@ -84,36 +127,36 @@ pub(crate) async fn run(session: &Session, arguments: &InitArguments) -> Outcome
 
 /// The chosen plugins. Nothing was written yet.
 fn choose(
-    session: &Session,
+    context: &CommandContext,
     configuration: &Configuration,
     state: &State,
     arguments: &InitArguments,
 ) -> Outcome<Selection> {
     let mut requirements = requirements(configuration, Some(state));
-    let (lock, sources) = (session.lock_file()?, session.sources()?);
-    provisioners::require(&mut requirements, configuration, |address| {
+    let (lock, sources) = (context.app.lock_file()?, context.app.sources()?);
+    plugins::require_provisioners(&mut requirements, configuration, |address| {
         sources.is_in_directory(address) || lock.providers.contains_key(address)
     });
     for address in requirements.providers.keys().filter(|address| built_in::is_known(address)) {
-        session.shell.say(format_args!("- {address} is built in to Wardian"));
+        context.shell.say(format_args!("- {address} is built in to Wardian"));
     }
     for (address, running) in
-        session.reattached.iter().filter(|(address, _)| requirements.providers.contains_key(*address))
+        context.app.reattached.iter().filter(|(address, _)| requirements.providers.contains_key(*address))
     {
         let address = address.for_display();
-        session.shell.say(format_args!("- {address} runs already ({running}), and is not installed"));
+        context.shell.say(format_args!("- {address} runs already ({running}), and is not installed"));
     }
     let mut diagnostics = built_in::check(&requirements);
     let options = SelectionOptions {
         versions: if arguments.upgrade { VersionPolicy::Upgrade } else { VersionPolicy::KeepLocked },
         // What a stranger's configuration wants beyond what is locked is not installed.
-        lock_file: if arguments.lockfile.is_some() || session.confinement.is_some() {
+        lock_file: if arguments.lockfile.is_some() || context.app.confinement.is_some() {
             LockFilePolicy::ReadOnly
         } else {
             LockFilePolicy::Update
         },
     };
-    match select(&requirements, &lock, &sources, &session.data_directory(), options) {
+    match select(&requirements, &lock, &sources, &context.app.data_directory(), options) {
         Ok(selection) => Ok(diagnostics.into_result(selection)?),
         Err(errors) => {
             let told =
@@ -124,8 +167,8 @@ fn choose(
     }
 }
 
-fn warn_of_native(session: &Session, selection: &Selection) -> Outcome<()> {
-    let policy = session.policy()?;
+fn warn_of_native(context: &CommandContext, selection: &Selection) -> Outcome<()> {
+    let policy = context.app.policy()?;
     let is_confined = |address: &ProviderAddress| native_confinement::is_wanted(policy.of(address).native());
     let native: Vec<String> = selection
         .plugins
@@ -143,16 +186,16 @@ fn warn_of_native(session: &Session, selection: &Selection) -> Outcome<()> {
          whatever you can. Of your environment they see only what is meant for them.\n{}",
         native.join("\n")
     );
-    session.shell.diagnostics(&Diagnostic::warning("Native plugins are not confined", detail).into());
+    context.shell.diagnostics(&Diagnostic::warning("Native plugins are not confined", detail).into());
     Ok(())
 }
 
 /// A program that takes the place of a plugin of ours: by the rules of installation it
 /// may, since it was chosen, but few mean it.
-fn warn_of_shadows(session: &Session, selection: &Selection) {
+fn warn_of_shadows(context: &CommandContext, selection: &Selection) {
     let shadowing = selection.plugins.iter().filter_map(|(address, chosen)| {
         let PluginArtifact::Native(native) = &chosen.artifact else { return None };
-        let embedded = session.catalogue.versions_of(address).max()?;
+        let embedded = context.app.catalogue.versions_of(address).max()?;
         let (address, version, file) = (address.for_display(), &chosen.version, native.file.display());
         Some(format!(
             " - {address} v{version} in {file}, instead of v{embedded} that is part of this program"
@@ -169,7 +212,7 @@ fn warn_of_shadows(session: &Session, selection: &Selection) {
         shadowing.join("\n")
     );
     let warning = Diagnostic::warning("Native plugin overrides an embedded plugin", detail);
-    session.shell.diagnostics(&warning.into());
+    context.shell.diagnostics(&warning.into());
 }
 
 /// `hashicorp/random v3.7.2, the newest that meets ~> 3.7 (embedded component)`
@@ -192,7 +235,7 @@ fn described(address: &ProviderAddress, chosen: &SelectedPlugin) -> String {
     format!("{} v{}, {reason} ({origin})", address.for_display(), chosen.version)
 }
 
-fn tell_notices(session: &Session, notices: &[Notice]) {
+fn report_notices(context: &CommandContext, notices: &[Notice]) {
     for notice in notices {
         match notice {
             // Said when the plugins are found, as by every command.
@@ -200,16 +243,16 @@ fn tell_notices(session: &Session, notices: &[Notice]) {
             Notice::OverriddenNotSelected { .. } => {
                 let detail = sentence(&notice.to_string());
                 let warning = Diagnostic::warning("Provider development override", detail);
-                session.shell.diagnostics(&warning.into());
+                context.shell.diagnostics(&warning.into());
             }
             Notice::EmbeddedHashAdded { .. } | Notice::HashNotRecorded { .. } => {
-                session.shell.say(format_args!("  Note: {notice}."));
+                context.shell.say(format_args!("  Note: {notice}."));
             }
         }
     }
 }
 
-fn save_lock(session: &Session, selection: &Selection) -> Outcome<()> {
+fn save_lock(context: &CommandContext, selection: &Selection) -> Outcome<()> {
     if selection.lock_change == LockChange::Unchanged {
         return Ok(());
     }
@@ -223,26 +266,26 @@ fn save_lock(session: &Session, selection: &Selection) -> Outcome<()> {
     } else {
         "\nThe lock file .terraform.lock.hcl has changed. Review the change and keep it under\nversion control."
     };
-    session.shell.say(text);
+    context.shell.say(text);
     Ok(())
 }
 
 /// Loads every plugin once: one that cannot be run is found now, and what is
 /// compiled is kept, so that the next command starts at once.
 async fn compile(
-    session: &Session,
+    context: &CommandContext,
     configuration: &Configuration,
     state: &State,
     selection: &Selection,
 ) -> Outcome<()> {
-    let plugins = session.plugins(configuration, Some(state), &selection.lock, 1)?;
+    let plugins = context.app.plugins(configuration, Some(state), &selection.lock, 1)?;
     if let Some(problem) = plugins.cache_problem() {
         let detail = format!(
             "Compiled plugins cannot be kept, so that every command compiles them anew, which takes seconds: {problem}."
         );
-        session.shell.diagnostics(&Diagnostic::warning("No cache of compiled plugins", detail).into());
+        context.shell.diagnostics(&Diagnostic::warning("No cache of compiled plugins", detail).into());
     }
-    let shell = session.shell.clone();
+    let shell = context.shell.clone();
     let provisioners: BTreeSet<&str> =
         wardian_engine::provisioner_blocks(configuration).map(|block| &*block.type_name).collect();
     let told = plugins.load_all(&provisioners, move |event| match event {

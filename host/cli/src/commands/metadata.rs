@@ -1,16 +1,37 @@
 //! `wardian metadata`
 
+use async_trait::async_trait;
 use wardian_lang::function_signatures;
 
-use crate::arguments::MetadataCommand;
-use crate::failure::Status;
+use crate::arguments::MetadataFunctionsArguments;
+use crate::command_context::CommandContext;
+use crate::command_spec::{CommandSpec, InvalidOptions};
+use crate::failure::{Outcome, Status};
 use crate::render::json::functions_json;
-use crate::session::Session;
+use crate::shell::ViewOptions;
 
-/// Tells about the program itself.
-pub(crate) fn run(session: &Session, command: &MetadataCommand) -> Status {
-    match command {
-        MetadataCommand::Functions(_) => session.shell.say(functions_json(function_signatures())),
+#[async_trait(?Send)]
+impl CommandSpec for MetadataFunctionsArguments {
+    fn view(&self) -> ViewOptions {
+        ViewOptions::default()
     }
-    Status::Success
+
+    fn needs_workspace(&self) -> bool {
+        false
+    }
+
+    fn check(&self) -> Result<(), InvalidOptions> {
+        if self.json {
+            return Ok(());
+        }
+        Err(InvalidOptions::new(
+            "Option required",
+            "Signatures are printed as JSON only. Give the option -json.",
+        ))
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        context.shell.say(functions_json(function_signatures()));
+        Ok(Status::Success)
+    }
 }

@@ -2,15 +2,18 @@
 
 use std::fmt::Write as _;
 
+use async_trait::async_trait;
 use serde::Serialize;
 use wardian_address::ModulePath;
+use wardian_app::module_manifest::source_address;
 use wardian_config::Configuration;
 
 use crate::arguments::ModulesArguments;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Outcome, Status};
-use crate::module_manifest::source_address;
 use crate::render::json::compact;
-use crate::session::Session;
+use crate::shell::ViewOptions;
 
 /// `modules -json`.
 #[derive(Serialize)]
@@ -26,20 +29,35 @@ struct Module<'a> {
     version: &'static str,
 }
 
+#[async_trait(?Send)]
+impl CommandSpec for ModulesArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn needs_workspace(&self) -> bool {
+        false
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self)
+    }
+}
+
 /// Lists the modules that are called.
-pub(crate) fn run(session: &Session, arguments: &ModulesArguments) -> Outcome {
-    let configuration = session.configuration()?;
+fn run(context: &CommandContext, arguments: &ModulesArguments) -> Outcome {
+    let configuration = context.app.configuration()?;
     let has_modules = !configuration.root().module.module_calls.is_empty();
     if arguments.json {
         let modules = has_modules.then(|| all(&configuration));
         let report = Report { format_version: "1.0", modules };
-        session.shell.say(compact(&report));
+        context.shell.say(compact(&report));
     } else if has_modules {
         let mut text = String::from("\nModules declared by configuration:\n.\n");
         branch(&configuration, &ModulePath::root(), "", &mut text);
-        session.shell.say(text);
+        context.shell.say(text);
     } else {
-        session.shell.say("The configuration calls no modules.");
+        context.shell.say("The configuration calls no modules.");
     }
     Ok(Status::Success)
 }

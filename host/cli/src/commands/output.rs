@@ -1,31 +1,61 @@
 //! `wardian output`
 
+use async_trait::async_trait;
+use wardian_app::state_access;
 use wardian_diagnostic::{Diagnostic, closest};
 use wardian_value::{Value, View};
 
 use crate::arguments::OutputArguments;
+use crate::command_context::CommandContext;
+use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::failure::{Failure, Outcome, Status};
 use crate::render::json::{output_json, outputs_json};
 use crate::render::value::{render_outputs, render_value};
-use crate::session::Session;
-use crate::state_access;
+use crate::shell::ViewOptions;
+
+#[async_trait(?Send)]
+impl CommandSpec for OutputArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn check(&self) -> Result<(), InvalidOptions> {
+        if self.json && self.raw {
+            return Err(InvalidOptions::new(
+                "Incompatible options",
+                "An output is printed with -json or with -raw, not with both.",
+            ));
+        }
+        if self.raw && self.name.is_none() {
+            return Err(InvalidOptions::new(
+                "Output name required",
+                "-raw prints one output. Name the one that is wanted.",
+            ));
+        }
+        Ok(())
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self)
+    }
+}
 
 /// Shows outputs as the state has them.
-pub(crate) fn run(session: &Session, arguments: &OutputArguments) -> Outcome {
-    let configuration = session.configuration()?;
-    let look = state_access::look(session, Some(&configuration), arguments.state.as_deref())?;
+fn run(context: &CommandContext, arguments: &OutputArguments) -> Outcome {
+    let configuration = context.app.configuration()?;
+    let look = state_access::read_unlocked(&context.app, Some(&configuration), arguments.state.as_deref())?;
     let outputs = &look.state.outputs;
     if outputs.is_empty() && !(arguments.json && arguments.name.is_none()) {
         let detail = "The state has no outputs. Either the configuration declares none, or it was not applied since it \
                       does: `wardian apply` brings them into the state.";
-        session.shell.diagnostics(&Diagnostic::warning("No outputs found", detail).into());
+        context.shell.diagnostics(&Diagnostic::warning("No outputs found", detail).into());
         return Ok(Status::Success);
     }
     let Some(name) = &arguments.name else {
         if arguments.json {
-            session.shell.say(outputs_json(outputs));
+            context.shell.say(outputs_json(outputs));
         } else {
-            session.shell.print(&render_outputs(outputs));
+            context.shell.print(&render_outputs(outputs));
         }
         return Ok(Status::Success);
     };
@@ -41,11 +71,11 @@ pub(crate) fn run(session: &Session, arguments: &OutputArguments) -> Outcome {
         ));
     };
     if arguments.json {
-        session.shell.say(output_json(&output.value));
+        context.shell.say(output_json(&output.value));
     } else if arguments.raw {
-        session.shell.print(&raw(name, &output.value)?);
+        context.shell.print(&raw(name, &output.value)?);
     } else {
-        session.shell.say(render_value(&output.value, 0));
+        context.shell.say(render_value(&output.value, 0));
     }
     Ok(Status::Success)
 }

@@ -1,25 +1,65 @@
 //! `wardian plan`
 
+use std::path::Path;
 use std::path::PathBuf;
 
+use async_trait::async_trait;
+use wardian_app::generated_configuration;
+use wardian_app::saved_plan;
+use wardian_app::state_access::LockPurpose;
+use wardian_app::untrusted::{self, ConfigurationTrust};
 use wardian_engine::MissingConfiguration;
 
 use crate::arguments::{PlanArguments, StateOutArguments};
+use crate::command_context::CommandContext;
+use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::failure::{Failure, Outcome, Status};
-use crate::generated_configuration;
-use crate::operation::{Operation, Order, mode, plan_options};
+use crate::operation::{Operation, OperationRequest, mode, plan_options};
+use crate::plan_passphrase;
 use crate::render::plan::PlanNote;
 use crate::report;
-use crate::saved_plan;
-use crate::session::Session;
-use crate::state_access::LockedFor;
-use crate::untrusted;
+use crate::shell::{OutputKind, ViewOptions};
+
+#[async_trait(?Send)]
+impl CommandSpec for PlanArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn output_kind(&self) -> OutputKind {
+        if self.json { OutputKind::JsonMessages } else { OutputKind::Report }
+    }
+
+    fn trust(&self) -> ConfigurationTrust {
+        self.trust.level()
+    }
+
+    fn audit_log(&self) -> Option<&Path> {
+        self.audit.audit_log.as_deref()
+    }
+
+    fn check(&self) -> Result<(), InvalidOptions> {
+        self.planning.check()?;
+        if self.generate_config_out.is_some() && (self.planning.destroy || self.planning.refresh_only) {
+            return Err(InvalidOptions::new(
+                "Incompatible options",
+                "A plan with -destroy or -refresh-only imports nothing, so that -generate-config-out has nothing \
+                 to write.",
+            ));
+        }
+        Ok(())
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
 
 /// Shows what an apply would do.
-pub(crate) async fn run(session: &Session, arguments: &PlanArguments) -> Outcome {
+async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
     let scope = &arguments.planning.scope;
     let mut options = plan_options(mode(&arguments.planning), scope, arguments.operation);
-    if session.confinement.is_some() {
+    if context.app.confinement.is_some() {
         let written = arguments.out.iter().chain(&arguments.generate_config_out);
         written.into_iter().try_for_each(|path| untrusted::check_written(path))?;
     }
@@ -28,15 +68,15 @@ pub(crate) async fn run(session: &Session, arguments: &PlanArguments) -> Outcome
         options.missing_configuration = MissingConfiguration::Generated;
     }
     let state_out = StateOutArguments::default();
-    let order = Order {
+    let request = OperationRequest {
         options: options.clone(),
         variables: &scope.variables,
         operation: arguments.operation,
         lock: &arguments.lock,
         state_out: &state_out,
-        purpose: LockedFor::Plan,
+        purpose: LockPurpose::Plan,
     };
-    let operation = Operation::prepare(session, &order).await?;
+    let operation = Operation::prepare(context, &request).await?;
     let (plan, diagnostics) = operation.plan(&options).await;
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
     // Also what is not complete is written: it is for the person to complete.
@@ -47,32 +87,40 @@ pub(crate) async fn run(session: &Session, arguments: &PlanArguments) -> Outcome
     if let Some(path) = &arguments.out {
         // Also what is not complete is saved, to be looked at: it cannot be applied.
         let passphrase = if arguments.encrypt {
-            Some(saved_plan::new_passphrase(session, &operation.stop).await?)
+            Some(plan_passphrase::new_passphrase(context, &operation.stop).await?)
         } else {
             None
         };
-        saved_plan::write(path, &plan, &operation, passphrase.as_deref())?;
+        let run = &operation.run;
+        saved_plan::write(
+            path,
+            &plan,
+            operation.configuration(),
+            &run.workspace,
+            &operation.plugins,
+            passphrase.as_deref(),
+        )?;
     }
-    report::plan(&session.shell, &plan);
-    let plan = session.shell.warned(plan, &diagnostics)?;
-    if !session.environment.in_automation() {
+    report::plan(&context.shell, &plan);
+    let plan = context.shell.warned(plan, &diagnostics)?;
+    if !context.app.environment.in_automation() {
         match &arguments.out {
             Some(path) => {
                 let path = path.display().to_string();
                 let apply_command = format!("wardian apply \"{path}\"");
                 let saved = PlanNote::Saved { path: &path, apply_command: &apply_command };
-                report::note(&session.shell, &plan, saved);
+                report::note(&context.shell, &plan, saved);
             }
-            None => report::note(&session.shell, &plan, PlanNote::NotSaved),
+            None => report::note(&context.shell, &plan, PlanNote::NotSaved),
         }
     }
-    tell_generated(session, generated);
+    report_generated(context, generated);
     Ok(if arguments.detailed_exitcode && plan.is_applyable() { Status::Changes } else { Status::Success })
 }
 
-fn tell_generated(session: &Session, path: Option<&PathBuf>) {
+fn report_generated(context: &CommandContext, path: Option<&PathBuf>) {
     if let Some(path) = path {
-        session.shell.say(format_args!(
+        context.shell.say(format_args!(
             "\nThe configuration of imported objects was written to {}.\nLook through it, change what is to be \
              changed, and plan again.",
             path.display()

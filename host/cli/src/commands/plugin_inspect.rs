@@ -4,7 +4,10 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use async_trait::async_trait;
 use wardian_address::{Constraints, ProviderAddress, Version};
+use wardian_app::consent_lock::component_name;
+use wardian_app::sentence;
 use wardian_declaration::{InspectError, inspect};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_install::file_digests::FileDigests;
@@ -16,15 +19,16 @@ use wardian_install::package::{
 };
 use wardian_install::selection::Requirements;
 
-use crate::agreements::named;
 use crate::arguments::PluginInspectArguments;
-use crate::failure::{Failure, Outcome, Status, sentence};
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
+use crate::failure::{Failure, Outcome, Status};
 use crate::render::json::pretty;
 use crate::render::plugin::{PluginReport, report_text};
-use crate::session::Session;
+use crate::shell::ViewOptions;
 
 /// A component, and what it is known by.
-struct Subject {
+struct InspectedPlugin {
     name: String,
     origin: Option<String>,
     sha256: Sha256Digest,
@@ -32,10 +36,25 @@ struct Subject {
     bytes: Vec<u8>,
 }
 
+#[async_trait(?Send)]
+impl CommandSpec for PluginInspectArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn needs_workspace(&self) -> bool {
+        false
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self)
+    }
+}
+
 /// Says what a plugin is linked with and what it asks for.
-pub(crate) fn run(session: &Session, arguments: &PluginInspectArguments) -> Outcome {
-    let subject = subject(session, &arguments.plugin)?;
-    let inspected = inspect(&subject.bytes, &session.directory).map_err(|error| {
+fn run(context: &CommandContext, arguments: &PluginInspectArguments) -> Outcome {
+    let subject = subject(context, &arguments.plugin)?;
+    let inspected = inspect(&subject.bytes, &context.app.directory).map_err(|error| {
         let detail = format!("{} cannot be inspected: {error}.{}", subject.name, hint(&error));
         Failure::error("Not a plugin that can be loaded", detail)
     })?;
@@ -46,12 +65,12 @@ pub(crate) fn run(session: &Session, arguments: &PluginInspectArguments) -> Outc
         wardian_sandbox::offers_import,
     );
     if arguments.json {
-        session.shell.say(pretty(&report));
+        context.shell.say(pretty(&report));
     } else {
-        session.shell.print(&report_text(
+        context.shell.print(&report_text(
             &report,
             &inspected.declaration.asked,
-            session.shell.render_options(),
+            context.shell.render_options(),
         ));
     }
     Ok(if report.loads() { Status::Success } else { Status::Failed })
@@ -66,27 +85,33 @@ fn hint(error: &InspectError) -> &'static str {
     }
 }
 
-fn subject(session: &Session, text: &str) -> Outcome<Subject> {
+fn subject(context: &CommandContext, text: &str) -> Outcome<InspectedPlugin> {
     let path = Path::new(text);
     let has_extension = |wanted| path.extension().is_some_and(|extension| extension == wanted);
     if has_extension("zip") {
-        return of_archive(path);
+        return from_archive(path);
     }
     if has_extension("wasm") || text.starts_with(['.', '/']) || path.exists() {
-        return of_file(path);
+        return from_file(path);
     }
     let address = text.parse::<ProviderAddress>().map_err(|error| {
         Failure::error("No such plugin", format!("There is no file {text:?}, and it is no address: {error}."))
     })?;
-    let component = installed(session, &address)?;
+    let component = installed(context, &address)?;
     let sha256 = component.sha256;
     let package =
         component.version.as_ref().map(|version| PackageHash::for_component(&address, version, sha256));
     let origin = Some(component.origin.to_string());
-    Ok(Subject { name: named(&component), origin, sha256, package, bytes: component.bytes().to_vec() })
+    Ok(InspectedPlugin {
+        name: component_name(&component),
+        origin,
+        sha256,
+        package,
+        bytes: component.bytes().to_vec(),
+    })
 }
 
-fn of_file(path: &Path) -> Outcome<Subject> {
+fn from_file(path: &Path) -> Outcome<InspectedPlugin> {
     let bytes = read(path).map_err(|error| {
         Failure::error("File cannot be read", format!("{} cannot be read: {error}.", path.display()))
     })?;
@@ -97,11 +122,11 @@ fn of_file(path: &Path) -> Outcome<Subject> {
         name.starts_with("terraform-provider-") && name.contains("_v") && name.ends_with(".wasm");
     let mut files = PackageFiles::default();
     let package = (is_package_name && files.add(&name, sha256).is_ok()).then(|| files.hash());
-    Ok(Subject { name: path.display().to_string(), origin: None, sha256, package, bytes })
+    Ok(InspectedPlugin { name: path.display().to_string(), origin: None, sha256, package, bytes })
 }
 
 /// The plugin in a package, whose name says what the plugin is called.
-fn of_archive(path: &Path) -> Outcome<Subject> {
+fn from_archive(path: &Path) -> Outcome<InspectedPlugin> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let parts = name.strip_suffix(".zip").and_then(|name| name.strip_prefix("terraform-provider-"));
     let parts = parts.and_then(|name| {
@@ -132,7 +157,7 @@ fn of_archive(path: &Path) -> Outcome<Subject> {
     )
     .map_err(|error| Failure::error("Package cannot be read", sentence(&error.to_string())))?;
     match package.artifact {
-        PluginArtifact::Component(component) => Ok(Subject {
+        PluginArtifact::Component(component) => Ok(InspectedPlugin {
             name: path.display().to_string(),
             origin: None,
             sha256: component.sha256,
@@ -168,12 +193,12 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// What the lock file says, or the newest one that is embedded.
-fn installed(session: &Session, address: &ProviderAddress) -> Outcome<ComponentArtifact> {
-    let lock = session.lock_file()?;
-    let sources = session.sources()?;
+fn installed(context: &CommandContext, address: &ProviderAddress) -> Outcome<ComponentArtifact> {
+    let lock = context.app.lock_file()?;
+    let sources = context.app.sources()?;
     let mut wanted = Requirements::default();
     wanted.add(address.clone(), Constraints::default(), "the command line");
-    let artifact = match resolve(&wanted, &lock, &sources, &session.data_directory()) {
+    let artifact = match resolve(&wanted, &lock, &sources, &context.app.data_directory()) {
         Ok(mut resolved) => resolved.artifacts.remove(address),
         Err(errors) if matches!(errors.as_slice(), [ResolveError::NotLocked(_)]) => {
             let newest = sources.catalogue.versions_of(address).max();

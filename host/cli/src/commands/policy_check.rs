@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
+use async_trait::async_trait;
 use serde::Serialize;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_policy::{Level, PolicyFile, load, read_file};
 
 use crate::arguments::PolicyCheckArguments;
-use crate::failure::Status;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
+use crate::failure::{Outcome, Status};
 use crate::render::json::pretty;
 use crate::render::policy::files_text;
-use crate::session::Session;
+use crate::shell::ViewOptions;
 
 /// `policy check -json`.
 #[derive(Serialize)]
@@ -29,15 +32,30 @@ struct File<'a> {
     rules: usize,
 }
 
+#[async_trait(?Send)]
+impl CommandSpec for PolicyCheckArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn needs_workspace(&self) -> bool {
+        false
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        Ok(run(context, self))
+    }
+}
+
 /// Says what is wrong with policies.
-pub(crate) fn run(session: &Session, arguments: &PolicyCheckArguments) -> Status {
-    let (files, problems) = match read(session, arguments.file.as_deref()) {
+fn run(context: &CommandContext, arguments: &PolicyCheckArguments) -> Status {
+    let (files, problems) = match read(context, arguments.file.as_deref()) {
         Ok(files) => (files, Diagnostics::new()),
         Err(problems) => (Vec::new(), problems),
     };
     let valid = !problems.has_errors();
     if arguments.json {
-        session.shell.say(pretty(&Report {
+        context.shell.say(pretty(&Report {
             format_version: "1.0",
             valid,
             error_count: problems.len(),
@@ -48,20 +66,20 @@ pub(crate) fn run(session: &Session, arguments: &PolicyCheckArguments) -> Status
             diagnostics: problems.iter().map(Diagnostic::document).collect(),
         }));
     } else if valid {
-        session.shell.print(&files_text(&files, session.shell.render_options()));
+        context.shell.print(&files_text(&files, context.shell.render_options()));
     } else {
-        session.shell.diagnostics(&problems);
+        context.shell.diagnostics(&problems);
     }
     if valid { Status::Success } else { Status::Failed }
 }
 
-fn read(session: &Session, file: Option<&Path>) -> Result<Vec<PolicyFile>, Diagnostics> {
-    let places = session.environment.policy_places(&session.directory, &session.started_in);
+fn read(context: &CommandContext, file: Option<&Path>) -> Result<Vec<PolicyFile>, Diagnostics> {
+    let places = context.app.environment.policy_places(&context.app.directory, &context.app.started_in);
     let Some(file) = file else { return Ok(load(&places)?.files().to_vec()) };
-    let is_root_modules = session.directory.join(file) == places.root_module_file();
+    let is_root_modules = context.app.directory.join(file) == places.root_module_file();
     let level = if is_root_modules { Level::RootModule } else { Level::Organisation };
     let name = file.display().to_string();
-    match read_file(level, file, &name, &session.directory)? {
+    match read_file(level, file, &name, &context.app.directory)? {
         Some(file) => Ok(vec![file]),
         None => {
             let detail = format!("There is no file {name}.");

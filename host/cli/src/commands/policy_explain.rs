@@ -1,17 +1,35 @@
 //! `wardian policy explain`
 
+use async_trait::async_trait;
+use wardian_app::catalogue;
 use wardian_policy::load;
 
 use crate::arguments::PolicyExplainArguments;
-use crate::catalogue;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Outcome, Status};
 use crate::render::json::{PolicyDocument, pretty};
 use crate::render::policy::explanation_text;
-use crate::session::Session;
+use crate::shell::ViewOptions;
+
+#[async_trait(?Send)]
+impl CommandSpec for PolicyExplainArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn needs_workspace(&self) -> bool {
+        false
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self)
+    }
+}
 
 /// Says what policies let a plugin do.
-pub(crate) fn run(session: &Session, arguments: &PolicyExplainArguments) -> Outcome {
-    let places = session.environment.policy_places(&session.directory, &session.started_in);
+fn run(context: &CommandContext, arguments: &PolicyExplainArguments) -> Outcome {
+    let places = context.app.environment.policy_places(&context.app.directory, &context.app.started_in);
     let policy = load(&places)?;
     // What the host grants by itself, it grants to the code that it carries.
     let policy = if catalogue::is_embedded(&arguments.plugin) {
@@ -21,9 +39,9 @@ pub(crate) fn run(session: &Session, arguments: &PolicyExplainArguments) -> Outc
     };
     let explanation = policy.explain();
     if arguments.json {
-        session.shell.say(pretty(&PolicyDocument::new(&explanation)));
+        context.shell.say(pretty(&PolicyDocument::new(&explanation)));
     } else {
-        session.shell.print(&explanation_text(&explanation, session.shell.render_options()));
+        context.shell.print(&explanation_text(&explanation, context.shell.render_options()));
     }
     Ok(Status::Success)
 }

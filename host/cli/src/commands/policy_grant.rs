@@ -1,6 +1,11 @@
 //! `wardian policy grant`
 
+use async_trait::async_trait;
 use wardian_address::Constraints;
+use wardian_app::consent::{ConsentRequest, confirm_grant, write};
+use wardian_app::consent_lock;
+use wardian_app::requirements;
+use wardian_app::sentence;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_install::package::{ComponentArtifact, PluginArtifact};
 use wardian_install::selection::{
@@ -8,24 +13,40 @@ use wardian_install::selection::{
 };
 use wardian_policy::{Asked, Words, granting_block, load};
 
-use crate::agreements;
 use crate::arguments::PolicyGrantArguments;
-use crate::failure::{Failure, Outcome, Status, Usage, sentence};
-use crate::granting::{Asking, consents, write};
-use crate::session::{Session, requirements};
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
+use crate::failure::{Failure, Outcome, Status, Usage};
+use crate::shell::ViewOptions;
+
+#[async_trait(?Send)]
+impl CommandSpec for PolicyGrantArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn needs_workspace(&self) -> bool {
+        false
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
 
 /// Adds rules to the root module's policy.
-pub(crate) async fn run(session: &Session, arguments: &PolicyGrantArguments) -> Outcome {
+async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outcome {
     let asked = match &arguments.capability {
-        Some(capability) => vec![stated(session, capability, arguments)?],
+        Some(capability) => vec![stated(context, capability, arguments)?],
         None => {
             refuse_arguments(arguments)?;
-            declared(session, arguments)?
+            declared(context, arguments)?
         }
     };
     let address = &arguments.plugin;
-    let policy = load(&session.environment.policy_places(&session.directory, &session.started_in))?;
-    let asking = Asking::new(address, &asked, &policy);
+    let policy =
+        load(&context.app.environment.policy_places(&context.app.directory, &context.app.started_in))?;
+    let asking = ConsentRequest::new(address, &asked, &policy);
     let denied: Diagnostics = asking
         .denied()
         .map(|(asked, by)| {
@@ -38,24 +59,24 @@ pub(crate) async fn run(session: &Session, arguments: &PolicyGrantArguments) -> 
     if open.is_empty() {
         denied.into_result(())?;
         let what = if asked.is_empty() { "asks for nothing" } else { "is granted that already" };
-        session.shell.say(format_args!("{} {what}.", address.for_display()));
+        context.shell.say(format_args!("{} {what}.", address.for_display()));
         return Ok(Status::Success);
     }
-    session.shell.print(&granting_block(address, &open));
+    context.shell.print(&granting_block(address, &open));
     // Who states it on the command line has seen it.
     if !arguments.yes && arguments.capability.is_none() {
-        if !session.shell.can_ask() || !session.environment.may_ask() {
+        if !context.shell.can_ask() || !context.app.environment.may_ask() {
             return Err(Failure::error(
                 "Nobody can be asked",
                 "Review what would be granted, which is shown above, and give the option -yes.",
             ));
         }
-        if !consents(session, &format!("Grant this to {}?", address.for_display())).await? {
-            session.shell.say("Nothing was granted.");
+        if !confirm_grant(&context.app, address).await? {
+            context.shell.say("Nothing was granted.");
             return Ok(Status::Failed);
         }
     }
-    write(session, address, &open)?;
+    write(&context.app, address, &open)?;
     denied.into_result(())?;
     Ok(Status::Success)
 }
@@ -88,8 +109,8 @@ fn rule_arguments(arguments: &PolicyGrantArguments) -> Vec<(String, Words)> {
 }
 
 /// What the command line says.
-fn stated(session: &Session, capability: &str, arguments: &PolicyGrantArguments) -> Outcome<Asked> {
-    Asked::by_person(capability, rule_arguments(arguments), &session.directory)
+fn stated(context: &CommandContext, capability: &str, arguments: &PolicyGrantArguments) -> Outcome<Asked> {
+    Asked::by_person(capability, rule_arguments(arguments), &context.app.directory)
         .map_err(|problem| Failure::error("Cannot be granted", sentence(&problem.to_string())))
 }
 
@@ -106,30 +127,30 @@ fn refuse_arguments(arguments: &PolicyGrantArguments) -> Outcome<()> {
 }
 
 /// What the plugin declares, in the version that `init` would choose.
-fn declared(session: &Session, arguments: &PolicyGrantArguments) -> Outcome<Vec<Asked>> {
-    let component = chosen(session, arguments)?;
-    let found = agreements::inspected(&component, &session.directory)?;
+fn declared(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outcome<Vec<Asked>> {
+    let component = chosen(context, arguments)?;
+    let found = consent_lock::inspect_component(&component, &context.app.directory)?;
     Ok(found.declaration.asked)
 }
 
-fn chosen(session: &Session, arguments: &PolicyGrantArguments) -> Outcome<ComponentArtifact> {
+fn chosen(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outcome<ComponentArtifact> {
     let address = &arguments.plugin;
     let mut wanted = Requirements::default();
-    let configuration = session.configuration()?;
+    let configuration = context.app.configuration()?;
     match requirements(&configuration, None).providers.remove(address) {
         Some(required) => {
             wanted.providers.insert(address.clone(), required);
         }
         None => wanted.add(address.clone(), Constraints::default(), "the command line"),
     }
-    let lock = session.lock_file()?;
-    let sources = session.sources()?;
+    let lock = context.app.lock_file()?;
+    let sources = context.app.sources()?;
     let options = SelectionOptions {
         versions: if arguments.upgrade { VersionPolicy::Upgrade } else { VersionPolicy::KeepLocked },
         lock_file: LockFilePolicy::Update,
     };
     let selection =
-        select(&wanted, &lock, &sources, &session.data_directory(), options).map_err(|errors| {
+        select(&wanted, &lock, &sources, &context.app.data_directory(), options).map_err(|errors| {
             let told =
                 |error: &SelectionError| Diagnostic::error(error.summary(), sentence(&error.to_string()));
             errors.iter().map(told).collect::<Diagnostics>()

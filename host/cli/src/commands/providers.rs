@@ -3,44 +3,71 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use async_trait::async_trait;
 use wardian_address::{Constraints, ModulePath, ProviderAddress};
+use wardian_app::state_access;
 use wardian_config::Configuration;
 use wardian_state::State;
 
-use crate::arguments::{ProvidersArguments, ProvidersCommand};
+use crate::arguments::{ProvidersArguments, ProvidersSchemaArguments};
+use crate::command_context::CommandContext;
+use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::failure::{Outcome, Status};
 use crate::render::json::schemas_json;
-use crate::session::Session;
-use crate::state_access;
+use crate::shell::ViewOptions;
 
 /// What each module asks for itself.
 type ByModule = BTreeMap<ModulePath, BTreeMap<ProviderAddress, Constraints>>;
 
-/// `providers`, and what is below it.
-pub(crate) async fn run(session: &Session, arguments: &ProvidersArguments) -> Outcome {
-    match &arguments.command {
-        None => tree(session),
-        Some(ProvidersCommand::Schema(_)) => schemas(session).await,
+#[async_trait(?Send)]
+impl CommandSpec for ProvidersArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        tree(context)
+    }
+}
+
+#[async_trait(?Send)]
+impl CommandSpec for ProvidersSchemaArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn check(&self) -> Result<(), InvalidOptions> {
+        if self.json {
+            return Ok(());
+        }
+        Err(InvalidOptions::new(
+            "Option required",
+            "Schemas are printed as JSON only. Give the option -json.",
+        ))
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        schemas(context).await
     }
 }
 
 /// Prints the schemas of all providers of the configuration and of the state.
-async fn schemas(session: &Session) -> Outcome {
-    let configuration = session.configuration()?;
-    let look = state_access::look(session, Some(&configuration), None)?;
-    let lock = session.lock_file()?;
-    let plugins = session.plugins(&configuration, Some(&look.state), &lock, 1)?;
-    let schemas = session.run(configuration, plugins).schemas(Some(&look.state)).await?;
+async fn schemas(context: &CommandContext) -> Outcome {
+    let configuration = context.app.configuration()?;
+    let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;
+    let lock = context.app.lock_file()?;
+    let plugins = context.app.plugins(&configuration, Some(&look.state), &lock, 1)?;
+    let schemas = context.engine_run(configuration, plugins).schemas(Some(&look.state)).await?;
     let text = schemas_json(schemas.iter().map(|(address, schema)| (address.clone(), &**schema)));
     schemas.close().await;
-    session.shell.say(text);
+    context.shell.say(text);
     Ok(Status::Success)
 }
 
 /// Shows which providers are needed, module by module, and which the state needs.
-fn tree(session: &Session) -> Outcome {
-    let configuration = session.configuration_with_files()?;
-    let look = state_access::look(session, Some(&configuration), None)?;
+fn tree(context: &CommandContext) -> Outcome {
+    let configuration = context.app.configuration_with_files()?;
+    let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;
     let mut text = String::from("\nProviders required by configuration:\n.\n");
     branch(&by_module(&configuration), &configuration, &ModulePath::root(), "", &mut text);
     let of_state = of_state(&look.state);
@@ -51,7 +78,7 @@ fn tree(session: &Session) -> Outcome {
         }
     }
     text.push('\n');
-    session.shell.print(&text);
+    context.shell.print(&text);
     Ok(Status::Success)
 }
 

@@ -1,17 +1,41 @@
 //! `wardian refresh`
 
+use std::path::Path;
+
+use async_trait::async_trait;
+use wardian_app::state_access::LockPurpose;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::{Mode, PlanOptions};
 
 use crate::arguments::RefreshArguments;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome};
-use crate::operation::{Operation, Order};
+use crate::operation::{Operation, OperationRequest};
 use crate::report;
-use crate::session::Session;
-use crate::state_access::LockedFor;
+use crate::shell::{OutputKind, ViewOptions};
+
+#[async_trait(?Send)]
+impl CommandSpec for RefreshArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn output_kind(&self) -> OutputKind {
+        if self.json { OutputKind::JsonMessages } else { OutputKind::Report }
+    }
+
+    fn audit_log(&self) -> Option<&Path> {
+        self.audit.audit_log.as_deref()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
 
 /// Brings the state to what the objects are, without asking.
-pub(crate) async fn run(session: &Session, arguments: &RefreshArguments) -> Outcome {
+async fn run(context: &CommandContext, arguments: &RefreshArguments) -> Outcome {
     let parallelism = arguments.operation.parallelism;
     let options = PlanOptions {
         mode: Mode::RefreshOnly,
@@ -19,23 +43,23 @@ pub(crate) async fn run(session: &Session, arguments: &RefreshArguments) -> Outc
         parallelism,
         ..PlanOptions::default()
     };
-    let order = Order {
+    let request = OperationRequest {
         options: options.clone(),
         variables: &arguments.variables,
         operation: arguments.operation,
         lock: &arguments.lock,
         state_out: &arguments.state_out,
-        purpose: LockedFor::Refresh,
+        purpose: LockPurpose::Refresh,
     };
-    let mut operation = Operation::prepare(session, &order).await?;
+    let mut operation = Operation::prepare(context, &request).await?;
     let (plan, mut diagnostics) = operation.plan(&options).await;
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
     if operation.state.resources().len() == 0 {
         let detail = "The state has no objects yet, so there is nothing to read.";
         diagnostics.push(Diagnostic::warning("Empty or missing state", detail));
     }
-    let plan = session.shell.warned(plan, &diagnostics)?;
-    let done = operation.apply(&plan, Diagnostics::new(), parallelism, session).await?;
-    report::outputs(&session.shell, &done.state.outputs);
+    let plan = context.shell.warned(plan, &diagnostics)?;
+    let done = operation.apply(&plan, Diagnostics::new(), parallelism, context).await?;
+    report::outputs(&context.shell, &done.state.outputs);
     Ok(done.status)
 }

@@ -6,7 +6,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use wardian_address::ProviderAddress;
+use wardian_app::sentence;
 use wardian_install::package::{
     ComponentArtifact, OpenedPackage, PluginArtifact, PluginOrigin, open_override,
 };
@@ -16,8 +18,10 @@ use wardian_plugin::{Provider, ProviderSource as _};
 
 use crate::arguments::{BundleArguments, Protocol, ServeArguments, ServedArguments};
 use crate::bundle::Bundle;
-use crate::failure::{Failure, Outcome, Status, sentence};
-use crate::session::Session;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
+use crate::failure::{Failure, Outcome, Status};
+use crate::shell::ViewOptions;
 
 /// The most calls at a time; a host asks for as many as it wants.
 const PARALLELISM: usize = 10;
@@ -36,15 +40,45 @@ impl Served {
     }
 }
 
+#[async_trait(?Send)]
+impl CommandSpec for ServeArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn needs_workspace(&self) -> bool {
+        false
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
+
+#[async_trait(?Send)]
+impl CommandSpec for BundleArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn needs_workspace(&self) -> bool {
+        false
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        bundle(context, self)
+    }
+}
+
 /// Serves plugins to the host that started this process.
-pub(crate) async fn run(session: &Session, arguments: &ServeArguments) -> Outcome {
-    let first = find(session, &arguments.served)?;
+async fn run(context: &CommandContext, arguments: &ServeArguments) -> Outcome {
+    let first = find(context, &arguments.served)?;
     let protocol = first.protocol;
     let mut names = vec![(first.artifact.address().clone(), arguments.served.plugin.as_str())];
     let mut artifacts = BTreeMap::from([(first.artifact.address().clone(), first.artifact)]);
     for plugin in &arguments.further {
         let one = ServedArguments { plugin: plugin.clone(), protocol, address: None };
-        let artifact = find(session, &one)?.artifact;
+        let artifact = find(context, &one)?.artifact;
         let address = artifact.address().clone();
         names.push((address.clone(), plugin));
         if artifacts.insert(address.clone(), artifact).is_some() {
@@ -52,7 +86,7 @@ pub(crate) async fn run(session: &Session, arguments: &ServeArguments) -> Outcom
             return Err(Failure::error("Plugins cannot be served as one", detail));
         }
     }
-    let plugins = session.plugins_of(artifacts, BTreeMap::new(), PARALLELISM)?;
+    let plugins = context.app.plugins_from(artifacts, BTreeMap::new(), PARALLELISM)?;
     let mut parts: Vec<(Arc<str>, Arc<dyn Provider>)> = Vec::new();
     for (address, name) in names {
         let provider = plugins.provider(&address).await.map_err(|said| {
@@ -74,7 +108,7 @@ pub(crate) async fn run(session: &Session, arguments: &ServeArguments) -> Outcom
         Some(Protocol::Five) => &[ProtocolVersion::Five],
         Some(Protocol::Six) => &[ProtocolVersion::Six],
     };
-    let host = session.environment.host();
+    let host = context.app.environment.host();
     let served = serve(provider, versions, &host, &mut std::io::stdout()).await;
     for plugin in plugins.native() {
         plugin.close().await;
@@ -92,8 +126,8 @@ fn failure(error: &ServeError) -> Failure {
 }
 
 /// Writes a plugin and this program as one file.
-pub(crate) fn bundle(session: &Session, arguments: &BundleArguments) -> Outcome {
-    let served = find(session, &arguments.served)?;
+fn bundle(context: &CommandContext, arguments: &BundleArguments) -> Outcome {
+    let served = find(context, &arguments.served)?;
     let PluginArtifact::Component(component) = served.artifact else {
         let detail = format!("{}: it is no component.", arguments.served.plugin);
         return Err(Failure::error("Plugin cannot be read", detail));
@@ -115,7 +149,7 @@ pub(crate) fn bundle(session: &Session, arguments: &BundleArguments) -> Outcome 
     let mut out = File::create(path).map_err(failed)?;
     bundle.write(&mut File::open(&program).map_err(failed)?, &mut out).map_err(failed)?;
     make_executable(&out).map_err(failed)?;
-    session.shell.say(format_args!("Wrote {} for {}.", path.display(), bundle.address.for_display()));
+    context.shell.say(format_args!("Wrote {} for {}.", path.display(), bundle.address.for_display()));
     Ok(Status::Success)
 }
 
@@ -131,12 +165,12 @@ fn make_executable(_file: &File) -> std::io::Result<()> {
 }
 
 /// The plugin that is meant: a bundle's, one of this program's, or a file's.
-fn find(session: &Session, arguments: &ServedArguments) -> Outcome<Served> {
+fn find(context: &CommandContext, arguments: &ServedArguments) -> Outcome<Served> {
     let path = PathBuf::from(&arguments.plugin);
     let unreadable =
         |problem: String| Failure::error("Plugin cannot be read", format!("{}: {problem}", path.display()));
     if !path.is_file() {
-        let component = embedded(session, &arguments.plugin)
+        let component = embedded(context, &arguments.plugin)
             .ok_or_else(|| unreadable("there is no such file, and no such plugin in this program.".into()))?;
         return Ok(Served::component(component, arguments.protocol));
     }
@@ -157,7 +191,7 @@ fn find(session: &Session, arguments: &ServedArguments) -> Outcome<Served> {
     if path.canonicalize().ok()
         == std::env::current_exe().ok().and_then(|program| program.canonicalize().ok())
     {
-        let component = embedded(session, &address.to_string())
+        let component = embedded(context, &address.to_string())
             .ok_or_else(|| unreadable(format!("there is no plugin {} in it.", address.for_display())))?;
         return Ok(Served::component(component, arguments.protocol));
     }
@@ -167,10 +201,10 @@ fn find(session: &Session, arguments: &ServedArguments) -> Outcome<Served> {
 }
 
 /// The newest plugin of this program with an address.
-fn embedded(session: &Session, address: &str) -> Option<ComponentArtifact> {
+fn embedded(context: &CommandContext, address: &str) -> Option<ComponentArtifact> {
     let address = ProviderAddress::parse(address).ok()?;
-    let newest = session.catalogue.versions_of(&address).max()?;
-    match OpenedPackage::embedded(session.catalogue.find(&address, newest)?).artifact {
+    let newest = context.app.catalogue.versions_of(&address).max()?;
+    match OpenedPackage::embedded(context.app.catalogue.find(&address, newest)?).artifact {
         PluginArtifact::Component(component) => Some(component),
         PluginArtifact::Native(_) => None,
     }

@@ -4,41 +4,56 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMode};
+use wardian_app::compatibility::TERRAFORM_VERSION;
+use wardian_app::saved_plan;
+use wardian_app::state_access;
 use wardian_engine::{Schemas, decode_stored};
 use wardian_state::{Object, State, decode_state};
 
 use crate::arguments::ShowArguments;
-use crate::compatibility::TERRAFORM_VERSION;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
+use crate::plan_passphrase::decode_plan;
 use crate::render::json::{PlanDocument, PlanJson, StateJson};
 use crate::render::plan::{PlanNote, render_plan};
 use crate::render::state::{StateObject, render_state};
-use crate::saved_plan::{self, SavedPlan};
-use crate::session::Session;
-use crate::state_access;
+use crate::shell::ViewOptions;
+
+#[async_trait(?Send)]
+impl CommandSpec for ShowArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
 
 /// Shows the state, or what is in a file.
-pub(crate) async fn run(session: &Session, arguments: &ShowArguments) -> Outcome {
+async fn run(context: &CommandContext, arguments: &ShowArguments) -> Outcome {
     let Some(path) = &arguments.file else {
-        let configuration = session.configuration()?;
-        let look = state_access::look(session, Some(&configuration), None)?;
-        return state(session, look.exists.then_some(&*look.state), arguments.json).await;
+        let configuration = context.app.configuration()?;
+        let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;
+        return state(context, look.exists.then_some(&*look.state), arguments.json).await;
     };
     let bytes = fs::read(path).map_err(|error| unreadable(path, &error.to_string()))?;
     if saved_plan::is_plan(&bytes) {
-        return plan(session, path, &bytes, arguments.json).await;
+        return plan(context, path, &bytes, arguments.json).await;
     }
     let decoded = decode_state(&bytes)
         .map_err(|problem| unreadable(path, &format!("it is no saved plan, and as a state: {problem}")))?;
-    state(session, decoded.as_ref(), arguments.json).await
+    state(context, decoded.as_ref(), arguments.json).await
 }
 
-async fn plan(session: &Session, path: &Path, bytes: &[u8], as_json: bool) -> Outcome {
-    let saved = SavedPlan::decode(path, bytes, session, None).await?;
+async fn plan(context: &CommandContext, path: &Path, bytes: &[u8], as_json: bool) -> Outcome {
+    let saved = decode_plan(path, bytes, context, None).await?;
     let state = saved.previous_state().clone();
-    let plugins = session.plugins(&saved.configuration, Some(&state), &saved.lock, 1)?;
-    let schemas = session.run(saved.configuration.clone(), plugins).schemas(Some(&state)).await?;
+    let plugins = context.app.plugins(&saved.configuration, Some(&state), &saved.lock, 1)?;
+    let schemas = context.engine_run(saved.configuration.clone(), plugins).schemas(Some(&state)).await?;
     let configuration = Arc::clone(&saved.configuration);
     let plan = saved.into_plan(path, &schemas)?;
     if as_json {
@@ -49,25 +64,25 @@ async fn plan(session: &Session, path: &Path, bytes: &[u8], as_json: bool) -> Ou
             prior_objects: state_objects(&plan.prior_state, &schemas)?,
         };
         let document = PlanDocument::new(TERRAFORM_VERSION, from);
-        session.shell.document(&document);
+        context.shell.document(&document);
         // The process ends: taking a large plan apart would cost as much as telling it.
         std::mem::forget(document);
         return Ok(Status::Success);
     }
-    session.shell.print(&render_plan(&plan, PlanNote::None, session.shell.render_options()));
+    context.shell.print(&render_plan(&plan, PlanNote::None, context.shell.render_options()));
     Ok(Status::Success)
 }
 
-async fn state(session: &Session, state: Option<&State>, as_json: bool) -> Outcome {
+async fn state(context: &CommandContext, state: Option<&State>, as_json: bool) -> Outcome {
     let Some(state) = state else {
         if as_json {
-            session.shell.document(&StateJson::empty());
+            context.shell.document(&StateJson::empty());
         } else {
-            session.shell.say("No state.");
+            context.shell.say("No state.");
         }
         return Ok(Status::Success);
     };
-    let schemas = if state.resources().len() > 0 { Some(schemas(session, state).await?) } else { None };
+    let schemas = if state.resources().len() > 0 { Some(schemas(context, state).await?) } else { None };
     let objects = match &schemas {
         Some(schemas) => state_objects(state, schemas)?,
         None => Vec::new(),
@@ -75,13 +90,13 @@ async fn state(session: &Session, state: Option<&State>, as_json: bool) -> Outco
     if as_json {
         let checks = state.check_results.as_deref();
         let document = StateJson::new(TERRAFORM_VERSION, objects, &state.outputs, checks);
-        session.shell.document(&document);
+        context.shell.document(&document);
         // The process ends: taking a large state apart would cost as much as telling it.
         std::mem::forget(document);
     } else if objects.is_empty() && state.outputs.is_empty() {
-        session.shell.say("The state file is empty. No resources are represented.");
+        context.shell.say("The state file is empty. No resources are represented.");
     } else {
-        session.shell.print(&render_state(objects, &state.outputs, session.shell.render_options()));
+        context.shell.print(&render_state(objects, &state.outputs, context.shell.render_options()));
     }
     Ok(Status::Success)
 }
@@ -104,11 +119,11 @@ fn state_objects<'a>(state: &'a State, schemas: &'a Schemas) -> Outcome<Vec<Stat
 ///
 /// # Errors
 /// Where a plugin is not installed or does not tell.
-pub(super) async fn schemas(session: &Session, state: &State) -> Outcome<Schemas> {
-    let configuration = session.configuration()?;
-    let lock = session.lock_file()?;
-    let plugins = session.plugins(&configuration, Some(state), &lock, 1)?;
-    Ok(session.run(configuration, plugins).schemas(Some(state)).await?)
+pub(super) async fn schemas(context: &CommandContext, state: &State) -> Outcome<Schemas> {
+    let configuration = context.app.configuration()?;
+    let lock = context.app.lock_file()?;
+    let plugins = context.app.plugins(&configuration, Some(state), &lock, 1)?;
+    Ok(context.engine_run(configuration, plugins).schemas(Some(state)).await?)
 }
 
 /// A stored object with what is needed to show it.

@@ -3,19 +3,33 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use async_trait::async_trait;
 use wardian_address::ResourceInstanceAddress;
+use wardian_app::state_access::{self, UnlockedState};
+use wardian_app::state_change;
 use wardian_engine::Target;
 use wardian_state::{Attributes, Instance};
 
 use crate::arguments::StateListArguments;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
-use crate::session::Session;
-use crate::state_access::{self, Look};
-use crate::state_change;
+use crate::shell::ViewOptions;
+
+#[async_trait(?Send)]
+impl CommandSpec for StateListArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self)
+    }
+}
 
 /// Lists instances, one a line.
-pub(crate) fn run(session: &Session, arguments: &StateListArguments) -> Outcome {
-    let look = existing_state(session, arguments.state.as_deref())?;
+fn run(context: &CommandContext, arguments: &StateListArguments) -> Outcome {
+    let look = existing_state(context, arguments.state.as_deref())?;
     for target in &arguments.addresses {
         if !look.state.instances().any(|(address, _, _)| names(target, &address)) {
             return Err(Failure::error(
@@ -37,7 +51,7 @@ pub(crate) fn run(session: &Session, arguments: &StateListArguments) -> Outcome 
             let _ = writeln!(text, "{address}");
         }
     }
-    session.shell.print(&text);
+    context.shell.print(&text);
     Ok(Status::Success)
 }
 
@@ -54,13 +68,13 @@ pub(super) fn names(target: &Target, address: &ResourceInstanceAddress) -> bool 
 ///
 /// # Errors
 /// Where it is not.
-pub(super) fn existing_state(session: &Session, named: Option<&Path>) -> Outcome<Look> {
-    let configuration = session.configuration()?;
-    let look = state_access::look(session, Some(&configuration), named)?;
+pub(super) fn existing_state(context: &CommandContext, named: Option<&Path>) -> Outcome<UnlockedState> {
+    let configuration = context.app.configuration()?;
+    let look = state_access::read_unlocked(&context.app, Some(&configuration), named)?;
     if look.exists {
         return Ok(look);
     }
-    Err(state_change::missing(&look.path))
+    Err(state_change::missing(&look.path).into())
 }
 
 fn has_id(instance: &Instance, wanted: &str) -> bool {

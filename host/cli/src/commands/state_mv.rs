@@ -12,16 +12,19 @@
 
 use std::path::Path;
 
+use async_trait::async_trait;
 use wardian_address::{ModuleInstance, ResourceInstanceAddress, ResourceMode};
+use wardian_app::state_access::LockPurpose;
+use wardian_app::state_change::{self, ChangeRequest, DefaultBackup, backup_rule};
 use wardian_engine::{StopSignal, Target};
 use wardian_state::{ResourceState, State};
 
 use crate::arguments::StateMvArguments;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
-use crate::session::Session;
-use crate::state_access::LockedFor;
-use crate::state_change::{self, ChangeRequest, DefaultBackup, backup_rule};
+use crate::shell::ViewOptions;
 
 /// What an address means here, where a missing key means no key.
 enum Item {
@@ -29,17 +32,28 @@ enum Item {
     Instance(ResourceInstanceAddress),
 }
 
+#[async_trait(?Send)]
+impl CommandSpec for StateMvArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
+
 /// Moves something, within a state or to another.
-pub(crate) async fn run(session: &Session, arguments: &StateMvArguments) -> Outcome {
-    let configuration = session.configuration()?;
-    let stop = interrupt::listen(&session.shell)?;
-    let (lock, out) = (&arguments.lock, &arguments.state_out);
+async fn run(context: &CommandContext, arguments: &StateMvArguments) -> Outcome {
+    let configuration = context.app.configuration()?;
+    let stop = interrupt::listen(&context.shell)?;
+    let (lock, out) = (&arguments.lock.options(), &arguments.state_out.options());
     let mut request =
-        ChangeRequest::new(session, &configuration, lock, out, DefaultBackup::Timed, LockedFor::Move)?;
-    state_change::require(session, &request.path)?;
+        ChangeRequest::new(&context.app, &configuration, lock, out, DefaultBackup::Timed, LockPurpose::Move)?;
+    state_change::require(&context.app, &request.path)?;
     let written = request.written.take();
     request.backup = backup_rule(out.backup.as_deref(), DefaultBackup::Timed, &request.path);
-    let source = request.open(session, &stop).await?;
+    let source = request.open(&context.app, &stop).await?;
     let mut from = (*source.state).clone();
     let moving = Move::new(arguments);
     match written {
@@ -48,32 +62,32 @@ pub(crate) async fn run(session: &Session, arguments: &StateMvArguments) -> Outc
             let moved = moving.moved(&taken);
             moving.put(taken, &mut from)?;
             if arguments.dry_run {
-                return Ok(tell(session, "Would move", &moved));
+                return Ok(report(context, "Would move", &moved));
             }
             source.save(&from)?;
-            tell(session, "Move", &moved);
+            report(context, "Move", &moved);
         }
         Some(path) => {
-            let destination = other(session, arguments, path, &stop).await?;
+            let destination = other(context, arguments, path, &stop).await?;
             let mut to = (*destination.state).clone();
             let taken = moving.take(&mut from)?;
             let moved = moving.moved(&taken);
             moving.put(taken, &mut to)?;
             if arguments.dry_run {
-                return Ok(tell(session, "Would move", &moved));
+                return Ok(report(context, "Would move", &moved));
             }
             destination.save(&to)?;
             source.save(&from)?;
-            tell(session, "Move", &moved);
+            report(context, "Move", &moved);
         }
     }
-    session.shell.say("The state has it at its new address now.");
+    context.shell.say("The state has it at its new address now.");
     Ok(Status::Success)
 }
 
 /// The state of `-state-out`.
 async fn other(
-    session: &Session,
+    context: &CommandContext,
     arguments: &StateMvArguments,
     path: &Path,
     stop: &StopSignal,
@@ -84,14 +98,14 @@ async fn other(
         path: path.to_owned(),
         written: None,
         backup: backup_rule(arguments.backup_out.as_deref(), DefaultBackup::Timed, path),
-        purpose: LockedFor::Move,
+        purpose: LockPurpose::Move,
     };
-    request.open(session, stop).await
+    Ok(request.open(&context.app, stop).await?)
 }
 
-fn tell(session: &Session, what: &str, moved: &[(String, String)]) -> Status {
+fn report(context: &CommandContext, what: &str, moved: &[(String, String)]) -> Status {
     for (from, to) in moved {
-        session.shell.say(format_args!("{what} {from:?} to {to:?}"));
+        context.shell.say(format_args!("{what} {from:?} to {to:?}"));
     }
     Status::Success
 }

@@ -1,19 +1,34 @@
 //! `wardian state pull`
 
+use async_trait::async_trait;
+use wardian_app::state_access;
 use wardian_state::encode_state;
 
+use crate::arguments::StatePullArguments;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
-use crate::session::Session;
-use crate::state_access;
+use crate::shell::ViewOptions;
+
+#[async_trait(?Send)]
+impl CommandSpec for StatePullArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context)
+    }
+}
 
 /// Prints the state file; nothing where there is none.
-pub(crate) fn run(session: &Session) -> Outcome {
-    let configuration = session.configuration()?;
-    let look = state_access::look(session, Some(&configuration), None)?;
+fn run(context: &CommandContext) -> Outcome {
+    let configuration = context.app.configuration()?;
+    let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;
     if look.exists {
         let text = encode_state(&look.state)
             .map_err(|problem| Failure::error("State cannot be written", format!("{problem}.")))?;
-        session.shell.print(&text);
+        context.shell.print(&text);
     }
     Ok(Status::Success)
 }

@@ -4,22 +4,37 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use async_trait::async_trait;
+use wardian_app::compatibility::TERRAFORM_VERSION;
+use wardian_app::sentence;
+use wardian_app::state_access::{self, LockPurpose};
+use wardian_app::state_change::ChangeRequest;
 use wardian_state::{BackupRule, State, decode_state};
 
 use crate::arguments::StatePushArguments;
-use crate::compatibility::TERRAFORM_VERSION;
-use crate::failure::{Failure, Outcome, Status, sentence};
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
+use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
-use crate::session::Session;
-use crate::state_access::{self, LockedFor};
-use crate::state_change::ChangeRequest;
+use crate::shell::ViewOptions;
+
+#[async_trait(?Send)]
+impl CommandSpec for StatePushArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
 
 /// Stores a state in the place of the one that is there.
-pub(crate) async fn run(session: &Session, arguments: &StatePushArguments) -> Outcome {
-    let configuration = session.configuration()?;
-    let path = state_access::state_path(session, Some(&configuration), None)?;
+async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcome {
+    let configuration = context.app.configuration()?;
+    let path = state_access::state_path(&context.app, Some(&configuration), None)?;
     let mut pushed = read(&arguments.path)?;
-    let stop = interrupt::listen(&session.shell)?;
+    let stop = interrupt::listen(&context.shell)?;
     let open = |backup| {
         let request = ChangeRequest {
             lock: arguments.lock,
@@ -27,9 +42,9 @@ pub(crate) async fn run(session: &Session, arguments: &StatePushArguments) -> Ou
             path: path.clone(),
             written: None,
             backup,
-            purpose: LockedFor::Push,
+            purpose: LockPurpose::Push,
         };
-        request.open(session, &stop)
+        request.open(&context.app, &stop)
     };
     let mut change = open(BackupRule::DefaultPath).await?;
     let exists = change.exists()?;

@@ -2,43 +2,60 @@
 
 use std::fmt::Write as _;
 
+use async_trait::async_trait;
 use wardian_address::{
     AbsoluteResourceAddress, DEFAULT_HOST, LEGACY_NAMESPACE, ProviderAddress, ProviderAddressError,
 };
+use wardian_app::AppError;
+use wardian_app::sentence;
+use wardian_app::state_access::LockPurpose;
+use wardian_app::state_change::{self, ChangeRequest, DefaultBackup};
+use wardian_app::unless_stopped;
 
 use crate::arguments::StateReplaceProviderArguments;
-use crate::failure::{Failure, Outcome, Status, sentence};
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
+use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
-use crate::session::Session;
-use crate::shell::Paint;
-use crate::state_access::LockedFor;
-use crate::state_change::{self, ChangeRequest, DefaultBackup};
+use crate::shell::{Paint, ViewOptions};
+
+#[async_trait(?Send)]
+impl CommandSpec for StateReplaceProviderArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
 
 /// Hands all resources of one provider over to another.
-pub(crate) async fn run(session: &Session, arguments: &StateReplaceProviderArguments) -> Outcome {
+async fn run(context: &CommandContext, arguments: &StateReplaceProviderArguments) -> Outcome {
     let from = provider(&arguments.from)
         .map_err(|error| Failure::error("Invalid provider to replace", sentence(&error.to_string())))?;
     let to = ProviderAddress::parse(&arguments.to)
         .map_err(|error| Failure::error("Invalid replacing provider", sentence(&error.to_string())))?;
-    let configuration = session.configuration()?;
-    let stop = interrupt::listen(&session.shell)?;
+    let configuration = context.app.configuration()?;
+    let stop = interrupt::listen(&context.shell)?;
+    let (lock, out) = (&arguments.lock.options(), &arguments.state_out.options());
     let request = ChangeRequest::new(
-        session,
+        &context.app,
         &configuration,
-        &arguments.lock,
-        &arguments.state_out,
+        lock,
+        out,
         DefaultBackup::Timed,
-        LockedFor::ProviderReplacement,
+        LockPurpose::ProviderReplacement,
     )?;
-    state_change::require(session, &request.path)?;
-    let change = request.open(session, &stop).await?;
+    state_change::require(&context.app, &request.path)?;
+    let change = request.open(&context.app, &stop).await?;
     let changed: Vec<AbsoluteResourceAddress> = change
         .state
         .resources()
         .filter(|(_, resource)| resource.provider.provider == from)
         .map(|(address, _)| address.clone())
         .collect();
-    let shell = &session.shell;
+    let shell = &context.shell;
     if changed.is_empty() {
         shell.say(format_args!("No resource in the state is of {from}. Nothing was changed."));
         return Ok(Status::Success);
@@ -54,8 +71,7 @@ pub(crate) async fn run(session: &Session, arguments: &StateReplaceProviderArgum
             shell.paint(Paint::Bold, "Do you want to make these changes?"),
             shell.paint(Paint::Bold, "Enter a value:")
         );
-        let answer =
-            interrupt::unless_stopped(&stop, shell.ask(&question)).await.ok_or_else(Failure::interrupted)?;
+        let answer = unless_stopped(&stop, shell.ask(&question)).await.ok_or_else(AppError::interrupted)?;
         match answer {
             Ok(Some(answer)) if answer.trim() == "yes" => {}
             Ok(Some(_)) => {

@@ -2,25 +2,45 @@
 
 use std::fmt::Write as _;
 
+use async_trait::async_trait;
 use wardian_address::ResourceInstanceAddress;
+use wardian_app::state_access::LockPurpose;
+use wardian_app::state_change::{self, ChangeRequest, DefaultBackup};
 
 use super::state_list::names;
 use crate::arguments::StateRmArguments;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
-use crate::session::Session;
-use crate::state_access::LockedFor;
-use crate::state_change::{self, ChangeRequest, DefaultBackup};
+use crate::shell::ViewOptions;
+
+#[async_trait(?Send)]
+impl CommandSpec for StateRmArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
 
 /// Forgets instances. An address that means nothing is passed over beside others.
-pub(crate) async fn run(session: &Session, arguments: &StateRmArguments) -> Outcome {
-    let configuration = session.configuration()?;
-    let stop = interrupt::listen(&session.shell)?;
-    let (lock, out) = (&arguments.lock, &arguments.state_out);
-    let request =
-        ChangeRequest::new(session, &configuration, lock, out, DefaultBackup::Timed, LockedFor::Removal)?;
-    state_change::require(session, &request.path)?;
-    let change = request.open(session, &stop).await?;
+async fn run(context: &CommandContext, arguments: &StateRmArguments) -> Outcome {
+    let configuration = context.app.configuration()?;
+    let stop = interrupt::listen(&context.shell)?;
+    let (lock, out) = (&arguments.lock.options(), &arguments.state_out.options());
+    let request = ChangeRequest::new(
+        &context.app,
+        &configuration,
+        lock,
+        out,
+        DefaultBackup::Timed,
+        LockPurpose::Removal,
+    )?;
+    state_change::require(&context.app, &request.path)?;
+    let change = request.open(&context.app, &stop).await?;
     let mut state = (*change.state).clone();
     let mut removed: Vec<ResourceInstanceAddress> = Vec::new();
     for target in &arguments.addresses {
@@ -49,6 +69,6 @@ pub(crate) async fn run(session: &Session, arguments: &StateRmArguments) -> Outc
             count => writeln!(text, "{count} instances were removed from the state."),
         };
     }
-    session.shell.print(&text);
+    context.shell.print(&text);
     Ok(Status::Success)
 }

@@ -1,17 +1,31 @@
 //! `wardian state show`
 
+use async_trait::async_trait;
 use wardian_state::Object;
 
 use crate::arguments::StateShowArguments;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::commands::show;
 use crate::commands::state_list::existing_state;
 use crate::failure::{Failure, Outcome, Status};
 use crate::render::state::render_object;
-use crate::session::Session;
+use crate::shell::ViewOptions;
+
+#[async_trait(?Send)]
+impl CommandSpec for StateShowArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
 
 /// Shows one instance.
-pub(crate) async fn run(session: &Session, arguments: &StateShowArguments) -> Outcome {
-    let look = existing_state(session, arguments.state.as_deref())?;
+async fn run(context: &CommandContext, arguments: &StateShowArguments) -> Outcome {
+    let look = existing_state(context, arguments.state.as_deref())?;
     let address = &arguments.address;
     let missing = || {
         Failure::error(
@@ -24,10 +38,10 @@ pub(crate) async fn run(session: &Session, arguments: &StateShowArguments) -> Ou
     };
     let instance = look.state.instance(address).ok_or_else(missing)?;
     let resource = look.state.resource(&address.resource).ok_or_else(missing)?;
-    let schemas = show::schemas(session, &look.state).await?;
+    let schemas = show::schemas(context, &look.state).await?;
     let provider = &resource.provider;
     let object: &Object = instance.current.as_deref().ok_or_else(missing)?;
     let shown = show::state_object(address.clone(), None, provider, object, &schemas)?;
-    session.shell.print(&render_object(&shown, session.shell.render_options()));
+    context.shell.print(&render_object(&shown, context.shell.render_options()));
     Ok(Status::Success)
 }

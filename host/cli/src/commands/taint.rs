@@ -2,28 +2,51 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use wardian_address::ResourceMode;
+use wardian_app::state_access::LockPurpose;
+use wardian_app::state_change::{ChangeRequest, DefaultBackup};
 use wardian_diagnostic::Diagnostic;
 use wardian_state::{Object, ObjectStatus};
 
-use crate::arguments::TaintArguments;
+use crate::arguments::{TaintArguments, UntaintArguments};
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
-use crate::session::Session;
-use crate::state_access::LockedFor;
-use crate::state_change::{ChangeRequest, DefaultBackup};
+use crate::shell::{OutputKind, ViewOptions};
 
-/// Marks an instance to be replaced by the next apply.
-pub(crate) async fn taint(session: &Session, arguments: &TaintArguments) -> Outcome {
-    set(session, arguments, ObjectStatus::Tainted).await
+#[async_trait(?Send)]
+impl CommandSpec for TaintArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn output_kind(&self) -> OutputKind {
+        OutputKind::Report
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        set(context, self, ObjectStatus::Tainted).await
+    }
 }
 
-/// Takes the mark away.
-pub(crate) async fn untaint(session: &Session, arguments: &TaintArguments) -> Outcome {
-    set(session, arguments, ObjectStatus::Ready).await
+#[async_trait(?Send)]
+impl CommandSpec for UntaintArguments {
+    fn view(&self) -> ViewOptions {
+        self.object.view.into()
+    }
+
+    fn output_kind(&self) -> OutputKind {
+        OutputKind::Report
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        set(context, &self.object, ObjectStatus::Ready).await
+    }
 }
 
-async fn set(session: &Session, arguments: &TaintArguments, status: ObjectStatus) -> Outcome {
+async fn set(context: &CommandContext, arguments: &TaintArguments, status: ObjectStatus) -> Outcome {
     let address = &arguments.address;
     if address.mode() != ResourceMode::Managed {
         return Err(Failure::error(
@@ -31,14 +54,15 @@ async fn set(session: &Session, arguments: &TaintArguments, status: ObjectStatus
             format!("{address} is read, not made, so it can neither be tainted nor replaced."),
         ));
     }
-    let configuration = session.configuration()?;
-    let stop = interrupt::listen(&session.shell)?;
-    let purpose = if status == ObjectStatus::Tainted { LockedFor::Taint } else { LockedFor::Untaint };
-    let (lock, out) = (&arguments.lock, &arguments.state_out);
-    let request = ChangeRequest::new(session, &configuration, lock, out, DefaultBackup::Beside, purpose)?;
-    let change = request.open(session, &stop).await?;
+    let configuration = context.app.configuration()?;
+    let stop = interrupt::listen(&context.shell)?;
+    let purpose = if status == ObjectStatus::Tainted { LockPurpose::Taint } else { LockPurpose::Untaint };
+    let (lock, out) = (&arguments.lock.options(), &arguments.state_out.options());
+    let request =
+        ChangeRequest::new(&context.app, &configuration, lock, out, DefaultBackup::Beside, purpose)?;
+    let change = request.open(&context.app, &stop).await?;
     let Some(instance) = change.state.instance(address) else {
-        return missing(session, arguments);
+        return missing(context, arguments);
     };
     let Some(object) = &instance.current else {
         return Err(Failure::error(
@@ -62,19 +86,19 @@ async fn set(session: &Session, arguments: &TaintArguments, status: ObjectStatus
         state.set_current(address, &provider, Some(object));
     }
     change.save(&state)?;
-    session.shell.say(match status {
+    context.shell.say(match status {
         ObjectStatus::Tainted => format!("{address} is tainted: the next apply replaces it."),
         ObjectStatus::Ready => format!("{address} is no longer tainted."),
     });
     Ok(Status::Success)
 }
 
-fn missing(session: &Session, arguments: &TaintArguments) -> Outcome {
+fn missing(context: &CommandContext, arguments: &TaintArguments) -> Outcome {
     const SUMMARY: &str = "No such resource instance";
     let address = &arguments.address;
     if arguments.allow_missing {
         let detail = format!("The state has no {address}; with -allow-missing that is no error.");
-        session.shell.diagnostics(&Diagnostic::warning(SUMMARY, detail).into());
+        context.shell.diagnostics(&Diagnostic::warning(SUMMARY, detail).into());
         return Ok(Status::Success);
     }
     Err(Failure::error(

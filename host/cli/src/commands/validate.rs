@@ -2,14 +2,17 @@
 
 use std::path::Path;
 
+use async_trait::async_trait;
 use serde::Serialize;
+use wardian_app::untrusted::ConfigurationTrust;
 use wardian_diagnostic::Diagnostics;
 
 use crate::arguments::ValidateArguments;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::render::json::pretty;
-use crate::session::Session;
-use crate::shell::Paint;
+use crate::shell::{OutputKind, Paint, ViewOptions};
 
 /// `validate -json`.
 #[derive(Serialize)]
@@ -21,35 +24,62 @@ struct Report<D> {
     diagnostics: Vec<D>,
 }
 
+#[async_trait(?Send)]
+impl CommandSpec for ValidateArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn output_kind(&self) -> OutputKind {
+        if self.json { OutputKind::Data } else { OutputKind::Report }
+    }
+
+    fn needs_workspace(&self) -> bool {
+        false
+    }
+
+    fn trust(&self) -> ConfigurationTrust {
+        self.trust.level()
+    }
+
+    fn audit_log(&self) -> Option<&Path> {
+        self.audit.audit_log.as_deref()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
+
 /// Checks the configuration.
-pub(crate) async fn run(session: &Session, arguments: &ValidateArguments) -> Outcome {
-    let diagnostics = match check(session, arguments.directory.as_deref().unwrap_or(Path::new("."))).await {
+async fn run(context: &CommandContext, arguments: &ValidateArguments) -> Outcome {
+    let diagnostics = match check(context, arguments.directory.as_deref().unwrap_or(Path::new("."))).await {
         Ok(diagnostics) | Err(Failure::Diagnostics(diagnostics)) => diagnostics,
         Err(other) => return Err(other),
     };
     let valid = !diagnostics.has_errors();
     if arguments.json {
-        session.shell.say(json(&diagnostics));
+        context.shell.say(json(&diagnostics));
     } else {
-        session.shell.diagnostics(&diagnostics);
+        context.shell.diagnostics(&diagnostics);
         if valid {
-            let word = session.shell.paint(Paint::Success, "Success!");
+            let word = context.shell.paint(Paint::Success, "Success!");
             let but = if diagnostics.is_empty() { "" } else { ", but there were warnings, as shown above" };
-            session.shell.say(format_args!("{word} The configuration is valid{but}.\n"));
+            context.shell.say(format_args!("{word} The configuration is valid{but}.\n"));
         }
     }
     Ok(if valid { Status::Success } else { Status::Failed })
 }
 
-async fn check(session: &Session, directory: &Path) -> Outcome<Diagnostics> {
-    let (configuration, mut diagnostics) = session.load(directory)?;
+async fn check(context: &CommandContext, directory: &Path) -> Outcome<Diagnostics> {
+    let (configuration, mut diagnostics) = context.app.load(directory)?;
     if diagnostics.has_errors() {
         return Ok(diagnostics);
     }
     let found = async {
-        let lock = session.lock_file()?;
-        let plugins = session.plugins(&configuration, None, &lock, 1)?;
-        Outcome::Ok(session.run(configuration, plugins).validate().await)
+        let lock = context.app.lock_file()?;
+        let plugins = context.app.plugins(&configuration, None, &lock, 1)?;
+        Outcome::Ok(context.engine_run(configuration, plugins).validate().await)
     };
     match found.await {
         Ok(found) | Err(Failure::Diagnostics(found)) => diagnostics.extend(found),

@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use async_trait::async_trait;
 use serde::Serialize;
+use wardian_app::compatibility::{TERRAFORM_VERSION, VERSION};
 use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
 use wardian_install::mirror::Platform;
 
 use crate::arguments::VersionArguments;
-use crate::compatibility::{TERRAFORM_VERSION, VERSION};
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
-use crate::session::Session;
+use crate::shell::ViewOptions;
 
 /// `version -json`: Terraform's members, and one of our own at the end.
 #[derive(Serialize)]
@@ -22,8 +25,23 @@ struct Report {
     wardian_version: &'static str,
 }
 
+#[async_trait(?Send)]
+impl CommandSpec for VersionArguments {
+    fn view(&self) -> ViewOptions {
+        ViewOptions::default()
+    }
+
+    fn needs_workspace(&self) -> bool {
+        false
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self)
+    }
+}
+
 /// Shows versions.
-pub(crate) fn run(session: &Session, arguments: &VersionArguments) -> Outcome {
+fn run(context: &CommandContext, arguments: &VersionArguments) -> Outcome {
     let platform = Platform::current().as_str().to_owned();
     // A lock file that cannot be read is for other commands to complain about.
     let lock = LockFile::load(Path::new(LOCK_FILE_NAME)).map(|loaded| loaded.lock).unwrap_or_default();
@@ -42,13 +60,13 @@ pub(crate) fn run(session: &Session, arguments: &VersionArguments) -> Outcome {
         };
         let text = serde_json::to_string_pretty(&report)
             .map_err(|error| Failure::error("JSON cannot be written", error.to_string()))?;
-        session.shell.say(text);
+        context.shell.say(text);
         return Ok(Status::Success);
     }
-    session.shell.say(format_args!("Wardian v{VERSION}"));
-    session.shell.say(format_args!("on {platform}, compatible with Terraform v{TERRAFORM_VERSION}"));
+    context.shell.say(format_args!("Wardian v{VERSION}"));
+    context.shell.say(format_args!("on {platform}, compatible with Terraform v{TERRAFORM_VERSION}"));
     for (address, version) in selections {
-        session.shell.say(format_args!("+ provider {address} v{version}"));
+        context.shell.say(format_args!("+ provider {address} v{version}"));
     }
     Ok(Status::Success)
 }

@@ -5,55 +5,105 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use async_trait::async_trait;
+use wardian_app::backend::{self, LocalBackend};
+use wardian_app::compatibility::DEFAULT_WORKSPACE;
+use wardian_app::state_access::{self, LockPurpose};
+use wardian_app::state_change::ChangeRequest;
+use wardian_app::workspaces::{self, RULE, SelectedBy};
 use wardian_state::{BackupRule, State, StateFile};
 
 use crate::arguments::{
-    StateLockArguments, WorkspaceCommand, WorkspaceDeleteArguments, WorkspaceNewArguments,
-    WorkspaceSelectArguments,
+    StateLockArguments, WorkspaceDeleteArguments, WorkspaceListArguments, WorkspaceNewArguments,
+    WorkspaceSelectArguments, WorkspaceShowArguments,
 };
-use crate::backend::{self, LocalBackend};
-use crate::compatibility::DEFAULT_WORKSPACE;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
-use crate::session::Session;
-use crate::shell::Paint;
-use crate::state_access::{self, LockedFor};
-use crate::state_change::ChangeRequest;
-use crate::workspaces::{self, RULE, SelectedBy};
+use crate::shell::{Paint, ViewOptions};
 
-/// Carries out one of the commands.
-pub(crate) async fn run(session: &Session, command: &WorkspaceCommand) -> Outcome {
-    if let WorkspaceCommand::Show(_) = command {
-        session.shell.say(&session.workspace.name);
-        return Ok(Status::Success);
+#[async_trait(?Send)]
+impl CommandSpec for WorkspaceListArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
     }
-    let configuration = session.configuration()?;
-    let backend = backend::in_effect(session, Some(&configuration))?;
-    match command {
-        WorkspaceCommand::Show(_) | WorkspaceCommand::List(_) => list(session, &backend),
-        WorkspaceCommand::New(arguments) => new(session, &backend, arguments).await,
-        WorkspaceCommand::Select(arguments) => select(session, &backend, arguments),
-        WorkspaceCommand::Delete(arguments) => delete(session, &backend, arguments).await,
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        list(context)
     }
 }
 
-fn list(session: &Session, backend: &LocalBackend) -> Outcome {
+#[async_trait(?Send)]
+impl CommandSpec for WorkspaceShowArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        context.shell.say(&context.app.workspace.name);
+        Ok(Status::Success)
+    }
+}
+
+#[async_trait(?Send)]
+impl CommandSpec for WorkspaceNewArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        new(context, self).await
+    }
+}
+
+#[async_trait(?Send)]
+impl CommandSpec for WorkspaceSelectArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        select(context, self)
+    }
+}
+
+#[async_trait(?Send)]
+impl CommandSpec for WorkspaceDeleteArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        delete(context, self).await
+    }
+}
+
+/// Returns the backend whose workspaces the commands work on.
+fn backend_in_effect(context: &CommandContext) -> Outcome<LocalBackend> {
+    let configuration = context.app.configuration()?;
+    Ok(backend::in_effect(&context.app.data_directory(), Some(&configuration))?)
+}
+
+fn list(context: &CommandContext) -> Outcome {
+    let backend = &backend_in_effect(context)?;
     let mut text = String::new();
     for name in workspaces::all(backend)? {
-        let mark = if name == session.workspace.name { "*" } else { " " };
+        let mark = if name == context.app.workspace.name { "*" } else { " " };
         let _ = writeln!(text, "{mark} {name}");
     }
-    session.shell.say(text);
-    if session.workspace.selected_by == SelectedBy::Environment {
-        session.shell.note("TF_WORKSPACE says which workspace is worked in.");
+    context.shell.say(text);
+    if context.app.workspace.selected_by == SelectedBy::Environment {
+        context.shell.note("TF_WORKSPACE says which workspace is worked in.");
     }
     Ok(Status::Success)
 }
 
-async fn new(session: &Session, backend: &LocalBackend, arguments: &WorkspaceNewArguments) -> Outcome {
+async fn new(context: &CommandContext, arguments: &WorkspaceNewArguments) -> Outcome {
+    let backend = &backend_in_effect(context)?;
     let name = &arguments.name;
     check_name(name)?;
-    check_selectable(session)?;
+    check_selectable(context)?;
     if workspaces::all(backend)?.contains(name) {
         return Err(Failure::error(
             "Workspace exists already",
@@ -64,10 +114,10 @@ async fn new(session: &Session, backend: &LocalBackend, arguments: &WorkspaceNew
     let first = arguments.state.as_deref().map(first_state).transpose()?;
     make(backend, name)?;
     if let Some(state) = first {
-        store(session, backend, name, &state, arguments.lock).await?;
+        store(context, backend, name, &state, arguments.lock).await?;
     }
-    workspaces::select(&session.environment, name)?;
-    tell_new(session, name);
+    workspaces::select(&context.app.environment, name)?;
+    report_new(context, name);
     Ok(Status::Success)
 }
 
@@ -81,22 +131,22 @@ fn first_state(path: &Path) -> Outcome<State> {
 }
 
 async fn store(
-    session: &Session,
+    context: &CommandContext,
     backend: &LocalBackend,
     name: &str,
     state: &State,
     lock: StateLockArguments,
 ) -> Outcome<()> {
-    let stop = interrupt::listen(&session.shell)?;
+    let stop = interrupt::listen(&context.shell)?;
     let request = ChangeRequest {
         lock: lock.lock,
         lock_timeout: lock.lock_timeout,
         path: backend.state_path(name),
         written: None,
         backup: BackupRule::Off,
-        purpose: LockedFor::NewWorkspace,
+        purpose: LockPurpose::NewWorkspace,
     };
-    request.open(session, &stop).await?.save(state)
+    Ok(request.open(&context.app, &stop).await?.save(state)?)
 }
 
 fn make(backend: &LocalBackend, name: &str) -> Outcome<()> {
@@ -109,19 +159,20 @@ fn make(backend: &LocalBackend, name: &str) -> Outcome<()> {
     })
 }
 
-fn tell_new(session: &Session, name: &str) {
+fn report_new(context: &CommandContext, name: &str) {
     let text = format!("The workspace \"{name}\" is made, and worked in from now on.");
-    session.shell.say(format_args!(
+    context.shell.say(format_args!(
         "{}\n\nIts state is its own: plans know nothing of the objects of other workspaces.",
-        session.shell.paint(Paint::Success, &text)
+        context.shell.paint(Paint::Success, &text)
     ));
 }
 
-fn select(session: &Session, backend: &LocalBackend, arguments: &WorkspaceSelectArguments) -> Outcome {
+fn select(context: &CommandContext, arguments: &WorkspaceSelectArguments) -> Outcome {
+    let backend = &backend_in_effect(context)?;
     let name = &arguments.name;
     check_name(name)?;
-    check_selectable(session)?;
-    if *name == session.workspace.name {
+    check_selectable(context)?;
+    if *name == context.app.workspace.name {
         return Ok(Status::Success);
     }
     if !workspaces::all(backend)?.contains(name) {
@@ -129,23 +180,24 @@ fn select(session: &Session, backend: &LocalBackend, arguments: &WorkspaceSelect
             return Err(unknown(name));
         }
         make(backend, name)?;
-        workspaces::select(&session.environment, name)?;
-        tell_new(session, name);
+        workspaces::select(&context.app.environment, name)?;
+        report_new(context, name);
         return Ok(Status::Success);
     }
-    workspaces::select(&session.environment, name)?;
+    workspaces::select(&context.app.environment, name)?;
     let text = format!("Working in the workspace \"{name}\" from now on.");
-    session.shell.say(session.shell.paint(Paint::Success, &text));
+    context.shell.say(context.shell.paint(Paint::Success, &text));
     Ok(Status::Success)
 }
 
-async fn delete(session: &Session, backend: &LocalBackend, arguments: &WorkspaceDeleteArguments) -> Outcome {
+async fn delete(context: &CommandContext, arguments: &WorkspaceDeleteArguments) -> Outcome {
+    let backend = &backend_in_effect(context)?;
     let name = &arguments.name;
     check_name(name)?;
     if !workspaces::all(backend)?.contains(name) {
         return Err(unknown(name));
     }
-    if *name == session.workspace.name {
+    if *name == context.app.workspace.name {
         return Err(Failure::error(
             "Workspace is worked in",
             format!("\"{name}\" is the workspace that is worked in. Select another one first."),
@@ -157,11 +209,12 @@ async fn delete(session: &Session, backend: &LocalBackend, arguments: &Workspace
             format!("The workspace \"{DEFAULT_WORKSPACE}\" always is."),
         ));
     }
-    let stop = interrupt::listen(&session.shell)?;
+    let stop = interrupt::listen(&context.shell)?;
     let mut file = StateFile::open(backend.state_path(name), state_access::options(BackupRule::Off, None));
     if arguments.lock.lock {
         let timeout = arguments.lock.lock_timeout;
-        state_access::acquire(session, &mut file, timeout, LockedFor::WorkspaceDeletion, &stop).await?;
+        state_access::acquire(&context.app, &mut file, timeout, LockPurpose::WorkspaceDeletion, &stop)
+            .await?;
     }
     let state = file.read()?;
     let count = state.instances().count();
@@ -182,9 +235,9 @@ async fn delete(session: &Session, backend: &LocalBackend, arguments: &Workspace
         _ => {}
     }
     let text = format!("The workspace \"{name}\" is deleted.");
-    session.shell.say(session.shell.paint(Paint::Success, &text));
+    context.shell.say(context.shell.paint(Paint::Success, &text));
     if count > 0 {
-        session.shell.say(format_args!(
+        context.shell.say(format_args!(
             "Its state had {count} instances. The objects may still exist; nothing here knows of them any more."
         ));
     }
@@ -210,8 +263,8 @@ fn check_name(name: &str) -> Outcome<()> {
     Err(Failure::error("Invalid workspace name", format!("\"{name}\" is no name of a workspace. {RULE}")))
 }
 
-fn check_selectable(session: &Session) -> Outcome<()> {
-    if session.workspace.selected_by == SelectedBy::Directory {
+fn check_selectable(context: &CommandContext) -> Outcome<()> {
+    if context.app.workspace.selected_by == SelectedBy::Directory {
         return Ok(());
     }
     Err(Failure::error(

@@ -21,14 +21,13 @@ mod plan;
 mod policy;
 mod schemas;
 mod values;
-mod writing;
 
 pub(crate) use audit::AuditDocument;
 pub(crate) use messages::{Message, Summary, hook};
-pub(crate) use plan::{PlanDocument, PlanJson, told_drift};
+pub(crate) use plan::{PlanDocument, PlanJson, reported_drift};
 pub(crate) use policy::PolicyDocument;
 pub(crate) use schemas::{functions_json, schemas_json};
-pub(crate) use writing::{compact, pretty, write_compact};
+pub(crate) use wardian_app::go_json::{compact, pretty, write_compact};
 
 use checks::Check;
 use objects::Module;

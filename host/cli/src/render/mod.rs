@@ -16,8 +16,8 @@
 //! Always holds: a sensitive value is never part of a text for people; the cost
 //! is linear in what is shown, whatever the values are.
 
-pub(crate) mod asking;
 pub(crate) mod audit;
+pub(crate) mod consent_view;
 mod difference;
 pub(crate) mod json;
 mod layout;

@@ -1,11 +1,12 @@
 //! What a component is linked with and what it asks for.
 
 use serde::Serialize;
+use wardian_app::{CapabilityChange, RequestedCapability};
 use wardian_declaration::Inspected;
 use wardian_policy::Asked;
 
 use super::RenderOptions;
-use super::asking::{Mark, Told, asking_text};
+use super::consent_view::consent_text;
 use super::style::{Page, Style};
 
 /// `plugin inspect -json`.
@@ -152,11 +153,13 @@ pub(crate) fn report_text(report: &PluginReport<'_>, asked: &[Asked], options: R
     if asked.is_empty() {
         page.push("  nothing\n");
     }
-    let told: Vec<Told<'_>> =
-        asked.iter().map(|asked| Told { asked, mark: Mark::Kept, standing: None }).collect();
-    page.push(&asking_text(&told, options));
-    told_problems("It cannot be loaded:", &report.problems, options, &mut page);
-    told_problems("Of note:", &report.warnings, options, &mut page);
+    let requests: Vec<RequestedCapability<'_>> = asked
+        .iter()
+        .map(|asked| RequestedCapability { asked, change: CapabilityChange::Unchanged, standing: None })
+        .collect();
+    page.push(&consent_text(&requests, options));
+    list_problems("It cannot be loaded:", &report.problems, options, &mut page);
+    list_problems("Of note:", &report.warnings, options, &mut page);
     page.finish()
 }
 
@@ -173,7 +176,7 @@ fn interfaces(title: &str, all: &[Interface<'_>], page: &mut Page) {
     }
 }
 
-fn told_problems(title: &str, problems: &[String], options: RenderOptions, page: &mut Page) {
+fn list_problems(title: &str, problems: &[String], options: RenderOptions, page: &mut Page) {
     if problems.is_empty() {
         return;
     }

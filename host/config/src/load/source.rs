@@ -1,10 +1,11 @@
 //! Where a called module is.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 
 use crate::blocks::ModuleCall;
+use crate::path::lexically_normalize;
 
 /// The directory of a module that is named by a path. Modules from elsewhere
 /// are refused.
@@ -46,20 +47,5 @@ pub(super) fn local_directory(
                       Leave the argument version out.";
         problems.push(refuse("Invalid registry module source address", detail.to_owned()));
     }
-    Ok(normalised(&from.join(source)))
-}
-
-/// The path without `.` and, as far as names allow, without `..`.
-pub(super) fn normalised(path: &Path) -> PathBuf {
-    let mut parts = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if matches!(parts.components().next_back(), Some(Component::Normal(_))) => {
-                parts.pop();
-            }
-            other => parts.push(other),
-        }
-    }
-    parts
+    Ok(lexically_normalize(&from.join(source)))
 }

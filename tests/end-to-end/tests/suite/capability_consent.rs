@@ -346,7 +346,7 @@ fn init_asks_for_consent() {
     let shown = terminal.until("Enter a value: ");
     assert!(shown.contains("+ network       https to api.example.com"), "{shown}");
     assert!(shown.contains("it reads what zones there are"), "{shown}");
-    terminal.types("no\r", "was not granted what it asks for");
+    terminal.types("no\r", "was not granted its requests");
     assert!(!project.has("wardian.policy.hcl") && !project.has(".terraform.lock.hcl"));
 
     let mut terminal = Terminal::running("init", &project, &variables);

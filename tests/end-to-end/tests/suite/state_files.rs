@@ -54,7 +54,7 @@ fn local_backend_sets_the_state_path() {
     assert_eq!(project.run("output a").success().out, "1\n");
     project.write("backend.tf", backend.replace("here", "there"));
     let seen = project.run("plan").ended_with(1);
-    assert!(seen.errors.contains("are others than when"), "{}", seen.text());
+    assert!(seen.errors.contains("have changed since"), "{}", seen.text());
     project.write("backend.tf", "terraform {\n  backend \"s3\" {}\n}\n");
     assert_seen!("backend_later", project.run("plan").ended_with(1));
 }

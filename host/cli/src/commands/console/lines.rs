@@ -11,7 +11,7 @@ use rustyline::{
 };
 
 /// The most lines that are kept.
-const LONGEST_HISTORY: usize = 1000;
+const MAX_HISTORY_LINES: usize = 1000;
 
 /// What a person did.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Lines {
     /// # Errors
     /// Where the terminal cannot be used.
     pub(super) fn new(history: Option<PathBuf>) -> Result<Self, ReadlineError> {
-        let config = Config::builder().max_history_size(LONGEST_HISTORY)?.auto_add_history(false).build();
+        let config = Config::builder().max_history_size(MAX_HISTORY_LINES)?.auto_add_history(false).build();
         let mut editor: Editor<(), FileHistory> = Editor::with_config(config)?;
         if let Some(path) = &history {
             // There is none the first time.

@@ -6,12 +6,12 @@ use similar::TextDiff;
 
 /// After so long the rest is shown as changed, rather than searched for what is the
 /// same.
-const LONGEST_SEARCH: Duration = Duration::from_secs(5);
+const MAX_SEARCH_TIME: Duration = Duration::from_secs(5);
 
 /// The difference between two texts, with `old/` and `new/` before the name.
 pub(super) fn unified(name: &str, old: &str, new: &str) -> String {
     TextDiff::configure()
-        .timeout(LONGEST_SEARCH)
+        .timeout(MAX_SEARCH_TIME)
         .diff_lines(old, new)
         .unified_diff()
         .context_radius(3)

@@ -9,7 +9,7 @@ use wardian_diagnostic::Diagnostic;
 const EXTENSIONS: [&str; 4] = [".tf", ".tfvars", ".tftest.hcl", ".tfmock.hcl"];
 
 /// Directories deeper than this are left alone.
-const DEEPEST: usize = 256;
+const MAX_DEPTH: usize = 256;
 
 /// A file to be formatted.
 #[derive(Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ fn directory(path: &Path, recursive: bool, depth: usize, take: &mut dyn FnMut(Re
         let path = if is_here { PathBuf::from(entry.file_name()) } else { path.join(entry.file_name()) };
         // A link to a directory is not followed: it may lead back here.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            if recursive && depth < DEEPEST {
+            if recursive && depth < MAX_DEPTH {
                 directory(&path, recursive, depth + 1, take);
             }
         } else if is_formatted(&file_name) {

@@ -80,7 +80,7 @@ pub(super) struct ChangeDocument<'a> {
 
 impl<'a> ChangeDocument<'a> {
     /// What happens to an output, which is sensitive as a whole or not at all.
-    pub(super) fn of_output(change: &'a OutputChange) -> Self {
+    pub(super) fn from_output(change: &'a OutputChange) -> Self {
         Self {
             actions: actions(change.action),
             before: PlainValue(&change.before),

@@ -94,11 +94,11 @@ struct RepetitionDocument {
 
 impl RepetitionDocument {
     fn new(count: Option<&Expression>, for_each: Option<&Expression>) -> Self {
-        let said = |expression: Option<&Expression>| {
+        let repetition = |expression: Option<&Expression>| {
             expression.map(ExpressionDocument::new).filter(|document| !document.is_empty())
         };
-        let count_expression = said(count);
-        let for_each_expression = if count_expression.is_some() { None } else { said(for_each) };
+        let count_expression = repetition(count);
+        let for_each_expression = if count_expression.is_some() { None } else { repetition(for_each) };
         Self { count_expression, for_each_expression }
     }
 }
@@ -132,7 +132,7 @@ impl<'a> VariableDocument<'a> {
     fn new(variable: &'a Variable) -> Self {
         Self {
             default: variable.default.as_ref().map(PlainValue),
-            description: said(variable.description.as_deref()),
+            description: nonempty(variable.description.as_deref()),
             sensitive: variable.sensitive,
         }
     }
@@ -222,11 +222,11 @@ fn output_document(output: &Output) -> OutputDocument<'_> {
         sensitive: output.sensitive,
         expression: ExpressionDocument::new(&output.expression),
         depends_on: texts(&output.depends_on),
-        description: said(output.description.as_deref()),
+        description: nonempty(output.description.as_deref()),
     }
 }
 
-fn said(text: Option<&str>) -> Option<&str> {
+fn nonempty(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.is_empty())
 }
 

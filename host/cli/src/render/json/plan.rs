@@ -92,7 +92,7 @@ impl<'a> RelevantDocument<'a> {
 
 /// The drift that programs are told of. What only moved is told among the changes,
 /// where there are any.
-pub(crate) fn told_drift(plan: &Plan) -> impl Iterator<Item = &ResourceChange> {
+pub(crate) fn reported_drift(plan: &Plan) -> impl Iterator<Item = &ResourceChange> {
     let everything = plan.mode == Mode::RefreshOnly;
     plan.drift.iter().filter(move |change| everything || change.action != Action::NoOp)
 }
@@ -112,12 +112,12 @@ impl<'a> PlanDocument<'a> {
                 outputs: planned_outputs(&plan.outputs),
                 root_module: Module(planned_objects(&plan.changes)),
             },
-            resource_drift: told_drift(plan).map(ResourceChangeDocument::new).collect(),
+            resource_drift: reported_drift(plan).map(ResourceChangeDocument::new).collect(),
             resource_changes: plan.changes.iter().map(ResourceChangeDocument::new).collect(),
             output_changes: plan
                 .outputs
                 .iter()
-                .map(|(name, change)| (&**name, ChangeDocument::of_output(change)))
+                .map(|(name, change)| (&**name, ChangeDocument::from_output(change)))
                 .collect(),
             prior_state: (!is_empty)
                 .then(|| StateDocument::new(terraform_version, prior, outputs, Vec::new())),

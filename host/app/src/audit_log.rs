@@ -1,0 +1,35 @@
+//! The audit log of a run.
+
+use std::path::{Path, PathBuf};
+
+use wardian_monitor::AuditLog;
+
+use crate::environment::Environment;
+use crate::error::{AppError, sentence};
+use crate::untrusted::{self, ConfigurationTrust};
+
+/// Opens the log that the command line (`path`) or the environment names.
+///
+/// # Errors
+/// If it cannot be written: nothing runs without the requested record.
+pub fn open(
+    path: Option<&Path>,
+    trust: ConfigurationTrust,
+    environment: &Environment,
+    started_in: &Path,
+) -> Result<AuditLog, AppError> {
+    let Some(path) = absolute_path(path, environment, started_in) else { return Ok(AuditLog::nowhere()) };
+    if trust == ConfigurationTrust::Untrusted {
+        untrusted::check_written(&path)?;
+    }
+    AuditLog::to_file(&path).map_err(|error| {
+        let detail = format!("{} Nothing runs without the requested record.", sentence(&error.to_string()));
+        AppError::new("Audit log cannot be written", detail)
+    })
+}
+
+/// Returns an absolute path, so that comparisons mean the same file everywhere.
+fn absolute_path(path: Option<&Path>, environment: &Environment, started_in: &Path) -> Option<PathBuf> {
+    let named = path.and_then(|path| std::path::absolute(path).ok());
+    named.or_else(|| environment.audit_log().map(|path| started_in.join(path)))
+}

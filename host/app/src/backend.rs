@@ -1,0 +1,211 @@
+//! Where states are stored: the `local` backend, the only one so far.
+//!
+//! The arguments of a `backend` block take effect when `init` records them. If the block changes
+//! later, commands fail, since they would otherwise search for the state in the wrong place. The
+//! record is the file that Terraform uses.
+
+mod record;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use wardian_config::{Backend, Configuration};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_lang::{Attribute, EmptyScope};
+use wardian_value::{Type, convert};
+
+use crate::compatibility::DEFAULT_WORKSPACE;
+use crate::error::AppError;
+pub(crate) use record::Record;
+
+const FILE_NAME: &str = "terraform.tfstate";
+const WORKSPACE_DIRECTORY: &str = "terraform.tfstate.d";
+
+/// The name of the only supported backend.
+pub(crate) const LOCAL: &str = "local";
+
+/// The arguments of the `local` backend, as they were given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LocalBackend {
+    path: Option<String>,
+    workspace_dir: Option<String>,
+}
+
+/// What `init` does about the backend and the states in it.
+#[derive(Clone, Debug)]
+pub struct BackendOptions {
+    /// Arguments in addition to the block, as `NAME=VALUE`, or files of such lines.
+    pub config: Vec<String>,
+    /// Whether to leave the states where they are.
+    pub reconfigure: bool,
+    /// Whether to copy the states to a backend that has changed.
+    pub migrate_state: bool,
+    /// Whether to copy the states without asking.
+    pub force_copy: bool,
+    /// Whether to ask the user.
+    pub input: bool,
+    /// Whether to lock states that are copied.
+    pub lock: bool,
+    /// How long to wait for a lock that another process holds.
+    pub lock_timeout: Duration,
+}
+
+impl LocalBackend {
+    /// Returns the state file of a workspace. `path` concerns the default workspace only.
+    pub fn state_path(&self, workspace: &str) -> PathBuf {
+        if workspace == DEFAULT_WORKSPACE {
+            return PathBuf::from(self.path.as_deref().unwrap_or(FILE_NAME));
+        }
+        self.workspace_directory().join(workspace).join(FILE_NAME)
+    }
+
+    /// Returns the directory with the states of the other workspaces.
+    pub fn workspace_directory(&self) -> PathBuf {
+        PathBuf::from(self.workspace_dir.as_deref().unwrap_or(WORKSPACE_DIRECTORY))
+    }
+
+    /// Reads the arguments of a block.
+    pub(crate) fn from_block(block: &Backend) -> Result<Self, AppError> {
+        refuse_others(block)?;
+        let mut backend = Self::default();
+        let mut problems = Diagnostics::new();
+        for attribute in &block.body.attributes {
+            problems.collect(backend.set(attribute));
+        }
+        for inner in &block.body.blocks {
+            let detail = format!("The backend \"local\" does not support blocks of type \"{}\".", inner.kind);
+            problems.push(Diagnostic::error("Unsupported block type", detail).at(inner.header_span.clone()));
+        }
+        Ok(problems.in_block("terraform").into_result(backend)?)
+    }
+
+    /// Sets one argument, from a block or a file.
+    pub(crate) fn set(&mut self, attribute: &Attribute) -> Result<(), Diagnostics> {
+        let place = self.argument(&attribute.name).map_err(|detail| {
+            Diagnostic::error("Unsupported argument", detail).at(attribute.name_span.clone())
+        })?;
+        let span = attribute.expression.span();
+        let value = attribute.expression.evaluate(&EmptyScope)?;
+        let value = convert::convert(&value, &Type::String).map_err(|error| {
+            let detail = format!("The argument \"{}\" must be a string: {error}.", attribute.name);
+            Diagnostic::error("Incorrect attribute value type", detail).at(span.clone())
+        })?;
+        let text = value.as_str().map(ToOwned::to_owned);
+        if text.as_deref() == Some("") {
+            return Err(Diagnostic::error(empty_summary(&attribute.name), EMPTY).at(span.clone()).into());
+        }
+        *place = text;
+        Ok(())
+    }
+
+    /// Returns the field of an argument, or an error if there is no such argument.
+    pub(crate) fn argument(&mut self, name: &str) -> Result<&mut Option<String>, String> {
+        match name {
+            "path" => Ok(&mut self.path),
+            "workspace_dir" => Ok(&mut self.workspace_dir),
+            _ => {
+                let meant = wardian_diagnostic::closest(name, ["path", "workspace_dir"])
+                    .map_or(String::new(), |near| format!(" Did you mean \"{near}\"?"));
+                Err(format!("The backend \"local\" has no argument \"{name}\".{meant}"))
+            }
+        }
+    }
+}
+
+pub(crate) const EMPTY: &str = "It must not be empty. Leave the argument out for the default.";
+
+pub(crate) fn empty_summary(argument: &str) -> &'static str {
+    if argument == "path" {
+        "Invalid local state file path"
+    } else {
+        "Invalid local workspace directory path"
+    }
+}
+
+/// Returns the block that configures where states are stored.
+pub(crate) fn configured_block(configuration: Option<&Configuration>) -> Option<&Backend> {
+    let module = &configuration?.root().module;
+    module.backend.as_ref().or(module.cloud.as_ref())
+}
+
+fn refuse_others(block: &Backend) -> Result<(), AppError> {
+    if block.type_name.as_str() == LOCAL {
+        return Ok(());
+    }
+    let error = Diagnostic::error(
+        "Backend not available yet",
+        format!("The backend \"{}\" is not supported yet; only \"local\" is.", block.type_name),
+    );
+    Err(error.at(block.span.clone()).in_block("terraform").into())
+}
+
+/// Returns the backend that commands use.
+///
+/// # Errors
+/// If the configuration differs from what `init` recorded.
+pub fn in_effect(
+    data_directory: &Path,
+    configuration: Option<&Configuration>,
+) -> Result<LocalBackend, AppError> {
+    let block = configured_block(configuration);
+    if let Some(block) = block {
+        refuse_others(block)?;
+    }
+    let recorded = Record::read(data_directory)?;
+    let (block, recorded) = match (block, recorded) {
+        (None, None) => return Ok(LocalBackend::default()),
+        (None, Some(recorded)) => {
+            return Err(not_initialized(&format!(
+                "`wardian init` was run with the backend \"{}\", which the configuration no longer has.",
+                recorded.type_name
+            )));
+        }
+        (Some(_), None) => {
+            return Err(not_initialized(
+                "The configuration has a backend \"local\" that `wardian init` has not seen yet.",
+            ));
+        }
+        (Some(block), Some(recorded)) => (block, recorded),
+    };
+    let wanted = LocalBackend::from_block(block)?;
+    match recorded.same_as(&wanted) {
+        Some(backend) => Ok(backend),
+        None if recorded.type_name == LOCAL => Err(not_initialized(
+            "The arguments of the backend \"local\" have changed since `wardian init` was run.",
+        )),
+        None => Err(not_initialized(&format!(
+            "`wardian init` was run with the backend \"{}\", and the configuration has \"local\" now.",
+            recorded.type_name
+        ))),
+    }
+}
+
+/// Returns the backend that `init` recorded, whatever the configuration says.
+///
+/// # Errors
+/// If the record cannot be read.
+pub fn recorded(data_directory: &Path) -> Result<LocalBackend, AppError> {
+    Ok(Record::read(data_directory)?.map(|recorded| recorded.config).unwrap_or_default())
+}
+
+/// Returns the backend of a saved plan, whose directory need not be initialized.
+///
+/// # Errors
+/// If it is not `local`.
+pub fn for_plan(data_directory: &Path, configuration: &Configuration) -> Result<LocalBackend, AppError> {
+    let Some(block) = configured_block(Some(configuration)) else { return Ok(LocalBackend::default()) };
+    let wanted = LocalBackend::from_block(block)?;
+    let recorded = Record::read(data_directory)?;
+    Ok(recorded.and_then(|recorded| recorded.same_as(&wanted)).unwrap_or(wanted))
+}
+
+fn not_initialized(reason: &str) -> AppError {
+    AppError::new(
+        "Backend initialization required, please run \"wardian init\"",
+        format!(
+            "{reason} The state would be searched for in another place than before, so nothing was done. \
+             `wardian init -migrate-state` copies the state to the new place; `wardian init \
+             -reconfigure` leaves it where it is."
+        ),
+    )
+}

@@ -1,0 +1,163 @@
+//! The backend that `init` records, in `terraform.tfstate` in the data directory.
+//!
+//! | member | value |
+//! |---|---|
+//! | `version` | 3, whatever the version of states is |
+//! | `terraform_version` | the writer's |
+//! | `backend` | `type`, `config` with all arguments, and `hash`; absent if there is no block |
+//!
+//! The hash covers the block alone: arguments of `-backend-config` are only in `config`, so that
+//! an unchanged block is recognized in spite of them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{LOCAL, LocalBackend};
+use crate::compatibility::TERRAFORM_VERSION;
+use crate::error::AppError;
+
+const VERSION: u64 = 3;
+
+/// The recorded backend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// The backend's name.
+    pub(crate) type_name: String,
+    /// Its arguments, if it is `local`.
+    pub(crate) config: LocalBackend,
+    hash: u64,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Stored {
+    version: u64,
+    #[serde(default)]
+    terraform_version: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    backend: Option<StoredBackend>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct StoredBackend {
+    #[serde(rename = "type")]
+    type_name: String,
+    #[serde(default)]
+    config: Option<Map<String, Value>>,
+    #[serde(default)]
+    hash: u64,
+}
+
+impl Record {
+    /// Reads the record of a directory, if there is one with a backend.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(crate) fn read(data_directory: &Path) -> Result<Option<Self>, AppError> {
+        let path = path(data_directory);
+        let unreadable = |problem: String| {
+            AppError::new(
+                "Backend record cannot be read",
+                format!(
+                    "The file {}, in which `wardian init` records the backend, cannot be used: {problem}. Remove it and \
+                     run `wardian init` again.",
+                    path.display()
+                ),
+            )
+        };
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unreadable(error.to_string())),
+        };
+        let stored: Stored = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
+        if stored.version != VERSION {
+            return Err(unreadable(format!(
+                "its format is {}, and only {VERSION} is supported",
+                stored.version
+            )));
+        }
+        Ok(stored.backend.filter(|backend| !backend.type_name.is_empty()).map(|backend| {
+            let config = backend.config.unwrap_or_default();
+            let text = |name: &str| config.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
+            let config = LocalBackend { path: text("path"), workspace_dir: text("workspace_dir") };
+            Self { type_name: backend.type_name, config, hash: backend.hash }
+        }))
+    }
+
+    /// Returns the recorded arguments, if the block has not changed since.
+    pub(crate) fn same_as(&self, block: &LocalBackend) -> Option<LocalBackend> {
+        let is_same = self.type_name == LOCAL && (self.hash == hash(block) || self.config == *block);
+        is_same.then(|| self.config.clone())
+    }
+
+    /// Records a backend: the arguments in effect, and those of its block. `None` records that
+    /// there is none.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn write(
+        data_directory: &Path,
+        backend: Option<(&LocalBackend, &LocalBackend)>,
+    ) -> Result<(), AppError> {
+        let path = path(data_directory);
+        let backend = backend.map(|(config, block)| {
+            let argument = |value: &Option<String>| value.clone().map_or(Value::Null, Value::String);
+            let config = [("path", &config.path), ("workspace_dir", &config.workspace_dir)];
+            StoredBackend {
+                type_name: LOCAL.to_owned(),
+                config: Some(
+                    config.map(|(name, value)| (name.to_owned(), argument(value))).into_iter().collect(),
+                ),
+                hash: hash(block),
+            }
+        });
+        let stored = Stored { version: VERSION, terraform_version: TERRAFORM_VERSION.to_owned(), backend };
+        let text = serde_json::to_string_pretty(&stored).map_err(io::Error::other);
+        let written = text.and_then(|text| {
+            fs::create_dir_all(data_directory)?;
+            fs::write(&path, text)
+        });
+        written.map_err(|error| {
+            AppError::new(
+                "Backend cannot be recorded",
+                format!("{} cannot be written: {error}.", path.display()),
+            )
+        })
+    }
+}
+
+fn path(data_directory: &Path) -> PathBuf {
+    data_directory.join("terraform.tfstate")
+}
+
+/// Returns the number by which Terraform recognizes a block.
+fn hash(block: &LocalBackend) -> u64 {
+    let argument = |value: &Option<String>| match value {
+        None => "~".to_owned(),
+        Some(text) => Value::from(text.as_str()).to_string(),
+    };
+    let text = format!("<\"{LOCAL}\";<{};{};>;>", argument(&block.path), argument(&block.workspace_dir));
+    crc32fast::hash(text.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_match_terraform() {
+        let block = |path: Option<&str>, workspace_dir: Option<&str>| {
+            hash(&LocalBackend {
+                path: path.map(ToOwned::to_owned),
+                workspace_dir: workspace_dir.map(ToOwned::to_owned),
+            })
+        };
+        assert_eq!(block(None, None), 666_019_178);
+        assert_eq!(block(Some("x/y.tfstate"), None), 1_293_398_979);
+        assert_eq!(block(None, Some("ws")), 4_159_885_873);
+    }
+}

@@ -1,0 +1,59 @@
+//! The provider that is built into the program: it has no version, and is never installed or
+//! locked.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use wardian_address::ProviderAddress;
+use wardian_builtin::{BuiltInProvider, TYPE_NAME};
+use wardian_diagnostic::Diagnostics;
+use wardian_install::selection::Requirements;
+use wardian_plugin::{FileGate, PluginDiagnostic, PluginDiagnostics, Provider};
+
+/// Returns whether an address is that of the built-in provider.
+pub fn is_known(address: &ProviderAddress) -> bool {
+    address.is_built_in() && address.type_name() == TYPE_NAME
+}
+
+/// Returns the provider of an address that [`ProviderAddress::is_built_in`], for the root module
+/// in a directory. `states` decides which other states may be read.
+///
+/// # Errors
+/// If there is no such provider.
+pub fn provider(
+    address: &ProviderAddress,
+    root_directory: &Path,
+    states: &FileGate,
+) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
+    if is_known(address) {
+        return Ok(Arc::new(BuiltInProvider::new(root_directory).with_gate(states.clone())));
+    }
+    Err(vec![PluginDiagnostic::error("Provider not available", unknown(address))])
+}
+
+/// Checks the requirements on built-in providers.
+pub fn check(requirements: &Requirements) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
+    for (address, required) in requirements.providers.iter().filter(|(address, _)| address.is_built_in()) {
+        if !is_known(address) {
+            diagnostics.error("Invalid dependency on built-in provider", unknown(address));
+            continue;
+        }
+        for required in required.iter().filter(|required| !required.constraints.is_empty()) {
+            let detail = format!(
+                "{} requires version {} of {address}, which is part of this program and has no version of \
+                 its own. Remove the version constraint.",
+                required.origin, required.constraints
+            );
+            diagnostics.error("Invalid dependency on built-in provider", detail);
+        }
+    }
+    diagnostics
+}
+
+fn unknown(address: &ProviderAddress) -> String {
+    format!(
+        "There is no built-in provider {address}. The only one is {}.",
+        ProviderAddress::built_in(TYPE_NAME)
+    )
+}

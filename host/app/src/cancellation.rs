@@ -1,0 +1,12 @@
+//! Work that an interrupt cancels.
+
+use wardian_engine::{Stop, StopSignal};
+
+/// Waits for `work`. Returns `None` if the user asks to stop first.
+pub async fn unless_stopped<T>(signal: &StopSignal, work: impl Future<Output = T>) -> Option<T> {
+    let mut signal = signal.clone();
+    tokio::select! {
+        done = work => Some(done),
+        _ = signal.beyond(Stop::No) => None,
+    }
+}

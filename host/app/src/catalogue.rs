@@ -1,0 +1,63 @@
+//! The embedded plugins, which `build.rs` collects.
+
+use wardian_address::ProviderAddress;
+use wardian_install::catalogue::{Catalogue, EmbeddedPlugin};
+use wardian_install::hash::Sha256Digest;
+use wardian_value::Str;
+
+struct Embedded {
+    address: &'static str,
+    version: &'static str,
+    /// The provisioner type, if it is a provisioner.
+    provisioner: Option<&'static str>,
+    bytes: &'static [u8],
+    sha256: [u8; 32],
+}
+
+/// Returns all embedded providers. Reads no byte of a plugin before it is used.
+pub fn embedded() -> Catalogue {
+    let providers = all().into_iter().filter(|embedded| embedded.provisioner.is_none());
+    Catalogue::new(providers.filter_map(plugin).collect())
+}
+
+fn all() -> Vec<Embedded> {
+    include!(concat!(env!("OUT_DIR"), "/embedded.rs"))
+}
+
+/// Returns whether a plugin with this address is embedded.
+pub fn is_embedded(address: &ProviderAddress) -> bool {
+    all().into_iter().filter_map(plugin).any(|plugin| plugin.address == *address)
+}
+
+/// Returns the embedded provisioner of a type.
+pub fn provisioner(type_name: &str) -> Option<EmbeddedPlugin> {
+    all().into_iter().find(|embedded| embedded.provisioner == Some(type_name)).and_then(plugin)
+}
+
+/// Returns the types of the embedded provisioners.
+pub fn provisioner_types() -> Vec<Str> {
+    all().iter().filter_map(|embedded| embedded.provisioner).map(Str::new).collect()
+}
+
+fn plugin(embedded: Embedded) -> Option<EmbeddedPlugin> {
+    Some(EmbeddedPlugin {
+        address: ProviderAddress::parse(embedded.address).ok()?,
+        version: embedded.version.parse().ok()?,
+        bytes: embedded.bytes,
+        sha256: Sha256Digest::from_bytes(embedded.sha256),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn embedded_plugins_have_valid_metadata_and_digest() {
+        for one in all() {
+            let (address, bytes) = (one.address, one.bytes);
+            let plugin = plugin(one).unwrap_or_else(|| panic!("{address}"));
+            assert_eq!(plugin.sha256, Sha256Digest::hash(bytes), "{address}");
+        }
+    }
+}

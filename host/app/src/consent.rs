@@ -1,0 +1,264 @@
+//! Consent: plugins' capability requests, which the user reviews and grants.
+//!
+//! If a plugin that `init` selects declares requests that the policy leaves undecided, the user
+//! is asked. A request that the policy grants was approved by the policy's author; consent
+//! cannot override a denial. If nobody can be asked, nothing is installed.
+
+use std::path::Path;
+
+use wardian_address::ProviderAddress;
+use wardian_declaration::{Agreement, Agreements, Declaration};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_install::package::{ComponentArtifact, PluginArtifact, PluginOrigin};
+use wardian_install::selection::Selection;
+use wardian_policy::{
+    AGREEMENTS_FILE_NAME, Asked, DeniedBy, POLICY_FILE_NAME, Policy, Standing, granting_block, load,
+    with_grants,
+};
+
+use crate::atomic_write;
+use crate::consent_lock::{self, component_name};
+use crate::context::AppContext;
+use crate::error::AppError;
+use crate::frontend::{AppEvent, CapabilityChange, Confirmation, RequestedCapability};
+
+/// How consent is obtained.
+#[derive(Clone, Copy, Debug)]
+pub struct ConsentOptions {
+    /// Whether to ask the user.
+    pub input: bool,
+    /// Whether the newest versions were selected, for the commands in messages.
+    pub upgrade: bool,
+    /// Whether lock files stay as they are.
+    pub is_lock_file_read_only: bool,
+}
+
+/// A plugin's capability requests with the decisions of the policy.
+pub struct ConsentRequest<'a> {
+    standings: Vec<(&'a Asked, Standing)>,
+}
+
+impl<'a> ConsentRequest<'a> {
+    /// Decides each request by the policy.
+    pub fn new(address: &ProviderAddress, asked: &'a [Asked], policy: &Policy) -> Self {
+        let policy = policy.of(address);
+        Self { standings: asked.iter().map(|one| (one, policy.standing(one))).collect() }
+    }
+
+    /// Returns the requests that a rule of the root module would grant.
+    pub fn open(&self) -> Vec<&'a Asked> {
+        let open = self.standings.iter().filter(|(_, standing)| *standing == Standing::Open);
+        open.map(|(asked, _)| *asked).collect()
+    }
+
+    /// Returns the requests that no rule of the root module would grant, with what denies each.
+    pub fn denied(&self) -> impl Iterator<Item = (&'a Asked, &DeniedBy)> {
+        self.standings.iter().filter_map(|(asked, standing)| match standing {
+            Standing::Denied(by) => Some((*asked, by)),
+            Standing::Granted | Standing::Open => None,
+        })
+    }
+
+    /// Returns the requests for the user to review, and those that are no longer made.
+    fn changes<'b>(&'b self, agreed: Option<&'b Agreement>) -> Vec<RequestedCapability<'b>> {
+        let before = agreed.map_or(&[][..], |agreed| &agreed.asked);
+        let mut requests: Vec<RequestedCapability<'b>> = self
+            .standings
+            .iter()
+            .map(|(asked, standing)| {
+                let is_known = asked.is_covered_by(before);
+                let change = if is_known { CapabilityChange::Unchanged } else { CapabilityChange::Added };
+                RequestedCapability { asked, change, standing: Some(standing) }
+            })
+            .collect();
+        let now: Vec<&Asked> = self.standings.iter().map(|(asked, _)| *asked).collect();
+        let gone = before.iter().filter(|old| !old.is_covered_by(now.iter().copied()));
+        requests.extend(gone.map(|asked| RequestedCapability {
+            asked,
+            change: CapabilityChange::Removed,
+            standing: None,
+        }));
+        requests
+    }
+}
+
+/// A selected component whose declaration needs consent.
+struct Candidate<'a> {
+    address: &'a ProviderAddress,
+    component: &'a ComponentArtifact,
+    declaration: Declaration,
+}
+
+/// Shows the requests of the selected plugins, has them granted, and returns the consent that is
+/// now in effect. Writes nothing but the policy, and that only with the user's consent.
+///
+/// # Errors
+/// If a plugin imports something that it does not declare, or if a request is not granted.
+pub async fn obtain(
+    context: &AppContext,
+    selection: &Selection,
+    options: &ConsentOptions,
+) -> Result<Agreements, AppError> {
+    let policy = load(&context.environment.policy_places(&context.directory, &context.started_in))?;
+    let before = consent_lock::load(&context.directory)?;
+    let candidates = candidates(context, selection)?;
+    let mut after = Agreements::default();
+    let mut refused = Diagnostics::new();
+    let mut granted = Vec::new();
+    for Candidate { address, component, declaration } in &candidates {
+        let agreed = before.plugins.get(*address);
+        let asking = ConsentRequest::new(address, &declaration.asked, &policy);
+        let open = asking.open();
+        let is_known = agreed.is_some_and(|agreed| agreed.asked == declaration.asked);
+        if !is_known || !open.is_empty() {
+            context.frontend.report(AppEvent::CapabilitiesRequested {
+                plugin: &component_name(component),
+                approved_version: agreed.filter(|_| !is_known).map(|agreed| &agreed.version),
+                requests: &asking.changes(agreed),
+            });
+        }
+        if !open.is_empty() {
+            if may_ask(context, options) {
+                if !confirm_grant(context, address).await? {
+                    return Err(not_granted(component));
+                }
+                granted.push((*address, open));
+            } else {
+                refused.push(refusal(component, &open, options));
+            }
+        }
+        let agreement = component.version.clone().map(|version| Agreement {
+            version,
+            sha256: component.sha256.to_string(),
+            asked: declaration.asked.clone(),
+        });
+        after.plugins.extend(agreement.map(|agreement| ((*address).clone(), agreement)));
+    }
+    refused.into_result(())?;
+    for (address, open) in granted {
+        write(context, address, &open)?;
+    }
+    retain_overridden(selection, &before, &mut after);
+    if options.is_lock_file_read_only && after != before {
+        return Err(AppError::new(
+            "Agreements would change",
+            format!(
+                "With -lockfile=readonly the file {AGREEMENTS_FILE_NAME} cannot change, and it does not \
+                 contain consent to the requests of the selected plugins. Run `wardian init` without \
+                 that option, and keep the file under version control."
+            ),
+        ));
+    }
+    Ok(after)
+}
+
+/// Records the consent, if it has changed.
+pub fn record(context: &AppContext, agreements: &Agreements) -> Result<(), AppError> {
+    if consent_lock::load(&context.directory)? == *agreements {
+        return Ok(());
+    }
+    consent_lock::save(agreements)?;
+    context.frontend.report(AppEvent::ConsentRecorded);
+    Ok(())
+}
+
+/// Returns the components whose declaration needs consent. All others are checked too.
+fn candidates<'a>(context: &AppContext, selection: &'a Selection) -> Result<Vec<Candidate<'a>>, AppError> {
+    let mut problems = Diagnostics::new();
+    let mut candidates = Vec::new();
+    for (address, chosen) in &selection.plugins {
+        let PluginArtifact::Component(component) = &chosen.artifact else { continue };
+        if matches!(component.origin, PluginOrigin::Embedded) {
+            continue;
+        }
+        let found = match consent_lock::inspect_component(component, &context.directory) {
+            Ok(found) => found,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
+            }
+        };
+        for unused in found.check().unused {
+            let detail = format!(
+                "{} declares that it needs {unused}, but imports nothing that uses it.",
+                component_name(component)
+            );
+            let warning = Diagnostic::warning("Plugin asks for what it cannot use", detail);
+            context.frontend.warn(&warning.into());
+        }
+        if !matches!(component.origin, PluginOrigin::DevelopmentOverride(_))
+            && !found.declaration.asked.is_empty()
+        {
+            candidates.push(Candidate { address, component, declaration: found.declaration });
+        }
+    }
+    Ok(problems.into_result(candidates)?)
+}
+
+/// Keeps the consent to a plugin that is replaced by a development override, for the time after.
+fn retain_overridden(selection: &Selection, before: &Agreements, after: &mut Agreements) {
+    for (address, chosen) in &selection.plugins {
+        if let PluginOrigin::DevelopmentOverride(_) = chosen.artifact.origin()
+            && let Some(agreement) = before.plugins.get(address)
+        {
+            after.plugins.insert(address.clone(), agreement.clone());
+        }
+    }
+}
+
+fn may_ask(context: &AppContext, options: &ConsentOptions) -> bool {
+    options.input && context.environment.may_ask() && context.frontend.can_ask()
+}
+
+/// Asks the user to grant a plugin the access that it requests.
+///
+/// # Errors
+/// If the answer cannot be read.
+pub async fn confirm_grant(context: &AppContext, address: &ProviderAddress) -> Result<bool, AppError> {
+    match context.frontend.confirm(Confirmation::Grant(address)).await {
+        Ok(answer) => Ok(answer == Some(true)),
+        Err(error) => Err(AppError::new("No answer", format!("The answer cannot be read: {error}."))),
+    }
+}
+
+fn not_granted(component: &ComponentArtifact) -> AppError {
+    let detail = format!(
+        "{} was not granted its requests. Nothing was installed. To use it without them, deny them in a \
+         policy; the plugin may fail when it needs them.",
+        component_name(component)
+    );
+    AppError::new("Not granted", detail)
+}
+
+fn refusal(component: &ComponentArtifact, open: &[&Asked], options: &ConsentOptions) -> Diagnostic {
+    let address = &component.address;
+    let upgrade = if options.upgrade { " -upgrade" } else { "" };
+    let detail = format!(
+        "{} requests access that no policy grants or denies, and nobody can be asked. Nothing was \
+         installed. Review the requests; to grant them, run `wardian policy grant {}{upgrade} -yes`, \
+         or add this to {POLICY_FILE_NAME}:\n\n{}",
+        component_name(component),
+        address.for_display(),
+        granting_block(address, open).trim_end()
+    );
+    Diagnostic::error("Plugin asks for what is not granted", detail)
+}
+
+/// Adds rules to the root module's policy.
+///
+/// # Errors
+/// If the file cannot be read, parsed or written.
+pub fn write(context: &AppContext, address: &ProviderAddress, asked: &[&Asked]) -> Result<(), AppError> {
+    let path = Path::new(POLICY_FILE_NAME);
+    let cannot = |verb: &str, error: std::io::Error| {
+        AppError::new(
+            format!("Policy file cannot be {verb}"),
+            format!("The file {POLICY_FILE_NAME} cannot be {verb}: {error}."),
+        )
+    };
+    let old = consent_lock::read_text(path).map_err(|error| cannot("read", error))?;
+    let new = with_grants(old.as_deref(), address, asked, &context.directory)?;
+    atomic_write::write(path, new.as_bytes()).map_err(|error| cannot("written", error))?;
+    context.frontend.report(AppEvent::RulesAdded { address, count: asked.len() });
+    Ok(())
+}

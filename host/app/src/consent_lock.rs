@@ -1,0 +1,145 @@
+//! The consent lock file, and the check before a run that the plugins are those to which the
+//! user consented.
+//!
+//! The check leaves out
+//! - embedded plugins: they change only with the program, and the program itself defines their
+//!   grants;
+//! - plugins with a development override: their code changes with each build;
+//! - plugins that declare nothing: there is nothing to approve;
+//! - native plugins: nothing would enforce their declaration.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use wardian_address::ProviderAddress;
+use wardian_declaration::{Agreements, Inspected, inspect};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_install::package::{ComponentArtifact, PluginArtifact, PluginOrigin};
+use wardian_policy::AGREEMENTS_FILE_NAME;
+
+use crate::atomic_write;
+use crate::error::AppError;
+use crate::plugin_name::plugin_name;
+
+/// The maximum size of a file that is read.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Reads the consent file of the root module.
+///
+/// # Errors
+/// If the file exists and cannot be read or parsed.
+pub fn load(root_module: &Path) -> Result<Agreements, AppError> {
+    match read_text(Path::new(AGREEMENTS_FILE_NAME)) {
+        Ok(None) => Ok(Agreements::default()),
+        Ok(Some(text)) => Ok(Agreements::parse(&text, root_module)?),
+        Err(error) => Err(AppError::new(
+            "Agreements cannot be read",
+            format!("The file {AGREEMENTS_FILE_NAME} cannot be read: {error}."),
+        )),
+    }
+}
+
+/// Replaces the file.
+///
+/// # Errors
+/// If it cannot be written; the old file is then unchanged.
+pub fn save(agreements: &Agreements) -> Result<(), AppError> {
+    atomic_write::write(Path::new(AGREEMENTS_FILE_NAME), agreements.render().as_bytes()).map_err(|error| {
+        AppError::new(
+            "Agreements cannot be written",
+            format!("The file {AGREEMENTS_FILE_NAME} cannot be written: {error}."),
+        )
+    })
+}
+
+/// Returns a file's text, or [`None`] if there is no file.
+pub fn read_text(path: &Path) -> io::Result<Option<String>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut text = String::new();
+    file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(io::Error::other("it is too large"));
+    }
+    Ok(Some(text))
+}
+
+/// Returns a component's declaration and imports.
+///
+/// # Errors
+/// If they cannot be read, or if the component imports something that it does not declare.
+pub fn inspect_component(component: &ComponentArtifact, root_module: &Path) -> Result<Inspected, Diagnostic> {
+    let cannot = |why: String| {
+        let name = component_name(component);
+        let detail = format!("{name} cannot be loaded: {why}.\n\nIts file comes from {}.", component.origin);
+        Diagnostic::error("Plugin cannot be loaded", detail)
+    };
+    let inspected = inspect(component.bytes(), root_module).map_err(|error| cannot(error.to_string()))?;
+    let honesty = inspected.check();
+    if let Some(undeclared) = honesty.undeclared.first() {
+        return Err(cannot(format!("{undeclared}. Its author has to declare it, with the reason")));
+    }
+    Ok(inspected)
+}
+
+/// Returns a component's name and version, for messages.
+pub fn component_name(component: &ComponentArtifact) -> String {
+    plugin_name(&component.address, component.version.as_ref())
+}
+
+/// Checks the plugins of a run against the consent file.
+///
+/// # Errors
+/// All plugins that import something undeclared, or whose declaration has no consent.
+pub fn check(
+    artifacts: &BTreeMap<ProviderAddress, PluginArtifact>,
+    root_module: &Path,
+) -> Result<(), AppError> {
+    let mut problems = Diagnostics::new();
+    let mut agreements = None;
+    for (address, artifact) in artifacts {
+        let PluginArtifact::Component(component) = artifact else { continue };
+        if matches!(component.origin, PluginOrigin::Embedded) {
+            continue;
+        }
+        let found = match inspect_component(component, root_module) {
+            Ok(found) => found,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
+            }
+        };
+        let is_agreed_to = found.declaration.asked.is_empty()
+            || matches!(component.origin, PluginOrigin::DevelopmentOverride(_));
+        if is_agreed_to {
+            continue;
+        }
+        let known = match &mut agreements {
+            Some(known) => known,
+            none => none.insert(load(root_module)?),
+        };
+        let agreed = known.plugins.get(address);
+        if agreed.is_some_and(|agreed| agreed.sha256 == component.sha256.to_string()) {
+            continue;
+        }
+        let why = match agreed {
+            Some(agreed) => format!("is about different code, of v{}", agreed.version),
+            None => "does not mention it".to_owned(),
+        };
+        let detail = format!(
+            "{} declares capability requests that nobody has approved here: {AGREEMENTS_FILE_NAME} {why}. \
+             Run `wardian init`, which shows the requests.",
+            component_name(component)
+        );
+        problems.push(Diagnostic::error("Plugin's declaration was not agreed to", detail));
+    }
+    Ok(problems.into_result(())?)
+}

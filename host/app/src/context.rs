@@ -1,0 +1,408 @@
+//! The composition root: puts the crates together for one command in one directory.
+//!
+//! A command asks for what it needs (configuration, lock file, plugins, engine), and nothing
+//! else is loaded: `output` never starts WebAssembly, and `version` reads no configuration.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use wardian_address::ProviderAddress;
+use wardian_config::{Configuration, Files, load_root, load_root_from};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_engine::{Events, Run};
+use wardian_install::catalogue::Catalogue;
+use wardian_install::cli_config::CliConfig;
+use wardian_install::installed::{ResolveError, ResolvedPlugins, resolve};
+use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
+use wardian_install::mirror::Platform;
+use wardian_install::package::PluginArtifact;
+use wardian_install::plugin_directories::PluginDirectories;
+use wardian_install::selection::Requirements;
+use wardian_install::sources::Sources;
+use wardian_legacy_grpc_bridge::{Reattachment, parse_reattachments};
+use wardian_monitor::AuditLog;
+use wardian_plugin::ProviderSource;
+use wardian_policy::{Policy, load};
+use wardian_state::State;
+use wardian_value::Str;
+
+use crate::backend;
+use crate::catalogue;
+use crate::compatibility::DEFAULT_WORKSPACE;
+use crate::consent_lock;
+use crate::environment::Environment;
+use crate::error::{AppError, sentence};
+use crate::frontend::{AppEvent, Frontend};
+use crate::plugin_caches;
+use crate::plugins::{self, NativeProcesses, Plugins, Supervision};
+use crate::requirements::{check_required_versions, requirements};
+use crate::untrusted::{self, ConfigurationTrust, HostConfinement};
+use crate::workspaces::Workspace;
+
+/// A root module's directory and everything that a command needs in it.
+pub struct AppContext {
+    /// Shows warnings and progress, and asks the user.
+    pub frontend: Arc<dyn Frontend>,
+    /// The environment variables.
+    pub environment: Environment,
+    /// The root module's directory, absolute; the process is in it.
+    pub directory: PathBuf,
+    /// The directory in which the program was started, absolute.
+    pub started_in: PathBuf,
+    /// The selected workspace.
+    pub workspace: Workspace,
+    /// The embedded plugins.
+    pub catalogue: Catalogue,
+    /// The CLI configuration is read when it is needed; its warnings are shown once.
+    has_shown_cli_config_warnings: AtomicBool,
+    /// Providers that run already, in processes that somebody else started.
+    pub reattached: BTreeMap<ProviderAddress, Reattachment>,
+    /// Native plugins that are in use, whose processes have to end.
+    native: Mutex<Vec<NativeProcesses>>,
+    policy: OnceLock<Arc<Policy>>,
+    /// Records the accesses of plugins.
+    pub audit_log: Arc<AuditLog>,
+    /// Confines what the host reads for an untrusted configuration. A trusted one may name any
+    /// file that the user can read.
+    pub confinement: Option<HostConfinement>,
+}
+
+/// The parts of an [`AppContext`] that its caller provides.
+pub struct AppOptions {
+    /// Shows warnings and progress, and asks the user.
+    pub frontend: Arc<dyn Frontend>,
+    /// The environment variables.
+    pub environment: Environment,
+    /// The directory in which the program was started, absolute.
+    pub started_in: PathBuf,
+    /// The selected workspace.
+    pub workspace: Workspace,
+    /// Records the accesses of plugins.
+    pub audit_log: Arc<AuditLog>,
+    /// Whether the configuration is trusted.
+    pub trust: ConfigurationTrust,
+}
+
+impl AppContext {
+    /// Returns the context of the process's directory.
+    ///
+    /// # Errors
+    /// If there is no such directory, or the environment holds invalid settings.
+    pub fn new(options: AppOptions) -> Result<Self, AppError> {
+        let AppOptions { frontend, environment, started_in, workspace, audit_log, trust } = options;
+        let directory = std::env::current_dir().map_err(|error| {
+            AppError::new("No working directory", format!("The working directory cannot be found: {error}."))
+        })?;
+        let catalogue = catalogue::embedded();
+        let reattached = parse_reattachments(environment.reattached()).map_err(|error| {
+            let detail = format!("The variable TF_REATTACH_PROVIDERS is not valid: {error}.");
+            AppError::new("Invalid providers to reattach to", detail)
+        })?;
+        let mut context = Self {
+            frontend,
+            environment,
+            directory,
+            started_in,
+            workspace,
+            catalogue,
+            has_shown_cli_config_warnings: AtomicBool::new(false),
+            reattached,
+            native: Mutex::default(),
+            policy: OnceLock::new(),
+            audit_log,
+            confinement: None,
+        };
+        if trust == ConfigurationTrust::Untrusted {
+            let confinement = HostConfinement::new(
+                &context.directory,
+                &context.data_directory(),
+                &context.states()?,
+                &context.audit_log,
+            )?;
+            context.confinement = Some(confinement);
+        }
+        Ok(context)
+    }
+
+    /// Loads the configuration in the directory. Shows its warnings.
+    pub fn configuration(&self) -> Result<Arc<Configuration>, AppError> {
+        self.accept(self.load_files(Path::new(".")))
+    }
+
+    /// Loads the configuration in a directory, with its warnings.
+    ///
+    /// # Errors
+    /// If it cannot be read; all of its errors.
+    pub fn load(&self, directory: &Path) -> Result<(Arc<Configuration>, Diagnostics), AppError> {
+        Ok(checked(self.load_files(directory)?))
+    }
+
+    fn load_files(&self, directory: &Path) -> Result<Configuration, Diagnostics> {
+        match &self.confinement {
+            Some(confinement) => load_root_from(confinement, directory),
+            None => load_root(directory),
+        }
+    }
+
+    /// Returns the places of this directory's states.
+    fn states(&self) -> Result<Vec<PathBuf>, AppError> {
+        let backend = backend::recorded(&self.data_directory())?;
+        let directory = backend.workspace_directory();
+        Ok(vec![backend.state_path(DEFAULT_WORKSPACE), directory])
+    }
+
+    /// Loads a configuration from other files, such as those of a saved plan.
+    pub fn configuration_in(&self, files: &dyn Files) -> Result<Arc<Configuration>, AppError> {
+        self.accept(load_root_from(files, Path::new(".")))
+    }
+
+    fn accept(&self, loaded: Result<Configuration, Diagnostics>) -> Result<Arc<Configuration>, AppError> {
+        let (configuration, diagnostics) = checked(loaded?);
+        self.frontend.accept(configuration, &diagnostics)
+    }
+
+    /// Loads a configuration that must have files: without any, a plan would destroy everything.
+    pub fn configuration_with_files(&self) -> Result<Arc<Configuration>, AppError> {
+        let configuration = self.configuration()?;
+        if configuration.files().next().is_none() {
+            return Err(AppError::new(
+                "No configuration files",
+                "There is no .tf file in this directory. A plan without a configuration would destroy \
+                 everything, which is rarely intended; if it is, run `wardian destroy`.",
+            ));
+        }
+        Ok(configuration)
+    }
+
+    /// Reads the dependency lock file. Shows its warnings.
+    pub fn lock_file(&self) -> Result<LockFile, AppError> {
+        self.accept_lock(LockFile::load(Path::new(LOCK_FILE_NAME)))
+    }
+
+    /// Parses the content of a dependency lock file from elsewhere.
+    pub fn lock_file_in(&self, text: &str) -> Result<LockFile, AppError> {
+        self.accept_lock(LockFile::parse(text, Path::new(LOCK_FILE_NAME)))
+    }
+
+    fn accept_lock(
+        &self,
+        loaded: Result<wardian_install::lock_file::LoadedLockFile, wardian_install::lock_file::LockFileError>,
+    ) -> Result<LockFile, AppError> {
+        let loaded = loaded
+            .map_err(|error| AppError::new("Lock file cannot be used", sentence(&error.to_string())))?;
+        let warnings: Diagnostics = loaded
+            .warnings
+            .iter()
+            .map(|warning| Diagnostic::warning("Lock file", format!("{warning}.")))
+            .collect();
+        self.frontend.accept(loaded.lock, &warnings)
+    }
+
+    /// Returns the directory of plugins and other data.
+    pub fn data_directory(&self) -> PathBuf {
+        self.environment.data_directory()
+    }
+
+    /// Returns the sources of plugins. Shows warnings of the CLI configuration.
+    pub fn sources(&self) -> Result<Sources<'_>, AppError> {
+        let home = self.environment.home();
+        let named = self.environment.cli_config_file();
+        let own = || home.as_ref().map(|home| home.join(".terraformrc")).filter(|path| path.is_file());
+        let main_file = named.clone().or_else(own);
+        // An explicitly named file replaces the directory too.
+        let directory = match named {
+            Some(_) => None,
+            None => home.as_ref().map(|home| home.join(".terraform.d")),
+        };
+        let variables = |name: &str| self.environment.get(name);
+        let loaded =
+            CliConfig::load(main_file.as_deref(), directory.as_deref(), &variables).map_err(|error| {
+                AppError::new("CLI configuration cannot be used", sentence(&error.to_string()))
+            })?;
+        if !self.has_shown_cli_config_warnings.swap(true, Ordering::Relaxed) {
+            for warning in &loaded.warnings {
+                self.frontend.report(AppEvent::CliConfigWarning(&warning.to_string()));
+            }
+        }
+        // The directory of an untrusted configuration is not a source of plugins.
+        let beside = self.confinement.is_none().then(|| PathBuf::from("terraform.d/plugins"));
+        let mut implied: Vec<PathBuf> = beside.into_iter().collect();
+        implied.extend(home.map(|home| home.join(".terraform.d/plugins")));
+        implied.extend(self.environment.plugin_directories());
+        let installation = loaded.config.provider_installation.as_ref();
+        let mut sources = Sources::new(&self.catalogue, installation, &implied, Platform::current())
+            .map_err(|error| {
+                AppError::new("Plugin directory cannot be read", sentence(&error.to_string()))
+            })?;
+        sources.running = self.reattached.keys().cloned().collect();
+        sources.digests = Arc::new(plugin_caches::file_digests(&self.environment, &self.directory));
+        Ok(sources.with_plugin_directories(self.plugin_directories()))
+    }
+
+    /// Returns the directories that are searched for provisioners, in Terraform's order.
+    fn plugin_directories(&self) -> PluginDirectories {
+        let platform = Platform::current();
+        let program = std::env::current_exe().ok().and_then(|path| path.parent().map(Path::to_owned));
+        let own = self.environment.home().map(|home| home.join(".terraform.d/plugins"));
+        let of_this_machine = program.into_iter();
+        let of_the_person = own.into_iter().flat_map(|own| [own.clone(), own.join(platform.as_str())]);
+        if self.confinement.is_some() {
+            return PluginDirectories::new(of_this_machine.chain(of_the_person).collect());
+        }
+        let beside = PathBuf::from("terraform.d/plugins");
+        let of_the_project = [
+            beside.join(platform.as_str()),
+            beside,
+            self.data_directory().join("plugins").join(platform.as_str()),
+        ];
+        let first = std::iter::once(PathBuf::from(".")).chain(of_this_machine);
+        PluginDirectories::new(first.chain(of_the_project).chain(of_the_person).collect())
+    }
+
+    /// Returns the installed plugins that a configuration and a state need, checked against the
+    /// lock files.
+    pub fn plugins(
+        &self,
+        configuration: &Configuration,
+        state: Option<&State>,
+        lock: &LockFile,
+        parallelism: usize,
+    ) -> Result<Arc<Plugins>, AppError> {
+        let mut requirements = requirements(configuration, state);
+        plugins::require_provisioners(&mut requirements, configuration, |address| {
+            lock.providers.contains_key(address)
+        });
+        let resolved = if requirements.providers.keys().all(ProviderAddress::is_built_in) {
+            ResolvedPlugins::default()
+        } else {
+            let sources = self.sources()?;
+            self.warn_of_overrides(&requirements, &sources);
+            resolve(&requirements, lock, &sources, &self.data_directory()).map_err(|errors| {
+                let to_diagnostic =
+                    |error: &ResolveError| Diagnostic::error(error.summary(), sentence(&error.to_string()));
+                errors.iter().map(to_diagnostic).collect::<Diagnostics>()
+            })?
+        };
+        consent_lock::check(&resolved.artifacts, &self.directory)?;
+        let running =
+            self.reattached.iter().filter(|(address, _)| requirements.providers.contains_key(*address));
+        let running = running.map(|(address, running)| (address.clone(), running.clone())).collect();
+        let plugins = self.plugins_from(resolved.artifacts, running, parallelism)?;
+        let mut native = self.native.lock().unwrap_or_else(PoisonError::into_inner);
+        native.extend(plugins.native());
+        Ok(Arc::new(plugins))
+    }
+
+    /// Returns plugins from given artifacts and running processes.
+    pub fn plugins_from(
+        &self,
+        artifacts: BTreeMap<ProviderAddress, PluginArtifact>,
+        running: BTreeMap<ProviderAddress, Reattachment>,
+        parallelism: usize,
+    ) -> Result<Plugins, AppError> {
+        let supervision = Supervision {
+            policy: self.policy()?,
+            audit_log: Arc::clone(&self.audit_log),
+            states: self.confinement.as_ref().map(HostConfinement::state_gate).unwrap_or_default(),
+        };
+        let directory = self.directory.clone();
+        Plugins::new(
+            artifacts,
+            running,
+            directory,
+            parallelism,
+            &supervision,
+            &self.environment,
+            &self.frontend,
+        )
+    }
+
+    /// Returns the policy in effect.
+    ///
+    /// # Errors
+    /// All errors of all policy files: nothing runs then.
+    pub fn policy(&self) -> Result<Arc<Policy>, AppError> {
+        if let Some(policy) = self.policy.get() {
+            return Ok(Arc::clone(policy));
+        }
+        let mut policy = load(&self.environment.policy_places(&self.directory, &self.started_in))?;
+        if let Some(path) = self.audit_log.path() {
+            policy.protect(path);
+        }
+        if self.confinement.is_some() {
+            policy.distrust(untrusted::hidden_paths(
+                &self.directory,
+                &self.data_directory(),
+                &self.states()?,
+            ));
+        }
+        Ok(Arc::clone(self.policy.get_or_init(|| Arc::new(policy))))
+    }
+
+    /// Ends the processes of native plugins.
+    pub async fn close(&self) {
+        let native = std::mem::take(&mut *self.native.lock().unwrap_or_else(PoisonError::into_inner));
+        for plugin in native {
+            plugin.close().await;
+        }
+    }
+
+    fn warn_of_overrides(&self, requirements: &Requirements, sources: &Sources<'_>) {
+        let used: Vec<String> = sources
+            .overrides
+            .iter()
+            .filter(|(address, _)| requirements.providers.contains_key(address))
+            .map(|(address, path)| {
+                let place = format!(" - {} in {}", address.for_display(), path.display());
+                match self.catalogue.versions_of(address).max() {
+                    Some(embedded) => format!("{place}, instead of v{embedded} that is part of this program"),
+                    None => place,
+                }
+            })
+            .collect();
+        if !used.is_empty() {
+            let detail = format!(
+                "The CLI configuration overrides these plugins with versions under development. Neither \
+                 their version nor their hash is checked:\n{}",
+                used.join("\n")
+            );
+            let warning = Diagnostic::warning("Provider development overrides are in effect", detail);
+            self.frontend.warn(&warning.into());
+        }
+    }
+
+    /// Returns everything that the engine needs to work on a configuration.
+    pub fn engine_run(
+        &self,
+        configuration: Arc<Configuration>,
+        plugins: Arc<Plugins>,
+        events: Arc<dyn Events>,
+    ) -> Run {
+        Run {
+            configuration,
+            providers: Arc::clone(&plugins) as Arc<dyn ProviderSource>,
+            provisioners: plugins,
+            events,
+            workspace: Str::new(&self.workspace.name),
+            environment: wardian_engine::Environment {
+                root_directory: self.directory.clone(),
+                working_directory: self.started_in.clone(),
+                home_directory: self.environment.home(),
+                file_gate: self.confinement.as_ref().map(HostConfinement::function_gate).unwrap_or_default(),
+            },
+        }
+    }
+}
+
+/// Returns a loaded configuration with its warnings and version errors.
+fn checked(configuration: Configuration) -> (Arc<Configuration>, Diagnostics) {
+    let mut diagnostics = configuration.warnings.clone();
+    check_required_versions(&configuration, &mut diagnostics);
+    let configuration = Arc::new(configuration);
+    // The process ends with its command: freeing a large tree first would take a tenth of a
+    // `validate`.
+    std::mem::forget(Arc::clone(&configuration));
+    (configuration, diagnostics)
+}

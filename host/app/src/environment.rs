@@ -1,0 +1,413 @@
+//! Every environment variable that the program uses. No other module names one.
+//!
+//! The variables are read once, at the start: the behavior of a run cannot depend on the time of
+//! a read.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use wardian_legacy_grpc_bridge::server::Host;
+use wardian_policy::{POLICY_FILE_NAME, PolicyPlaces};
+
+/// The directory of the organisation's policy, which no variable changes.
+const SYSTEM_DIRECTORY: &str = if cfg!(windows) { r"C:\ProgramData\wardian" } else { "/etc/wardian" };
+
+/// A variable and its meaning.
+#[derive(Clone, Copy, Debug)]
+pub struct EnvironmentVariable {
+    /// Its name; a prefix if it ends with `_`.
+    pub name: &'static str,
+    /// Its meaning, for the help text.
+    pub purpose: &'static str,
+}
+
+macro_rules! variables {
+    ($($constant:ident = $name:literal: $purpose:literal;)*) => {
+        $(const $constant: &str = $name;)*
+
+        /// All variables, in the order of the help text.
+        pub const VARIABLES: &[EnvironmentVariable] =
+            &[$(EnvironmentVariable { name: $name, purpose: $purpose }),*];
+    };
+}
+
+variables! {
+    ROOT_VARIABLE = "TF_VAR_": "TF_VAR_name gives the root module's variable `name` a value";
+    ARGUMENTS = "TF_CLI_ARGS": "further arguments of every command";
+    COMMAND_ARGUMENTS = "TF_CLI_ARGS_": "TF_CLI_ARGS_plan: further arguments of `plan` (spaces and dashes become `_`)";
+    DATA_DIRECTORY = "TF_DATA_DIR": "the directory used instead of .terraform";
+    INPUT = "TF_INPUT": "`0` or `false`: never ask for values of variables";
+    IN_AUTOMATION = "TF_IN_AUTOMATION": "not empty: do not suggest the next commands";
+    WORKSPACE = "TF_WORKSPACE": "the workspace, whatever `workspace select` selected";
+    CLI_CONFIG_FILE = "TF_CLI_CONFIG_FILE": "the CLI configuration file used instead of ~/.terraformrc";
+    LOG = "WARDIAN_LOG": "what is logged to standard error: trace, debug, info, warn, error, or filters as `wardian_engine=debug`";
+    TERRAFORM_LOG = "TF_LOG": "the same, if WARDIAN_LOG is not set; JSON means trace as JSON";
+    CORE_LOG = "TF_LOG_CORE": "a level for everything but plugins, if neither of them is set";
+    PROVIDER_LOG = "TF_LOG_PROVIDER": "a level for the output of plugins, whatever else is set";
+    LOG_PATH = "TF_LOG_PATH": "a file that log lines are appended to, instead of standard error";
+    PLAN_PASSPHRASE = "WARDIAN_PLAN_PASSPHRASE": "the passphrase of encrypted plan files";
+    POLICY = "WARDIAN_POLICY": "a policy of the organisation, in addition to the one in /etc/wardian";
+    AUDIT = "WARDIAN_AUDIT": "a file to record accesses of plugins in, for commands without -audit-log";
+    CONFIGURATION_HOME = "XDG_CONFIG_HOME": "the parent of the user's own policy (in wardian/), instead of \
+        ~/.config";
+    NO_COLOR = "NO_COLOR": "not empty: no color";
+    TERMINAL = "TERM": "`dumb`: no color";
+    COLUMNS = "COLUMNS": "the width to wrap text to if there is no terminal";
+    NATIVE_ENVIRONMENT = "WARDIAN_NATIVE_ENVIRONMENT": "further variables that native plugins receive: \
+        names separated by commas; `FOO_*` for all with that prefix";
+    REATTACH = "TF_REATTACH_PROVIDERS": "providers that run already, in the form that a provider under a \
+        debugger prints: JSON with their addresses";
+    DISABLE_PLUGIN_TLS = "TF_DISABLE_PLUGIN_TLS": "not empty: connections to native plugins are not secured";
+    STRICT = "WARDIAN_STRICT_PLUGINS": "not empty: native plugins are hashed and asked for their schemas in \
+        every run, whatever is cached";
+    PLUGIN_COOKIE = "TF_PLUGIN_MAGIC_COOKIE": "what a host passes to a plugin that it starts, for `wardian \
+        serve`";
+    PLUGIN_VERSIONS = "PLUGIN_PROTOCOL_VERSIONS": "the protocol versions that the host supports";
+    PLUGIN_CERTIFICATE = "PLUGIN_CLIENT_CERT": "the host's certificate";
+    PLUGIN_SOCKETS = "PLUGIN_UNIX_SOCKET_DIR": "the directory in which the host wants a plugin's socket";
+    SSH_AGENT = "SSH_AUTH_SOCK": "the SSH agent that connections of provisioners may use";
+    TEMPORARY = "TMPDIR": "the directory of native plugins' sockets, instead of /tmp";
+    CACHE_DIRECTORY = "WARDIAN_CACHE_DIR": "the directory of compiled plugins";
+    CACHE_HOME = "XDG_CACHE_HOME": "the parent of that, instead of ~/.cache";
+    DATA_HOME = "XDG_DATA_HOME": "the directory of the key to compiled plugins and of a plugin mirror, \
+        instead of ~/.local/share";
+    DATA_DIRECTORIES = "XDG_DATA_DIRS": "directories of further plugin mirrors, instead of \
+        /usr/local/share:/usr/share";
+    HOME = "HOME": "the home directory";
+    USER = "USER": "the name in the lock information of a state";
+    LOGIN = "LOGNAME": "the same, if USER is not set";
+}
+
+/// The environment as it was when the program started.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    variables: BTreeMap<String, String>,
+    account_home: Option<PathBuf>,
+}
+
+impl Environment {
+    /// Sets the home directory that the system records for the account, which is used if `HOME`
+    /// is not set.
+    pub fn with_account_home(mut self, home: Option<PathBuf>) -> Self {
+        self.account_home = home;
+        self
+    }
+
+    /// Returns any variable, for settings whose text can refer to one.
+    pub fn get(&self, name: &str) -> Option<String> {
+        self.variables.get(name).cloned()
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    fn path(&self, name: &str) -> Option<PathBuf> {
+        self.text(name).map(PathBuf::from)
+    }
+
+    /// Returns the names and texts of `TF_VAR_name`.
+    pub fn root_variables(&self) -> Vec<(String, String)> {
+        self.variables
+            .iter()
+            .filter_map(|(name, value)| Some((name.strip_prefix(ROOT_VARIABLE)?.to_owned(), value.clone())))
+            .collect()
+    }
+
+    /// Returns further arguments of a command, which is named with its parents: the command's
+    /// own first, then those of all commands, each with the variable's name.
+    pub fn arguments(&self, command: &str) -> Vec<(String, &str)> {
+        let own = format!("{COMMAND_ARGUMENTS}{}", command.replace([' ', '-'], "_"));
+        [own, ARGUMENTS.to_owned()]
+            .into_iter()
+            .filter_map(|name| self.text(&name).map(|text| (name.clone(), text)))
+            .collect()
+    }
+
+    /// Returns the directory of plugins and other data of a configuration.
+    pub fn data_directory(&self) -> PathBuf {
+        self.path(DATA_DIRECTORY).unwrap_or_else(|| PathBuf::from(".terraform"))
+    }
+
+    /// Returns the passphrase of encrypted plan files, if it is set.
+    pub fn plan_passphrase(&self) -> Option<String> {
+        self.text(PLAN_PASSPHRASE).map(str::to_owned)
+    }
+
+    /// Returns whether the user may be asked for values.
+    pub fn may_ask(&self) -> bool {
+        !matches!(self.text(INPUT), Some("0" | "false" | "FALSE" | "False" | "f" | "F"))
+    }
+
+    /// Returns whether the program runs in automation.
+    pub fn in_automation(&self) -> bool {
+        self.text(IN_AUTOMATION).is_some()
+    }
+
+    /// Returns the variables whose names match one of the patterns.
+    pub fn matching<'a>(&'a self, patterns: &'a [String]) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let fits = |name: &str| {
+            patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
+                Some(beginning) => name.starts_with(beginning),
+                None => name == pattern,
+            })
+        };
+        self.all().filter(move |(name, _)| fits(name))
+    }
+
+    /// Returns all variables.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Returns patterns of additional variables that native plugins receive.
+    pub fn native_plugin_patterns(&self) -> Vec<String> {
+        let listed = self.text(NATIVE_ENVIRONMENT).unwrap_or_default().split(',').map(str::trim);
+        listed.filter(|pattern| !pattern.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// Returns the value that lists running providers.
+    pub fn reattached(&self) -> &str {
+        self.text(REATTACH).unwrap_or_default()
+    }
+
+    /// Returns whether connections to native plugins are secured.
+    pub fn secures_plugins(&self) -> bool {
+        self.text(DISABLE_PLUGIN_TLS).is_none()
+    }
+
+    /// Returns whether cached data about native plugins is ignored.
+    pub fn distrusts_caches(&self) -> bool {
+        self.text(STRICT).is_some()
+    }
+
+    /// Returns the directory for files that are useless after the run.
+    pub fn temporary_directory(&self) -> PathBuf {
+        self.path(TEMPORARY).unwrap_or_else(|| PathBuf::from("/tmp"))
+    }
+
+    /// Returns what a host that started this process as its plugin passes in the environment.
+    pub fn host(&self) -> Host {
+        let text = |name| self.text(name).map(str::to_owned);
+        Host {
+            cookie: text(PLUGIN_COOKIE),
+            versions: text(PLUGIN_VERSIONS),
+            certificate: text(PLUGIN_CERTIFICATE),
+            socket_directory: self.path(PLUGIN_SOCKETS).unwrap_or_else(|| self.temporary_directory()),
+        }
+    }
+
+    /// Returns the environment for a process that a host started as its plugin: without the
+    /// variables that the user set for the host's own command line.
+    pub fn for_plugin(mut self) -> Self {
+        let meant_for_the_host = |name: &str| {
+            name.starts_with(ARGUMENTS)
+                || [LOG_PATH, DATA_DIRECTORY, CLI_CONFIG_FILE, WORKSPACE, REATTACH].contains(&name)
+        };
+        self.variables.retain(|name, _| !meant_for_the_host(name));
+        self
+    }
+
+    /// Returns the selected workspace, if it is set.
+    pub fn workspace(&self) -> Option<&str> {
+        self.text(WORKSPACE)
+    }
+
+    /// Returns the CLI configuration file, if it is set.
+    pub fn cli_config_file(&self) -> Option<PathBuf> {
+        self.path(CLI_CONFIG_FILE)
+    }
+
+    /// Returns the log filter.
+    pub fn log(&self) -> Option<&str> {
+        self.text(LOG).or_else(|| self.text(TERRAFORM_LOG))
+    }
+
+    /// Returns the log level of everything but plugins, which counts if no general filter is
+    /// set.
+    pub fn core_log(&self) -> Option<&str> {
+        self.text(CORE_LOG)
+    }
+
+    /// Returns the log level of plugins, if it is set.
+    pub fn provider_log(&self) -> Option<&str> {
+        self.text(PROVIDER_LOG)
+    }
+
+    /// Returns the log file.
+    pub fn log_path(&self) -> Option<PathBuf> {
+        self.path(LOG_PATH)
+    }
+
+    /// Returns whether a terminal may show colors.
+    pub fn wants_color(&self) -> bool {
+        self.text(NO_COLOR).is_none() && self.text(TERMINAL) != Some("dumb")
+    }
+
+    /// Returns the width of output if there is no terminal.
+    pub fn columns(&self) -> Option<usize> {
+        self.text(COLUMNS)?.parse().ok().filter(|columns| *columns > 20)
+    }
+
+    /// Returns the socket of the SSH agent.
+    pub fn ssh_agent(&self) -> Option<PathBuf> {
+        self.path(SSH_AGENT)
+    }
+
+    /// Returns the home directory.
+    pub fn home(&self) -> Option<PathBuf> {
+        self.path(HOME).or_else(|| self.account_home.clone())
+    }
+
+    /// Returns the directory of compiled plugins; none without a home directory.
+    pub fn cache_directory(&self) -> Option<PathBuf> {
+        self.path(CACHE_DIRECTORY).or_else(|| {
+            let caches = self.absolute(CACHE_HOME).or_else(|| Some(self.home()?.join(".cache")))?;
+            Some(caches.join("wardian"))
+        })
+    }
+
+    /// Returns the directory for data that must not be lost, or read by others.
+    pub fn private_directory(&self) -> Option<PathBuf> {
+        Some(self.data_home()?.join("wardian"))
+    }
+
+    /// Returns `terraform/plugins` of the data directories: the user's, then the system's.
+    pub fn plugin_directories(&self) -> Vec<PathBuf> {
+        let machine = self.text(DATA_DIRECTORIES).unwrap_or("/usr/local/share:/usr/share");
+        let machine = machine.split(':').map(PathBuf::from).filter(|path| path.is_absolute());
+        self.data_home().into_iter().chain(machine).map(|path| path.join("terraform/plugins")).collect()
+    }
+
+    /// Returns the user's name, for other people.
+    pub fn user(&self) -> String {
+        let named = self.text(USER).or_else(|| self.text(LOGIN)).map(ToOwned::to_owned);
+        named.or_else(account_name).unwrap_or_else(|| "unknown".to_owned())
+    }
+
+    /// Returns the audit log, which may be relative to the directory in which the program was
+    /// started.
+    pub fn audit_log(&self) -> Option<PathBuf> {
+        self.path(AUDIT)
+    }
+
+    /// Returns the locations of policies. A relative path in the variable is relative to the
+    /// directory in which the program was started.
+    pub fn policy_places(&self, root_module: &Path, started_in: &Path) -> PolicyPlaces {
+        let configurations = self.absolute(CONFIGURATION_HOME).or_else(|| Some(self.home()?.join(".config")));
+        PolicyPlaces {
+            system: Some(Path::new(SYSTEM_DIRECTORY).join(POLICY_FILE_NAME)),
+            named: self.path(POLICY).map(|path| started_in.join(path)),
+            user: configurations.map(|directory| directory.join("wardian").join(POLICY_FILE_NAME)),
+            root_module: root_module.to_owned(),
+        }
+    }
+
+    fn data_home(&self) -> Option<PathBuf> {
+        self.absolute(DATA_HOME).or_else(|| Some(self.home()?.join(".local/share")))
+    }
+
+    /// Returns a path, unless it is relative: the XDG specification says to ignore those.
+    fn absolute(&self, name: &str) -> Option<PathBuf> {
+        self.path(name).filter(|path: &PathBuf| Path::is_absolute(path))
+    }
+}
+
+impl FromIterator<(String, String)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(variables: I) -> Self {
+        Self { variables: variables.into_iter().collect(), account_home: None }
+    }
+}
+
+/// Returns the name of the account that the process runs as.
+#[cfg(unix)]
+fn account_name() -> Option<String> {
+    let account = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok()??;
+    Some(account.name)
+}
+
+#[cfg(not(unix))]
+fn account_name() -> Option<String> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(variables: &[(&str, &str)]) -> Environment {
+        variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn root_variables_lose_their_prefix() {
+        let environment = environment(&[("TF_VAR_a", "1"), ("TF_VAR_b_c", ""), ("TF_VARIABLE", "2")]);
+        let expected = [("a".to_owned(), "1".to_owned()), ("b_c".to_owned(), String::new())];
+        assert_eq!(environment.root_variables(), expected);
+    }
+
+    #[test]
+    fn command_arguments_precede_general_ones() {
+        let environment = environment(&[("TF_CLI_ARGS", "-no-color"), ("TF_CLI_ARGS_state_list", "-id=x")]);
+        let texts = |command| -> Vec<&str> {
+            environment.arguments(command).into_iter().map(|(_, text)| text).collect()
+        };
+        assert_eq!(texts("state list"), ["-id=x", "-no-color"]);
+        assert_eq!(texts("plan"), ["-no-color"]);
+    }
+
+    #[test]
+    fn patterns_match_names_and_prefixes() {
+        let environment = environment(&[
+            ("AWS_REGION", "eu"),
+            ("AWSX", ""),
+            ("HOME", "/h"),
+            ("HOMELY", ""),
+            ("WARDIAN_NATIVE_ENVIRONMENT", " HOME, AWS_*,,"),
+        ]);
+        let patterns = environment.native_plugin_patterns();
+        let found: Vec<_> = environment.matching(&patterns).collect();
+        assert_eq!(found, [("AWS_REGION", "eu"), ("HOME", "/h")]);
+    }
+
+    #[test]
+    fn directories_default_to_home() {
+        let with_home = environment(&[("HOME", "/h")]);
+        assert_eq!(with_home.cache_directory(), Some("/h/.cache/wardian".into()));
+        assert_eq!(with_home.private_directory(), Some("/h/.local/share/wardian".into()));
+        let elsewhere =
+            environment(&[("HOME", "/h"), ("XDG_CACHE_HOME", "relative"), ("WARDIAN_CACHE_DIR", "/c")]);
+        assert_eq!(elsewhere.cache_directory(), Some("/c".into()));
+        assert_eq!(
+            with_home.plugin_directories(),
+            [
+                PathBuf::from("/h/.local/share/terraform/plugins"),
+                "/usr/local/share/terraform/plugins".into(),
+                "/usr/share/terraform/plugins".into()
+            ]
+        );
+    }
+
+    #[test]
+    fn policy_locations_follow_variables() {
+        let places = |variables: &[(&str, &str)]| {
+            environment(variables).policy_places(Path::new("/srv/project"), Path::new("/srv"))
+        };
+        let own = places(&[("HOME", "/h")]);
+        assert_eq!(own.named, None);
+        assert_eq!(own.user, Some("/h/.config/wardian/wardian.policy.hcl".into()));
+        assert!(own.system.is_some_and(|path| path.is_absolute()));
+        let named = places(&[("HOME", "/h"), ("WARDIAN_POLICY", "p.hcl"), ("XDG_CONFIG_HOME", "/c")]);
+        assert_eq!(named.named, Some("/srv/p.hcl".into()));
+        assert_eq!(named.user, Some("/c/wardian/wardian.policy.hcl".into()));
+    }
+
+    #[test]
+    fn every_variable_is_documented_once() {
+        let mut names: Vec<&str> = VARIABLES.iter().map(|variable| variable.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), VARIABLES.len());
+        assert!(VARIABLES.iter().all(|variable| !variable.purpose.is_empty()));
+    }
+}

@@ -1,0 +1,117 @@
+//! The user interface as the library sees it.
+
+use std::io;
+use std::path::Path;
+
+use async_trait::async_trait;
+use wardian_address::{ProviderAddress, Version};
+use wardian_diagnostic::Diagnostics;
+use wardian_policy::{Asked, Standing};
+use wardian_state::LockError;
+
+use crate::error::AppError;
+use crate::state_migration::StateCopy;
+
+/// Shows what the library reports, and asks the user. The command line implements it.
+#[async_trait]
+pub trait Frontend: Send + Sync {
+    /// Shows warnings.
+    fn warn(&self, warnings: &Diagnostics);
+
+    /// Shows the progress of the work.
+    fn report(&self, event: AppEvent<'_>);
+
+    /// Returns whether a user is there to be asked.
+    fn can_ask(&self) -> bool;
+
+    /// Asks the user to confirm something. Returns `None` if the input ended without an answer.
+    ///
+    /// # Errors
+    /// If the answer cannot be read.
+    async fn confirm(&self, question: Confirmation<'_>) -> io::Result<Option<bool>>;
+}
+
+impl dyn Frontend {
+    /// Shows warnings and returns the value, or returns the errors with the warnings.
+    pub(crate) fn accept<T>(&self, value: T, diagnostics: &Diagnostics) -> Result<T, AppError> {
+        if diagnostics.has_errors() {
+            return Err(diagnostics.clone().into());
+        }
+        self.warn(diagnostics);
+        Ok(value)
+    }
+}
+
+/// Progress of the library's work.
+#[derive(Clone, Copy, Debug)]
+pub enum AppEvent<'a> {
+    /// A plugin is compiled, which takes seconds.
+    Compiling {
+        /// The plugin's name and version.
+        plugin: &'a str,
+    },
+    /// The CLI configuration file has a problem that does not prevent its use.
+    CliConfigWarning(&'a str),
+    /// Another process holds the lock on the state.
+    WaitingForStateLock(&'a LockError),
+    /// A backend was configured.
+    BackendConfigured,
+    /// A backend is no longer configured.
+    BackendUnset,
+    /// A state was copied to the new backend.
+    StateCopied {
+        /// The old file.
+        from: &'a Path,
+        /// The new file.
+        to: &'a Path,
+    },
+    /// A plugin that was selected requests capabilities.
+    CapabilitiesRequested {
+        /// The plugin's name and version.
+        plugin: &'a str,
+        /// The version whose different requests the user approved before.
+        approved_version: Option<&'a Version>,
+        /// The requests.
+        requests: &'a [RequestedCapability<'a>],
+    },
+    /// Rules were added to the root module's policy file.
+    RulesAdded {
+        /// The plugin that they grant access.
+        address: &'a ProviderAddress,
+        /// The number of rules.
+        count: usize,
+    },
+    /// The approved requests were written to the consent lock file.
+    ConsentRecorded,
+}
+
+/// A capability request for the user to review.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestedCapability<'a> {
+    /// The request.
+    pub asked: &'a Asked,
+    /// The difference from the requests that were approved before.
+    pub change: CapabilityChange,
+    /// The decision of the policy, for a request that is still made.
+    pub standing: Option<&'a Standing>,
+}
+
+/// The difference between a capability request and those that were approved before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CapabilityChange {
+    /// It was not approved before.
+    Added,
+    /// It was approved before.
+    Unchanged,
+    /// It was approved before and is no longer made.
+    Removed,
+}
+
+/// A question that the user answers with yes or no.
+#[derive(Clone, Copy, Debug)]
+pub enum Confirmation<'a> {
+    /// Whether to copy states to the new backend.
+    CopyStates(&'a [StateCopy]),
+    /// Whether to grant a plugin the access that it requests.
+    Grant(&'a ProviderAddress),
+}

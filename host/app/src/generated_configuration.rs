@@ -1,0 +1,77 @@
+//! The file to which a plan writes the configuration of imported objects.
+
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+
+use wardian_engine::{Importing, Plan};
+use wardian_value::{Value, json};
+
+use crate::error::AppError;
+
+const HEADER: &str =
+    "# __generated__ by Wardian\n# Review these blocks, and move them to the files where they belong.\n";
+
+/// Checks that the file does not exist: nothing is overwritten, and no plan is made in vain.
+///
+/// # Errors
+/// If it exists.
+pub fn check_absent(path: &Path) -> Result<(), AppError> {
+    match path.symlink_metadata() {
+        Ok(_) => Err(exists(path)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(not_written(path, &error)),
+    }
+}
+
+/// Writes the blocks that a plan generated. Returns whether there are any; without any, no file
+/// is created.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write(path: &Path, plan: &Plan) -> Result<bool, AppError> {
+    let Some(text) = text(plan) else { return Ok(false) };
+    let opened = OpenOptions::new().write(true).create_new(true).open(path);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    match written {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(exists(path)),
+        Err(error) => Err(not_written(path, &error)),
+    }
+}
+
+fn text(plan: &Plan) -> Option<String> {
+    let mut text = String::from(HEADER);
+    let mut is_any = false;
+    for change in &plan.changes {
+        let Some(block) = &change.generated_config else { continue };
+        is_any = true;
+        let origin = match &change.importing {
+            Some(Importing::Id(id)) => format!(" from {}", json::to_json_value(&Value::string(id.clone()))),
+            Some(Importing::Identity(identity)) => format!(" from {}", json::to_json_value(identity)),
+            Some(Importing::Unknown) | None => String::new(),
+        };
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n# __generated__ by Wardian{origin}\n{block}\n");
+    }
+    is_any.then_some(text)
+}
+
+fn exists(path: &Path) -> AppError {
+    AppError::new(
+        "Target generated file already exists",
+        format!(
+            "{} exists already, and generated configuration is only written to a new file. Name another \
+             file with -generate-config-out, or move its content elsewhere and delete it.",
+            path.display()
+        ),
+    )
+}
+
+fn not_written(path: &Path, error: &std::io::Error) -> AppError {
+    AppError::new(
+        "Failed to write generated config",
+        format!("The configuration of imported objects cannot be written to {}: {error}.", path.display()),
+    )
+}

@@ -1,0 +1,58 @@
+//! The library behind the command line: a root module's directory and everything that
+//! commands do in it, without arguments, rendering or a terminal.
+//!
+//! [`AppContext`] is the composition root. It loads the configuration, finds the plugins,
+//! checks them against the lock files and the policy, and gives the engine what it needs.
+//! Around it are the backend and its states ([`backend`], [`state_access`],
+//! [`workspaces`]), saved plans ([`saved_plan`]), consent to what plugins request
+//! ([`consent`]), and the confinement of untrusted configurations ([`untrusted`]).
+//!
+//! Invariants:
+//! - nothing here writes to a terminal, reads arguments, installs signal handlers or exits:
+//!   the caller implements [`Frontend`], which shows warnings and progress and asks the user;
+//! - no environment variable is read: the caller passes an [`Environment`];
+//! - wasmtime is never named here;
+//! - a state that was locked is unlocked and complete when its [`wardian_state::StateFile`]
+//!   is dropped.
+
+pub mod atomic_write;
+pub mod audit_log;
+pub mod backend;
+pub mod backend_init;
+pub mod built_in;
+mod cancellation;
+pub mod catalogue;
+pub mod compatibility;
+pub mod consent;
+pub mod consent_lock;
+mod context;
+mod environment;
+mod error;
+mod frontend;
+pub mod generated_configuration;
+pub mod go_json;
+mod host_secrets;
+pub mod module_manifest;
+pub mod native_confinement;
+mod native_environment;
+mod paths;
+mod plugin_caches;
+mod plugin_name;
+mod plugin_policy;
+pub mod plugins;
+mod requirements;
+pub mod saved_plan;
+pub mod state_access;
+pub mod state_change;
+mod state_migration;
+pub mod untrusted;
+pub mod workspaces;
+
+pub use cancellation::unless_stopped;
+pub use context::{AppContext, AppOptions};
+pub use environment::{Environment, EnvironmentVariable, VARIABLES};
+pub use error::{AppError, sentence, state_diagnostic};
+pub use frontend::{AppEvent, CapabilityChange, Confirmation, Frontend, RequestedCapability};
+pub use plugin_name::plugin_name;
+pub use requirements::requirements;
+pub use state_migration::StateCopy;

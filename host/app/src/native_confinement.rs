@@ -1,0 +1,88 @@
+//! Confinement of native plugins by the kernel, if a policy requires it.
+
+use wardian_address::ProviderAddress;
+use wardian_diagnostic::Diagnostic;
+use wardian_legacy_grpc_bridge::{Confinement, ConfinementError, Reattachment, TcpPorts};
+use wardian_policy::{NativePlugins, PluginPolicy};
+
+use crate::error::AppError;
+use crate::frontend::Frontend;
+
+/// Returns the confinement of a program; none if the policy does not require it, or tolerates a
+/// kernel that does not support it.
+///
+/// # Errors
+/// If the program has to be confined and cannot be.
+pub fn for_program(
+    address: &ProviderAddress,
+    policy: &PluginPolicy,
+    frontend: &dyn Frontend,
+) -> Result<Option<Confinement>, AppError> {
+    let native = policy.native();
+    if !is_wanted(native) {
+        return Ok(None);
+    }
+    let granted = policy.native_confinement().map_err(|denial| {
+        refused(
+            address,
+            &format!(
+                "the kernel cannot exclude a part of a directory, and {denial}. Grant directories in which \
+                 nothing is denied"
+            ),
+        )
+    })?;
+    let tcp = granted.ports.map_or(TcpPorts::Any, TcpPorts::Only);
+    let confinement = Confinement { read: granted.read, execute: Vec::new(), write: granted.write, tcp };
+    match confinement.prepare() {
+        Ok(_) => Ok(Some(confinement)),
+        Err(problem @ ConfinementError::Unsupported(_)) if native == NativePlugins::ConfineOrWarn => {
+            warn(address, &problem.to_string(), frontend);
+            Ok(None)
+        }
+        Err(problem) => Err(refused(address, &problem.to_string())),
+    }
+}
+
+/// Checks whether a process that somebody else started may be used: it can no longer be
+/// confined.
+///
+/// # Errors
+/// If it has to be confined.
+pub fn check_running(
+    address: &ProviderAddress,
+    running: &Reattachment,
+    policy: &PluginPolicy,
+    frontend: &dyn Frontend,
+) -> Result<(), AppError> {
+    let problem = format!("it is already running ({running})");
+    match policy.native() {
+        NativePlugins::Confine => Err(refused(address, &problem)),
+        NativePlugins::ConfineOrWarn => {
+            warn(address, &problem, frontend);
+            Ok(())
+        }
+        NativePlugins::Allow | NativePlugins::Warn | NativePlugins::Deny => Ok(()),
+    }
+}
+
+/// Returns whether the policy requires or prefers confinement.
+pub fn is_wanted(native: NativePlugins) -> bool {
+    matches!(native, NativePlugins::Confine | NativePlugins::ConfineOrWarn)
+}
+
+fn refused(address: &ProviderAddress, problem: &str) -> AppError {
+    let detail = format!(
+        "Policy lets {} run only if the kernel confines it to its grants: {problem}. To let it run anyway, \
+         set native = \"confine-or-warn\" or \"warn\" for it in the policy.",
+        address.for_display()
+    );
+    AppError::new("Native plugin cannot be confined", detail)
+}
+
+fn warn(address: &ProviderAddress, problem: &str, frontend: &dyn Frontend) {
+    let detail = format!(
+        "{} runs with all of your permissions, although the policy asks for its confinement: {problem}.",
+        address.for_display()
+    );
+    frontend.warn(&Diagnostic::warning("Native plugin is not confined", detail).into());
+}

@@ -1,0 +1,66 @@
+//! Paths: symbolic links and containment.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// The maximum number of symbolic links that one path may lead through.
+const MAX_LINKS: usize = 40;
+
+/// Returns whether a path is `directory` or below it. The end of the path need not exist.
+pub(crate) fn lies_within(path: &Path, directory: &Path) -> bool {
+    let Ok(directory) = directory.canonicalize() else { return false };
+    let existing = path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
+    existing.is_some_and(|existing| existing.starts_with(&directory))
+}
+
+/// Resolves the symbolic links of an absolute path, whether or not the target exists: the result
+/// must not reveal what exists in places that may not be read.
+pub(crate) fn resolve_symlinks(path: &Path) -> io::Result<PathBuf> {
+    let reversed = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect();
+    let mut pending: Vec<OsString> = reversed(path);
+    let mut resolved = PathBuf::new();
+    let mut links = 0;
+    while let Some(name) = pending.pop() {
+        match Path::new(&name).components().next() {
+            Some(Component::ParentDir) => {
+                resolved.pop();
+            }
+            Some(Component::Normal(_)) => {
+                resolved.push(&name);
+                if std::fs::symlink_metadata(&resolved).is_ok_and(|about| about.is_symlink()) {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Err(io::Error::other("it leads through too many symbolic links"));
+                    }
+                    let target = std::fs::read_link(&resolved)?;
+                    resolved.pop();
+                    pending.extend::<Vec<OsString>>(reversed(&target));
+                }
+            }
+            Some(Component::Prefix(_) | Component::RootDir) => resolved.push(&name),
+            Some(Component::CurDir) | None => {}
+        }
+    }
+    Ok(resolved)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lies_within_resolves_symlinks() {
+        let root = tempfile::tempdir().unwrap();
+        let (inside, outside) = (root.path().join("project"), root.path().join("home"));
+        std::fs::create_dir_all(&inside).unwrap();
+        std::fs::create_dir_all(&outside).unwrap();
+        assert!(lies_within(&inside.join(".cache/not/there/yet"), &inside));
+        assert!(!lies_within(&outside.join("cache"), &inside));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&inside, outside.join("link")).unwrap();
+            assert!(lies_within(&outside.join("link/cache"), &inside));
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The plugins of a run: checked before it begins, each loaded once when it is first needed.
+
+mod provisioners;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::OnceCell;
+use wardian_address::{ProviderAddress, provisioner_name};
+use wardian_install::package::{NativeArtifact, PluginArtifact};
+use wardian_legacy_grpc_bridge::{
+    Bridge, Confinement, Limits, NativePackage, NativePlugin, NativeProvisioner, Reattachment, Security,
+};
+use wardian_monitor::{AuditLog, Monitor};
+use wardian_network::proxy::ProxySettings;
+use wardian_plugin::{FileGate, PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource};
+use wardian_policy::{NativePlugins, PluginPolicy, Policy};
+use wardian_sandbox::{
+    CacheDirectories, Grants, LoadEvent, LoadedPlugin, NetworkOptions, Sandbox, SandboxOptions,
+};
+
+use crate::built_in;
+use crate::environment::Environment;
+use crate::error::AppError;
+use crate::frontend::{AppEvent, Frontend};
+use crate::host_secrets::HostSecrets;
+use crate::native_confinement;
+use crate::native_environment;
+use crate::paths::lies_within;
+use crate::plugin_caches;
+use crate::plugin_name::plugin_name;
+use crate::plugin_policy;
+use provisioners::LoadedProvisioners;
+
+/// The source of providers and provisioners of a run, once they are installed.
+pub struct Plugins {
+    pub(crate) sandbox: Arc<Sandbox>,
+    /// The reason why the cache is not used, if plugins could write to it.
+    exposed_cache: Option<String>,
+    pub(crate) by_address: BTreeMap<ProviderAddress, Plugin>,
+    native: BTreeMap<ProviderAddress, NativePlugin>,
+    pub(crate) native_provisioners: BTreeMap<ProviderAddress, NativeProvisioner>,
+    /// The absolute directory to which grants of directories are relative.
+    pub(crate) working_directory: PathBuf,
+    /// The host's environment variables, of which a policy may grant some.
+    pub(crate) environment: Vec<(String, String)>,
+    states: FileGate,
+    pub(crate) frontend: Arc<dyn Frontend>,
+    /// Applies to provisioners too.
+    pub(crate) supervision: Supervision,
+    pub(crate) provisioners: LoadedProvisioners,
+}
+
+/// A native plugin, whose processes have to end.
+#[derive(Clone)]
+pub enum NativeProcesses {
+    /// A provider's processes.
+    Provider(NativePlugin),
+    /// A provisioner's process.
+    Provisioner(NativeProvisioner),
+}
+
+impl NativeProcesses {
+    /// Ends the processes.
+    pub async fn close(&self) {
+        match self {
+            Self::Provider(plugin) => plugin.close().await,
+            Self::Provisioner(plugin) => plugin.close().await,
+        }
+    }
+}
+
+/// The policy, and where accesses are recorded.
+#[derive(Clone)]
+pub struct Supervision {
+    /// The policy in effect.
+    pub policy: Arc<Policy>,
+    /// Records the accesses.
+    pub audit_log: Arc<AuditLog>,
+    /// Decides which other states may be read.
+    pub states: FileGate,
+}
+
+pub(crate) struct Plugin {
+    pub(crate) artifact: PluginArtifact,
+    /// The monitor of a component. A native plugin has none: it runs outside of the sandbox.
+    monitor: Option<Monitor>,
+    /// The loaded component.
+    loaded: OnceCell<Result<LoadedPlugin, String>>,
+}
+
+pub use provisioners::require as require_provisioners;
+
+impl Plugins {
+    /// Returns the plugins of these artifacts and running processes, for `parallelism` calls at
+    /// a time.
+    ///
+    /// # Errors
+    /// If WebAssembly cannot be run here at all.
+    pub fn new(
+        artifacts: BTreeMap<ProviderAddress, PluginArtifact>,
+        running: BTreeMap<ProviderAddress, Reattachment>,
+        working_directory: PathBuf,
+        parallelism: usize,
+        supervision: &Supervision,
+        environment: &Environment,
+        frontend: &Arc<dyn Frontend>,
+    ) -> Result<Self, AppError> {
+        let Supervision { policy, audit_log, states } = supervision;
+        let bridge = match plugin_caches::schemas(environment, &working_directory) {
+            Some(cache) => Bridge::new(Limits::default()).with_schema_cache(cache),
+            None => Bridge::new(Limits::default()),
+        };
+        let mut native = BTreeMap::new();
+        let mut native_provisioners = BTreeMap::new();
+        let mut by_address = BTreeMap::new();
+        for (address, artifact) in artifacts {
+            let monitor = match &artifact {
+                PluginArtifact::Native(program) => {
+                    let policy = plugin_policy::policy_for(policy, &address, &program.origin);
+                    if policy.native() == NativePlugins::Deny {
+                        return Err(native_denied(&address, &policy));
+                    }
+                    let confinement = native_confinement::for_program(&address, &policy, &**frontend)?;
+                    let package =
+                        native_package(program, &policy, confinement, &working_directory, environment);
+                    if provisioner_name(&address).is_some() {
+                        native_provisioners.insert(address.clone(), bridge.provisioner(package));
+                    } else {
+                        native.insert(address.clone(), bridge.plugin(package));
+                    }
+                    None
+                }
+                PluginArtifact::Component(component) => {
+                    Some(plugin_policy::monitor_for(policy, component, audit_log))
+                }
+            };
+            by_address.insert(address, Plugin { artifact, monitor, loaded: OnceCell::new() });
+        }
+        for (address, running) in running {
+            let policy = policy.of_trusted_code(&address);
+            if policy.native() == NativePlugins::Deny {
+                return Err(native_denied(&address, &policy));
+            }
+            native_confinement::check_running(&address, &running, &policy, &**frontend)?;
+            let name = format!("{} ({running})", address.for_display());
+            native.insert(address, bridge.reattached(name.into(), running));
+        }
+        let (sandbox, exposed_cache) = sandbox(environment, parallelism, &working_directory)?;
+        Ok(Self {
+            sandbox: Arc::new(sandbox),
+            exposed_cache,
+            by_address,
+            native,
+            native_provisioners,
+            working_directory,
+            environment: environment.all().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            states: states.clone(),
+            frontend: Arc::clone(frontend),
+            supervision: supervision.clone(),
+            provisioners: LoadedProvisioners::new(environment),
+        })
+    }
+
+    /// Returns the native plugins.
+    pub fn native(&self) -> impl Iterator<Item = NativeProcesses> {
+        let providers = self.native.values().cloned().map(NativeProcesses::Provider);
+        providers.chain(self.native_provisioners.values().cloned().map(NativeProcesses::Provisioner))
+    }
+
+    /// Returns a hash of each plugin, by address: a saved plan identifies them by it.
+    pub fn digests(&self) -> BTreeMap<String, String> {
+        let digest = |(address, plugin): (&ProviderAddress, &Plugin)| match &plugin.artifact {
+            PluginArtifact::Component(component) => Some((address.to_string(), component.sha256.to_string())),
+            PluginArtifact::Native(native) => {
+                Some((address.to_string(), native.package_hash.as_ref()?.to_string()))
+            }
+        };
+        self.by_address.iter().filter_map(digest).collect()
+    }
+
+    /// Loads every component now, and the provisioners of these types, so that the compiled code
+    /// is cached for later runs. Does not run native plugins. Calls `tell` for work that takes a
+    /// while.
+    ///
+    /// # Errors
+    /// Every plugin that cannot be loaded, each with the reason.
+    pub async fn load_all(
+        &self,
+        provisioners: &BTreeSet<&str>,
+        tell: impl Fn(LoadEvent) + Send + Sync + 'static,
+    ) -> Result<(), PluginDiagnostics> {
+        let tell = Arc::new(tell);
+        let mut problems = Vec::new();
+        let components = self.by_address.iter().filter(|(_, plugin)| plugin.monitor.is_some());
+        for address in components.map(|(address, _)| address).filter(|one| provisioner_name(one).is_none()) {
+            let tell = Arc::clone(&tell);
+            if let Err(problem) = self.loaded(address, move |event| tell(event)).await {
+                problems.extend(problem);
+            }
+        }
+        for component in provisioners.iter().filter_map(|name| self.provisioner_component(name)) {
+            let tell = Arc::clone(&tell);
+            if let Err(problem) = self.load_provisioner(component, move |event| tell(event)).await {
+                problems.extend(problem);
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+
+    /// Returns the reason why compiled code is not cached between runs, if it is not.
+    pub fn cache_problem(&self) -> Option<String> {
+        self.exposed_cache.clone().or_else(|| self.sandbox.cache_refusal().map(ToString::to_string))
+    }
+
+    async fn loaded(
+        &self,
+        address: &ProviderAddress,
+        tell: impl Fn(LoadEvent) + Send + Sync + 'static,
+    ) -> Result<&LoadedPlugin, PluginDiagnostics> {
+        let plugin = self.by_address.get(address).ok_or_else(|| unavailable(address))?;
+        let component = match &plugin.artifact {
+            PluginArtifact::Component(component) => component,
+            PluginArtifact::Native(_) => return Err(unavailable(address)),
+        };
+        let name = plugin_name(&component.address, component.version.as_ref());
+        let loading = || async {
+            let (sandbox, component, name) = (Arc::clone(&self.sandbox), component.clone(), name.clone());
+            let load = move || {
+                let digest = *component.sha256.as_bytes();
+                sandbox.load(name, component.bytes(), Some(digest), &tell).map_err(|error| error.to_string())
+            };
+            tokio::task::spawn_blocking(load).await.map_err(|error| error.to_string()).flatten()
+        };
+        let loaded = plugin.loaded.get_or_init(loading).await;
+        loaded.as_ref().map_err(|problem| {
+            let detail = format!("{problem}\n\nIts file comes from {}.", component.origin);
+            vec![PluginDiagnostic::error("Plugin cannot be loaded", detail)]
+        })
+    }
+}
+
+#[async_trait]
+impl ProviderSource for Plugins {
+    async fn provider(&self, address: &ProviderAddress) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
+        if address.is_built_in() {
+            return built_in::provider(address, &self.working_directory, &self.states);
+        }
+        if let Some(native) = self.native.get(address) {
+            return Ok(native.provider());
+        }
+        let frontend = Arc::clone(&self.frontend);
+        let report = move |event| report_compiling(&*frontend, event);
+        let plugin = self.loaded(address, report).await?;
+        let monitor = self.by_address.get(address).and_then(|plugin| plugin.monitor.clone());
+        let monitor = monitor.ok_or_else(|| unavailable(address))?;
+        let grants = Grants::by_policy(monitor, &self.working_directory, self.environment.iter().cloned());
+        Ok(plugin.provider(grants))
+    }
+}
+
+/// Reports the compilation of a plugin.
+fn report_compiling(frontend: &dyn Frontend, event: LoadEvent) {
+    if let LoadEvent::Compiling { plugin, .. } = event {
+        frontend.report(AppEvent::Compiling { plugin: &plugin });
+    }
+}
+
+/// Returns the sandbox, and the reason why it caches no compiled code, if it does not. Whoever
+/// can write both the cache and its key decides what code runs, so neither may be in a directory
+/// to which a plugin may be granted access.
+fn sandbox(
+    environment: &Environment,
+    parallelism: usize,
+    working_directory: &Path,
+) -> Result<(Sandbox, Option<String>), AppError> {
+    let cache = environment.cache_directory().zip(environment.private_directory());
+    let cache = cache.map(|(cache, private)| CacheDirectories { code: cache.join("code"), key: private });
+    let exposed = cache.as_ref().and_then(|cache| {
+        let inside =
+            [&cache.code, &cache.key].into_iter().find(|path| lies_within(path, working_directory))?;
+        Some(format!(
+            "{} is inside the configuration's directory, where plugins may be allowed to write; set \
+             WARDIAN_CACHE_DIR and XDG_DATA_HOME to directories elsewhere to cache compiled plugins",
+            inside.display()
+        ))
+    });
+    let cache = cache.filter(|_| exposed.is_none());
+    let network = NetworkOptions {
+        proxies: ProxySettings::from_variables(|name| environment.get(name)),
+        secrets: Arc::new(HostSecrets::new(environment)),
+        ..NetworkOptions::default()
+    };
+    let options = SandboxOptions { cache, parallelism, network, ..SandboxOptions::default() };
+    let sandbox =
+        Sandbox::new(options).map_err(|error| AppError::new("Plugins cannot be run", format!("{error}.")))?;
+    Ok((sandbox, exposed))
+}
+
+/// Returns how to run a native plugin's program.
+fn native_package(
+    native: &NativeArtifact,
+    policy: &PluginPolicy,
+    confinement: Option<Confinement>,
+    working_directory: &Path,
+    environment: &Environment,
+) -> NativePackage {
+    NativePackage {
+        name: plugin_name(&native.address, native.version.as_ref()).into(),
+        // The program does not depend on the directory in which it runs.
+        executable: working_directory.join(&native.file),
+        environment: native_environment::variables(&native.address, policy, environment),
+        working_directory: working_directory.to_owned(),
+        socket_directory: environment.temporary_directory(),
+        security: if environment.secures_plugins() { Security::MutualTls } else { Security::Plain },
+        confinement,
+        content: plugin_caches::schema_key(native),
+    }
+}
+
+/// Returns the error of a native plugin that the policy does not allow.
+fn native_denied(address: &ProviderAddress, policy: &PluginPolicy) -> AppError {
+    let why = match &policy.settings().native {
+        Some(set) if set.value == NativePlugins::Deny => format!("{} says so", set.place),
+        _ => "a policy file has no rule for it, and does not leave the decision to other files".to_owned(),
+    };
+    let detail = format!(
+        "{} is a native plugin, which would run outside of the sandbox, and policy does not let it run: \
+         {why}. Use a plugin that is a component, or set native = \"warn\" for it in the policy.",
+        address.for_display()
+    );
+    AppError::new("Native plugin denied by policy", detail)
+}
+
+fn unavailable(address: &ProviderAddress) -> PluginDiagnostics {
+    let detail = format!("The provider {} is not installed. Run `wardian init`.", address.for_display());
+    vec![PluginDiagnostic::error("Provider not available", detail)]
+}

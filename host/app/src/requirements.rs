@@ -1,0 +1,73 @@
+//! Requirements of a configuration: providers, and the version of Terraform.
+
+use std::collections::BTreeSet;
+
+use wardian_address::{Constraints, ProviderAddress, Version};
+use wardian_config::Configuration;
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_install::selection::Requirements;
+use wardian_state::State;
+
+use crate::compatibility::TERRAFORM_VERSION;
+
+/// Returns the providers that the configuration needs, and those of objects that it no longer
+/// contains.
+pub fn requirements(configuration: &Configuration, state: Option<&State>) -> Requirements {
+    let mut requirements = Requirements::default();
+    for (address, requirement) in configuration.provider_requirements() {
+        if requirement.origins.is_empty() {
+            requirements.add(address, requirement.constraints, "the configuration");
+            continue;
+        }
+        for (module, constraints, span) in requirement.origins {
+            let origin = match (span, module.is_root()) {
+                (Some(span), _) => {
+                    format!("{}:{}", span.file.name(), span.start_position().line)
+                }
+                (None, true) => "the root module".to_owned(),
+                (None, false) => module.to_string(),
+            };
+            requirements.add(address.clone(), constraints, origin);
+        }
+    }
+    for address in state.into_iter().flat_map(providers_of) {
+        if !requirements.providers.contains_key(&address) {
+            requirements.add(address, Constraints::default(), "the state");
+        }
+    }
+    requirements
+}
+
+/// Returns the providers of the objects in a state.
+fn providers_of(state: &State) -> BTreeSet<ProviderAddress> {
+    state.resources().map(|(_, resource)| resource.provider.provider.clone()).collect()
+}
+
+/// Reports every module that requires another version of Terraform.
+pub(crate) fn check_required_versions(configuration: &Configuration, diagnostics: &mut Diagnostics) {
+    let Ok(ours) = TERRAFORM_VERSION.parse::<Version>() else { return };
+    for node in configuration.modules() {
+        for required in &node.module.required_versions {
+            if required.constraints.accepts(&ours) {
+                continue;
+            }
+            let whose = if node.path.is_root() {
+                "This configuration".to_owned()
+            } else {
+                format!("The module {}", node.path)
+            };
+            diagnostics.push(
+                Diagnostic::error(
+                    "Unsupported Terraform version",
+                    format!(
+                        "{whose} requires Terraform {}, and this program behaves like Terraform \
+                         {TERRAFORM_VERSION}. Use another version of the program, or change \
+                         required_version if it is stricter than necessary.",
+                        required.constraints
+                    ),
+                )
+                .at(required.span.clone()),
+            );
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Saved plans: written by `plan -out`, applied by `apply FILE`, shown by `show FILE`.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use wardian_config::{Configuration, MemoryFiles};
+use wardian_diagnostic::{Diagnostics, SourceFile};
+use wardian_engine::plan_file::{self, PlanFile, PlanFileError, Surroundings, sealed};
+use wardian_engine::{Plan, Schemas};
+use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
+use wardian_state::State;
+
+use crate::context::AppContext;
+use crate::error::AppError;
+
+/// The first bytes of a plan file, which is an archive.
+const ARCHIVE: &[u8] = b"PK\x03\x04";
+
+/// Writes a plan so that only its owner can read it: it contains sensitive values. With a
+/// passphrase, it is encrypted.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write(
+    path: &Path,
+    plan: &Plan,
+    configuration: &Configuration,
+    workspace: &str,
+    plugins: &BTreeMap<String, String>,
+    passphrase: Option<&str>,
+) -> Result<(), AppError> {
+    let file_text = |file: &Arc<SourceFile>| (file.name().to_owned(), file.text().as_bytes().to_vec());
+    let surroundings = Surroundings {
+        configuration: configuration.files().map(file_text).collect(),
+        lock_file: fs::read(LOCK_FILE_NAME).ok(),
+        workspace: workspace.to_owned(),
+        plugins: plugins.clone(),
+    };
+    let failed =
+        |problem: String| AppError::new("Plan cannot be saved", format!("{}: {problem}.", path.display()));
+    let mut bytes = plan_file::encode(plan, &surroundings).map_err(|error| failed(error.to_string()))?;
+    if let Some(passphrase) = passphrase {
+        bytes = sealed::seal(&bytes, passphrase).map_err(|error| failed(error.to_string()))?;
+    }
+    write_private(path, &bytes).map_err(|error| failed(error.to_string()))
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    #[cfg(unix)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    file.write_all(bytes)
+}
+
+/// Returns whether a file's content looks like a saved plan.
+pub fn is_plan(bytes: &[u8]) -> bool {
+    bytes.starts_with(ARCHIVE) || sealed::is_sealed(bytes)
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn read(path: &Path) -> Result<Vec<u8>, AppError> {
+    fs::read(path).map_err(|error| unusable(path, &error.to_string()))
+}
+
+/// Returns whether a file's content is an encrypted plan.
+pub fn is_sealed(bytes: &[u8]) -> bool {
+    sealed::is_sealed(bytes)
+}
+
+/// A saved plan with its configuration.
+pub struct SavedPlan {
+    file: PlanFile,
+    /// The configuration from which the plan was made.
+    pub configuration: Arc<Configuration>,
+    /// The selected plugins.
+    pub lock: LockFile,
+}
+
+impl SavedPlan {
+    /// Decodes the content of a file. The passphrase is needed if it [`is_sealed`].
+    ///
+    /// # Errors
+    /// If it is not a plan of this program and version.
+    pub fn decode(
+        path: &Path,
+        bytes: &[u8],
+        passphrase: Option<&str>,
+        context: &AppContext,
+    ) -> Result<Self, AppError> {
+        let opened = match passphrase {
+            Some(passphrase) => {
+                let opened = sealed::open(bytes, passphrase);
+                Cow::Owned(opened.map_err(|error| unusable(path, &error.to_string()))?)
+            }
+            None => Cow::Borrowed(bytes),
+        };
+        let mut file = plan_file::decode(&opened).map_err(|error| unusable(path, &error.to_string()))?;
+        let files = MemoryFiles::new(std::mem::take(&mut file.surroundings.configuration));
+        let configuration = context.configuration_in(&files)?;
+        let lock = match &file.surroundings.lock_file {
+            None => LockFile::default(),
+            Some(bytes) => {
+                let text =
+                    std::str::from_utf8(bytes).map_err(|_| unusable(path, "its lock file is not UTF-8"))?;
+                context.lock_file_in(text)?
+            }
+        };
+        Ok(Self { file, configuration, lock })
+    }
+
+    /// Returns the state from which the plan was made.
+    pub fn previous_state(&self) -> &State {
+        self.file.previous_state()
+    }
+
+    /// Checks that the state has not changed since the plan was made.
+    ///
+    /// # Errors
+    /// If it has.
+    pub fn check_fresh(&self, state: &State) -> Result<(), AppError> {
+        let planned = self.previous_state();
+        let is_same = planned.serial == state.serial && planned.lineage == state.lineage;
+        if is_same {
+            return Ok(());
+        }
+        let detail = if !planned.lineage.is_empty() && planned.lineage != state.lineage {
+            "The saved plan was made from the state of another lineage, so it does not apply to this one. \
+             Make a new plan."
+                .to_owned()
+        } else {
+            format!(
+                "The state has changed since the plan was made: it was at serial {} and is at serial {} now. Make a \
+                 new plan.",
+                planned.serial, state.serial
+            )
+        };
+        Err(AppError::new("Saved plan is stale", detail))
+    }
+
+    /// Checks that the plan was made in the selected workspace, whose state it changes.
+    ///
+    /// # Errors
+    /// If it was not.
+    pub fn check_workspace(&self, present: &str) -> Result<(), AppError> {
+        let planned = &self.file.surroundings.workspace;
+        if planned == present {
+            return Ok(());
+        }
+        Err(AppError::new(
+            "Saved plan is of another workspace",
+            format!(
+                "The plan was made in the workspace \"{planned}\", and this is \"{present}\". Select that \
+                 workspace, or make a new plan."
+            ),
+        ))
+    }
+
+    /// Checks that the plan was made with the present plugins, and with the versions that the
+    /// directory's lock file selects.
+    ///
+    /// # Errors
+    /// If it was not.
+    pub fn check_plugins(
+        &self,
+        context: &AppContext,
+        plugins: &BTreeMap<String, String>,
+    ) -> Result<(), AppError> {
+        let planned = &self.file.surroundings;
+        let mut problems = Diagnostics::new();
+        for (address, digest) in &planned.plugins {
+            if plugins.get(address).is_some_and(|present| present != digest) {
+                problems.error(
+                    "Saved plan was made with another plugin",
+                    format!(
+                        "The plugin for {address} is not the one that the plan was made with: their \
+                         contents differ, so it may not do what was planned. Make a new plan, or \
+                         install that plugin again."
+                    ),
+                );
+            }
+        }
+        // If the plan is applied elsewhere, there may be no lock file but its own.
+        if Path::new(LOCK_FILE_NAME).is_file() {
+            let present = context.lock_file()?;
+            for (address, planned) in &self.lock.providers {
+                let version = present.providers.get(address).map(|present| &present.version);
+                if version.is_some_and(|version| *version != planned.version) {
+                    problems.error(
+                        "Inconsistent dependency lock file",
+                        format!(
+                            "The plan was made with {} {}, and the lock file here selects another version. \
+                             Make a new plan, or return to that version.",
+                            address.for_display(),
+                            planned.version
+                        ),
+                    );
+                }
+            }
+        }
+        Ok(problems.into_result(())?)
+    }
+
+    /// Decodes the plan.
+    ///
+    /// # Errors
+    /// If it does not match the schemas of the present plugins.
+    pub fn into_plan(self, path: &Path, schemas: &Schemas) -> Result<Plan, AppError> {
+        self.file
+            .into_plan(|provider| schemas.provider(&provider.provider))
+            .map_err(|error: PlanFileError| unusable(path, &error.to_string()))
+    }
+}
+
+fn unusable(path: &Path, problem: &str) -> AppError {
+    AppError::new("Saved plan cannot be used", format!("{}: {problem}.", path.display()))
+}

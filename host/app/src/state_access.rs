@@ -1,0 +1,367 @@
+//! The state that a command works on: its file, its lock, and the recovery of an interrupted
+//! run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_config::Configuration;
+use wardian_diagnostic::Diagnostic;
+use wardian_engine::{StateSink, StopSignal};
+use wardian_state::{
+    BackupRule, Instance, Journal, LockError, LockRequest, State, StateError, StateFile, StateFileOptions,
+};
+
+use crate::backend::{self, LocalBackend};
+use crate::cancellation::unless_stopped;
+use crate::compatibility::TERRAFORM_VERSION;
+use crate::context::AppContext;
+use crate::error::AppError;
+use crate::frontend::AppEvent;
+
+/// The operation for which a state is locked, as its lock information names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockPurpose {
+    /// To make a plan.
+    Plan,
+    /// To make and apply a plan.
+    Apply,
+    /// To apply a saved plan.
+    SavedPlan,
+    /// To update the state from the real objects.
+    Refresh,
+    /// To copy it to another backend.
+    Migration,
+    /// `state mv`
+    Move,
+    /// `state rm`
+    Removal,
+    /// `state push`
+    Push,
+    /// `state replace-provider`
+    ProviderReplacement,
+    /// `taint`
+    Taint,
+    /// `untaint`
+    Untaint,
+    /// `workspace new`
+    NewWorkspace,
+    /// `workspace delete`
+    WorkspaceDeletion,
+    /// To add an existing object to it.
+    Import,
+}
+
+impl LockPurpose {
+    fn operation(self) -> &'static str {
+        match self {
+            Self::Plan => "OperationTypePlan",
+            Self::Apply | Self::SavedPlan => "OperationTypeApply",
+            Self::Refresh => "OperationTypeRefresh",
+            Self::Migration => "migrate",
+            Self::Move => "state-mv",
+            Self::Removal => "state-rm",
+            Self::Push => "state-push",
+            Self::ProviderReplacement => "state-replace-provider",
+            Self::Taint => "taint",
+            Self::Untaint => "untaint",
+            Self::NewWorkspace => "workspace-new",
+            Self::WorkspaceDeletion => "workspace-delete",
+            Self::Import => "import",
+        }
+    }
+}
+
+/// Which state to use, and its lock.
+#[derive(Clone, Debug)]
+pub struct LockOptions {
+    /// Whether to lock the state.
+    pub lock: bool,
+    /// How long to wait for a lock that another process holds.
+    pub lock_timeout: Duration,
+    /// The state file, if it is not the workspace's.
+    pub state: Option<PathBuf>,
+}
+
+/// The files to which a changed state is written.
+#[derive(Clone, Debug, Default)]
+pub struct StateOutOptions {
+    /// The file to write the state to, if it is not the one that is read.
+    pub state_out: Option<PathBuf>,
+    /// The file for the backup; `-` for no backup.
+    pub backup: Option<PathBuf>,
+}
+
+/// Reads a state without locking it; it is never written.
+///
+/// # Errors
+/// If it exists and cannot be read.
+pub fn read_unlocked(
+    context: &AppContext,
+    configuration: Option<&Configuration>,
+    named: Option<&Path>,
+) -> Result<UnlockedState, AppError> {
+    let path = state_path(context, configuration, named)?;
+    read_file_unlocked(context, path)
+}
+
+/// Returns the state file of a command: the one that an option names, or the workspace's.
+///
+/// # Errors
+/// If the backend is not the one that was initialized.
+pub fn state_path(
+    context: &AppContext,
+    configuration: Option<&Configuration>,
+    named: Option<&Path>,
+) -> Result<PathBuf, AppError> {
+    let backend = backend::in_effect(&context.data_directory(), configuration)?;
+    if let Some(named) = named {
+        return Ok(named.to_owned());
+    }
+    path_of_workspace(context, &backend)
+}
+
+/// Returns the state file of the workspace in a backend.
+///
+/// # Errors
+/// If an untrusted configuration may not name it.
+fn path_of_workspace(context: &AppContext, backend: &LocalBackend) -> Result<PathBuf, AppError> {
+    let path = backend.state_path(&context.workspace.name);
+    if let Some(confinement) = &context.confinement {
+        confinement.check_state_path(&path)?;
+    }
+    Ok(path)
+}
+
+/// Reads a state file like [`read_unlocked`].
+///
+/// # Errors
+/// If it exists and cannot be read.
+pub fn read_file_unlocked(context: &AppContext, path: PathBuf) -> Result<UnlockedState, AppError> {
+    let mut file = StateFile::open(&path, options(BackupRule::Off, None));
+    let state = file.read()?;
+    let exists = file.exists()?;
+    warn_of_recovery(context, &file);
+    Ok(UnlockedState { path, exists, state })
+}
+
+/// A state that was read without a lock.
+pub struct UnlockedState {
+    /// Its file.
+    pub path: PathBuf,
+    /// Whether the file exists.
+    pub exists: bool,
+    /// The content; empty if there is no file.
+    pub state: Arc<State>,
+}
+
+/// Opens and locks the state of an operation.
+///
+/// # Errors
+/// If another process holds the lock, or the state cannot be read.
+pub async fn open(
+    context: &AppContext,
+    configuration: &Configuration,
+    lock: &LockOptions,
+    out: &StateOutOptions,
+    purpose: LockPurpose,
+    stop: &StopSignal,
+) -> Result<StateFile, AppError> {
+    let backend = match purpose {
+        LockPurpose::SavedPlan => backend::for_plan(&context.data_directory(), configuration)?,
+        _ => backend::in_effect(&context.data_directory(), Some(configuration))?,
+    };
+    if lock.state.is_some() {
+        warn_of_state_option(context);
+    }
+    let read = match &lock.state {
+        Some(named) => named.clone(),
+        None => path_of_workspace(context, &backend)?,
+    };
+    let (path, read_from) = match &out.state_out {
+        Some(written) if *written != read => (written.clone(), Some(read)),
+        _ => (read, None),
+    };
+    let backup = match &out.backup {
+        None => BackupRule::DefaultPath,
+        Some(path) if path.as_os_str() == "-" => BackupRule::Off,
+        Some(path) => BackupRule::At(path.clone()),
+    };
+    if lock.lock || purpose != LockPurpose::Plan {
+        create_state_directory(&path)?;
+    }
+    let mut file = StateFile::open(path, options(backup, read_from));
+    if lock.lock {
+        acquire(context, &mut file, lock.lock_timeout, purpose, stop).await?;
+    }
+    file.read()?;
+    warn_of_recovery(context, &file);
+    Ok(file)
+}
+
+/// Creates the directory of a state that is about to be locked or written.
+///
+/// # Errors
+/// If it cannot be created.
+pub fn create_state_directory(path: &Path) -> Result<(), AppError> {
+    let Some(directory) = path.parent() else { return Ok(()) };
+    fs::create_dir_all(directory).map_err(|error| {
+        AppError::new(
+            "Directory of the state cannot be created",
+            format!("The state belongs in {}, which cannot be created: {error}.", directory.display()),
+        )
+    })
+}
+
+/// Locks a state. Tries at once, and then with growing pauses until the time is up. An interrupt
+/// ends the wait.
+///
+/// # Errors
+/// If another process holds the lock, or the system refuses it.
+pub async fn acquire(
+    context: &AppContext,
+    file: &mut StateFile,
+    timeout: Duration,
+    purpose: LockPurpose,
+    stop: &StopSignal,
+) -> Result<(), AppError> {
+    let request = LockRequest {
+        operation: purpose.operation().to_owned(),
+        info: String::new(),
+        who: format!("{}@{}", context.environment.user(), host_name()),
+        version: TERRAFORM_VERSION.to_owned(),
+        timeout: Duration::ZERO,
+    };
+    let deadline = Instant::now() + timeout;
+    let mut pause = Duration::from_secs(1);
+    let mut has_reported = false;
+    loop {
+        let refused = match file.lock(&request) {
+            Ok(_) => return Ok(()),
+            Err(error @ LockError::Held { .. }) => error,
+            Err(error) => return Err(error.into()),
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(refused.into());
+        }
+        if !has_reported {
+            context.frontend.report(AppEvent::WaitingForStateLock(&refused));
+            has_reported = true;
+        }
+        let paused = unless_stopped(stop, sleep(pause.min(left))).await;
+        paused.ok_or_else(AppError::interrupted)?;
+        pause = (pause * 2).min(Duration::from_secs(16));
+    }
+}
+
+/// Returns the options with which this program opens state files.
+pub fn options(backup: BackupRule, read_from: Option<PathBuf>) -> StateFileOptions {
+    StateFileOptions { terraform_version: TERRAFORM_VERSION.to_owned(), backup, read_from }
+}
+
+fn warn_of_state_option(context: &AppContext) {
+    let detail = "Instead of giving -state to every command, set the argument \"path\" of a \"local\" \
+        backend once.";
+    context.frontend.warn(&Diagnostic::warning("Deprecated flag: -state", detail).into());
+}
+
+/// Reports what an interrupted run left.
+pub fn warn_of_recovery(context: &AppContext, file: &StateFile) {
+    let Some(recovery) = file.recovery() else { return };
+    let whole =
+        if recovery.ignored_bytes > 0 { " Its last record is incomplete and was ignored." } else { "" };
+    let (journal, changes) = (recovery.journal.display(), recovery.changes);
+    let begun: Vec<String> = recovery
+        .incomplete
+        .iter()
+        .map(|begun| format!("\n  - {} ({})", begun.address, begun.action))
+        .collect();
+    let begun = if begun.is_empty() || !recovery.folded {
+        String::new()
+    } else {
+        format!(
+            "\n\nThe following operations were in progress. Such an object may differ from the state, and \
+             one that was being created may exist without being in the state: check, and import or \
+             remove it, before it is created a second time.{}",
+            begun.concat()
+        )
+    };
+    let (summary, detail) = if recovery.folded {
+        (
+            "Interrupted run recovered",
+            format!(
+                "An earlier run ended before it could save the state. Its journal {journal} had {changes} changes. They \
+                 are in the state now."
+            ),
+        )
+    } else {
+        // Without the lock, the two cases cannot be distinguished.
+        (
+            "State not saved yet",
+            format!(
+                "The journal {journal} has {changes} changes that are not in the state file: a run is in progress, or one \
+                 ended before it could save the state. They are shown as part of the state."
+            ),
+        )
+    };
+    context.frontend.warn(&Diagnostic::warning(summary, detail + whole + &begun).into());
+}
+
+#[cfg(unix)]
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn host_name() -> String {
+    "localhost".to_owned()
+}
+
+/// Writes the journal of a run for the engine.
+pub struct Recorder {
+    journal: Journal,
+    /// The reason why a change could not be recorded.
+    problem: Option<StateError>,
+}
+
+impl Recorder {
+    /// Begins to record changes to a state.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn begin(file: &mut StateFile) -> Result<Self, AppError> {
+        Ok(Self { journal: file.begin()?, problem: None })
+    }
+
+    /// Returns the journal, to be folded into the state.
+    pub fn into_journal(self) -> Journal {
+        self.journal
+    }
+}
+
+impl StateSink for Recorder {
+    fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String> {
+        if let Some(problem) = &self.problem {
+            return Err(problem.to_string());
+        }
+        self.journal.record_intent(address, action).map_err(|error| self.problem.insert(error).to_string())
+    }
+
+    fn record(
+        &mut self,
+        address: &ResourceInstanceAddress,
+        provider: &ProviderConfigAddress,
+        instance: Option<&Instance>,
+    ) -> Result<(), String> {
+        if let Some(problem) = &self.problem {
+            return Err(problem.to_string());
+        }
+        self.journal
+            .record(address, provider, instance)
+            .map_err(|error| self.problem.insert(error).to_string())
+    }
+}

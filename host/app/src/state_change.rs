@@ -1,0 +1,162 @@
+//! States that a command changes without a plan: it locks, reads and changes the state, and
+//! writes it at once.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use wardian_config::Configuration;
+use wardian_engine::StopSignal;
+use wardian_state::{BackupRule, State, StateFile};
+
+use crate::context::AppContext;
+use crate::error::AppError;
+use crate::state_access::{self, LockOptions, LockPurpose, StateOutOptions};
+
+/// The backup of a state for which no option names a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultBackup {
+    /// The sidecar file; `-backup=-` switches it off.
+    Beside,
+    /// A file of its own with the time in its name, which cannot be switched off.
+    Timed,
+}
+
+/// A state that a command changes.
+pub struct StateChange {
+    file: StateFile,
+    /// The state as it was read.
+    pub state: Arc<State>,
+}
+
+/// Which state a command changes, and how.
+pub struct ChangeRequest<'a> {
+    /// Whether to lock the state.
+    pub lock: bool,
+    /// How long to wait for the lock.
+    pub lock_timeout: Duration,
+    /// The file that is read.
+    pub path: PathBuf,
+    /// The file that is written, if it is another one.
+    pub written: Option<&'a Path>,
+    /// The backup of the previous state.
+    pub backup: BackupRule,
+    /// The operation for the lock information.
+    pub purpose: LockPurpose,
+}
+
+impl<'a> ChangeRequest<'a> {
+    /// Returns the request that the options describe.
+    ///
+    /// # Errors
+    /// If the backend is not the one that was initialized.
+    pub fn new(
+        context: &AppContext,
+        configuration: &Configuration,
+        lock: &LockOptions,
+        out: &'a StateOutOptions,
+        default: DefaultBackup,
+        purpose: LockPurpose,
+    ) -> Result<Self, AppError> {
+        let path = state_access::state_path(context, Some(configuration), lock.state.as_deref())?;
+        let written = out.state_out.as_deref().filter(|written| **written != *path);
+        let backup = backup_rule(out.backup.as_deref(), default, written.unwrap_or(&path));
+        Ok(Self { lock: lock.lock, lock_timeout: lock.lock_timeout, path, written, backup, purpose })
+    }
+
+    /// Locks and reads the state.
+    ///
+    /// # Errors
+    /// If another process holds the lock, or the state cannot be read.
+    pub async fn open(self, context: &AppContext, stop: &StopSignal) -> Result<StateChange, AppError> {
+        let (path, read_from) = match self.written {
+            Some(written) => (written.to_owned(), Some(self.path)),
+            None => (self.path, None),
+        };
+        state_access::create_state_directory(&path)?;
+        let mut file = StateFile::open(path, state_access::options(self.backup, read_from));
+        if self.lock {
+            state_access::acquire(context, &mut file, self.lock_timeout, self.purpose, stop).await?;
+        }
+        let state = file.read()?;
+        state_access::warn_of_recovery(context, &file);
+        Ok(StateChange { file, state })
+    }
+}
+
+impl StateChange {
+    /// Writes the new state, with the next serial.
+    ///
+    /// # Errors
+    /// If it cannot be written; the state is then unchanged.
+    pub fn save(mut self, state: &State) -> Result<(), AppError> {
+        self.file.write(state)?;
+        Ok(())
+    }
+
+    /// Returns whether the state file exists.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn exists(&mut self) -> Result<bool, AppError> {
+        Ok(self.file.exists()?)
+    }
+
+    /// Writes a state with its own serial and lineage.
+    ///
+    /// # Errors
+    /// If it cannot be written; the state is then unchanged.
+    pub fn save_verbatim(mut self, state: &State) -> Result<(), AppError> {
+        self.file.write_verbatim(state)?;
+        Ok(())
+    }
+}
+
+/// Returns the backup rule for the value of `-backup`.
+pub fn backup_rule(given: Option<&Path>, default: DefaultBackup, of: &Path) -> BackupRule {
+    match (given, default) {
+        (Some(path), _) if path.as_os_str() != "-" => BackupRule::At(path.to_owned()),
+        (None, DefaultBackup::Beside) => BackupRule::DefaultPath,
+        (_, DefaultBackup::Beside) => BackupRule::Off,
+        (_, DefaultBackup::Timed) => BackupRule::At(timed_backup(of)),
+    }
+}
+
+/// Returns a name such as `terraform.tfstate.1700000000.backup`, with the current second or the
+/// next one that is free.
+fn timed_backup(of: &Path) -> PathBuf {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let name = |second: u64| {
+        let mut name = of.to_owned().into_os_string();
+        name.push(format!(".{second}.backup"));
+        PathBuf::from(name)
+    };
+    let mut second = now;
+    while name(second).exists() {
+        second = second.saturating_add(1);
+    }
+    name(second)
+}
+
+/// Checks that a state exists, before anything is locked.
+///
+/// # Errors
+/// If it does not, or it cannot be read.
+pub fn require(context: &AppContext, path: &Path) -> Result<(), AppError> {
+    if state_access::read_file_unlocked(context, path.to_owned())?.exists {
+        return Ok(());
+    }
+    Err(missing(path))
+}
+
+/// Returns the error of a command that needs a state if there is none.
+pub fn missing(path: &Path) -> AppError {
+    AppError::new(
+        "No state file was found",
+        format!(
+            "There is no {} here. State commands need one: run them where `wardian apply` was run, or name \
+             the file with -state.",
+            path.display()
+        ),
+    )
+}

@@ -1,0 +1,161 @@
+//! Workspaces: several states of one configuration, each with a name.
+//!
+//! `TF_WORKSPACE` selects the workspace, or else the file `environment` in the data directory,
+//! which `workspace select` writes. Both may come from an untrusted source, and names become
+//! names of directories: a name that could lead elsewhere is rejected before anything is read.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::backend::LocalBackend;
+use crate::compatibility::DEFAULT_WORKSPACE;
+use crate::environment::Environment;
+use crate::error::AppError;
+
+/// The file in the data directory that contains the name.
+const SELECTION: &str = "environment";
+
+/// The source of the selection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SelectedBy {
+    /// `TF_WORKSPACE`.
+    Environment,
+    /// `workspace select`, or the default.
+    Directory,
+}
+
+/// The selected workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workspace {
+    /// The name, a safe path segment.
+    pub name: String,
+    /// The source of the selection.
+    pub selected_by: SelectedBy,
+}
+
+impl Default for Workspace {
+    /// The default workspace, selected by no variable.
+    fn default() -> Self {
+        Self { name: DEFAULT_WORKSPACE.to_owned(), selected_by: SelectedBy::Directory }
+    }
+}
+
+impl Workspace {
+    /// Returns the selected workspace.
+    ///
+    /// # Errors
+    /// If the selection cannot be read, or is not a valid name.
+    pub fn selected(environment: &Environment) -> Result<Self, AppError> {
+        if let Some(name) = environment.workspace() {
+            if !is_name(name) {
+                return Err(AppError::new(
+                    "Invalid workspace name",
+                    format!("TF_WORKSPACE is \"{name}\", which is not a valid workspace name. {RULE}"),
+                ));
+            }
+            return Ok(Self { name: name.to_owned(), selected_by: SelectedBy::Environment });
+        }
+        let path = environment.data_directory().join(SELECTION);
+        let name = match fs::read_to_string(&path) {
+            Ok(text) => text.trim().to_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => {
+                return Err(AppError::new(
+                    "Selected workspace cannot be read",
+                    format!("{}: {error}.", path.display()),
+                ));
+            }
+        };
+        let name = if name.is_empty() { DEFAULT_WORKSPACE.to_owned() } else { name };
+        if !is_name(&name) {
+            return Err(AppError::new(
+                "Invalid workspace name",
+                format!(
+                    "The file {} selects the workspace \"{name}\", which is not a valid name. {RULE} Remove \
+                     the file to work in the workspace \"{DEFAULT_WORKSPACE}\".",
+                    path.display()
+                ),
+            ));
+        }
+        Ok(Self { name, selected_by: SelectedBy::Directory })
+    }
+}
+
+/// Selects a workspace for later commands.
+///
+/// # Errors
+/// If the selection cannot be written.
+pub fn select(environment: &Environment, name: &str) -> Result<(), AppError> {
+    let directory = environment.data_directory();
+    let path = directory.join(SELECTION);
+    fs::create_dir_all(&directory).and_then(|()| fs::write(&path, name)).map_err(|error| {
+        AppError::new(
+            "Workspace cannot be selected",
+            format!("The selection cannot be written to {}: {error}.", path.display()),
+        )
+    })
+}
+
+/// The rule for names, as a sentence.
+pub const RULE: &str =
+    "A name consists of ASCII letters and digits and -._~$&+:=@, and is neither \".\" nor \"..\".";
+
+/// Returns whether a text can be the name of a workspace: whether it needs no escape in a URL
+/// segment.
+pub fn is_name(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~$&+:=@".contains(&byte);
+    !text.is_empty() && text != "." && text != ".." && text.bytes().all(is_plain)
+}
+
+/// Returns the names of all workspaces: the default one, then the others in the order of their
+/// names.
+///
+/// # Errors
+/// If the directory cannot be read.
+pub fn all(backend: &LocalBackend) -> Result<Vec<String>, AppError> {
+    let directory = backend.workspace_directory();
+    let mut names = Vec::new();
+    match fs::read_dir(&directory) {
+        Ok(entries) => {
+            for entry in entries.flatten() {
+                if entry.path().is_dir()
+                    && let Ok(name) = entry.file_name().into_string()
+                {
+                    names.push(name);
+                }
+            }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => {
+            return Err(AppError::new(
+                "Workspaces cannot be listed",
+                format!("The directory {} cannot be read: {error}.", directory.display()),
+            ));
+        }
+    }
+    names.retain(|name| name != DEFAULT_WORKSPACE);
+    names.sort();
+    names.insert(0, DEFAULT_WORKSPACE.to_owned());
+    Ok(names)
+}
+
+/// Returns the directory of a workspace's state. The default workspace has none.
+pub fn directory(backend: &LocalBackend, name: &str) -> PathBuf {
+    backend.workspace_directory().join(Path::new(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_safe_path_segments() {
+        for name in ["dev", "a.b", "A-1_~", "$&+:=@", "..."] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["", ".", "..", "a/b", "../a", "a b", "é", "a\\b", "a;b", "a?", "a%2f", "a\n", "a\0"] {
+            assert!(!is_name(name), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The terminal as the library's user interface: how its progress and its questions look.
+
+use std::fmt::Write as _;
+use std::io;
+
+use async_trait::async_trait;
+use wardian_app::{AppEvent, Confirmation, Frontend, StateCopy};
+use wardian_diagnostic::Diagnostics;
+use wardian_policy::{AGREEMENTS_FILE_NAME, POLICY_FILE_NAME};
+
+use crate::render::consent_view::consent_text;
+use crate::shell::{Paint, Shell};
+
+#[async_trait]
+impl Frontend for Shell {
+    fn warn(&self, warnings: &Diagnostics) {
+        self.diagnostics(warnings);
+    }
+
+    fn report(&self, event: AppEvent<'_>) {
+        match event {
+            AppEvent::Compiling { plugin } => {
+                self.note(format_args!("Compiling {plugin} once; later runs find it compiled."));
+            }
+            AppEvent::CliConfigWarning(warning) => self.note(format_args!("Warning: {warning}")),
+            AppEvent::WaitingForStateLock(refused) => {
+                self.say(format_args!("Waiting for the state lock: {refused}."));
+            }
+            AppEvent::BackendConfigured => {
+                self.say("The backend \"local\" is configured, and is used until its block changes.");
+            }
+            AppEvent::BackendUnset => {
+                self.say("The backend is unset; states are kept in this directory.");
+            }
+            AppEvent::StateCopied { from, to } => {
+                self.say(format_args!("Copied {} to {}.", from.display(), to.display()));
+            }
+            AppEvent::CapabilitiesRequested { plugin, approved_version, requests } => {
+                match approved_version {
+                    Some(version) => {
+                        self.say(format_args!("- {plugin} asks for other things than v{version} did:"));
+                    }
+                    None => self.say(format_args!("- {plugin} asks for:")),
+                }
+                self.print(&consent_text(requests, self.render_options()));
+            }
+            AppEvent::RulesAdded { address, count } => {
+                let rules = if count == 1 { "One rule was" } else { "Rules were" };
+                self.say(format_args!("\n{rules} added to {POLICY_FILE_NAME} for {}.", address.for_display()));
+            }
+            AppEvent::ConsentRecorded => self.say(format_args!(
+                "\nWhat the plugins ask for, as it was agreed to, is recorded in {AGREEMENTS_FILE_NAME}.\nKeep it under \
+                 version control, as the lock file."
+            )),
+        }
+    }
+
+    fn can_ask(&self) -> bool {
+        Self::can_ask(self)
+    }
+
+    async fn confirm(&self, question: Confirmation<'_>) -> io::Result<Option<bool>> {
+        let text = match question {
+            Confirmation::CopyStates(copies) => copy_states_question(self, copies),
+            Confirmation::Grant(address) => format!(
+                "\n{}\n  The rules go to {POLICY_FILE_NAME}. Only 'yes' will be accepted to approve.\n\n  {} ",
+                self.paint(Paint::Bold, &format!("Grant this to {}?", address.for_display())),
+                self.paint(Paint::Bold, "Enter a value:")
+            ),
+        };
+        Ok(self.ask(&text).await?.map(|answer| answer.trim() == "yes"))
+    }
+}
+
+fn copy_states_question(shell: &Shell, copies: &[StateCopy]) -> String {
+    let mut question =
+        format!("\n{}\n", shell.paint(Paint::Bold, "Do you want to copy the states to their new place?"));
+    for StateCopy { workspace, from, to, replaces } in copies {
+        let over = match replaces {
+            Some(state) => format!(
+                ", over a state at serial {} with {} resources",
+                state.serial,
+                state.resources().len()
+            ),
+            None => String::new(),
+        };
+        let _ =
+            writeln!(question, "  {} to {}{over} (workspace \"{workspace}\")", from.display(), to.display());
+    }
+    let _ = write!(
+        question,
+        "  Only 'yes' copies them. After any other answer they stay where they are, and the new place is used as it \
+         is.\n\n  {} ",
+        shell.paint(Paint::Bold, "Enter a value:")
+    );
+    question
+}

@@ -1,0 +1,84 @@
+//! Passphrases of encrypted plan files.
+
+use std::path::Path;
+
+use wardian_app::AppError;
+use wardian_app::saved_plan::{self, SavedPlan};
+use wardian_app::unless_stopped;
+use wardian_engine::StopSignal;
+
+use crate::command_context::CommandContext;
+use crate::failure::{Failure, Outcome};
+use crate::interrupt;
+
+/// The passphrase for a new plan file: the environment's, or one that is typed twice.
+///
+/// # Errors
+/// Where there is none, or the two are not the same.
+pub(crate) async fn new_passphrase(context: &CommandContext, stop: &StopSignal) -> Outcome<String> {
+    if let Some(passphrase) = context.app.environment.plan_passphrase() {
+        return Ok(passphrase);
+    }
+    let first = ask_passphrase(context, stop, "Passphrase for the plan file: ").await?;
+    if first != ask_passphrase(context, stop, "The same once more: ").await? {
+        return Err(Failure::error(
+            "Passphrases differ",
+            "The two passphrases are not the same, so that the plan was not saved.",
+        ));
+    }
+    Ok(first)
+}
+
+async fn ask_passphrase(context: &CommandContext, stop: &StopSignal, question: &str) -> Outcome<String> {
+    let answer = unless_stopped(stop, context.shell.ask_secret(question)).await;
+    match answer.ok_or_else(AppError::interrupted)? {
+        Ok(Some(passphrase)) if !passphrase.is_empty() => Ok(passphrase),
+        Ok(_) => Err(Failure::error(
+            "No passphrase",
+            "An encrypted plan file needs a passphrase, and none was given. Where nobody can be asked, set \
+             WARDIAN_PLAN_PASSPHRASE.",
+        )),
+        Err(error) => {
+            Err(Failure::error("No passphrase", format!("The passphrase cannot be read: {error}.")))
+        }
+    }
+}
+
+/// Reads a saved plan. Asks for a passphrase if it is encrypted, until the user wants the
+/// command to end.
+///
+/// # Errors
+/// If it is not a plan of this program and version.
+pub(crate) async fn read_plan(
+    path: &Path,
+    context: &CommandContext,
+    stop: Option<&StopSignal>,
+) -> Outcome<SavedPlan> {
+    decode_plan(path, &saved_plan::read(path)?, context, stop).await
+}
+
+/// Decodes a saved plan like [`read_plan`].
+///
+/// # Errors
+/// If it is not a plan of this program and version.
+pub(crate) async fn decode_plan(
+    path: &Path,
+    bytes: &[u8],
+    context: &CommandContext,
+    stop: Option<&StopSignal>,
+) -> Outcome<SavedPlan> {
+    if !saved_plan::is_sealed(bytes) {
+        return Ok(SavedPlan::decode(path, bytes, None, &context.app)?);
+    }
+    let passphrase = match context.app.environment.plan_passphrase() {
+        Some(passphrase) => passphrase,
+        None => {
+            let stop = match stop {
+                Some(stop) => stop.clone(),
+                None => interrupt::listen(&context.shell)?,
+            };
+            ask_passphrase(context, &stop, "Passphrase of the plan file: ").await?
+        }
+    };
+    Ok(SavedPlan::decode(path, bytes, Some(&passphrase), &context.app)?)
+}

@@ -1,0 +1,62 @@
+//! Capability requests of a plugin, as text.
+
+use wardian_app::{CapabilityChange, RequestedCapability};
+use wardian_policy::Standing;
+
+use super::RenderOptions;
+use super::style::{Page, Style};
+
+/// What stands before the text of a line.
+const INDENT: usize = 20;
+
+/// One block of lines for each thing.
+pub(crate) fn consent_text(requests: &[RequestedCapability<'_>], options: RenderOptions) -> String {
+    let mut page = Page::new(options.color);
+    for request in requests {
+        let (mark, style) = match request.change {
+            CapabilityChange::Added => ("+", Style::Green),
+            CapabilityChange::Unchanged => (" ", Style::Bold),
+            CapabilityChange::Removed => ("-", Style::Red),
+        };
+        page.push("    ");
+        page.paint(style, mark);
+        write!(page, " {:<13} ", request.asked.capability());
+        indented(&request.asked.what(), options.width, &mut page);
+        indented_line(request.asked.reason(), options.width, &mut page);
+        match request.standing {
+            Some(Standing::Granted) => indented_line("(granted by policy)", options.width, &mut page),
+            Some(Standing::Denied(by)) => {
+                indented_line(&format!("(stays denied: {by})"), options.width, &mut page);
+            }
+            Some(Standing::Open) | None => {}
+        }
+    }
+    page.finish()
+}
+
+fn indented_line(text: &str, width: usize, page: &mut Page) {
+    if !text.is_empty() {
+        page.push(&" ".repeat(INDENT));
+        indented(text, width, page);
+    }
+}
+
+/// A text broken at blanks, its first line where the page is.
+pub(super) fn indented(text: &str, width: usize, page: &mut Page) {
+    let room = width.saturating_sub(INDENT).max(20);
+    let mut length = 0;
+    for word in text.split(' ') {
+        let count = word.chars().count();
+        if length > 0 && length + 1 + count > room {
+            page.push("\n");
+            page.push(&" ".repeat(INDENT));
+            length = 0;
+        } else if length > 0 {
+            page.push(" ");
+            length += 1;
+        }
+        page.push(word);
+        length += count;
+    }
+    page.push("\n");
+}
