@@ -7,6 +7,6 @@ pub async fn unless_stopped<T>(signal: &StopSignal, work: impl Future<Output = T
     let mut signal = signal.clone();
     tokio::select! {
         done = work => Some(done),
-        _ = signal.beyond(Stop::No) => None,
+        _ = signal.wait_beyond(Stop::No) => None,
     }
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wardian_address::ProviderAddress;
 use wardian_config::{Configuration, Files, load_root, load_root_from};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_engine::{Events, Run};
+use wardian_engine::{Directories, EngineContext, Events};
 use wardian_install::catalogue::Catalogue;
 use wardian_install::cli_config::CliConfig;
 use wardian_install::installed::{ResolveError, ResolvedPlugins, resolve};
@@ -379,14 +379,14 @@ impl AppContext {
         configuration: Arc<Configuration>,
         plugins: Arc<Plugins>,
         events: Arc<dyn Events>,
-    ) -> Run {
-        Run {
+    ) -> EngineContext {
+        EngineContext {
             configuration,
             providers: Arc::clone(&plugins) as Arc<dyn ProviderSource>,
             provisioners: plugins,
             events,
             workspace: Str::new(&self.workspace.name),
-            environment: wardian_engine::Environment {
+            directories: Directories {
                 root_directory: self.directory.clone(),
                 working_directory: self.started_in.clone(),
                 home_directory: self.environment.home(),

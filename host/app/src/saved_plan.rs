@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use wardian_config::{Configuration, MemoryFiles};
 use wardian_diagnostic::{Diagnostics, SourceFile};
-use wardian_engine::plan_file::{self, PlanFile, PlanFileError, Surroundings, sealed};
+use wardian_engine::plan_file::{self, PlanFile, PlanFileError, PlanOrigin, sealed};
 use wardian_engine::{Plan, Schemas};
 use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
 use wardian_state::State;
@@ -34,7 +34,7 @@ pub fn write(
     passphrase: Option<&str>,
 ) -> Result<(), AppError> {
     let file_text = |file: &Arc<SourceFile>| (file.name().to_owned(), file.text().as_bytes().to_vec());
-    let surroundings = Surroundings {
+    let origin = PlanOrigin {
         configuration: configuration.files().map(file_text).collect(),
         lock_file: fs::read(LOCK_FILE_NAME).ok(),
         workspace: workspace.to_owned(),
@@ -42,7 +42,7 @@ pub fn write(
     };
     let failed =
         |problem: String| AppError::new("Plan cannot be saved", format!("{}: {problem}.", path.display()));
-    let mut bytes = plan_file::encode(plan, &surroundings).map_err(|error| failed(error.to_string()))?;
+    let mut bytes = plan_file::encode(plan, &origin).map_err(|error| failed(error.to_string()))?;
     if let Some(passphrase) = passphrase {
         bytes = sealed::seal(&bytes, passphrase).map_err(|error| failed(error.to_string()))?;
     }
@@ -106,9 +106,9 @@ impl SavedPlan {
             None => Cow::Borrowed(bytes),
         };
         let mut file = plan_file::decode(&opened).map_err(|error| unusable(path, &error.to_string()))?;
-        let files = MemoryFiles::new(std::mem::take(&mut file.surroundings.configuration));
+        let files = MemoryFiles::new(std::mem::take(&mut file.origin.configuration));
         let configuration = context.configuration_in(&files)?;
-        let lock = match &file.surroundings.lock_file {
+        let lock = match &file.origin.lock_file {
             None => LockFile::default(),
             Some(bytes) => {
                 let text =
@@ -153,7 +153,7 @@ impl SavedPlan {
     /// # Errors
     /// If it was not.
     pub fn check_workspace(&self, present: &str) -> Result<(), AppError> {
-        let planned = &self.file.surroundings.workspace;
+        let planned = &self.file.origin.workspace;
         if planned == present {
             return Ok(());
         }
@@ -176,7 +176,7 @@ impl SavedPlan {
         context: &AppContext,
         plugins: &BTreeMap<String, String>,
     ) -> Result<(), AppError> {
-        let planned = &self.file.surroundings;
+        let planned = &self.file.origin;
         let mut problems = Diagnostics::new();
         for (address, digest) in &planned.plugins {
             if plugins.get(address).is_some_and(|present| present != digest) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wardian_app::AppContext;
 use wardian_app::plugins::Plugins;
 use wardian_config::Configuration;
-use wardian_engine::Run;
+use wardian_engine::EngineContext;
 
 use crate::progress::Progress;
 use crate::shell::Shell;
@@ -21,7 +21,11 @@ pub(crate) struct CommandContext {
 impl CommandContext {
     /// Returns everything that the engine needs to work on a configuration. Progress is shown
     /// in the shell.
-    pub(crate) fn engine_run(&self, configuration: Arc<Configuration>, plugins: Arc<Plugins>) -> Run {
+    pub(crate) fn engine_run(
+        &self,
+        configuration: Arc<Configuration>,
+        plugins: Arc<Plugins>,
+    ) -> EngineContext {
         self.app.engine_run(configuration, plugins, Arc::new(Progress::new(&self.shell)))
     }
 }

@@ -12,8 +12,10 @@ use wardian_app::state_access::{self, LockPurpose, Recorder};
 use wardian_app::state_diagnostic;
 use wardian_app::unless_stopped;
 use wardian_config::{Configuration, RootVariables};
-use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_engine::{Applied, ChangeCounts, MissingConfiguration, Mode, Plan, PlanOptions, Run, StopSignal};
+use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
+use wardian_engine::{
+    Applied, ChangeCounts, EngineContext, MissingConfiguration, Mode, Plan, PlanOptions, StopSignal,
+};
 use wardian_state::{State, StateFile, encode_state};
 
 use crate::arguments::{
@@ -47,7 +49,7 @@ pub(crate) struct OperationRequest<'a> {
 /// All that an operation works on. The state is locked while this lives.
 pub(crate) struct Operation {
     /// The run.
-    pub(crate) run: Run,
+    pub(crate) run: EngineContext,
     /// The state's file.
     pub(crate) file: StateFile,
     /// The state as it was found.
@@ -128,7 +130,8 @@ impl Operation {
     /// Plans. The plan is there after errors too, for what could be planned.
     pub(crate) async fn plan(&self, options: &PlanOptions) -> (Option<Plan>, Diagnostics) {
         let (state, variables) = ((*self.state).clone(), self.variables.clone());
-        let (plan, mut diagnostics) = self.run.plan(state, variables, options, self.stop.clone()).await;
+        let planned = self.run.plan(state, variables, options, self.stop.clone()).await;
+        let Diagnosed { value: plan, mut diagnostics } = planned;
         if !options.targets.is_empty() || !options.excludes.is_empty() {
             diagnostics.push(Diagnostic::warning(
                 "Resource targeting is in effect",

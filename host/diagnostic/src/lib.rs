@@ -11,6 +11,7 @@
 //! of source lines never reach a terminal; a span of an excerpt points into the file that
 //! the excerpt was taken from.
 
+mod diagnosed;
 mod diagnostic;
 mod diagnostics;
 mod json;
@@ -18,6 +19,7 @@ mod source;
 mod suggestion;
 mod text;
 
+pub use diagnosed::Diagnosed;
 pub use diagnostic::{
     Diagnostic, DiagnosticOrigin, FunctionNote, ParameterNote, Severity, SignatureNote, ValueNote,
 };

@@ -1,39 +1,40 @@
 //! The order of an apply.
 //!
-//! Objects are made and changed in the order of the configuration's references, as
-//! in a plan; objects are destroyed in the reverse order of what they were made
-//! from, as the state remembers it. Between the two:
+//! Objects are created and changed in the order of the configuration's references, as in a plan.
+//! Objects are destroyed in the reverse order of the dependencies that the state stores with
+//! them. Between creations and destructions:
 //!
-//! - an object that is destroyed and then made anew is destroyed first;
-//! - one that is made anew and then destroyed is destroyed last, when all that
-//!   depend on it know the new one;
-//! - an object is changed only when those that were made from it and go are gone.
+//! - an object that is destroyed and then recreated is destroyed first;
+//! - an object that is recreated and then destroyed is destroyed last, after all its dependents
+//!   refer to the new one;
+//! - an object is changed only after its dependents that the plan destroys are destroyed.
 //!
-//! Where any instance of a resource is replaced, each instance has a chain of its
-//! own, so that one that cannot be destroyed keeps no other from being made anew.
+//! If any instance of a resource is replaced, each instance has its own chain of nodes, so that
+//! one that cannot be destroyed does not keep others from being recreated.
 //!
-//! "All destroyed that were made from R" is a node of its own (a gate), so that n
-//! objects made from m others cost n + m edges, not n · m.
+//! "All dependents of R are destroyed" is a node of its own (a barrier), so that n objects with
+//! m dependencies cost n + m edges, not n · m.
 
 use std::collections::{HashMap, HashSet};
 
+use petgraph::visit::{Dfs, Reversed};
 use wardian_address::{ResourceAddress, ResourceMode};
 use wardian_config::Configuration;
 use wardian_state::State;
 
 use crate::graph::NodeId;
-use crate::nodes::{self, Node, NodeGraph};
+use crate::nodes::{self, DestroyPhase, Node, NodeGraph};
 use crate::plan::{Action, Mode, Plan, ResourceChange};
 
-/// A graph for an apply.
+/// The graph of an apply.
 pub struct ApplyGraph {
-    /// The configuration's graph with a node for each destruction and the gates.
+    /// The configuration's graph with a node for each destruction and the barriers.
     pub graph: NodeGraph,
-    /// The change of each destruction, by the number of its node.
+    /// The index of the destroyed change, by the number of the [`Node::StateObject`].
     pub destructions: Vec<usize>,
 }
 
-/// Builds the graph of an apply from the configuration's.
+/// Builds the graph of an apply from the configuration's graph.
 pub fn build(configuration: &Configuration, configured: &NodeGraph, plan: &Plan) -> ApplyGraph {
     let mut graph = configured.clone();
     settle_before_checks(&mut graph, configuration);
@@ -47,30 +48,30 @@ pub fn build(configuration: &Configuration, configured: &NodeGraph, plan: &Plan)
     if destructions.is_empty() {
         return ApplyGraph { graph, destructions };
     }
-    let nodes: Vec<NodeId> = (0..destructions.len()).map(|i| graph.add(Node::Object(i))).collect();
+    let nodes: Vec<NodeId> = (0..destructions.len()).map(|i| graph.add(Node::StateObject(i))).collect();
     let mut depends: Vec<(NodeId, NodeId)> = Vec::new();
     for (node, index) in nodes.iter().zip(&destructions) {
         let provider = nodes::add_provider(&mut graph, configuration, &plan.changes[*index].provider);
         depends.push((*node, provider));
     }
     let steps = if plan.mode == Mode::Normal { separate_steps(&mut graph, plan) } else { HashMap::new() };
-    let late: Vec<bool> = destructions.iter().map(|index| is_late(plan, *index)).collect();
+    let phases: Vec<DestroyPhase> = destructions.iter().map(|index| destroy_phase(plan, *index)).collect();
     let created_first: HashSet<ResourceAddress> = plan
         .changes
         .iter()
         .filter(|change| change.action == Action::CreateThenDelete)
         .map(|change| change.address.config())
         .collect();
-    let moved = MovedResources::of(plan);
-    let mut gates = Gates { graph: &mut graph, early: HashMap::new(), late: HashMap::new() };
-    for ((node, index), is_late) in nodes.iter().zip(&destructions).zip(&late) {
+    let moved = MovedResources::from_plan(plan);
+    let mut barriers = DestroyBarriers { graph: &mut graph, before: HashMap::new(), after: HashMap::new() };
+    for ((node, index), phase) in nodes.iter().zip(&destructions).zip(&phases) {
         let change = &plan.changes[*index];
         let resource = change.address.config();
         let made_from = dependencies_of(&plan.prior_state, change);
         for dependency in made_from.flat_map(|old| std::iter::once(old).chain(moved.present(old))) {
             if *dependency != resource {
-                let gate = gates.of(dependency, *is_late);
-                depends.push((gate, *node));
+                let barrier = barriers.add(dependency, *phase);
+                depends.push((barrier, *node));
             }
         }
         match (steps.get(index), change.action) {
@@ -80,15 +81,16 @@ pub fn build(configuration: &Configuration, configured: &NodeGraph, plan: &Plan)
         }
     }
     for (node, index) in nodes.iter().zip(&destructions) {
-        for gate in gates.both(&plan.changes[*index].address.config()) {
-            depends.push((*node, gate));
+        for barrier in barriers.both(&plan.changes[*index].address.config()) {
+            depends.push((*node, barrier));
         }
     }
-    let Gates { early, .. } = gates;
+    let DestroyBarriers { before, .. } = barriers;
     if plan.mode == Mode::Normal {
-        depends.extend(changes_after_destructions(&graph, &early, &created_first));
-        if late.contains(&true) {
-            let late = nodes.iter().zip(&destructions).zip(&late).filter(|(_, is_late)| **is_late);
+        depends.extend(changes_after_destructions(&graph, &before, &created_first));
+        if phases.contains(&DestroyPhase::AfterChanges) {
+            let late = nodes.iter().zip(&destructions).zip(&phases);
+            let late = late.filter(|(_, phase)| **phase == DestroyPhase::AfterChanges);
             depends.extend(destructions_after_dependents(
                 &mut graph,
                 configured,
@@ -98,13 +100,13 @@ pub fn build(configuration: &Configuration, configured: &NodeGraph, plan: &Plan)
         }
     }
     for (node, dependency) in depends {
-        graph.graph.depend(node, dependency);
+        graph.depend(node, dependency);
     }
     ApplyGraph { graph, destructions }
 }
 
-/// What is read for checks alone is read when all managed objects are as they will
-/// be: a check is about those, whether it refers to them or not.
+/// Makes data sources of checks wait for all managed objects: a check is about the objects after
+/// the apply, whether it refers to them or not.
 fn settle_before_checks(graph: &mut NodeGraph, configuration: &Configuration) {
     let nested: Vec<NodeId> = configuration
         .modules()
@@ -120,27 +122,28 @@ fn settle_before_checks(graph: &mut NodeGraph, configuration: &Configuration) {
     let is_managed =
         |node: &Node| matches!(node, Node::Resource(address) if address.mode == ResourceMode::Managed);
     let managed: Vec<NodeId> = graph.iter().filter(|(_, node)| is_managed(node)).map(|(id, _)| id).collect();
-    let settled = graph.add(Node::Settled);
+    let settled = graph.add(Node::CheckBarrier);
     for resource in managed {
-        graph.graph.depend(settled, resource);
+        graph.depend(settled, resource);
     }
     for data in nested {
-        graph.graph.depend(data, settled);
+        graph.depend(data, settled);
     }
 }
 
-/// Whether an object goes only when all that depend on it know that it does.
-fn is_late(plan: &Plan, index: usize) -> bool {
+/// Returns the phase in which the object of a change is destroyed: late if everything that
+/// depends on it has to learn of the destruction first.
+fn destroy_phase(plan: &Plan, index: usize) -> DestroyPhase {
     let change = &plan.changes[index];
-    plan.mode == Mode::Normal
+    let is_late = plan.mode == Mode::Normal
         && (change.action == Action::CreateThenDelete
             || change.deposed.is_some()
-            || plan.prior_state.current(&change.address).is_some_and(|object| object.create_before_destroy))
+            || plan.prior_state.current(&change.address).is_some_and(|object| object.create_before_destroy));
+    if is_late { DestroyPhase::AfterChanges } else { DestroyPhase::BeforeChanges }
 }
 
-/// Where an instance of a resource is replaced, each of its changes becomes a step
-/// of its own: what happens to one instance waits for that one's destruction, not
-/// for the others'. Returns the steps by change.
+/// Splits a resource with a replaced instance into one node for each change, so that a change
+/// waits only for the destruction of its own instance. Returns the nodes by change.
 fn separate_steps(graph: &mut NodeGraph, plan: &Plan) -> HashMap<usize, NodeId> {
     let replaced: HashSet<ResourceAddress> = plan
         .changes
@@ -151,12 +154,12 @@ fn separate_steps(graph: &mut NodeGraph, plan: &Plan) -> HashMap<usize, NodeId> 
     let mut expansions: HashMap<ResourceAddress, (NodeId, NodeId)> = HashMap::new();
     for resource in replaced {
         let Some(made) = graph.id(&Node::Resource(resource.clone())) else { continue };
-        let needed = graph.graph.dependencies(made).to_vec();
+        let needed = graph.dependencies(made).collect::<Vec<_>>();
         let expansion = graph.add(Node::Expand(resource.clone()));
         for dependency in needed {
-            graph.graph.depend(expansion, dependency);
+            graph.depend(expansion, dependency);
         }
-        graph.graph.depend(made, expansion);
+        graph.depend(made, expansion);
         expansions.insert(resource, (expansion, made));
     }
     let mut steps = HashMap::new();
@@ -164,9 +167,9 @@ fn separate_steps(graph: &mut NodeGraph, plan: &Plan) -> HashMap<usize, NodeId> 
         let is_step =
             change.action == Action::Create || change.action == Action::Update || change.action.is_replace();
         if let (true, Some((expansion, made))) = (is_step, expansions.get(&change.address.config())) {
-            let step = graph.add(Node::Change(index));
-            graph.graph.depend(step, *expansion);
-            graph.graph.depend(*made, step);
+            let step = graph.add(Node::PlannedChange(index));
+            graph.depend(step, *expansion);
+            graph.depend(*made, step);
             steps.insert(index, step);
         }
     }
@@ -184,11 +187,12 @@ fn dependencies_of<'a>(
     object.into_iter().flat_map(|object| object.dependencies.iter().map(|address| &**address))
 }
 
-/// What an object was made from is remembered by the address that it had then.
+/// The new addresses of moved resources, by their old ones: dependencies are stored with the
+/// address at that time.
 struct MovedResources(HashMap<ResourceAddress, HashSet<ResourceAddress>>);
 
 impl MovedResources {
-    fn of(plan: &Plan) -> Self {
+    fn from_plan(plan: &Plan) -> Self {
         let mut moved: HashMap<ResourceAddress, HashSet<ResourceAddress>> = HashMap::new();
         for change in &plan.changes {
             if let Some(old) = &change.previous_address {
@@ -198,57 +202,61 @@ impl MovedResources {
         Self(moved)
     }
 
-    /// What has moved from there in this plan.
+    /// Returns the resources that moved from an address in this plan.
     fn present(&self, old: &ResourceAddress) -> impl Iterator<Item = &ResourceAddress> {
         self.0.get(old).into_iter().flatten()
     }
 }
 
-struct Gates<'a> {
+struct DestroyBarriers<'a> {
     graph: &'a mut NodeGraph,
-    early: HashMap<ResourceAddress, NodeId>,
-    late: HashMap<ResourceAddress, NodeId>,
+    before: HashMap<ResourceAddress, NodeId>,
+    after: HashMap<ResourceAddress, NodeId>,
 }
 
-impl Gates<'_> {
-    fn of(&mut self, resource: &ResourceAddress, is_late: bool) -> NodeId {
-        let gates = if is_late { &mut self.late } else { &mut self.early };
-        if let Some(gate) = gates.get(resource) {
-            return *gate;
+impl DestroyBarriers<'_> {
+    /// Returns the barrier of a resource and a phase, which is added if it is new.
+    fn add(&mut self, resource: &ResourceAddress, phase: DestroyPhase) -> NodeId {
+        let barriers = match phase {
+            DestroyPhase::BeforeChanges => &mut self.before,
+            DestroyPhase::AfterChanges => &mut self.after,
+        };
+        if let Some(barrier) = barriers.get(resource) {
+            return *barrier;
         }
-        let gate = self.graph.add(Node::Gate { resource: resource.clone(), is_late });
-        gates.insert(resource.clone(), gate);
-        gate
+        let barrier = self.graph.add(Node::DestroyBarrier { resource: resource.clone(), phase });
+        barriers.insert(resource.clone(), barrier);
+        barrier
     }
 
     fn both(&self, resource: &ResourceAddress) -> impl Iterator<Item = NodeId> + use<> {
-        [self.early.get(resource).copied(), self.late.get(resource).copied()].into_iter().flatten()
+        [self.before.get(resource).copied(), self.after.get(resource).copied()].into_iter().flatten()
     }
 }
 
-/// A resource changes when what was made from it and goes is gone; but not where a
-/// provider that does the destroying needs the resource.
+/// Lets a resource change after its destroyed dependents are gone, unless a provider that
+/// destroys them depends on the resource.
 fn changes_after_destructions(
     graph: &NodeGraph,
-    early: &HashMap<ResourceAddress, NodeId>,
+    barriers: &HashMap<ResourceAddress, NodeId>,
     created_first: &HashSet<ResourceAddress>,
 ) -> Vec<(NodeId, NodeId)> {
     let providers = graph.iter().filter(|(_, node)| matches!(node, Node::Provider(_))).map(|(id, _)| id);
-    let behind_providers = graph.graph.closure(providers);
-    early
+    let behind_providers = graph.closure(providers);
+    barriers
         .iter()
         .filter(|(resource, _)| !created_first.contains(*resource))
-        .filter_map(|(resource, gate)| {
+        .filter_map(|(resource, barrier)| {
             let made = graph.id(&Node::Resource(resource.clone()))?;
             let first = graph.id(&Node::Expand(resource.clone())).unwrap_or(made);
-            (behind_providers.get(made.index()) != Some(&true)).then_some((first, *gate))
+            (!behind_providers.contains(made.index())).then_some((first, *barrier))
         })
         .collect()
 }
 
-/// An object is destroyed when all that depend on it, directly or not, know that it
-/// goes. "All that depend on this" is a node, too, which waits for the like nodes of
-/// each dependent: what is added is as large as the graph at most.
+/// Destroys an object after all resources that depend on it, directly or not, are done.
+/// "The dependents of this node are done" is a node, too, which waits for the same nodes
+/// of each dependent: at most as many nodes and edges are added as the graph has.
 fn destructions_after_dependents<'a>(
     graph: &mut NodeGraph,
     configured: &NodeGraph,
@@ -256,28 +264,27 @@ fn destructions_after_dependents<'a>(
     late: impl Iterator<Item = (&'a NodeId, &'a usize)>,
 ) -> Vec<(NodeId, NodeId)> {
     let mut depends = Vec::new();
-    let mut done: HashMap<NodeId, NodeId> = HashMap::new();
-    let mut open: Vec<(NodeId, NodeId)> = Vec::new();
-    let mut dependents_of = |graph: &mut NodeGraph, open: &mut Vec<(NodeId, NodeId)>, node: NodeId| {
-        *done.entry(node).or_insert_with(|| {
-            let dependents = graph.add(Node::DependentsDone(Box::new(configured.node(node).clone())));
-            open.push((node, dependents));
-            dependents
-        })
+    let mut added: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut dependents_done = |graph: &mut NodeGraph, node: NodeId| {
+        let add = || graph.add(Node::DependentsDone(Box::new(configured.node(node).clone())));
+        *added.entry(node).or_insert_with(add)
     };
-    for (node, index) in late {
+    let dependents = Reversed(configured.graph());
+    let mut search = Dfs::empty(dependents);
+    for (destruction, index) in late {
         let resource = plan.changes[*index].address.config();
-        if let Some(made) = configured.id(&Node::Resource(resource)) {
-            depends.push((*node, dependents_of(graph, &mut open, made)));
-        }
-    }
-    while let Some((node, dependents)) = open.pop() {
-        for dependent in configured.graph.dependents(node) {
-            // What is no resource only hands on what it is made from.
-            if matches!(configured.node(*dependent), Node::Resource(_)) {
-                depends.push((dependents, *dependent));
+        let Some(made) = configured.id(&Node::Resource(resource)) else { continue };
+        depends.push((*destruction, dependents_done(graph, made)));
+        search.move_to(made);
+        while let Some(node) = search.next(dependents) {
+            let done = dependents_done(graph, node);
+            for dependent in configured.dependents(node) {
+                // Other nodes only pass on values of resources.
+                if matches!(configured.node(dependent), Node::Resource(_)) {
+                    depends.push((done, dependent));
+                }
+                depends.push((done, dependents_done(graph, dependent)));
             }
-            depends.push((dependents, dependents_of(graph, &mut open, *dependent)));
         }
     }
     depends

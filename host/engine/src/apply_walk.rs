@@ -1,11 +1,9 @@
-//! The walk that carries out a plan.
+//! The walk that applies a plan.
 //!
-//! It evaluates the configuration once more, now with what providers answer, and
-//! does to each object what the plan says. It decides nothing: an object that the
-//! plan does not change is not touched. Each finished change is recorded before
-//! anything that depends on it begins.
+//! It evaluates the configuration again with the providers' results and applies to each object
+//! the planned change. It decides nothing: an object without a planned change is not touched.
+//! Each finished change is recorded before anything that depends on it starts.
 
-mod check;
 mod ephemeral;
 mod import;
 mod object;
@@ -18,36 +16,35 @@ use std::sync::Arc;
 
 use wardian_address::{ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_config::{Removed, Resource, decode_body};
-use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_plugin::Provider;
+use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_state::{CheckResult, Object};
 use wardian_value::{Str, Value};
 
 use crate::checks::Checks;
+use crate::context::{Applied, EngineContext, StateSink, stopped};
+use crate::diagnostic_spans::resource_of;
 use crate::ephemeral::{Ephemerals, add_closes};
 use crate::evaluator::{Evaluator, Phase};
 use crate::function_results::FunctionResults;
 use crate::graph::NodeId;
-use crate::located::{in_provider, resource_of};
 use crate::nodes::{self, Node, NodeGraph};
 use crate::operation::apply::ApplyOutcome;
-use crate::operation::ephemeral::{Lease, Opened};
-use crate::operation::{Subject, Telling};
+use crate::operation::ephemeral::Lease;
+use crate::operation::{ProgressReporter, Subject};
+use crate::persisted_meta::PersistedMetas;
 use crate::plan::{Action, ChangeCounts, Mode, Plan, ResourceChange};
-use crate::providers::{Configured, Schemas, configure};
+use crate::providers::{Configured, Schemas};
 use crate::refactoring::removed_with_provisioners;
-use crate::replan::Replans;
-use crate::run::{Applied, Run, StateSink, stopped};
-use crate::scheduler::{Finished, Operation, Start, Visit, Walked, Walker, walk};
+use crate::scheduler::{StartResult, StepResult, TaskFuture, VisitResult, WalkEnd, Walker, walk};
+use crate::state_values::{decode_stored, set_from_state};
 use crate::stop::StopSignal;
-use crate::stored::{decode_stored, set_from_state};
+use crate::walk::{SharedOutcome, WalkParts, start_close};
 use crate::{apply_order, targets};
-use ephemeral::start_close;
 use provision::Provisioning;
 
-/// Applies. See [`Run::apply`].
+/// Applies a plan. See [`EngineContext::apply`].
 pub async fn apply(
-    run: &Run,
+    context: &EngineContext,
     schemas: &Schemas,
     plan: &Plan,
     sink: &mut dyn StateSink,
@@ -61,41 +58,41 @@ pub async fn apply(
         stopped: false,
     };
     if plan.mode != Mode::Destroy {
-        outputs::planned_outputs(&mut applied.state, plan, &run.configuration);
+        outputs::planned_outputs(&mut applied.state, plan, &context.configuration);
     }
     if plan.mode == Mode::RefreshOnly {
         applied.state.check_results = stored_checks(plan.checks.clone());
         return applied;
     }
-    let configuration = match nodes::build(&run.configuration) {
+    let configuration = match nodes::build(&context.configuration) {
         Ok(graph) => graph,
         Err(diagnostics) => {
             applied.diagnostics = diagnostics;
             return applied;
         }
     };
-    let mut order = apply_order::build(&run.configuration, &configuration, plan);
-    if let Err(cycle) = order.graph.graph.order() {
-        applied.diagnostics.push(order.graph.cycle_error(&cycle));
+    let mut order = apply_order::build(&context.configuration, &configuration, plan);
+    if let Err(cycles) = order.graph.order() {
+        applied.diagnostics.extend(cycles);
         return applied;
     }
-    let mut evaluator = run.evaluator(schemas, Phase::Apply, plan.timestamp.clone());
+    let mut evaluator = context.evaluator(schemas, Phase::Apply, plan.timestamp.clone());
     evaluator.values.add_root();
-    evaluator.checks = Checks::of_plan(&run.configuration, &plan.checks);
-    evaluator.function_results = FunctionResults::of_plan(&plan.function_results);
-    let incomplete = import::incomplete(run, plan);
+    evaluator.checks = Checks::from_plan(&context.configuration, &plan.checks);
+    evaluator.function_results = FunctionResults::from_plan(&plan.function_results);
+    let incomplete = import::incomplete(context, plan);
     if incomplete.has_errors() {
         applied.diagnostics.extend(incomplete);
         return applied;
     }
-    let included = targets::Included::of_plan(&configuration, plan);
+    let included = targets::Included::from_plan(&configuration, plan);
     let for_providers = add_closes(&mut order.graph);
     let mut walker = ApplyWalk {
-        run,
+        context,
         plan,
         sink,
         included,
-        replans: Replans::new(&run.configuration, &configuration),
+        metas: PersistedMetas::new(&context.configuration, &configuration),
         changes_of: changes_by_config(plan),
         graph: &order.graph,
         destructions: &order.destructions,
@@ -103,17 +100,17 @@ pub async fn apply(
         configured: Configured::default(),
         applied,
         deposed: HashMap::new(),
-        removed: removed_with_provisioners(&run.configuration),
+        removed: removed_with_provisioners(&context.configuration),
         unrecorded: false,
         ephemerals: Ephemerals::default(),
         for_providers,
     };
     walker.forget();
     walker.import_all();
-    let walked = walk(&order.graph.graph, &mut walker, parallelism, &mut stop).await;
-    walker.close_all(walked).await;
+    let walked = walk(order.graph.graph(), &mut walker, parallelism, &mut stop).await;
+    walker.parts().close_all(walked).await;
     walker.configured.close().await;
-    walker.applied.stopped = walked != Walked::Fully;
+    walker.applied.stopped = walked != WalkEnd::Completed;
     if walker.applied.stopped {
         walker.applied.diagnostics.push(stopped());
     }
@@ -126,7 +123,7 @@ pub async fn apply(
     walker.applied
 }
 
-/// A state of a configuration without conditions has no results.
+/// Returns the check results to store: none for a configuration without conditions.
 fn stored_checks(results: Vec<CheckResult>) -> Option<Vec<CheckResult>> {
     (!results.is_empty()).then_some(results)
 }
@@ -142,140 +139,116 @@ fn changes_by_config(plan: &Plan) -> HashMap<ResourceAddress, Vec<usize>> {
 }
 
 struct ApplyWalk<'a> {
-    run: &'a Run,
+    context: &'a EngineContext,
     plan: &'a Plan,
     sink: &'a mut dyn StateSink,
     included: targets::Included,
     graph: &'a NodeGraph,
     destructions: &'a [usize],
-    replans: Replans<'a>,
+    metas: PersistedMetas<'a>,
     changes_of: HashMap<ResourceAddress, Vec<usize>>,
     evaluator: Evaluator,
     configured: Configured,
     applied: Applied,
-    /// The keys of objects that were deposed in this run, by change.
+    /// The keys of the objects that this run deposed, by change.
     deposed: HashMap<usize, Str>,
-    /// What says what to run before objects go that the configuration has not.
+    /// The `removed` blocks with provisioners to run before objects are destroyed.
     removed: HashMap<ResourceAddress, &'a Removed>,
-    /// Something could not be recorded: nothing more is begun.
+    /// Recording a change failed: no further operation starts.
     unrecorded: bool,
     ephemerals: Ephemerals,
-    /// Ephemeral resources that provider configurations are made from.
+    /// Ephemeral resources that provider configurations depend on.
     for_providers: HashSet<ResourceAddress>,
 }
 
 enum Pending {
+    /// Configure a provider.
     Configure(ProviderConfigAddress),
-    /// Create, update, or make anew.
+    /// Create, update or recreate an object.
     Change(usize),
     /// Read a data source.
     Read(usize),
     /// Open an ephemeral resource.
     Open(ResourceInstanceAddress),
-    /// Close one.
+    /// Close an ephemeral resource.
     Close(Box<Lease>),
     /// Destroy an object.
     Destroy(usize),
     /// Run the next provisioner of an object.
     Provision(Box<Provisioning>),
-    /// Destroy an object whose provisioners are through.
+    /// Destroy an object whose provisioners have finished.
     DestroyProvisioned {
         index: usize,
         subject: Box<Subject>,
         change: Box<ResourceChange>,
         object: Arc<Object>,
-        telling: Telling,
+        progress: ProgressReporter,
     },
 }
 
 enum Outcome {
-    Configured {
-        address: ProviderConfigAddress,
-        result: Result<(Arc<dyn Provider>, Diagnostics), Diagnostics>,
-    },
-    Changed {
-        index: usize,
-        subject: Subject,
-        outcome: ApplyOutcome,
-    },
-    Read {
-        subject: Box<Subject>,
-        config: Value,
-        result: Result<(Value, Diagnostics), Diagnostics>,
-    },
-    Opened {
-        subject: Subject,
-        result: Box<Result<Opened, Diagnostics>>,
-    },
-    Closed {
-        address: ResourceInstanceAddress,
-        diagnostics: Diagnostics,
-    },
-    Destroyed {
-        index: usize,
-        subject: Subject,
-        outcome: ApplyOutcome,
-    },
-    Provisioned {
-        provisioning: Box<Provisioning>,
-        diagnostics: Diagnostics,
-    },
+    Shared(SharedOutcome),
+    Changed { index: usize, subject: Subject, outcome: ApplyOutcome },
+    Read { subject: Box<Subject>, config: Value, result: Diagnosed<Value> },
+    Destroyed { index: usize, subject: Subject, outcome: ApplyOutcome },
+    Provisioned { provisioning: Box<Provisioning>, diagnostics: Diagnostics },
+}
+
+impl From<SharedOutcome> for Outcome {
+    fn from(outcome: SharedOutcome) -> Self {
+        Self::Shared(outcome)
+    }
 }
 
 impl Walker for ApplyWalk<'_> {
     type Pending = Pending;
     type Outcome = Outcome;
 
-    fn visit(&mut self, node: NodeId) -> Visit<Pending> {
+    fn visit(&mut self, node: NodeId) -> VisitResult<Pending> {
         let graph = self.graph;
         if !self.included.node(node) {
-            return Visit::Done;
+            return VisitResult::Done;
         }
-        let evaluated = match graph.node(node) {
-            Node::Module(path) => self.evaluator.expand_module(path).map(|()| Diagnostics::new()),
+        let evaluated: Diagnosed<()> = match graph.node(node) {
+            Node::Module(path) => self.evaluator.expand_module(path).into(),
             Node::ModuleDone(_)
-            | Node::Gate { .. }
+            | Node::DestroyBarrier { .. }
             | Node::DependentsDone(_)
             | Node::Import(_)
-            | Node::Settled => return Visit::Done,
+            | Node::CheckBarrier => return VisitResult::Done,
             Node::Close(address) => {
                 let leases = self.ephemerals.take(address);
-                return Visit::Operations(
+                return VisitResult::Operations(
                     leases.into_iter().map(|lease| Pending::Close(Box::new(lease))).collect(),
                 );
             }
             Node::Resource(address) if address.mode == ResourceMode::Ephemeral => {
                 return self.visit_ephemeral(address);
             }
-            Node::Check(path, name) => return self.visit_check(path, name),
-            Node::Variable(path, name) if path.is_root() => return self.visit_root_variable(name),
+            Node::Check(path, name) => return self.parts().visit_check(path, name),
+            Node::Variable(path, name) if path.is_root() => {
+                let Some(value) = self.plan.variables.get(name).cloned() else { return VisitResult::Done };
+                return self.parts().set_root_variable(name, value);
+            }
             Node::Expand(address) => return self.expand_resource(address),
-            Node::Change(index) => return Visit::Operations(vec![Pending::Change(*index)]),
+            Node::PlannedChange(index) => return VisitResult::Operations(vec![Pending::Change(*index)]),
             Node::Variable(path, name) => self.evaluator.evaluate_variable(path, name),
-            Node::Local(path, name) => self.evaluator.evaluate_local(path, name).map(|()| Diagnostics::new()),
+            Node::Local(path, name) => self.evaluator.evaluate_local(path, name).into(),
             Node::Output(path, name) => self.evaluator.evaluate_output(path, name),
-            Node::Provider(address) => return Visit::Operations(vec![Pending::Configure(address.clone())]),
+            Node::Provider(address) => {
+                return VisitResult::Operations(vec![Pending::Configure(address.clone())]);
+            }
             Node::Resource(address) => return self.visit_resource(address),
-            Node::Object(number) => {
-                return Visit::Operations(vec![Pending::Destroy(self.destructions[*number])]);
+            Node::StateObject(number) => {
+                return VisitResult::Operations(vec![Pending::Destroy(self.destructions[*number])]);
             }
         };
-        match evaluated {
-            Ok(warnings) => {
-                self.applied.diagnostics.extend(warnings);
-                Visit::Done
-            }
-            Err(_) if self.plan.mode == Mode::Destroy => Visit::Done,
-            Err(found) => {
-                self.applied.diagnostics.extend(found);
-                Visit::Failed
-            }
-        }
+        self.parts().visited(evaluated)
     }
 
-    fn start(&mut self, pending: Pending) -> Start<Outcome> {
+    fn start(&mut self, pending: Pending) -> StartResult<Outcome> {
         if self.unrecorded && !matches!(pending, Pending::Close(_)) {
-            return Start::Failed;
+            return StartResult::Failed;
         }
         match pending {
             Pending::Configure(address) => self.start_configure(address),
@@ -285,35 +258,26 @@ impl Walker for ApplyWalk<'_> {
             Pending::Close(lease) => start_close(lease),
             Pending::Destroy(index) => self.start_destroy(index),
             Pending::Provision(provisioning) => self.start_provision(*provisioning),
-            Pending::DestroyProvisioned { index, subject, change, object, telling } => {
-                self.start_destruction(index, *subject, *change, object, Some(telling))
+            Pending::DestroyProvisioned { index, subject, change, object, progress } => {
+                self.start_destruction(index, *subject, *change, object, Some(progress))
             }
         }
     }
 
-    fn finish(&mut self, outcome: Outcome) -> Finished<Pending> {
+    fn finish(&mut self, outcome: Outcome) -> StepResult<Pending> {
         let well = match outcome {
-            Outcome::Configured { address, result } => {
-                let (provider, found) = match result {
-                    Ok((provider, warnings)) => (Some(provider), warnings),
-                    Err(found) => (None, found),
-                };
-                self.applied.diagnostics.extend(in_provider(&self.run.configuration, &address, found));
-                provider.map(|provider| self.configured.insert(address, provider)).is_some()
-            }
+            Outcome::Shared(outcome) => self.parts().finish(outcome),
             Outcome::Changed { index, subject, outcome } => return self.changed(index, subject, outcome),
             Outcome::Provisioned { provisioning, diagnostics } => {
                 return self.provisioned(*provisioning, diagnostics);
             }
             Outcome::Read { subject, config, result } => self.read(&subject, &config, result),
-            Outcome::Opened { subject, result } => self.opened(&subject, *result),
-            Outcome::Closed { address, diagnostics } => self.closed(&address, diagnostics),
             Outcome::Destroyed { index, subject, outcome } => self.destroyed(index, &subject, outcome),
         };
         well.into()
     }
 
-    fn lost(&mut self, problem: String) {
+    fn on_task_panic(&mut self, problem: String) {
         self.applied.diagnostics.push(Diagnostic::error(
             "A change was broken off",
             format!(
@@ -323,7 +287,7 @@ impl Walker for ApplyWalk<'_> {
         ));
     }
 
-    fn stop(&mut self) -> Operation<()> {
+    fn stop(&mut self) -> TaskFuture<()> {
         let providers = self.configured.stop_all();
         let provisioners = self.evaluator.schemas.provisioners().stop_all();
         Box::pin(async move {
@@ -333,12 +297,12 @@ impl Walker for ApplyWalk<'_> {
 }
 
 impl ApplyWalk<'_> {
-    fn visit_resource(&mut self, address: &ResourceAddress) -> Visit<Pending> {
-        // The changes of an expanded resource were steps of their own.
+    fn visit_resource(&mut self, address: &ResourceAddress) -> VisitResult<Pending> {
+        // The changes of an expanded resource have nodes of their own.
         let mut pending = Vec::new();
         if self.graph.id(&Node::Expand(address.clone())).is_none() {
-            if let Visit::Failed = self.expand_resource(address) {
-                return Visit::Failed;
+            if let VisitResult::Failed = self.expand_resource(address) {
+                return VisitResult::Failed;
             }
             for index in self.changes_of.get(address).cloned().unwrap_or_default() {
                 match self.plan.changes[index].action {
@@ -348,18 +312,17 @@ impl ApplyWalk<'_> {
                 }
             }
         }
-        Visit::Operations(pending)
+        VisitResult::Operations(pending)
     }
 
-    /// It becomes known which instances a resource has, and what those are that do
-    /// not change.
-    fn expand_resource(&mut self, address: &ResourceAddress) -> Visit<Pending> {
-        let run = self.run;
+    /// Determines the instances of a resource and sets the values of those without changes.
+    fn expand_resource(&mut self, address: &ResourceAddress) -> VisitResult<Pending> {
+        let context = self.context;
         let key = (address.mode, address.type_name.clone(), address.name.clone());
         let Some(resource) =
-            run.configuration.module(&address.module).and_then(|m| m.module.resources.get(&key))
+            context.configuration.module(&address.module).and_then(|m| m.module.resources.get(&key))
         else {
-            return Visit::Done;
+            return VisitResult::Done;
         };
         for module in self.evaluator.values.module_instances(&address.module).to_vec() {
             let absolute = address.in_module(&module);
@@ -376,10 +339,10 @@ impl ApplyWalk<'_> {
                 }
                 Err(found) => {
                     self.applied.diagnostics.extend(found.in_block(&resource.context()));
-                    return Visit::Failed;
+                    return VisitResult::Failed;
                 }
             }
-            self.keep_values(&absolute);
+            self.set_unchanged_values(&absolute);
         }
         let plan = self.plan;
         let mut holds = true;
@@ -390,11 +353,10 @@ impl ApplyWalk<'_> {
                 holds &= self.conditions_hold(resource, &change.address, &change.after);
             }
         }
-        if holds { Visit::Done } else { Visit::Failed }
+        if holds { VisitResult::Done } else { VisitResult::Failed }
     }
 
-    /// Whether the conditions of an object that does not change hold, now that
-    /// everything around it is known.
+    /// Whether the conditions of an unchanged object hold now that all values are known.
     fn conditions_hold(
         &mut self,
         resource: &Resource,
@@ -414,9 +376,9 @@ impl ApplyWalk<'_> {
         hold
     }
 
-    /// Values of instances that the plan has no change for: data sources that were
-    /// read, and what it was told to leave alone.
-    fn keep_values(&mut self, address: &wardian_address::AbsoluteResourceAddress) {
+    /// Sets the values of instances without a change in the plan: data sources that were read
+    /// and instances that were not targeted.
+    fn set_unchanged_values(&mut self, address: &wardian_address::AbsoluteResourceAddress) {
         let Some(resource) = self.plan.prior_state.resource(address) else { return };
         let Some(schema) = self
             .evaluator
@@ -433,20 +395,21 @@ impl ApplyWalk<'_> {
         }
     }
 
-    fn start_configure(&mut self, address: ProviderConfigAddress) -> Start<Outcome> {
-        let config = match self.evaluator.provider_config(&address) {
-            Ok(config) => config,
-            Err(found) => {
-                self.applied.diagnostics.extend(found);
-                return Start::Failed;
-            }
-        };
-        let source = Arc::clone(&self.run.providers);
-        let secrets = self.evaluator.schemas.secrets().clone();
-        Start::running(address.to_string(), async move {
-            let result = configure(&*source, &address, config, &secrets).await;
-            Outcome::Configured { address, result }
-        })
+    fn parts(&mut self) -> WalkParts<'_> {
+        WalkParts {
+            context: self.context,
+            mode: self.plan.mode,
+            evaluator: &mut self.evaluator,
+            configured: &mut self.configured,
+            ephemerals: &mut self.ephemerals,
+            diagnostics: &mut self.applied.diagnostics,
+        }
+    }
+
+    fn start_configure(&mut self, address: ProviderConfigAddress) -> StartResult<Outcome> {
+        let mut parts = self.parts();
+        let Some(config) = parts.provider_config(&address) else { return StartResult::Failed };
+        parts.start_configure(address, config)
     }
 
     fn subject(&mut self, change: &ResourceChange) -> Option<Subject> {
@@ -459,15 +422,15 @@ impl ApplyWalk<'_> {
             provider: Arc::clone(provider),
             schema: Arc::clone(&change.schema),
             provider_meta,
-            events: Arc::clone(&self.run.events),
+            events: Arc::clone(&self.context.events),
         })
     }
 
-    /// The configuration of an instance as it is known now; `None` after an error.
+    /// Returns the configuration of an instance as it is known now; `None` after an error.
     fn config(&mut self, subject: &Subject) -> Option<Value> {
-        let run = self.run;
+        let context = self.context;
         let address = &subject.address;
-        let resource = resource_of(&run.configuration, address)?;
+        let resource = resource_of(&context.configuration, address)?;
         let repetition = self.evaluator.values.repetition_data(address);
         let mut found = self.evaluator.check_preconditions(resource, address, repetition.clone());
         let scope = self.evaluator.scope(address.module(), repetition);

@@ -1,9 +1,9 @@
-//! What was found of all conditions of a run.
+//! The results of all conditions of a run.
 //!
-//! Every block that states conditions is in it from the start, and nothing is known
-//! of it; its objects are added when it becomes known which there are, and what was
-//! found of each condition when it is looked at. What was not looked at stays not
-//! known: an object's status, and a block's, is the worst of what is in it.
+//! Every block with conditions is listed from the start with an unknown result. Its objects are
+//! added when they become known, and the result of each condition when it is evaluated.
+//! Conditions that are not evaluated stay unknown. The status of an object, and of a block, is
+//! the worst status in it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,16 +18,12 @@ use wardian_value::Str;
 
 use crate::nodes::address_of;
 
-/// A block that may state conditions.
+/// A block that can have conditions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Checkable {
-    /// A resource.
     Resource(ResourceAddress),
-    /// An output.
     Output(ModulePath, Str),
-    /// A check.
     Check(ModulePath, Str),
-    /// A variable.
     Variable(ModulePath, Str),
 }
 
@@ -38,12 +34,12 @@ pub struct CheckedObject {
     key: InstanceKey,
 }
 
-/// What was found of one condition.
+/// The result of one condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum ConditionResult {
     /// It holds.
     Pass,
-    /// It does not, and this is said of it.
+    /// It does not hold; the error message.
     Fail(String),
     /// It could not be evaluated.
     Error,
@@ -51,32 +47,32 @@ pub enum Found {
     Unknown,
 }
 
-/// What was found of all conditions.
+/// The results of all conditions.
 #[derive(Clone, Debug, Default)]
 pub struct Checks {
     blocks: HashMap<Checkable, Block>,
-    /// Data sources that are read for a check only, and that check.
+    /// Data sources that only a check reads, with the check's name.
     nested: HashMap<ResourceAddress, Str>,
 }
 
 #[derive(Clone, Debug)]
 struct Block {
-    /// How many conditions each object has.
+    /// The number of conditions of each object.
     conditions: usize,
-    /// Those that are known to be there.
-    objects: Option<BTreeMap<CheckedObject, Vec<Found>>>,
+    /// The objects, once they are known.
+    objects: Option<BTreeMap<CheckedObject, Vec<ConditionResult>>>,
 }
 
 impl CheckedObject {
-    /// The one object of a block in an instance of its module.
-    pub fn of_module(module: &ModuleInstance) -> Self {
+    /// Returns the one object of a block in a module instance.
+    pub fn for_module(module: &ModuleInstance) -> Self {
         Self { module: module.clone(), key: InstanceKey::None }
     }
 }
 
 impl Checks {
-    /// Nothing is known of any condition of a configuration.
-    pub fn of(configuration: &Configuration) -> Self {
+    /// Lists the conditions of a configuration with unknown results.
+    pub fn for_configuration(configuration: &Configuration) -> Self {
         let mut checks = Self::default();
         for node in configuration.modules() {
             checks.declare(node);
@@ -84,16 +80,16 @@ impl Checks {
         checks
     }
 
-    /// The same for an apply: it is known which objects a plan has.
-    pub fn of_plan(configuration: &Configuration, planned: &[CheckResult]) -> Self {
-        let mut checks = Self::of(configuration);
+    /// Lists the conditions for an apply: the plan holds the objects.
+    pub fn from_plan(configuration: &Configuration, planned: &[CheckResult]) -> Self {
+        let mut checks = Self::for_configuration(configuration);
         let named: HashMap<String, Checkable> =
             checks.blocks.keys().map(|checkable| (checkable.to_string(), checkable.clone())).collect();
         for result in planned {
             let Some(checkable) = named.get(&*result.config_address) else { continue };
             let objects: &[CheckObject] = match &result.objects {
                 Some(objects) => objects,
-                // It is known that there are none.
+                // There are no objects.
                 None if result.status == CheckStatus::Pass => &[],
                 None => continue,
             };
@@ -115,7 +111,7 @@ impl Checks {
             self.add(Checkable::Resource(address_of(path, resource)), conditions_of(resource));
         }
         for (name, check) in &module.checks {
-            // That its data can be read is one more condition.
+            // Reading its data is one more condition.
             let conditions = check.assertions.len() + usize::from(check.data.is_some());
             self.add(Checkable::Check(path.clone(), name.clone()), conditions);
             if let Some(data) = &check.data {
@@ -130,28 +126,28 @@ impl Checks {
         }
     }
 
-    /// The check that a data source is read for, where it is for one only.
+    /// Returns the check that a data source is nested in.
     pub fn check_around(&self, address: &ResourceAddress) -> Option<Checkable> {
         let name = self.nested.get(address)?;
         Some(Checkable::Check(address.module.clone(), name.clone()))
     }
 
-    /// These are objects of a block.
+    /// Sets the objects of a block.
     pub fn expand(&mut self, checkable: &Checkable, objects: impl IntoIterator<Item = CheckedObject>) {
         let Some(block) = self.blocks.get_mut(checkable) else { return };
         let conditions = block.conditions;
         let known = block.objects.get_or_insert_default();
         for object in objects {
-            known.entry(object).or_insert_with(|| vec![Found::Unknown; conditions]);
+            known.entry(object).or_insert_with(|| vec![ConditionResult::Unknown; conditions]);
         }
     }
 
-    /// A block has one object in each of these instances of its module.
+    /// Sets one object in each of these module instances.
     pub fn expand_in(&mut self, checkable: &Checkable, modules: &[ModuleInstance]) {
-        self.expand(checkable, modules.iter().map(CheckedObject::of_module));
+        self.expand(checkable, modules.iter().map(CheckedObject::for_module));
     }
 
-    /// These are the instances of a resource in one instance of its module.
+    /// Sets the instances of a resource in one module instance.
     pub fn expand_resource(
         &mut self,
         address: &AbsoluteResourceAddress,
@@ -162,36 +158,46 @@ impl Checks {
         self.expand(&Checkable::Resource(address.config()), keys.into_iter().map(object));
     }
 
-    /// What was found of some conditions of an object, of which `first` is the number
-    /// of the first.
-    pub fn report(&mut self, checkable: &Checkable, object: CheckedObject, first: usize, found: Vec<Found>) {
+    /// Sets the results of consecutive conditions of an object, beginning at number `first`.
+    pub fn report(
+        &mut self,
+        checkable: &Checkable,
+        object: CheckedObject,
+        first: usize,
+        found: Vec<ConditionResult>,
+    ) {
         let Some(block) = self.blocks.get_mut(checkable) else { return };
         let conditions = block.conditions;
         let known = block.objects.get_or_insert_default();
-        let of_object = known.entry(object).or_insert_with(|| vec![Found::Unknown; conditions]);
+        let of_object = known.entry(object).or_insert_with(|| vec![ConditionResult::Unknown; conditions]);
         for (place, found) in of_object.iter_mut().skip(first).zip(found) {
             *place = found;
         }
     }
 
     /// [`Checks::report`] for an instance of a resource.
-    pub fn report_resource(&mut self, address: &ResourceInstanceAddress, first: usize, found: Vec<Found>) {
+    pub fn report_resource(
+        &mut self,
+        address: &ResourceInstanceAddress,
+        first: usize,
+        found: Vec<ConditionResult>,
+    ) {
         let object = CheckedObject { module: address.module().clone(), key: address.key.clone() };
         self.report(&Checkable::Resource(address.config()), object, first, found);
     }
 
-    /// What was found of the data that is read for a check.
-    pub fn report_data(&mut self, check: &Checkable, module: &ModuleInstance, found: Found) {
-        self.report(check, CheckedObject::of_module(module), 0, vec![found]);
+    /// Sets the result of reading the data of a check.
+    pub fn report_data(&mut self, check: &Checkable, module: &ModuleInstance, found: ConditionResult) {
+        self.report(check, CheckedObject::for_module(module), 0, vec![found]);
     }
 
-    /// Whether something about an object does not hold.
+    /// Whether a condition of an object failed.
     pub fn has_failed(&self, checkable: &Checkable, object: &CheckedObject) -> bool {
         let found = self.blocks.get(checkable).and_then(|block| block.objects.as_ref()?.get(object));
         found.is_some_and(|found| matches!(status(found), CheckStatus::Fail | CheckStatus::Error))
     }
 
-    /// All results, sorted by address.
+    /// Returns all results, sorted by address.
     pub fn results(&self) -> Vec<CheckResult> {
         let mut results: Vec<CheckResult> =
             self.blocks.iter().map(|(checkable, block)| block.result(checkable)).collect();
@@ -207,10 +213,10 @@ fn conditions_of(resource: &Resource) -> usize {
 impl Block {
     fn result(&self, checkable: &Checkable) -> CheckResult {
         let objects = self.objects.as_ref().map(|objects| {
-            let one = |(object, found): (&CheckedObject, &Vec<Found>)| CheckObject {
+            let one = |(object, found): (&CheckedObject, &Vec<ConditionResult>)| CheckObject {
                 address: Str::new(&checkable.object_address(object)),
                 status: status(found),
-                failure_messages: found.iter().filter_map(Found::message).collect(),
+                failure_messages: found.iter().filter_map(ConditionResult::message).collect(),
             };
             objects.iter().map(one).collect::<Vec<CheckObject>>()
         });
@@ -222,13 +228,13 @@ impl Block {
             kind: checkable.kind(),
             config_address: Str::new(&checkable.to_string()),
             status,
-            // A block without objects is stored as one whose objects are not known.
+            // A block without objects is stored like one with unknown objects.
             objects: objects.filter(|objects| !objects.is_empty()),
         }
     }
 }
 
-impl Found {
+impl ConditionResult {
     fn status(&self) -> CheckStatus {
         match self {
             Self::Pass => CheckStatus::Pass,
@@ -246,12 +252,11 @@ impl Found {
     }
 }
 
-fn status(found: &[Found]) -> CheckStatus {
-    worst(found.iter().map(Found::status))
+fn status(found: &[ConditionResult]) -> CheckStatus {
+    worst(found.iter().map(ConditionResult::status))
 }
 
-/// Of several together: an error counts more than a failure, and that more than not
-/// to know.
+/// Returns the worst status: an error is worse than a failure, a failure worse than unknown.
 fn worst(statuses: impl Iterator<Item = CheckStatus>) -> CheckStatus {
     let rank = |status: &CheckStatus| match status {
         CheckStatus::Pass => 0,
@@ -272,7 +277,7 @@ impl Checkable {
         }
     }
 
-    /// What it is called in its module, where it is no resource.
+    /// Returns the name in the module of a block that is not a resource.
     fn name_in_module(&self) -> Option<(&ModulePath, String)> {
         match self {
             Self::Resource(_) => None,
@@ -303,12 +308,12 @@ impl Checkable {
             "" => ModuleInstance::root(),
             module => module.strip_suffix('.')?.parse().ok()?,
         };
-        Some(CheckedObject::of_module(&module))
+        Some(CheckedObject::for_module(&module))
     }
 }
 
-/// Diagnostics about the data of a check, which stop nothing.
-pub fn advice(found: Diagnostics) -> Diagnostics {
+/// Converts errors in the data of a check to warnings.
+pub fn as_warnings(found: Diagnostics) -> Diagnostics {
     let weaker = |diagnostic: Diagnostic| Diagnostic {
         severity: Severity::Warning,
         origin: DiagnosticOrigin::Check,
@@ -317,8 +322,8 @@ pub fn advice(found: Diagnostics) -> Diagnostics {
     found.into_iter().map(weaker).collect()
 }
 
-impl Found {
-    /// Data that could not be read.
+impl ConditionResult {
+    /// Returns the result of data that could not be read.
     pub fn unreadable(problems: &Diagnostics) -> Self {
         let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
         let texts: Vec<String> = errors.map(|error| format!("{}: {}", error.summary, error.detail)).collect();
@@ -326,7 +331,7 @@ impl Found {
     }
 }
 
-/// The address in the configuration.
+/// Writes the address in the configuration.
 impl std::fmt::Display for Checkable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self, self.name_in_module()) {

@@ -1,91 +1,95 @@
-//! Evaluates the objects of a configuration that no provider has a part in, and
-//! the arguments of those that one has.
+//! Evaluates modules, variables, local values and outputs, and the arguments of resources and
+//! providers.
+
+mod condition_checks;
+mod repetition;
+mod scope;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use wardian_address::{ModuleInstance, ModulePath, ProviderAddress, ProviderConfigAddress};
-use wardian_config::{Configuration, ModuleNode, Resource, decode_body};
-use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_config::{Configuration, ModuleNode, decode_body};
+use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Span};
 use wardian_plugin::FileGate;
 use wardian_value::{Marks, Str, Value};
 
 use crate::checks::{Checkable, CheckedObject, Checks};
-use crate::conditions::{self, Complaint, OUTPUT_PRECONDITION, Weight};
-use crate::ephemeral::Expired;
+use crate::conditions::{self, FailureReport, FailureSeverity, OUTPUT_PRECONDITION};
+use crate::expired::Expired;
 use crate::function_results::FunctionResults;
 use crate::nodes::provider_block;
 use crate::providers::Schemas;
-use crate::reference_check::Told;
-use crate::scope::ModuleScope;
+use crate::repeats::{Repeats, call_repeats};
+use crate::reported_references::ReportedReferences;
 use crate::values::{RepetitionData, Values};
+pub use scope::ModuleScope;
 
-/// Where a run takes place.
+/// The directories and files that functions and `path` values use.
 #[derive(Clone, Debug, Default)]
-pub struct Environment {
+pub struct Directories {
     /// The directory of the root module, absolute.
     pub root_directory: PathBuf,
     /// The directory that the program was started in, absolute.
     pub working_directory: PathBuf,
-    /// What `~` stands for.
+    /// The directory for `~`.
     pub home_directory: Option<PathBuf>,
-    /// Which files functions may read.
+    /// The files that functions may read.
     pub file_gate: FileGate,
 }
 
-/// How much is known while evaluating.
+/// The values that are known during evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing: only whether it could be valid is asked for.
+    /// None: only the validity of the configuration is checked.
     Validate,
-    /// What the state and the plan say; impure functions are unknown.
+    /// The state and planned values; impure functions return unknown values.
     Plan,
-    /// Everything.
+    /// All values.
     Apply,
 }
 
 /// Evaluates the objects of a configuration.
 pub struct Evaluator {
-    /// The configuration.
     pub configuration: Arc<Configuration>,
-    /// Schemas of all providers.
+    /// The schemas of all providers.
     pub schemas: Schemas,
-    /// What was evaluated so far.
+    /// The values so far.
     pub values: Values,
-    /// How much is known.
+    /// The values that are known.
     pub phase: Phase,
     /// `terraform.workspace`
     pub workspace: Str,
-    /// Where the run takes place.
-    pub environment: Arc<Environment>,
-    /// When the plan was made.
+    /// The directories that functions use.
+    pub directories: Arc<Directories>,
+    /// The time of the plan.
     pub timestamp: String,
-    /// References that something was said about already.
-    pub told: Arc<Told>,
-    /// What was found of conditions so far.
+    /// References that an error is reported for already.
+    pub reported: Arc<ReportedReferences>,
+    /// The results of conditions so far.
     pub checks: Checks,
-    /// What providers' functions gave so far.
+    /// The results of provider functions so far.
     pub function_results: FunctionResults,
-    /// Ephemeral resources that must not be used any more.
+    /// Ephemeral resources that must not be used any longer.
     pub expired: Expired,
 }
 
 impl Evaluator {
-    /// The module at a path. Walks only visit paths of the configuration.
+    /// Returns the module at a path. Walks only visit paths of the configuration.
     pub fn module(&self, path: &ModulePath) -> Result<&ModuleNode, Diagnostics> {
         self.configuration.module(path).ok_or_else(|| {
             Diagnostic::error("Unknown module", format!("The configuration has no {path}.")).into()
         })
     }
 
-    /// A scope of a module instance.
+    /// Returns the scope of a module instance.
     pub fn scope<'a>(&'a self, instance: &'a ModuleInstance, repetition: RepetitionData) -> ModuleScope<'a> {
         ModuleScope::new(self, instance, repetition)
     }
 
     /// Expands a module call in every instance of its caller.
     pub fn expand_module(&mut self, path: &ModulePath) -> Result<(), Diagnostics> {
-        // The root module is there from the start.
+        // The root module has one instance from the start.
         let Some((caller, name)) = path.parent() else { return Ok(()) };
         let configuration = Arc::clone(&self.configuration);
         let Some(call) = configuration.module(&caller).and_then(|m| m.module.module_calls.get(name)) else {
@@ -102,17 +106,17 @@ impl Evaluator {
         diagnostics.into_result(())
     }
 
-    /// Evaluates a variable of a module that is called, in all its instances.
-    pub fn evaluate_variable(&mut self, path: &ModulePath, name: &Str) -> Result<Diagnostics, Diagnostics> {
+    /// Evaluates a variable of a called module in all instances of the module.
+    pub fn evaluate_variable(&mut self, path: &ModulePath, name: &Str) -> Diagnosed<()> {
         let configuration = Arc::clone(&self.configuration);
-        let Some((caller, call_name)) = path.parent() else { return Ok(Diagnostics::new()) };
+        let Some((caller, call_name)) = path.parent() else { return Diagnosed::new(()) };
         let (Some(module), Some(call)) = (
             configuration.module(path),
             configuration.module(&caller).and_then(|m| m.module.module_calls.get(call_name)),
         ) else {
-            return Ok(Diagnostics::new());
+            return Diagnosed::new(());
         };
-        let Some(variable) = module.module.variables.get(name) else { return Ok(Diagnostics::new()) };
+        let Some(variable) = module.module.variables.get(name) else { return Diagnosed::new(()) };
         let mut diagnostics = Diagnostics::new();
         let checkable = Checkable::Variable(path.clone(), name.clone());
         self.checks.expand_in(&checkable, self.values.module_instances(path));
@@ -162,7 +166,8 @@ impl Evaluator {
                             Diagnostic::error(
                                 "Invalid value for input variable",
                                 format!(
-                                    "It does not suit the variable \"{name}\" of the module, declared at {}: {error}.",
+                                    "The value is not suitable for the variable \"{name}\" of the module, \
+                                     declared at {}: {error}.",
                                     variable.span
                                 ),
                             )
@@ -171,26 +176,25 @@ impl Evaluator {
                         continue;
                     }
                 },
-                // The loader has seen to it that what is required is given.
+                // The loader has checked that required variables have values.
                 None => {
                     variable.default.clone().unwrap_or_else(|| Value::null(variable.constraint.ty.clone()))
                 }
             };
             let place = call.inputs.get(name).map_or(&variable.span, |given| given.expression.span());
-            self.accept_variable(&instance, variable, value, place, &mut diagnostics);
+            diagnostics.extend(self.accept_variable(&instance, variable, value, place));
         }
-        if diagnostics.has_errors() { Err(diagnostics) } else { Ok(diagnostics) }
+        Diagnosed::unless_errors((), diagnostics)
     }
 
-    /// Sets the variables of the root module.
-    pub fn set_root_variable(&mut self, name: &Str, value: Value) -> Result<Diagnostics, Diagnostics> {
+    /// Sets a variable of the root module.
+    pub fn set_root_variable(&mut self, name: &Str, value: Value) -> Diagnosed<()> {
         let configuration = Arc::clone(&self.configuration);
         let Some(variable) = configuration.root().module.variables.get(name) else {
-            return Ok(Diagnostics::new());
+            return Diagnosed::new(());
         };
-        let mut diagnostics = Diagnostics::new();
-        self.accept_variable(&ModuleInstance::root(), variable, value, &variable.span, &mut diagnostics);
-        if diagnostics.has_errors() { Err(diagnostics) } else { Ok(diagnostics) }
+        let found = self.accept_variable(&ModuleInstance::root(), variable, value, &variable.span);
+        Diagnosed::unless_errors((), found)
     }
 
     fn accept_variable(
@@ -199,25 +203,27 @@ impl Evaluator {
         variable: &wardian_config::Variable,
         value: Value,
         place: &Span,
-        diagnostics: &mut Diagnostics,
-    ) {
+    ) -> Diagnostics {
         let value = value.with_marks(declared_marks(variable));
         self.schemas.secrets().add_marked(&value);
         self.values.module_mut(instance).variables.insert(variable.name.clone(), value);
         if variable.validations.is_empty() {
-            return;
+            return Diagnostics::new();
         }
         let scope = self.scope(instance, RepetitionData::None);
-        let complaint =
-            Complaint { summary: "Invalid value for variable", place: Some(place), weight: Weight::Refusal };
-        let (problems, found) = conditions::check(&variable.validations, &scope, complaint);
+        let report = FailureReport {
+            summary: "Invalid value for variable",
+            place: Some(place),
+            severity: FailureSeverity::Error,
+        };
+        let (problems, found) = conditions::check(&variable.validations, &scope, report);
         let checkable = Checkable::Variable(instance.path(), variable.name.clone());
-        self.checks.report(&checkable, CheckedObject::of_module(instance), 0, found);
+        self.checks.report(&checkable, CheckedObject::for_module(instance), 0, found);
         if problems.has_errors() {
-            // What is made of a value that is refused tells nothing.
+            // Values that depend on a rejected value are of no use.
             self.values.module_mut(instance).variables.remove(&variable.name);
         }
-        diagnostics.extend(problems.in_block(&format!("variable \"{}\"", variable.name)));
+        problems.in_block(&format!("variable \"{}\"", variable.name))
     }
 
     /// Evaluates a local value in all instances of its module.
@@ -238,10 +244,10 @@ impl Evaluator {
     }
 
     /// Evaluates an output in all instances of its module.
-    pub fn evaluate_output(&mut self, path: &ModulePath, name: &Str) -> Result<Diagnostics, Diagnostics> {
+    pub fn evaluate_output(&mut self, path: &ModulePath, name: &Str) -> Diagnosed<()> {
         let configuration = Arc::clone(&self.configuration);
         let Some(output) = configuration.module(path).and_then(|m| m.module.outputs.get(name)) else {
-            return Ok(Diagnostics::new());
+            return Diagnosed::new(());
         };
         let context = format!("output \"{name}\"");
         let mut diagnostics = Diagnostics::new();
@@ -252,7 +258,7 @@ impl Evaluator {
             let (problems, found) = conditions::check(&output.preconditions, &scope, OUTPUT_PRECONDITION);
             let failed = problems.has_errors();
             diagnostics.extend(problems.in_block(&context));
-            self.checks.report(&checkable, CheckedObject::of_module(&instance), 0, found);
+            self.checks.report(&checkable, CheckedObject::for_module(&instance), 0, found);
             let scope = self.scope(&instance, RepetitionData::None);
             if failed {
                 continue;
@@ -268,7 +274,9 @@ impl Evaluator {
                 diagnostics.push(
                     Diagnostic::error(
                         "Output refers to sensitive values",
-                        "An output of the root module is shown to whoever runs it, and this one holds a value that is marked as sensitive. If it is meant to be an output, say that it is not to be shown:\n    sensitive = true",
+                        "Outputs of the root module are displayed, and this one contains a value that is \
+                         marked as sensitive. To output it nevertheless without displaying it, \
+                         declare:\n    sensitive = true",
                     )
                     .at(output.span.clone())
                     .in_block(&context),
@@ -277,9 +285,9 @@ impl Evaluator {
             }
             if !output.ephemeral && value.inside_marks().is_ephemeral() {
                 let detail = if path.is_root() {
-                    "An output of the root module is stored, and this one holds an ephemeral value."
+                    "Outputs of the root module are stored, and this one contains an ephemeral value."
                 } else {
-                    "This output holds an ephemeral value: say `ephemeral = true` for it."
+                    "This output contains an ephemeral value: set `ephemeral = true` for it."
                 };
                 diagnostics.push(
                     Diagnostic::error("Ephemeral value not allowed", detail)
@@ -296,10 +304,10 @@ impl Evaluator {
             }
             self.values.set_output(&instance, name, value);
         }
-        if diagnostics.has_errors() { Err(diagnostics) } else { Ok(diagnostics) }
+        Diagnosed::unless_errors((), diagnostics)
     }
 
-    /// The configuration of a provider: nulls where there is no block.
+    /// Evaluates the configuration of a provider: nulls if it has no block.
     pub fn provider_config(&self, address: &ProviderConfigAddress) -> Result<Value, Diagnostics> {
         let Some(schema) = self.schemas.provider(&address.provider) else {
             return Ok(Value::empty_object());
@@ -314,10 +322,10 @@ impl Evaluator {
         diagnostics.in_block(&format!("provider \"{}\"", config.local_name)).into_result(value)
     }
 
-    /// What a module tells a provider about itself.
+    /// Evaluates the `provider_meta` block of a module for a provider.
     ///
     /// # Errors
-    /// A provider that wants no such thing, or not this.
+    /// The provider does not support `provider_meta`, or not this value.
     pub fn provider_meta(
         &self,
         module: &ModuleInstance,
@@ -332,8 +340,7 @@ impl Evaluator {
         let Some(schema) = self.schemas.provider(provider).and_then(|schema| schema.provider_meta.as_ref())
         else {
             let detail = format!(
-                "The provider {} takes no provider_meta, so that nobody would read what is said here. Leave the block \
-                 out.",
+                "The provider {} does not support provider_meta, so the block has no effect. Remove it.",
                 provider.for_display()
             );
             return Err(Diagnostic::error("Provider does not support provider_meta", detail)
@@ -346,7 +353,7 @@ impl Evaluator {
         found.in_block(&format!("provider_meta \"{name}\"")).into_result(Some(value))
     }
 
-    /// While validating, the instances of what repeats are not told apart.
+    /// Returns unknown repetition data while validating: one instance represents all.
     pub fn repetition_or_unknown(&self, repeats: Repeats, known: RepetitionData) -> RepetitionData {
         match (self.phase, repeats) {
             (Phase::Validate, Repeats::Count) => RepetitionData::UnknownCount,
@@ -356,38 +363,9 @@ impl Evaluator {
     }
 }
 
-/// The marks that a variable's declaration gives its values.
+/// Returns the marks that a variable's declaration gives its values.
 pub fn declared_marks(variable: &wardian_config::Variable) -> Marks {
     let sensitive = if variable.sensitive { Marks::SENSITIVE } else { Marks::NONE };
     let ephemeral = if variable.ephemeral { Marks::EPHEMERAL } else { Marks::NONE };
     sensitive | ephemeral
-}
-
-/// By what something repeats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeats {
-    /// It does not.
-    No,
-    /// By `count`.
-    Count,
-    /// By `for_each`.
-    ForEach,
-}
-
-/// By what a resource repeats.
-pub fn resource_repeats(resource: &Resource) -> Repeats {
-    match (&resource.count, &resource.for_each) {
-        (Some(_), _) => Repeats::Count,
-        (None, Some(_)) => Repeats::ForEach,
-        (None, None) => Repeats::No,
-    }
-}
-
-/// By what a module call repeats.
-pub fn call_repeats(call: &wardian_config::ModuleCall) -> Repeats {
-    match (&call.count, &call.for_each) {
-        (Some(_), _) => Repeats::Count,
-        (None, Some(_)) => Repeats::ForEach,
-        (None, None) => Repeats::No,
-    }
 }

@@ -1,4 +1,4 @@
-//! What a run tells while it goes on.
+//! Progress events of a run.
 
 use std::time::Duration;
 
@@ -6,178 +6,151 @@ use wardian_address::ResourceInstanceAddress;
 
 use crate::plan::Action;
 
-/// Something that happened to one object.
+/// An event about one object.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
     /// A managed object is about to be read.
     RefreshStarted {
-        /// Which object.
         address: &'a ResourceInstanceAddress,
-        /// What the provider calls it.
+        /// The provider's ID of the object.
         id: Option<String>,
     },
     /// A managed object was read.
     RefreshCompleted {
-        /// Which object.
         address: &'a ResourceInstanceAddress,
-        /// What the provider calls it.
+        /// The provider's ID of the object.
         id: Option<String>,
     },
-    /// A provider is about to be asked for an object that exists.
+    /// A provider is about to be asked for an existing object.
     ImportStarted {
-        /// What it becomes.
+        /// The resource instance to import to.
         address: &'a ResourceInstanceAddress,
-        /// What it is found by: `id=x`.
+        /// The identification of the object: `id=x`.
         id: &'a str,
     },
-    /// The provider found what is to be imported; it is read next.
+    /// The provider found the objects to import; they are read next.
     ImportFound {
-        /// What it becomes.
+        /// The resource instance to import to.
         address: &'a ResourceInstanceAddress,
-        /// How many objects that are.
+        /// The number of objects.
         count: usize,
     },
-    /// An object that the plan found comes under management.
+    /// An apply is about to add an imported object to the state.
     Importing {
-        /// What it becomes.
+        /// The resource instance to import to.
         address: &'a ResourceInstanceAddress,
-        /// What it was found by: `id=x`.
+        /// The identification of the object: `id=x`.
         id: &'a str,
     },
-    /// An object came under management.
+    /// An apply added an imported object to the state.
     Imported {
-        /// What it became.
+        /// The resource instance.
         address: &'a ResourceInstanceAddress,
-        /// What it was found by: `id=x`.
+        /// The identification of the object: `id=x`.
         id: &'a str,
     },
-    /// Work on an object begins: a create, update or delete, or the read of a data
+    /// An operation on an object starts: a create, update or delete, or the read of a data
     /// source.
     Started {
-        /// Which object.
         address: &'a ResourceInstanceAddress,
         /// The key of a deposed object.
         deposed: Option<&'a str>,
-        /// What is done; a replacement is told as its two halves.
+        /// The action; a replacement has two operations.
         action: Action,
-        /// What the provider calls it.
+        /// The provider's ID of the object.
         id: Option<String>,
     },
-    /// Work on an object goes on; told every ten seconds.
+    /// An operation on an object continues; sent every ten seconds.
     InProgress {
-        /// Which object.
         address: &'a ResourceInstanceAddress,
-        /// What is done.
         action: Action,
-        /// What the provider calls it.
+        /// The provider's ID of the object.
         id: Option<String>,
-        /// Since when.
+        /// The time since the start.
         elapsed: Duration,
     },
-    /// Work on an object is done.
+    /// An operation on an object succeeded.
     Completed {
-        /// Which object.
         address: &'a ResourceInstanceAddress,
-        /// What was done.
         action: Action,
-        /// What the provider calls it.
+        /// The provider's ID of the object.
         id: Option<String>,
-        /// How long it took.
+        /// The time since the start.
         elapsed: Duration,
     },
-    /// Work on an object failed.
+    /// An operation on an object failed.
     Failed {
-        /// Which object.
         address: &'a ResourceInstanceAddress,
-        /// What was tried.
         action: Action,
-        /// How long it took.
+        /// The time since the start.
         elapsed: Duration,
     },
-    /// A provisioner is about to work on an object.
+    /// A provisioner is about to run for an object.
     ProvisionStarted {
-        /// Which object.
         address: &'a ResourceInstanceAddress,
         /// The provisioner's type.
         provisioner: &'a str,
     },
-    /// A provisioner shows something.
+    /// A provisioner printed output.
     ProvisionOutput {
-        /// Which object.
         address: &'a ResourceInstanceAddress,
         /// The provisioner's type.
         provisioner: &'a str,
-        /// A line or several, each with or without its break.
+        /// One or more lines, each with or without its line break.
         text: &'a str,
     },
-    /// A provisioner's work is done.
+    /// A provisioner succeeded.
     ProvisionCompleted {
-        /// Which object.
         address: &'a ResourceInstanceAddress,
         /// The provisioner's type.
         provisioner: &'a str,
     },
-    /// A provisioner's work failed, which may be let pass.
+    /// A provisioner failed; `on_failure` may ignore it.
     ProvisionFailed {
-        /// Which object.
         address: &'a ResourceInstanceAddress,
         /// The provisioner's type.
         provisioner: &'a str,
     },
     /// An ephemeral resource is about to be opened, renewed or closed.
-    EphemeralStarted {
-        /// Which instance.
-        address: &'a ResourceInstanceAddress,
-        /// What is done.
-        action: EphemeralAction,
-    },
-    /// That goes on; told every ten seconds.
+    EphemeralStarted { address: &'a ResourceInstanceAddress, action: EphemeralAction },
+    /// The operation on an ephemeral resource continues; sent every ten seconds.
     EphemeralInProgress {
-        /// Which instance.
         address: &'a ResourceInstanceAddress,
-        /// What is done.
         action: EphemeralAction,
-        /// Since when.
+        /// The time since the start.
         elapsed: Duration,
     },
-    /// That is done.
+    /// The operation on an ephemeral resource succeeded.
     EphemeralCompleted {
-        /// Which instance.
         address: &'a ResourceInstanceAddress,
-        /// What was done.
         action: EphemeralAction,
-        /// How long it took.
+        /// The time since the start.
         elapsed: Duration,
     },
-    /// That failed.
+    /// The operation on an ephemeral resource failed.
     EphemeralFailed {
-        /// Which instance.
         address: &'a ResourceInstanceAddress,
-        /// What was tried.
         action: EphemeralAction,
-        /// How long it took.
+        /// The time since the start.
         elapsed: Duration,
     },
 }
 
-/// What is done with an ephemeral resource.
+/// An operation on an ephemeral resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EphemeralAction {
-    /// It comes to be.
     Open,
-    /// It is kept.
     Renew,
-    /// It ends.
     Close,
 }
 
-/// Hears what a run tells. Called from several threads, and must not block.
+/// Receives the events of a run. Called from several threads; must not block.
 pub trait Events: Send + Sync {
-    /// Something happened.
+    /// Receives an event.
     fn event(&self, event: &Event<'_>);
 }
 
-/// Hears nothing.
+/// Ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -1,18 +1,17 @@
-//! The files that functions of the language list.
+//! Listing files for functions of the language.
 
 use std::path::Path;
 
 use wardian_plugin::FileGate;
 
-/// The most directories one within the other that are looked into: symbolic links
-/// may form a circle.
-const DEPTH_LIMIT: usize = 64;
+/// The maximum depth of directories: symbolic links may form a cycle.
+const MAX_DEPTH: usize = 64;
 
-/// All regular files below a directory, relative to it, sorted, with `/` between
-/// their parts. Symbolic links are followed, as far as the gate permits.
+/// Returns all regular files below a directory, relative to it, sorted, with `/` between path
+/// components. Symbolic links are followed as far as the gate permits.
 ///
 /// # Errors
-/// Where the directory itself cannot be read.
+/// The directory itself cannot be read.
 pub fn below(directory: &Path, gate: &FileGate) -> std::io::Result<Vec<String>> {
     let mut found = Vec::new();
     collect(directory, gate, "", 0, &mut found)?;
@@ -34,8 +33,8 @@ fn collect(
         let Ok(metadata) = std::fs::metadata(entry.path()) else { continue };
         if metadata.is_file() {
             found.push(relative);
-        } else if metadata.is_dir() && depth < DEPTH_LIMIT && gate.check(&entry.path()).is_ok() {
-            // What cannot be read further down is as if it were not there.
+        } else if metadata.is_dir() && depth < MAX_DEPTH && gate.check(&entry.path()).is_ok() {
+            // Unreadable directories below are skipped.
             let _ = collect(&entry.path(), gate, &relative, depth + 1, found);
         }
     }

@@ -1,7 +1,7 @@
-//! What providers' functions gave, so that one that gives something else for the same
-//! arguments is found: what a plan says of a value must be so when it is applied.
+//! The results of provider functions, to detect a function that returns different results for
+//! the same arguments: an apply must compute the planned values.
 //!
-//! Only digests are kept: arguments and results may be secret, and large.
+//! Only digests are stored: arguments and results may be sensitive or large.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,32 +13,32 @@ use wardian_value::{Type, Value, msgpack};
 /// The SHA-256 of a call or of a result.
 pub type CallDigest = [u8; 32];
 
-/// What calls gave, by the digest of provider, function and arguments.
+/// The digests of results, by the digest of provider, function and arguments.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionResults(Arc<Mutex<BTreeMap<CallDigest, CallDigest>>>);
 
-/// Whether a call gave the same as before.
+/// Whether a call returned the same result as before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consistency {
-    /// It did, or was not made before, or not all of it is known.
+    /// It returned the same result, was not made before, or has unknown values.
     Consistent,
-    /// It did not.
+    /// It returned a different result.
     Inconsistent,
 }
 
 impl FunctionResults {
-    /// Those that a plan was made with.
-    pub fn of_plan(planned: &BTreeMap<CallDigest, CallDigest>) -> Self {
+    /// Returns the results of a plan.
+    pub fn from_plan(planned: &BTreeMap<CallDigest, CallDigest>) -> Self {
         Self(Arc::new(Mutex::new(planned.clone())))
     }
 
-    /// All that was noted.
-    pub fn noted(&self) -> BTreeMap<CallDigest, CallDigest> {
+    /// Returns all recorded results.
+    pub fn recorded(&self) -> BTreeMap<CallDigest, CallDigest> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes what a call gave, and holds it against what it gave before.
-    pub fn note(
+    /// Records the result of a call and compares it with the result before.
+    pub fn record(
         &self,
         provider: &ProviderAddress,
         function: &str,
@@ -57,7 +57,7 @@ impl FunctionResults {
     }
 }
 
-/// Each part is preceded by its length, so that no two calls are the same bytes.
+/// Each part is preceded by its length, so that no two calls have the same bytes.
 fn digest_of_call(provider: &ProviderAddress, function: &str, arguments: &[Value]) -> Option<CallDigest> {
     let mut digest = Sha256::new();
     let mut add = |part: &[u8]| {
@@ -81,19 +81,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_result_for_the_same_call_is_told() {
+    fn different_result_for_same_call_is_inconsistent() {
         let results = FunctionResults::default();
         let provider: ProviderAddress = "example.com/test/memory".parse().unwrap();
         let note = |results: &FunctionResults, arguments: &[&str], result: Value| {
             let arguments: Vec<Value> = arguments.iter().map(|text| Value::string(*text)).collect();
-            results.note(&provider, "f", &arguments, &result)
+            results.record(&provider, "f", &arguments, &result)
         };
         assert_eq!(note(&results, &["a", "b"], Value::string("1")), Consistency::Consistent);
         assert_eq!(note(&results, &["a", "b"], Value::string("1")), Consistency::Consistent);
         assert_eq!(note(&results, &["ab"], Value::string("2")), Consistency::Consistent);
         assert_eq!(note(&results, &["a", "b"], Value::unknown(Type::String)), Consistency::Consistent);
         assert_eq!(note(&results, &["a", "b"], Value::string("2")), Consistency::Inconsistent);
-        let later = FunctionResults::of_plan(&results.noted());
+        let later = FunctionResults::from_plan(&results.recorded());
         assert_eq!(note(&later, &["ab"], Value::string("3")), Consistency::Inconsistent);
     }
 }

@@ -1,9 +1,9 @@
-//! Calls of providers' functions from expressions.
+//! Calls of provider functions from expressions.
 //!
-//! What a provider is given is what its function's signature says: as many
-//! arguments, of those types, null and unknown only where it takes them. The answer
-//! is held against the signature, too. Marks are none of the provider's business:
-//! the language takes them off before, and puts them back on the result.
+//! A provider receives arguments that match the function's signature: their number, their types,
+//! and null and unknown values only for parameters that allow them. The result is checked
+//! against the signature, too. Providers never receive marks: the language removes them from the
+//! arguments and adds them to the result.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use crate::providers::Schemas;
 const UNKNOWN_FUNCTION: &str = "Unknown provider function";
 const FAILED: &str = "Error in function call";
 
-/// Calls a function on a provider that is not configured.
+/// Calls a function on an unconfigured provider.
 ///
 /// # Errors
-/// Where the module does not require that provider, it has no such function, or
-/// the arguments or the result are not as the signature says.
+/// The module does not require the provider, the provider has no such function, or the arguments
+/// or the result do not match the signature.
 pub fn call(
     module: &Module,
     schemas: &Schemas,
@@ -41,9 +41,11 @@ pub fn call(
     if !arguments.iter().enumerate().all(passable) {
         return Ok(Value::unknown(signature.return_type.clone()));
     }
-    let result = ask(provider, call, arguments.clone()).map_err(|error| refused(signature, call, error))?;
-    let result = conforming(result, &signature.return_type).map_err(|problem| failed(call, &problem))?;
-    match results.note(address, call.function(), &arguments, &result) {
+    let result =
+        call_function(provider, call, arguments.clone()).map_err(|error| refused(signature, call, error))?;
+    let result =
+        check_result_type(result, &signature.return_type).map_err(|problem| failed(call, &problem))?;
+    match results.record(address, call.function(), &arguments, &result) {
         Consistency::Consistent => Ok(result),
         Consistency::Inconsistent => Err(inconsistent(address, call)),
     }
@@ -60,10 +62,11 @@ fn find<'a>(
         let known = module.required_providers.keys().map(|name| &**name);
         let advice = match wardian_diagnostic::closest(local_name, known) {
             Some(near) => format!("did you mean \"{near}\"?"),
-            None => "add it there to call its functions.".to_owned(),
+            None => "add the provider there to call its functions.".to_owned(),
         };
         return Err(unknown(format!(
-            "There is no \"{}\" here: the module's required_providers have no \"{local_name}\"; {advice}",
+            "There is no function \"{}\" here: the module's required_providers have no \"{local_name}\"; \
+             {advice}",
             call.name()
         )));
     };
@@ -89,7 +92,8 @@ fn check_count(signature: &Function, call: &ProviderCall<'_>) -> Result<(), Diag
     if let Some(missing) = signature.parameters.get(given) {
         let at_least = if signature.variadic_parameter.is_some() { "at least " } else { "" };
         let detail = format!(
-            "The function \"{}\" takes {at_least}{expected} argument{plural}; there is none for \"{}\".",
+            "The function \"{}\" takes {at_least}{expected} argument{plural}; the argument for \"{}\" is \
+             missing.",
             call.name(),
             missing.name
         );
@@ -102,7 +106,7 @@ fn check_count(signature: &Function, call: &ProviderCall<'_>) -> Result<(), Diag
     Ok(())
 }
 
-/// The arguments, of the types that the parameters have.
+/// Returns the arguments, converted to the parameters' types.
 fn arguments(signature: &Function, call: &ProviderCall<'_>) -> Result<Vec<Value>, Diagnostic> {
     let one = |(position, argument): (usize, &Value)| {
         let Some(parameter) = signature.parameter(position) else { return Ok(argument.clone()) };
@@ -116,9 +120,9 @@ fn arguments(signature: &Function, call: &ProviderCall<'_>) -> Result<Vec<Value>
     call.arguments().iter().enumerate().map(one).collect()
 }
 
-/// Evaluation is not asynchronous, and a function of a provider is short: the
-/// runtime is told that this thread waits.
-fn ask(
+/// Calls the provider. Evaluation is synchronous and provider functions are short, so this
+/// blocks the thread and informs the runtime.
+fn call_function(
     provider: &Arc<dyn Provider>,
     call: &ProviderCall<'_>,
     arguments: Vec<Value>,
@@ -126,7 +130,7 @@ fn ask(
     let runtime = Handle::try_current().ok();
     let Some(runtime) = runtime.filter(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
     else {
-        let text = "functions of providers cannot be called here".to_owned();
+        let text = "provider functions cannot be called here".to_owned();
         return Err(FunctionError { text, argument: None });
     };
     let secrets = Secrets::default();
@@ -139,15 +143,14 @@ fn ask(
     tokio::task::block_in_place(|| runtime.block_on(answer))
 }
 
-/// The result, if it is of the type that was promised. A part that was promised to
-/// be anything is what it is.
-fn conforming(result: Value, promised: &Type) -> Result<Value, String> {
+/// Returns the result if it has the declared type. Parts of a dynamic type may have any type.
+fn check_result_type(result: Value, promised: &Type) -> Result<Value, String> {
     let conforms = convert::convert(&result, promised).is_ok_and(|converted| converted == result);
     if conforms {
         return Ok(result);
     }
     Err(format!(
-        "the provider answered with a {}, where its function promises a {}; this is a mistake in the provider",
+        "the provider returned a {}, but its function declares a {}; this is a bug in the provider",
         result.ty().friendly_name(),
         promised.friendly_name()
     ))
@@ -169,8 +172,9 @@ fn unsuitable(parameter: &Parameter, position: usize, call: &ProviderCall<'_>, p
 
 fn inconsistent(provider: &ProviderAddress, call: &ProviderCall<'_>) -> Diagnostic {
     let detail = format!(
-        "The function \"{}\" gave another result than before for the same arguments. What a plan says would not \
-         hold when it is applied. The mistake is in the provider {}: whoever maintains it should hear of it.",
+        "The function \"{}\" returned a different result than before for the same arguments, so planned \
+         values could differ in an apply. This is a bug in the provider {}; please report it to its \
+         maintainers.",
         call.name(),
         provider.for_display()
     );
@@ -182,7 +186,7 @@ fn failed(call: &ProviderCall<'_>, problem: &str) -> Diagnostic {
     Diagnostic::error(FAILED, detail).at(call.name_span())
 }
 
-/// A message may quote an argument.
+/// Hides a message that may quote a sensitive argument.
 fn shown<'a>(call: &ProviderCall<'_>, problem: &'a str) -> &'a str {
-    if call.is_sensitive() { "what is wrong is not shown, because an argument is sensitive" } else { problem }
+    if call.is_sensitive() { "the error is not shown, because an argument is sensitive" } else { problem }
 }

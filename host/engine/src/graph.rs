@@ -1,136 +1,121 @@
-//! A dependency graph of numbered nodes, and the order in which they become ready.
+//! Dependency graphs and the order in which their nodes become ready.
 //!
-//! Building, checking and walking cost O(nodes + edges). Ready nodes come in the
-//! order of their numbers, so that runs are reproducible.
+//! An edge goes from a node to the node that it waits for. Building, checking and
+//! walking cost O(nodes + edges). Ready nodes come in the order of their numbers, so
+//! that runs are reproducible.
+//!
+//! Only petgraph's iterative algorithms are used: `tarjan_scc`, `is_cyclic_directed` and
+//! `depth_first_search` recurse, and a long chain of dependencies would overflow the
+//! stack. Its `toposort` is not ordered by number, and its `Topo` finishes a node when it
+//! returns it, before the node's operations end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use petgraph::Direction;
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::{Dfs, IntoNeighbors, Reversed, Visitable};
+
 /// A node's number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(u32);
+pub type NodeId = NodeIndex;
 
-impl NodeId {
-    /// As an index into tables of nodes.
-    pub fn index(self) -> usize {
-        self.0 as usize
+/// A graph whose nodes hold an `N`.
+pub type Graph<N> = DiGraph<N, ()>;
+
+/// A set of a graph's nodes, by their numbers.
+pub type NodeSet = <Graph<()> as Visitable>::Map;
+
+/// Makes `node` wait for `dependency`. A node does not wait for itself.
+///
+/// The edge may exist already: searching for it would cost all edges of the node.
+pub fn add_dependency<N>(graph: &mut Graph<N>, node: NodeId, dependency: NodeId) {
+    if node != dependency {
+        graph.add_edge(node, dependency, ());
     }
 }
 
-/// The graph.
-#[derive(Clone, Debug, Default)]
-pub struct Graph {
-    dependencies: Vec<Vec<NodeId>>,
-    dependents: Vec<Vec<NodeId>>,
+/// Returns the nodes that a node waits for, newest edge first.
+pub fn dependencies<N>(graph: &Graph<N>, node: NodeId) -> impl Iterator<Item = NodeId> {
+    graph.neighbors_directed(node, Direction::Outgoing)
 }
 
-impl Graph {
-    /// Adds a node.
-    ///
-    /// # Panics
-    /// Never: a configuration of four thousand million objects does not fit memory.
-    pub fn add(&mut self) -> NodeId {
-        let id = NodeId(u32::try_from(self.dependencies.len()).unwrap_or(u32::MAX));
-        self.dependencies.push(Vec::new());
-        self.dependents.push(Vec::new());
-        id
-    }
-
-    /// States that `node` waits for `dependency`. A node does not wait for itself.
-    pub fn depend(&mut self, node: NodeId, dependency: NodeId) {
-        if node != dependency {
-            self.dependencies[node.index()].push(dependency);
-            self.dependents[dependency.index()].push(node);
-        }
-    }
-
-    /// How many nodes there are.
-    pub fn size(&self) -> usize {
-        self.dependencies.len()
-    }
-
-    /// What a node waits for.
-    pub fn dependencies(&self, node: NodeId) -> &[NodeId] {
-        &self.dependencies[node.index()]
-    }
-
-    /// What waits for a node.
-    pub fn dependents(&self, node: NodeId) -> &[NodeId] {
-        &self.dependents[node.index()]
-    }
-
-    /// All nodes.
-    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
-        (0..u32::try_from(self.size()).unwrap_or(u32::MAX)).map(NodeId)
-    }
-
-    /// Every node after all that it waits for.
-    ///
-    /// # Errors
-    /// The nodes of one cycle, in order.
-    pub fn order(&self) -> Result<Vec<NodeId>, Vec<NodeId>> {
-        let mut progress = Progress::new(self);
-        let mut order = Vec::with_capacity(self.size());
-        while let Some(node) = progress.next_ready() {
-            order.push(node);
-            progress.finish(self, node);
-        }
-        if order.len() == self.size() { Ok(order) } else { Err(self.find_cycle(&progress)) }
-    }
-
-    /// Follows unfinished dependencies until a node comes again.
-    fn find_cycle(&self, progress: &Progress) -> Vec<NodeId> {
-        let stuck = |node: &NodeId| progress.waiting_for[node.index()] > 0;
-        let Some(mut node) = self.nodes().find(stuck) else { return Vec::new() };
-        let mut seen_at = vec![None; self.size()];
-        let mut walked = Vec::new();
-        loop {
-            if let Some(start) = seen_at[node.index()] {
-                let start: usize = start;
-                let mut cycle = walked.split_off(start);
-                // Walked from dependents to dependencies: told the other way round.
-                cycle.reverse();
-                return cycle;
-            }
-            seen_at[node.index()] = Some(walked.len());
-            walked.push(node);
-            match self.dependencies(node).iter().find(|d| stuck(d)) {
-                Some(next) => node = *next,
-                None => return walked,
-            }
-        }
-    }
-
-    /// The nodes that wait for `roots`, directly or not, without the roots
-    /// themselves unless they wait for each other; as a table by node.
-    pub fn dependents_closure(&self, roots: &[NodeId]) -> Vec<bool> {
-        let mut found = vec![false; self.size()];
-        let mut open: Vec<NodeId> = roots.to_vec();
-        while let Some(node) = open.pop() {
-            for dependent in self.dependents(node) {
-                if !std::mem::replace(&mut found[dependent.index()], true) {
-                    open.push(*dependent);
-                }
-            }
-        }
-        found
-    }
-
-    /// The nodes that `roots` wait for, directly or not, with themselves; as a
-    /// table by node.
-    pub fn closure(&self, roots: impl IntoIterator<Item = NodeId>) -> Vec<bool> {
-        let mut included = vec![false; self.size()];
-        let mut open: Vec<NodeId> = roots.into_iter().collect();
-        while let Some(node) = open.pop() {
-            if !std::mem::replace(&mut included[node.index()], true) {
-                open.extend_from_slice(self.dependencies(node));
-            }
-        }
-        included
-    }
+/// Returns the nodes that wait for a node, newest edge first.
+pub fn dependents<N>(graph: &Graph<N>, node: NodeId) -> impl Iterator<Item = NodeId> {
+    graph.neighbors_directed(node, Direction::Incoming)
 }
 
-/// How far a walk has come.
+/// Returns all nodes, each after the nodes that it waits for.
+///
+/// # Errors
+/// The [`cycles`] of the graph.
+pub fn order<N>(graph: &Graph<N>) -> Result<Vec<NodeId>, Vec<Vec<NodeId>>> {
+    let mut progress = Progress::new(graph);
+    let mut order = Vec::with_capacity(graph.node_count());
+    while let Some(node) = progress.next_ready() {
+        order.push(node);
+        progress.finish(graph, node);
+    }
+    if order.len() == graph.node_count() { Ok(order) } else { Err(cycles(graph)) }
+}
+
+/// Returns the groups of nodes that wait for each other. Groups and the nodes of each
+/// are in the order of their numbers.
+pub fn cycles<N>(graph: &Graph<N>) -> Vec<Vec<NodeId>> {
+    let mut cycles = kosaraju_scc(graph);
+    cycles.retain(|nodes| nodes.len() > 1);
+    for nodes in &mut cycles {
+        nodes.sort_unstable();
+    }
+    cycles.sort_unstable();
+    cycles
+}
+
+/// Returns a path through some nodes of one of the [`cycles`] that ends where it
+/// began: each node waits for the one before it, the first for the last.
+pub fn path_through<N>(graph: &Graph<N>, cycle: &[NodeId]) -> Vec<NodeId> {
+    let Some(mut node) = cycle.first().copied() else { return Vec::new() };
+    let mut position = vec![None; cycle.len()];
+    let mut path = Vec::new();
+    while let Ok(index) = cycle.binary_search(&node) {
+        if let Some(start) = position[index] {
+            path.drain(..start);
+            break;
+        }
+        position[index] = Some(path.len());
+        path.push(node);
+        let next = dependencies(graph, node).filter(|next| cycle.binary_search(next).is_ok()).min();
+        let Some(next) = next else { break };
+        node = next;
+    }
+    path.reverse();
+    path
+}
+
+/// Returns the nodes that `roots` wait for, directly or not, and the roots themselves.
+pub fn closure<N>(graph: &Graph<N>, roots: impl IntoIterator<Item = NodeId>) -> NodeSet {
+    reachable(graph, roots)
+}
+
+/// Returns the nodes that wait for `roots`, directly or not, without the roots
+/// themselves unless they wait for each other.
+pub fn dependents_closure<N>(graph: &Graph<N>, roots: &[NodeId]) -> NodeSet {
+    reachable(Reversed(graph), roots.iter().flat_map(|root| dependents(graph, *root)))
+}
+
+fn reachable<G>(graph: G, starts: impl IntoIterator<Item = NodeId>) -> NodeSet
+where
+    G: IntoNeighbors<NodeId = NodeId> + Visitable<NodeId = NodeId, Map = NodeSet>,
+{
+    let mut search = Dfs::empty(graph);
+    for start in starts {
+        search.move_to(start);
+        while search.next(graph).is_some() {}
+    }
+    search.discovered
+}
+
+/// The progress of a walk.
 #[derive(Debug)]
 pub struct Progress {
     waiting_for: Vec<usize>,
@@ -138,25 +123,26 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Nothing is done yet.
-    pub fn new(graph: &Graph) -> Self {
-        let waiting_for: Vec<usize> = graph.dependencies.iter().map(Vec::len).collect();
-        let ready = graph.nodes().filter(|node| waiting_for[node.index()] == 0).map(Reverse).collect();
+    /// Starts a walk.
+    pub fn new<N>(graph: &Graph<N>) -> Self {
+        let waiting_for: Vec<usize> =
+            graph.node_indices().map(|node| dependencies(graph, node).count()).collect();
+        let ready = graph.node_indices().filter(|node| waiting_for[node.index()] == 0).map(Reverse).collect();
         Self { waiting_for, ready }
     }
 
-    /// The next node that waits for nothing; each is handed out once.
+    /// Returns the next node whose dependencies are finished; each node once.
     pub fn next_ready(&mut self) -> Option<NodeId> {
         self.ready.pop().map(|Reverse(node)| node)
     }
 
-    /// A node is done: what waited for it alone becomes ready.
-    pub fn finish(&mut self, graph: &Graph, node: NodeId) {
-        for dependent in graph.dependents(node) {
+    /// Finishes a node: nodes that waited for it alone become ready.
+    pub fn finish<N>(&mut self, graph: &Graph<N>, node: NodeId) {
+        for dependent in dependents(graph, node) {
             let waiting = &mut self.waiting_for[dependent.index()];
             *waiting -= 1;
             if *waiting == 0 {
-                self.ready.push(Reverse(*dependent));
+                self.ready.push(Reverse(dependent));
             }
         }
     }
@@ -166,46 +152,84 @@ impl Progress {
 mod tests {
     use super::*;
 
-    fn graph(edges: &[(u32, u32)], nodes: u32) -> Graph {
-        let mut graph = Graph::default();
+    fn graph(edges: &[(usize, usize)], nodes: usize) -> Graph<()> {
+        let mut graph = Graph::with_capacity(nodes, edges.len());
         for _ in 0..nodes {
-            graph.add();
+            graph.add_node(());
         }
         for (node, dependency) in edges {
-            graph.depend(NodeId(*node), NodeId(*dependency));
+            add_dependency(&mut graph, NodeId::new(*node), NodeId::new(*dependency));
         }
         graph
     }
 
-    #[test]
-    fn dependencies_come_first_and_ties_by_number() {
-        let order = graph(&[(0, 3), (3, 1)], 4).order().unwrap();
-        assert_eq!(order, [1, 2, 3, 0].map(NodeId));
+    fn numbers(nodes: &[NodeId]) -> Vec<usize> {
+        nodes.iter().map(|node| node.index()).collect()
     }
 
     #[test]
-    fn a_cycle_is_told_in_order() {
-        let cycle = graph(&[(0, 1), (1, 2), (2, 1), (3, 0)], 4).order().unwrap_err();
-        assert_eq!(cycle.len(), 2);
-        assert!(cycle.contains(&NodeId(1)) && cycle.contains(&NodeId(2)));
+    fn order_puts_dependencies_first_and_ties_by_number() {
+        let order = order(&graph(&[(0, 3), (3, 1)], 4)).unwrap();
+        assert_eq!(numbers(&order), [1, 2, 3, 0]);
+    }
+
+    #[test]
+    fn order_reports_cycle_without_its_dependents() {
+        let cycles = order(&graph(&[(0, 1), (1, 2), (2, 1), (3, 0)], 4)).unwrap_err();
+        assert_eq!(cycles.iter().map(|nodes| numbers(nodes)).collect::<Vec<_>>(), [[1, 2]]);
+    }
+
+    #[test]
+    fn order_reports_all_cycles() {
+        let graph = graph(&[(5, 4), (4, 5), (0, 2), (2, 3), (3, 0), (1, 0), (1, 5)], 6);
+        let cycles = order(&graph).unwrap_err();
+        let found: Vec<Vec<usize>> = cycles.iter().map(|nodes| numbers(nodes)).collect();
+        assert_eq!(found, [vec![0, 2, 3], vec![4, 5]]);
+        assert_eq!(numbers(&path_through(&graph, &cycles[0])), [3, 2, 0]);
+        assert_eq!(numbers(&path_through(&graph, &cycles[1])), [5, 4]);
+    }
+
+    #[test]
+    fn path_through_cycle_leaves_out_nodes_off_the_path() {
+        let graph = graph(&[(0, 2), (2, 1), (1, 2), (2, 0)], 3);
+        let cycles = cycles(&graph);
+        assert_eq!(cycles.len(), 1);
+        assert_eq!(numbers(&path_through(&graph, &cycles[0])), [2, 0]);
     }
 
     #[test]
     fn double_edges_count_twice_and_still_resolve() {
-        assert_eq!(graph(&[(0, 1), (0, 1)], 2).order().unwrap(), [1, 0].map(NodeId));
+        assert_eq!(numbers(&order(&graph(&[(0, 1), (0, 1)], 2)).unwrap()), [1, 0]);
     }
 
     #[test]
-    fn a_long_chain_is_walked_in_linear_time() {
-        let edges: Vec<(u32, u32)> = (1..200_000).map(|n| (n, n - 1)).collect();
+    fn long_chain_is_walked_in_linear_time() {
+        let edges: Vec<(usize, usize)> = (1..200_000).map(|n| (n, n - 1)).collect();
         let start = std::time::Instant::now();
-        assert_eq!(graph(&edges, 200_000).order().unwrap().len(), 200_000);
+        assert_eq!(order(&graph(&edges, 200_000)).unwrap().len(), 200_000);
         assert!(start.elapsed().as_secs() < 5);
     }
 
     #[test]
-    fn the_closure_holds_what_is_needed() {
-        let included = graph(&[(0, 1), (1, 2), (3, 2)], 4).closure([NodeId(1)]);
-        assert_eq!(included, [false, true, true, false]);
+    fn long_cycle_is_found_in_linear_time() {
+        let edges: Vec<(usize, usize)> = (0..200_000).map(|n| (n, (n + 1) % 200_000)).collect();
+        let start = std::time::Instant::now();
+        let graph = graph(&edges, 200_000);
+        let cycles = order(&graph).unwrap_err();
+        assert_eq!(path_through(&graph, &cycles[0]).len(), 200_000);
+        assert!(start.elapsed().as_secs() < 5);
+    }
+
+    #[test]
+    fn closure_holds_roots_and_dependencies() {
+        let included = closure(&graph(&[(0, 1), (1, 2), (3, 2)], 4), [NodeId::new(1)]);
+        assert_eq!(included.ones().collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn dependents_closure_leaves_out_independent_roots() {
+        let graph = graph(&[(0, 1), (1, 2), (3, 2)], 4);
+        let found = dependents_closure(&graph, &[NodeId::new(1), NodeId::new(2)]);
+        assert_eq!(found.ones().collect::<Vec<_>>(), [0, 1, 3]);
     }
 }

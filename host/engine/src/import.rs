@@ -1,13 +1,12 @@
-//! Objects that exist and come under management: by `import` blocks, in a plan, or
-//! by the person's word, at once.
+//! Import of existing objects: by `import` blocks in a plan, or by the `import` command at once.
 //!
-//! | | who says what is imported | where the state gets it |
+//! | | source of the addresses | when the state gets the object |
 //! |---|---|---|
 //! | a plan | the blocks of the root module ([`blocks`]) | in the apply; until then it is part of the plan |
-//! | [`crate::Run::import`] | the caller | at once |
+//! | [`crate::EngineContext::import`] | the caller | at once |
 //!
-//! A block whose resource has no configuration gets one, where the person asked for
-//! that ([`generate`]). What is asked of the provider is in `operation/import.rs`.
+//! A resource without a configuration gets one if the user asks for it ([`generate`]). The
+//! provider calls are in `operation/import.rs`.
 
 pub mod blocks;
 pub mod check;

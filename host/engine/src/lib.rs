@@ -1,62 +1,68 @@
 //! Plan and apply.
 //!
-//! Knows configurations, states and the plugin protocol; never wasmtime, gRPC, a
-//! terminal or a file. Planning is a function of configuration, prior state and
-//! the providers' answers; applying carries out a plan and decides nothing anew.
+//! Depends on configurations, states and the plugin protocol; never on wasmtime, gRPC, a
+//! terminal or a file. Planning is a function of configuration, prior state and the providers'
+//! responses; applying makes the planned changes and decides nothing.
 //!
-//! Always holds: every step costs O(edges touched); provider operations run
-//! concurrently up to the given limit, all else on one task, in a stable order;
-//! what a provider answers is checked before anything relies on it.
+//! Invariants: every step costs O(edges touched); provider operations run concurrently up to the
+//! given limit, everything else on one task in a stable order; a provider's response is checked
+//! before anything uses it.
+
+#![allow(missing_docs, reason = "comments that only restate a name are omitted")]
 
 mod apply_order;
 mod apply_walk;
-mod behind;
 mod checks;
 mod clock;
 mod conditions;
-mod drawing;
+mod context;
+mod diagnostic_spans;
 mod ephemeral;
 mod evaluator;
 mod events;
+mod expired;
 mod files;
 mod function_results;
 mod functions;
 mod graph;
+mod graph_export;
 mod import;
-mod located;
 mod nodes;
 mod object;
 mod operation;
+mod persisted_meta;
 mod plan;
 pub mod plan_file;
 mod plan_walk;
+mod plugin_diagnostics;
 mod providers;
 mod provisioners;
 mod refactoring;
 mod reference_check;
-mod relevant;
-mod repetition;
-mod replan;
+mod relevant_attributes;
+mod repeats;
+mod reported_references;
 mod run;
 mod scheduler;
-mod scope;
+mod state_values;
 mod stop;
-mod stored;
 mod targets;
+mod transitive_dependencies;
 mod validate;
 mod values;
+mod walk;
 
-pub use drawing::{DrawnKind, DrawnNode, draw, draw_plan};
-pub use evaluator::Environment;
+pub use context::{Applied, DirectImport, EngineContext, StateSink};
+pub use evaluator::Directories;
 pub use events::{EphemeralAction, Event, Events, Silent};
 pub use function_results::CallDigest;
-pub use import::check::MissingConfiguration;
+pub use graph_export::{GraphNode, GraphNodeKind, export_graph, export_plan_graph};
 pub use plan::{
-    Action, ActionReason, ChangeCounts, Importing, Mode, OutputChange, Plan, PlanOptions, RelevantAttribute,
-    ResourceChange, Target,
+    Action, ActionReason, ChangeCounts, Importing, MissingConfiguration, Mode, OutputChange, Plan,
+    PlanOptions, RelevantAttribute, ResourceChange, TargetAddress,
 };
 pub use providers::{Schemas, TERRAFORM_VERSION};
 pub use provisioners::blocks as provisioner_blocks;
-pub use run::{Applied, Console, ImportOrder, Run, StateSink};
+pub use run::Console;
+pub use state_values::decode_stored;
 pub use stop::{Stop, StopSignal, Stopper, stop_channel};
-pub use stored::decode_stored;

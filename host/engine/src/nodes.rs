@@ -1,5 +1,5 @@
-//! The graph of a configuration: one node per object, whatever its `count` or
-//! `for_each` will be. Cost: O(objects + references).
+//! The graph of a configuration: one node per object, independent of its `count` or `for_each`.
+//! Cost: O(objects + references).
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,86 +11,135 @@ use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{Expression, Reference, Subject};
 use wardian_value::{PathStep, Str};
 
-use crate::graph::{Graph, NodeId};
+use petgraph::visit::IntoNodeReferences as _;
 
-/// An object of the configuration, or a step about one.
+use crate::graph::{self, Graph, NodeId, NodeSet};
+
+/// An object of the configuration, or a step of a walk.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
-    /// The instances of a module become known.
+    /// The expansion of a module: its instances are known afterwards.
     Module(ModulePath),
-    /// Everything in a module and below is done.
+    /// The end of a module: everything in it and below is done.
     ModuleDone(ModulePath),
     /// A variable of a module.
     Variable(ModulePath, Str),
-    /// A local value.
     Local(ModulePath, Str),
-    /// An output.
     Output(ModulePath, Str),
-    /// A provider configuration.
     Provider(ProviderConfigAddress),
     /// A resource with all its instances.
     Resource(ResourceAddress),
-    /// The instances of an ephemeral resource are no longer needed.
+    /// The end of an ephemeral resource: its instances are no longer needed.
     Close(ResourceAddress),
-    /// The assertions of a check of a module.
+    /// The assertions of a check.
     Check(ModulePath, Str),
-    /// All managed objects are as a run leaves them.
-    Settled,
-    /// A resource without a configuration that an `import` block names: one is made.
+    /// The barrier before the data sources of checks: all managed objects are done.
+    CheckBarrier,
+    /// A resource without a configuration that an `import` block names: one is generated.
     Import(ResourceAddress),
-    /// Objects in the state, by their number in the list of the walk, that the
-    /// configuration has no place for or that are destroyed.
-    Object(usize),
-    /// The instances of a resource become known, where each of them is changed in a
-    /// step of its own.
+    /// A state object that is not in the configuration or is destroyed, by its index in the
+    /// walk's list.
+    StateObject(usize),
+    /// The expansion of a resource whose changes have nodes of their own.
     Expand(ResourceAddress),
-    /// One planned change, by its number in the plan.
-    Change(usize),
-    /// All objects are destroyed that were made from a resource and are destroyed
-    /// before, or after, changes are made.
-    Gate {
-        /// The resource that they were made from.
+    /// A planned change, by its index in the plan.
+    PlannedChange(usize),
+    /// The barrier after the destruction, in one phase, of all objects that depend on a
+    /// resource.
+    DestroyBarrier {
+        /// The resource that the objects depend on.
         resource: ResourceAddress,
-        /// Whether those are meant that are destroyed after changes are made.
-        is_late: bool,
+        /// The phase in which the objects are destroyed.
+        phase: DestroyPhase,
     },
-    /// All resources that depend on a node, directly or not, are done.
+    /// The barrier after all resources that depend on a node, directly or not.
     DependentsDone(Box<Node>),
 }
 
-/// A graph and what its nodes are.
+/// The time at which an apply destroys an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DestroyPhase {
+    /// Before its replacement is created and its dependencies are changed.
+    BeforeChanges,
+    /// After everything that depends on it is changed.
+    AfterChanges,
+}
+
+/// The graph of a configuration's objects, found by number or by object.
 #[derive(Clone, Debug, Default)]
 pub struct NodeGraph {
-    /// The graph.
-    pub graph: Graph,
-    nodes: Vec<Node>,
+    graph: Graph<Node>,
     ids: HashMap<Node, NodeId>,
 }
 
 impl NodeGraph {
-    /// Adds a node, or finds it.
+    /// Returns the number of a node, which is added if it is new.
     pub fn add(&mut self, node: Node) -> NodeId {
         if let Some(id) = self.ids.get(&node) {
             return *id;
         }
-        let id = self.graph.add();
-        self.nodes.push(node.clone());
+        let id = self.graph.add_node(node.clone());
         self.ids.insert(node, id);
         id
     }
 
-    /// What a node is.
-    pub fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id.index()]
+    /// Makes `node` wait for `dependency`.
+    pub fn depend(&mut self, node: NodeId, dependency: NodeId) {
+        graph::add_dependency(&mut self.graph, node, dependency);
     }
 
-    /// The number of a node.
+    /// Returns the graph itself.
+    pub fn graph(&self) -> &Graph<Node> {
+        &self.graph
+    }
+
+    /// Returns the node with a number.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.graph[id]
+    }
+
+    /// Returns the number of a node.
     pub fn id(&self, node: &Node) -> Option<NodeId> {
         self.ids.get(node).copied()
     }
 
-    /// What a reference in a module stands for. What is not declared is left out:
-    /// evaluating it is the error.
+    /// Returns the number of nodes.
+    pub fn size(&self) -> usize {
+        self.graph.node_count()
+    }
+
+    /// Returns the nodes that a node waits for.
+    pub fn dependencies(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+        graph::dependencies(&self.graph, id)
+    }
+
+    /// Returns the nodes that wait for a node.
+    pub fn dependents(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+        graph::dependents(&self.graph, id)
+    }
+
+    /// Returns the nodes that `roots` wait for, directly or not, and the roots themselves.
+    pub fn closure(&self, roots: impl IntoIterator<Item = NodeId>) -> NodeSet {
+        graph::closure(&self.graph, roots)
+    }
+
+    /// Returns the nodes that wait for `roots`, directly or not, without the roots
+    /// themselves unless they wait for each other.
+    pub fn dependents_closure(&self, roots: &[NodeId]) -> NodeSet {
+        graph::dependents_closure(&self.graph, roots)
+    }
+
+    /// Returns all nodes, each after the nodes that it waits for.
+    ///
+    /// # Errors
+    /// One for each cycle.
+    pub fn order(&self) -> Result<Vec<NodeId>, Diagnostics> {
+        graph::order(&self.graph)
+            .map_err(|cycles| cycles.iter().map(|nodes| self.cycle_error(nodes)).collect())
+    }
+
+    /// Returns the nodes that a reference in a module names. Undeclared objects are left out:
+    /// their evaluation reports the error.
     pub fn named(&self, module: &ModulePath, reference: &Reference) -> Vec<NodeId> {
         let target = match &reference.subject {
             Subject::Variable(name) => Node::Variable(module.clone(), name.clone()),
@@ -107,8 +156,8 @@ impl NodeGraph {
         self.id(&target).into_iter().collect()
     }
 
-    /// One output where the reference names one, else the whole module. The number of
-    /// instances matters also where an output is named.
+    /// Returns the output that the reference names, or else the whole module, and the expansion
+    /// of the module in both cases.
     fn called(&self, module: &ModulePath, remaining: &[PathStep]) -> Vec<NodeId> {
         let output = remaining.iter().find_map(|step| match step {
             PathStep::Attribute(name) => self.id(&Node::Output(module.clone(), name.clone())),
@@ -119,26 +168,27 @@ impl NodeGraph {
         output.into_iter().chain(instances).chain(output.map_or_else(whole, |_| None)).collect()
     }
 
-    /// All nodes.
+    /// Returns all nodes with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Node)> {
-        self.graph.nodes().zip(&self.nodes)
+        self.graph.node_references()
     }
 
-    /// An error for the nodes of a cycle.
-    pub fn cycle_error(&self, cycle: &[NodeId]) -> Diagnostic {
-        let name = |id: &NodeId| match self.node(*id) {
-            node @ (Node::Variable(..) | Node::Local(..) | Node::Output(..)) => format!("{node} (expand)"),
-            node => node.to_string(),
-        };
-        let names: Vec<String> = cycle.iter().map(name).collect();
-        // Told from dependency to dependent, so that each one needs the one before it.
-        let around = names.iter().zip(names.iter().cycle().skip(1));
+    /// An error for nodes that wait for each other.
+    fn cycle_error(&self, cycle: &[NodeId]) -> Diagnostic {
+        let path: Vec<&Node> =
+            graph::path_through(&self.graph, cycle).into_iter().map(|id| self.node(id)).collect();
+        // The summary has Terraform's names of the nodes.
+        let steps = path.iter().map(|node| match node {
+            Node::Variable(..) | Node::Local(..) | Node::Output(..) => format!("{node} (expand)"),
+            _ => node.to_string(),
+        });
+        let around = path.iter().zip(path.iter().cycle().skip(1));
         let mut needs: Vec<String> =
-            around.map(|(needed, name)| format!("  - {name} needs {needed}")).collect();
+            around.map(|(needed, node)| format!("  - {node} needs {needed}")).collect();
         needs.reverse();
         Diagnostic::error(
-            format!("Cycle: {}", names.join(", ")),
-            format!("None of these can be known first:\n{}", needs.join("\n")),
+            format!("Cycle: {}", steps.collect::<Vec<_>>().join(", ")),
+            format!("These objects depend on each other:\n{}", needs.join("\n")),
         )
     }
 }
@@ -156,32 +206,30 @@ impl std::fmt::Display for Node {
             Self::Output(path, name) => write!(f, "{}output.{name}", within(path)),
             Self::Check(path, name) => write!(f, "{}check.{name}", within(path)),
             Self::Close(address) => write!(f, "{address} (close)"),
-            Self::Settled => f.write_str("resources (settled)"),
+            Self::CheckBarrier => f.write_str("resources (settled)"),
             Self::Provider(address) => address.fmt(f),
             Self::Resource(address) => address.fmt(f),
             Self::Import(address) => write!(f, "{address} (import)"),
-            Self::Object(index) => write!(f, "object {index}"),
+            Self::StateObject(index) => write!(f, "object {index}"),
             Self::Expand(address) => write!(f, "{address} (expand)"),
-            Self::Change(index) => write!(f, "change {index}"),
+            Self::PlannedChange(index) => write!(f, "change {index}"),
             Self::DependentsDone(node) => write!(f, "{node} (dependents done)"),
-            Self::Gate { resource, .. } => write!(f, "{resource} (dependents destroyed)"),
+            Self::DestroyBarrier { resource, .. } => write!(f, "{resource} (dependents destroyed)"),
         }
     }
 }
 
-/// The graph of a configuration.
+/// Builds the graph of a configuration.
 ///
 /// # Errors
-/// A cycle.
+/// One for each cycle.
 pub fn build(configuration: &Configuration) -> Result<NodeGraph, Diagnostics> {
     let graph = build_unchecked(configuration);
-    match graph.graph.order() {
-        Ok(_) => Ok(graph),
-        Err(cycle) => Err(graph.cycle_error(&cycle).into()),
-    }
+    graph.order()?;
+    Ok(graph)
 }
 
-/// The graph of a configuration, which may have cycles.
+/// Builds the graph of a configuration, which may have cycles.
 pub fn build_unchecked(configuration: &Configuration) -> NodeGraph {
     let mut builder = Builder { graph: NodeGraph::default(), configuration };
     for node in configuration.modules() {
@@ -307,8 +355,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A resource waits for all that says which objects become its instances. It does
-    /// not wait for itself: that is told where the block is evaluated.
+    /// Connects a resource to everything that its `import` block refers to. A reference to
+    /// itself is left out: evaluating the block reports it.
     fn import(&mut self, node: NodeId, module: &ModulePath, import: &Import) {
         let keys = import.to.address_keys();
         let said = [&import.for_each, &import.id, &import.identity].into_iter().flatten();
@@ -317,8 +365,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Connects the checks of a module. Nothing waits for a check, nor for the data
-    /// that is read for it: the keys of that are returned.
+    /// Connects the checks of a module. Nothing waits for a check, nor for its data source.
+    /// Returns the keys of these data sources.
     fn connect_checks(
         &mut self,
         path: &ModulePath,
@@ -341,7 +389,7 @@ impl Builder<'_> {
         nested
     }
 
-    /// `node` waits for a provider configuration.
+    /// Makes `node` wait for a provider configuration.
     fn provider(&mut self, node: NodeId, address: &ProviderConfigAddress) {
         let id = self.provider_node(address);
         self.depend(node, id);
@@ -363,7 +411,7 @@ impl Builder<'_> {
     }
 
     fn depend(&mut self, node: NodeId, dependency: NodeId) {
-        self.graph.graph.depend(node, dependency);
+        self.graph.depend(node, dependency);
     }
 
     fn depend_on(&mut self, node: NodeId, dependency: Node) {
@@ -409,12 +457,12 @@ pub fn add_import(graph: &mut NodeGraph, configuration: &Configuration, import: 
     *graph = builder.graph;
 }
 
-/// The address of a resource in a module.
+/// Returns the address of a resource in a module.
 pub fn address_of(module: &ModulePath, resource: &Resource) -> ResourceAddress {
     ResourceAddress::new(module.clone(), resource.mode, resource.type_name.clone(), resource.name.clone())
 }
 
-/// Everything that a resource's block refers to.
+/// Returns all references in a resource's block.
 pub fn resource_references(resource: &Resource) -> Vec<Reference> {
     let lifecycle = &resource.lifecycle;
     let conditions = lifecycle.preconditions.iter().chain(&lifecycle.postconditions);
@@ -427,7 +475,7 @@ pub fn resource_references(resource: &Resource) -> Vec<Reference> {
         .flat_map(|expression| expression.references().iter().cloned())
         .collect();
     found.extend(references(&resource.body, None));
-    // What is run when an object goes can refer to that object only.
+    // Destroy-time provisioners can refer only to their own object.
     let created = resource.provisioners.iter().filter(|provisioner| !provisioner.on_destroy);
     let bodies = created.flat_map(|provisioner| [Some(&provisioner.body), provisioner.connection.as_ref()]);
     for body in bodies.chain([resource.connection.as_ref()]).flatten() {
@@ -436,8 +484,7 @@ pub fn resource_references(resource: &Resource) -> Vec<Reference> {
     found
 }
 
-/// The block of a provider configuration; `None` where there is none, which means
-/// that nothing is configured.
+/// Returns the block of a provider configuration; `None` if no block configures the provider.
 pub fn provider_block<'a>(
     configuration: &'a Configuration,
     address: &ProviderConfigAddress,
@@ -452,9 +499,9 @@ pub fn provider_block<'a>(
         .map(|(_, config)| config)
 }
 
-/// Resources whose replacements are created first: those that say so, and all that
-/// they depend on.
-pub fn create_before_destroy(configuration: &Configuration, graph: &NodeGraph) -> Vec<bool> {
+/// Returns the resources whose replacements are created first: those with
+/// `create_before_destroy`, and all that they depend on.
+pub fn create_before_destroy(configuration: &Configuration, graph: &NodeGraph) -> NodeSet {
     let roots = graph.iter().filter_map(|(id, node)| match node {
         Node::Resource(address) => {
             let key = (address.mode, address.type_name.clone(), address.name.clone());
@@ -463,5 +510,5 @@ pub fn create_before_destroy(configuration: &Configuration, graph: &NodeGraph) -
         }
         _ => None,
     });
-    graph.graph.closure(roots)
+    graph.closure(roots)
 }

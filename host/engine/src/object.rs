@@ -1,6 +1,6 @@
-//! What the protocol demands of objects, independent of graph and state: how a
-//! proposed object is made, and what a provider's answers are held against.
-//! Rules: the provider life cycle of plugin protocol 6.
+//! The protocol's rules for objects, independent of graph and state: the computation of proposed
+//! objects and the checks of a provider's responses. Rules: the provider life cycle of plugin
+//! protocol 6.
 //!
 //! Pure functions over values and schemas; nothing here calls a provider.
 

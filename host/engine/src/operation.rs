@@ -1,10 +1,10 @@
-//! What is done to one object: the calls to its provider, in the order of the
-//! life cycle, and the checks of the answers.
+//! Operations on one object: the calls to its provider, in the order of the life cycle, and the
+//! checks of the responses.
 //!
-//! Operations own all that they need and know neither graph nor state: they run
-//! concurrently, on any thread, and hand back an outcome. Diagnostics carry the
-//! object's address and, where the provider names one, the attribute's path; who
-//! started the operation knows the configuration and adds the place in the text.
+//! Operations own their data and know neither graph nor state: they run concurrently, on any
+//! thread, and return an outcome. Diagnostics carry the object's address and, if the provider
+//! names one, the attribute's path; the walk that started the operation knows the configuration
+//! and adds the source span.
 
 pub mod apply;
 pub mod data;
@@ -16,4 +16,4 @@ pub mod provision;
 pub mod refresh;
 mod subject;
 
-pub use subject::{Ended, Replan, Subject, Telling, object_id};
+pub use subject::{Completion, PersistedMeta, ProgressReporter, Subject, object_id};

@@ -1,4 +1,4 @@
-//! What a plan is: the promise that an apply keeps.
+//! The plan: the changes that an apply makes.
 
 mod change;
 mod target;
@@ -11,39 +11,47 @@ use wardian_state::{CheckResult, State};
 use wardian_value::{Path, Str, Value};
 
 use crate::function_results::CallDigest;
-use crate::import::check::MissingConfiguration;
 
 pub use change::{Action, ActionReason, Importing, OutputChange, ResourceChange};
-pub use target::Target;
+pub use target::TargetAddress;
 
-/// What a run is for.
+/// The mode of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Bring the objects to what the configuration says.
+    /// Changes the objects to match the configuration.
     #[default]
     Normal,
-    /// Destroy every object.
+    /// Destroys every object.
     Destroy,
-    /// Only bring the state to what the objects are.
+    /// Only updates the state to match the objects.
     RefreshOnly,
 }
 
-/// What is asked of a plan.
+/// The handling of imported objects whose resource is not in the configuration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissingConfiguration {
+    /// Planning fails.
+    #[default]
+    Refused,
+    /// A configuration is generated for them.
+    Generated,
+}
+
+/// The options of a plan.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
-    /// What the run is for.
     pub mode: Mode,
     /// Whether objects are read before they are planned.
     pub refresh: bool,
-    /// Only these, and what they need; empty for everything.
-    pub targets: Vec<Target>,
-    /// Not these, nor what depends on them; together with targets it makes no sense.
-    pub excludes: Vec<Target>,
-    /// Instances to replace though nothing asks for it.
+    /// Plans only these and their dependencies; empty for everything.
+    pub targets: Vec<TargetAddress>,
+    /// Leaves out these and their dependents; not to be combined with targets.
+    pub excludes: Vec<TargetAddress>,
+    /// Instances to replace even if nothing requires it.
     pub replace: Vec<ResourceInstanceAddress>,
-    /// What becomes of imported objects whose resource has no configuration.
+    /// The handling of imported objects whose resource has no configuration.
     pub missing_configuration: MissingConfiguration,
-    /// The most provider operations at a time, at least 1.
+    /// The maximum number of concurrent provider operations, at least 1.
     pub parallelism: usize,
 }
 
@@ -64,72 +72,68 @@ impl Default for PlanOptions {
 /// A plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What the run is for.
     pub mode: Mode,
-    /// Values of the root module's variables, those with defaults included, with the
-    /// marks that their declarations give them.
+    /// The values of the root module's variables, including defaults, with the marks of their
+    /// declarations.
     pub variables: BTreeMap<Str, Value>,
-    /// Values of the root module's variables as they were given, before they were
-    /// converted, with the same marks.
+    /// The values of the root module's variables before their conversion to the declared types,
+    /// with the same marks.
     pub given_variables: BTreeMap<Str, Value>,
-    /// Ephemeral variables of the root module that were given a value: their values are
-    /// not kept, and are needed again for an apply.
+    /// The ephemeral variables of the root module that have a value: their values are not
+    /// stored, and an apply needs them again.
     pub ephemeral_variables: BTreeSet<Str>,
-    /// What providers' functions gave.
+    /// The results of provider functions.
     pub function_results: BTreeMap<CallDigest, CallDigest>,
-    /// What was asked to be looked at alone.
-    pub targets: Vec<Target>,
-    /// What was asked to be left out.
-    pub excludes: Vec<Target>,
-    /// Changes in the order of their addresses, those that do nothing included.
+    /// The targets that the plan is limited to.
+    pub targets: Vec<TargetAddress>,
+    /// The addresses that the plan leaves out.
+    pub excludes: Vec<TargetAddress>,
+    /// The changes in the order of their addresses, including those without effect.
     pub changes: Vec<ResourceChange>,
-    /// What had changed outside of any run.
+    /// The changes that were made outside of any run.
     pub drift: Vec<ResourceChange>,
-    /// Changes of the root module's outputs.
+    /// The changes of the root module's outputs.
     pub outputs: BTreeMap<Str, OutputChange>,
     /// The state before anything was read.
     pub previous_state: State,
-    /// The state after objects were read: what the changes start from.
+    /// The state after refreshing: the changes start from it.
     pub prior_state: State,
-    /// What was found of all conditions; those of objects that are still to change are
-    /// not known yet.
+    /// The results of all conditions; those of objects that are still to change are unknown.
     pub checks: Vec<CheckResult>,
-    /// What the values of the plan were made from: attributes of managed objects whose
-    /// drift people must hear of.
+    /// The attributes of managed objects that planned values depend on: their drift is reported.
     pub relevant_attributes: Vec<RelevantAttribute>,
-    /// When the plan was made, RFC 3339.
+    /// The time of the plan, RFC 3339.
     pub timestamp: String,
-    /// Whether an error ended the planning early: such a plan cannot be applied.
+    /// Whether an error ended planning early: such a plan cannot be applied.
     pub errored: bool,
 }
 
-/// An attribute of a resource that something in a plan was made from.
+/// An attribute of a resource that a plan depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RelevantAttribute {
-    /// The object.
     pub resource: ResourceInstanceAddress,
-    /// What of it.
+    /// The path of the attribute.
     pub path: Path,
 }
 
-/// How many objects a plan, or an apply, adds, changes and destroys. A
-/// replacement counts as one added and one destroyed.
+/// The numbers of objects that a plan or an apply changes. A replacement counts as one added and
+/// one destroyed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChangeCounts {
-    /// Objects that come to be.
+    /// Objects that are created.
     pub add: usize,
     /// Objects that change in place.
     pub change: usize,
-    /// Objects that go.
+    /// Objects that are destroyed.
     pub destroy: usize,
-    /// Objects that come under management.
+    /// Objects that are imported.
     pub import: usize,
-    /// Objects that stay and are managed no more.
+    /// Objects that are removed from the state without being destroyed.
     pub forget: usize,
 }
 
 impl ChangeCounts {
-    /// Counts one more action.
+    /// Counts an action.
     pub fn count(&mut self, action: Action) {
         match action {
             Action::Create => self.add += 1,
@@ -146,7 +150,7 @@ impl ChangeCounts {
 }
 
 impl Plan {
-    /// How many managed objects change.
+    /// Returns the numbers of managed objects that change.
     pub fn counts(&self) -> ChangeCounts {
         let mut counts = ChangeCounts::default();
         for change in self.changes.iter().filter(|c| c.address.mode() == ResourceMode::Managed) {
@@ -156,7 +160,7 @@ impl Plan {
         counts
     }
 
-    /// Whether it was asked to look at a part of the configuration alone.
+    /// Whether the plan is limited to a part of the configuration.
     pub fn is_partial(&self) -> bool {
         !self.targets.is_empty() || !self.excludes.is_empty()
     }
@@ -174,12 +178,12 @@ impl Plan {
         self.outputs.values().any(|output| output.action != Action::NoOp)
     }
 
-    /// Whether applying it would do anything, if only to the state.
+    /// Whether applying the plan would change anything, including the state.
     pub fn is_applyable(&self) -> bool {
         !self.errored
             && match self.mode {
-                // A mere move is recorded by an apply, and is no reason for one.
-                // An output that is declared no more stays until something else is done.
+                // An apply records a mere move, but a move alone is no reason for an apply. An
+                // output that is no longer declared stays until another change is applied.
                 Mode::RefreshOnly => {
                     let is_recorded =
                         |output: &OutputChange| !matches!(output.action, Action::NoOp | Action::Delete);

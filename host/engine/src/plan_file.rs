@@ -1,19 +1,18 @@
-//! Plan files: all that an apply needs, so that it can run elsewhere and later.
+//! Plan files: everything that an apply needs, so that it can run elsewhere and later.
 //!
 //! | entry | content |
 //! |---|---|
-//! | `plan.json` | the plan itself; values as base64 of MessagePack, objects against the type of their schema and all else against the dynamic type |
+//! | `plan.json` | the plan itself; values as base64 of MessagePack, objects with the type of their schema and everything else with the dynamic type |
 //! | `state.json` | the state that the changes start from, version 4 |
-//! | `state-previous.json` | the state before anything was read, version 4; missing where that is the same |
+//! | `state-previous.json` | the state before refreshing, version 4; missing if that is the same |
 //! | `configuration/PATH` | the configuration's files, paths relative to the root module; never unpacked, only read |
-//! | `.terraform.lock.hcl` | the plugins that were chosen |
+//! | `.terraform.lock.hcl` | the selected plugins |
 //!
-//! A zip archive, as Terraform's plan files are; but neither program reads the
-//! other's. `plan.json` states its format's version, and a reader refuses any
-//! version but its own: a plan is short-lived, and guessing at one is how the
-//! wrong change is made. Sensitive values are in it in clear, as they are in the
-//! state: the file is written so that only its owner can read it, and whoever wants
-//! more seals it ([`sealed`]).
+//! A zip archive, like Terraform's plan files; but neither program reads the other's files.
+//! `plan.json` states the version of its format, and a reader rejects every version but its own:
+//! a plan is short-lived, and guessing could make the wrong change. Sensitive values are in it
+//! in clear text, as they are in the state: only the owner can read the file, and it can be
+//! encrypted ([`sealed`]).
 
 mod change;
 mod checks;
@@ -31,7 +30,7 @@ use wardian_plugin::ProviderSchema;
 use wardian_state::{State, decode_state, encode_state};
 use wardian_value::{Str, Value};
 
-use crate::plan::{Action, ActionReason, Mode, OutputChange, Plan, Target};
+use crate::plan::{Action, ActionReason, Mode, OutputChange, Plan, TargetAddress};
 use change::{ChangeContents, decode_change, encode_change};
 use checks::{CheckContents, RelevantContents};
 use functions::FunctionContents;
@@ -40,64 +39,63 @@ use value::{Encoded, decode_value, encode_value};
 /// The version of `plan.json`.
 const FORMAT: u32 = 5;
 
-/// What all entries of a plan file together may unpack to, as a multiple of the
-/// file; small files may unpack to this many bytes in any case. A plan of a hundred
-/// thousand equal objects stays far below it.
-const UNPACKED_LIMIT: (u64, u64) = (256, 64 << 20);
-/// The most entries.
-const ENTRIES_LIMIT: usize = 1 << 17;
+/// The maximum unpacked size of all entries together, as a multiple of the file's size; small
+/// files may unpack to this many bytes in any case. A plan of a hundred thousand equal objects
+/// stays far below it.
+const MAX_UNPACKED: (u64, u64) = (256, 64 << 20);
+/// The maximum number of entries.
+const MAX_ENTRIES: usize = 1 << 17;
 
-/// What a plan file holds.
+/// The contents of a plan file.
 #[derive(Clone, Debug)]
 pub struct PlanFile {
-    /// The plan, with schemas still to be put in by [`PlanFile::into_plan`].
+    /// The plan without schemas; [`PlanFile::into_plan`] adds them.
     contents: Contents,
     prior_state: State,
     previous_state: State,
-    /// What belongs to it.
-    pub surroundings: Surroundings,
+    /// The configuration and plugins that the plan was made with.
+    pub origin: PlanOrigin,
 }
 
-/// What belongs to a plan without being part of it.
+/// The configuration and plugins that a plan was made with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct PlanOrigin {
     /// The configuration's files by their paths relative to the root module.
     pub configuration: BTreeMap<String, Vec<u8>>,
-    /// The lock file as it was.
+    /// The contents of the lock file.
     pub lock_file: Option<Vec<u8>>,
-    /// The workspace.
     pub workspace: String,
-    /// SHA-256 of the plugins that the plan was made with, by address.
+    /// The SHA-256 of the plugins, by address.
     pub plugins: BTreeMap<String, String>,
 }
 
-/// Why a plan file cannot be read or written.
+/// A reason why a plan file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanFileError {
-    /// It is no plan file of this program.
+    /// It is not a plan file of this program.
     #[error("it is not a plan file of this program: {0}")]
     NotAPlan(String),
-    /// It was made by another version.
+    /// It was written by another version.
     #[error(
-        "its format is version {found}, and this program reads only version {FORMAT}; make the plan anew"
+        "its format is version {found}, and this program reads only version {FORMAT}; create the plan again"
     )]
     Version {
-        /// The version that it states.
+        /// The version of its format.
         found: u32,
     },
-    /// A part does not make sense.
+    /// An entry cannot be decoded.
     #[error("its part {part} cannot be read: {problem}")]
     Damaged {
-        /// Which part.
+        /// The name of the entry.
         part: &'static str,
-        /// What is wrong.
+        /// The reason.
         problem: String,
     },
-    /// A provider of it has no such schema any more.
+    /// A provider no longer has the schema of an object.
     #[error("no selected provider has a schema for {0}")]
     NoSchema(String),
-    /// It could not be put together.
-    #[error("it could not be put together: {0}")]
+    /// It cannot be written.
+    #[error("it could not be written: {0}")]
     Write(String),
 }
 
@@ -130,11 +128,11 @@ struct OutputContents {
     sensitive: bool,
 }
 
-/// The plan file of a plan.
+/// Returns the plan file of a plan.
 ///
 /// # Errors
-/// Where a value cannot be encoded, which a plan made by the engine does not hold.
-pub fn encode(plan: &Plan, surroundings: &Surroundings) -> Result<Vec<u8>, PlanFileError> {
+/// A value cannot be encoded; plans of the engine have no such values.
+pub fn encode(plan: &Plan, origin: &PlanOrigin) -> Result<Vec<u8>, PlanFileError> {
     let contents = Contents {
         format: FORMAT,
         mode: mode_name(plan.mode).into(),
@@ -163,8 +161,8 @@ pub fn encode(plan: &Plan, surroundings: &Surroundings) -> Result<Vec<u8>, PlanF
         relevant_attributes: plan.relevant_attributes.iter().map(checks::encode_relevant).collect(),
         timestamp: plan.timestamp.clone(),
         errored: plan.errored,
-        workspace: surroundings.workspace.clone(),
-        plugins: surroundings.plugins.clone(),
+        workspace: origin.workspace.clone(),
+        plugins: origin.plugins.clone(),
     };
     let json = serde_json::to_vec(&contents).map_err(|e| PlanFileError::Write(e.to_string()))?;
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
@@ -184,27 +182,27 @@ pub fn encode(plan: &Plan, surroundings: &Surroundings) -> Result<Vec<u8>, PlanF
             encode_state(&plan.previous_state).map_err(|e| PlanFileError::Write(e.to_string()))?.as_bytes(),
         )?;
     }
-    for (path, bytes) in &surroundings.configuration {
+    for (path, bytes) in &origin.configuration {
         add(&format!("configuration/{path}"), bytes)?;
     }
-    if let Some(lock_file) = &surroundings.lock_file {
+    if let Some(lock_file) = &origin.lock_file {
         add(".terraform.lock.hcl", lock_file)?;
     }
     let written = archive.finish().map_err(|e| PlanFileError::Write(e.to_string()))?;
     Ok(written.into_inner())
 }
 
-/// Reads a plan file. Any bytes give a plan file or an error.
+/// Reads a plan file. Any bytes result in a plan file or an error.
 ///
 /// # Errors
-/// Where it is none of ours, or damaged.
+/// It is not a plan file of this program, or it is damaged.
 pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     let mut archive =
         zip::ZipArchive::new(Cursor::new(bytes)).map_err(|e| PlanFileError::NotAPlan(e.to_string()))?;
-    if archive.len() > ENTRIES_LIMIT {
-        return Err(PlanFileError::NotAPlan(format!("it has more than {ENTRIES_LIMIT} entries")));
+    if archive.len() > MAX_ENTRIES {
+        return Err(PlanFileError::NotAPlan(format!("it has more than {MAX_ENTRIES} entries")));
     }
-    let mut left = UNPACKED_LIMIT.1.max((bytes.len() as u64).saturating_mul(UNPACKED_LIMIT.0));
+    let mut left = MAX_UNPACKED.1.max((bytes.len() as u64).saturating_mul(MAX_UNPACKED.0));
     let mut entries: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for index in 0..archive.len() {
         let entry = archive.by_index(index).map_err(|e| PlanFileError::NotAPlan(e.to_string()))?;
@@ -213,9 +211,9 @@ pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
         entry.take(left + 1).read_to_end(&mut content).map_err(|e| PlanFileError::NotAPlan(e.to_string()))?;
         left = left
             .checked_sub(content.len() as u64)
-            .ok_or_else(|| PlanFileError::NotAPlan("it unpacks to more than a plan can be".into()))?;
+            .ok_or_else(|| PlanFileError::NotAPlan("its unpacked size is larger than the limit".into()))?;
         if entries.insert(name, content).is_some() {
-            return Err(PlanFileError::NotAPlan("it has two entries of one name".into()));
+            return Err(PlanFileError::NotAPlan("it has two entries with the same name".into()));
         }
     }
     let json =
@@ -238,13 +236,13 @@ pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
         .into_iter()
         .filter_map(|(name, bytes)| Some((name.strip_prefix("configuration/")?.to_owned(), bytes)))
         .collect();
-    let surroundings = Surroundings {
+    let origin = PlanOrigin {
         configuration,
         lock_file,
         workspace: contents.workspace.clone(),
         plugins: contents.plugins.clone(),
     };
-    Ok(PlanFile { contents, prior_state, previous_state, surroundings })
+    Ok(PlanFile { contents, prior_state, previous_state, origin })
 }
 
 #[derive(Deserialize)]
@@ -257,23 +255,23 @@ fn damaged<E: std::fmt::Display>(part: &'static str) -> impl Fn(E) -> PlanFileEr
 }
 
 impl PlanFile {
-    /// The lineage and serial of the state that the plan was made from.
+    /// Returns the state before refreshing, with the lineage and serial that the plan requires.
     pub fn previous_state(&self) -> &State {
         &self.previous_state
     }
 
-    /// The values of the root module's variables.
+    /// Returns the values of the root module's variables.
     ///
     /// # Errors
-    /// Where a value cannot be read.
+    /// A value cannot be decoded.
     pub fn variables(&self) -> Result<BTreeMap<Str, Value>, PlanFileError> {
         decode_variables(&self.contents.variables)
     }
 
-    /// The plan, with schemas from the providers at hand.
+    /// Returns the plan with schemas from the available providers.
     ///
     /// # Errors
-    /// Where a part cannot be read or a provider lacks a schema.
+    /// A part cannot be decoded, or a provider lacks a schema.
     pub fn into_plan<'a>(
         self,
         schema_of: impl Fn(&ProviderConfigAddress) -> Option<&'a Arc<ProviderSchema>>,
@@ -320,7 +318,7 @@ impl PlanFile {
     }
 }
 
-/// Values of variables, but for those that must not be stored.
+/// Encodes the values of variables, except those that must not be stored.
 fn encode_variables(variables: &BTreeMap<Str, Value>) -> Result<BTreeMap<String, Encoded>, PlanFileError> {
     let kept = variables.iter().filter(|(_, value)| !value.inside_marks().is_ephemeral());
     kept.map(|(name, value)| Ok((name.to_string(), encode_value(value)?))).collect()
@@ -337,7 +335,7 @@ fn parse<T>(text: &str, read: impl Fn(&str) -> Option<T>, what: &str) -> Result<
     })
 }
 
-fn targets(texts: &[String]) -> Result<Vec<Target>, PlanFileError> {
+fn targets(texts: &[String]) -> Result<Vec<TargetAddress>, PlanFileError> {
     texts.iter().map(|text| parse(text, |t| t.parse().ok(), "target")).collect()
 }
 

@@ -8,22 +8,22 @@ use std::sync::Arc;
 use futures::future::join_all;
 use wardian_address::{ProviderAddress, ProviderConfigAddress, ResourceMode};
 use wardian_config::Resource;
-use wardian_diagnostic::{Diagnostic, Diagnostics};
-
+use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_plugin::{
-    ClientCapabilities, ConfigureRequest, MaskedProvider, PluginDiagnostic, PluginDiagnostics, Provider,
-    ProviderSchema, ProviderSource, Schema, Secrets, Severity, hand_over,
+    ClientCapabilities, ConfigureRequest, MaskedProvider, PluginDiagnostics, Provider, ProviderSchema,
+    ProviderSource, Schema, Secrets, hand_over,
 };
+
 use wardian_value::{Str, Value};
 
-use crate::evaluator::Evaluator;
+use crate::plugin_diagnostics::{from_plugin, from_plugin_about};
 use crate::provisioners::Provisioners;
 
-/// The version of Terraform whose behaviour the engine has.
+/// The version of Terraform that the engine is compatible with.
 pub const TERRAFORM_VERSION: &str = "1.11.4";
 
-/// Schemas of all providers and provisioners that a run needs, and providers that are not
-/// configured: for all that needs no configuration.
+/// The schemas of all providers and provisioners of a run, and unconfigured providers for calls
+/// that need no configuration.
 #[derive(Clone)]
 pub struct Schemas {
     providers: Arc<BTreeMap<ProviderAddress, Known>>,
@@ -38,7 +38,7 @@ struct Known {
 }
 
 impl Schemas {
-    /// Asks all providers for their schemas, at the same time.
+    /// Loads the schemas of all providers concurrently.
     pub async fn load(
         source: &dyn ProviderSource,
         addresses: impl IntoIterator<Item = ProviderAddress>,
@@ -59,7 +59,7 @@ impl Schemas {
                 Ok((schema, unconfigured)) => {
                     providers.insert(address, Known { schema, unconfigured });
                 }
-                Err(found) => diagnostics.extend(found.iter().map(plain)),
+                Err(found) => diagnostics.extend(found.iter().map(from_plugin)),
             }
         }
         diagnostics.into_result(Self {
@@ -69,39 +69,39 @@ impl Schemas {
         })
     }
 
-    /// With the provisioners of the run.
+    /// Adds the provisioners of the run.
     #[must_use]
     pub fn with_provisioners(mut self, provisioners: Provisioners) -> Self {
         self.provisioners = Arc::new(provisioners);
         self
     }
 
-    /// What no plugin must say, whatever it was told.
+    /// The sensitive values to redact in plugin output.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
-    /// The provisioners that the configuration names.
+    /// Returns the provisioners that the configuration names.
     pub fn provisioners(&self) -> &Provisioners {
         &self.provisioners
     }
 
-    /// A provider's schema.
+    /// Returns a provider's schema.
     pub fn provider(&self, address: &ProviderAddress) -> Option<&Arc<ProviderSchema>> {
         self.providers.get(address).map(|known| &known.schema)
     }
 
-    /// The schemas of all providers, sorted by address.
+    /// Returns the schemas of all providers, sorted by address.
     pub fn iter(&self) -> impl Iterator<Item = (&ProviderAddress, &Arc<ProviderSchema>)> {
         self.providers.iter().map(|(address, known)| (address, &known.schema))
     }
 
-    /// A provider that is not configured.
+    /// Returns an unconfigured provider.
     pub fn unconfigured(&self, address: &ProviderAddress) -> Option<&Arc<dyn Provider>> {
         self.providers.get(address).map(|known| &known.unconfigured)
     }
 
-    /// The schema of a resource type or data source.
+    /// Returns the schema of a resource type or data source.
     pub fn resource(
         &self,
         address: &ProviderAddress,
@@ -116,7 +116,7 @@ impl Schemas {
         }
     }
 
-    /// The resource types or data sources of a provider, for suggestions.
+    /// Returns the resource types or data sources of a provider, for suggestions.
     pub fn type_names(&self, address: &ProviderAddress, mode: ResourceMode) -> Vec<Str> {
         let Some(provider) = self.provider(address) else { return Vec::new() };
         match mode {
@@ -126,13 +126,13 @@ impl Schemas {
         }
     }
 
-    /// Ends all of them.
+    /// Closes all providers.
     pub async fn close(&self) {
         join_all(self.providers.values().map(|known| known.unconfigured.close())).await;
     }
 }
 
-/// A provider of which nothing secret is heard.
+/// Returns a provider whose output is redacted.
 async fn provider(
     source: &dyn ProviderSource,
     address: &ProviderAddress,
@@ -141,74 +141,55 @@ async fn provider(
     Ok(Arc::new(MaskedProvider::new(source.provider(address).await?, common.clone())))
 }
 
-/// Providers by configuration, as they are configured in the course of a run.
+/// The providers that a run has configured, by configuration.
 #[derive(Default)]
 pub struct Configured {
     providers: BTreeMap<ProviderConfigAddress, Arc<dyn Provider>>,
 }
 
 impl Configured {
-    /// A provider was configured.
+    /// Adds a configured provider.
     pub fn insert(&mut self, address: ProviderConfigAddress, provider: Arc<dyn Provider>) {
         self.providers.insert(address, provider);
     }
 
-    /// The provider of a configuration.
+    /// Returns the provider of a configuration.
     pub fn get(&self, address: &ProviderConfigAddress) -> Option<&Arc<dyn Provider>> {
         self.providers.get(address)
     }
 
-    /// Asks all of them for an orderly end of what is in flight.
+    /// Asks all providers to end running operations in order.
     pub fn stop_all(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let providers: Vec<Arc<dyn Provider>> = self.providers.values().cloned().collect();
         Box::pin(async move {
-            // One that cannot be asked is waited for like the others.
+            // A provider that cannot be asked is awaited like the others.
             let _ = join_all(providers.iter().map(|provider| provider.stop())).await;
         })
     }
 
-    /// Ends all of them.
+    /// Closes all providers.
     pub async fn close(&self) {
         join_all(self.providers.values().map(|provider| provider.close())).await;
     }
 }
 
-/// A plugin's diagnostic where no configuration is concerned.
-pub fn plain(diagnostic: &PluginDiagnostic) -> Diagnostic {
-    let mut plain = match diagnostic.severity {
-        Severity::Error => Diagnostic::error(&diagnostic.summary, &diagnostic.detail),
-        Severity::Warning => Diagnostic::warning(&diagnostic.summary, &diagnostic.detail),
-    };
-    plain.attribute.clone_from(&diagnostic.attribute);
-    plain
-}
-
-/// A plugin's diagnostics about an object.
-pub fn about(diagnostics: &PluginDiagnostics, address: &str) -> Diagnostics {
-    diagnostics.iter().map(|d| plain(d).for_address(address)).collect()
-}
-
-/// An error for a resource type that the provider does not have.
-pub fn unknown_type(
-    evaluator: &Evaluator,
-    resource: &Resource,
-    provider: &ProviderConfigAddress,
-) -> Diagnostic {
+/// Returns the error for a resource type that the provider does not have.
+pub fn unknown_type(schemas: &Schemas, resource: &Resource, provider: &ProviderConfigAddress) -> Diagnostic {
     let (summary, word) = match resource.mode {
         ResourceMode::Data => ("Invalid data source", "data source"),
         ResourceMode::Ephemeral => ("Invalid ephemeral resource", "ephemeral resource"),
         ResourceMode::Managed => ("Invalid resource type", "resource type"),
     };
-    let has = |mode| evaluator.schemas.resource(&provider.provider, mode, &resource.type_name).is_some();
+    let has = |mode| schemas.resource(&provider.provider, mode, &resource.type_name).is_some();
     let other = match resource.mode {
         ResourceMode::Managed if has(ResourceMode::Data) => Some("data source"),
         ResourceMode::Data if has(ResourceMode::Managed) => Some("managed resource type"),
         _ => None,
     };
-    let names = evaluator.schemas.type_names(&provider.provider, resource.mode);
+    let names = schemas.type_names(&provider.provider, resource.mode);
     let suggestion = wardian_diagnostic::closest(&resource.type_name, names.iter().map(|name| &**name))
         .map(|name| format!(" Did you mean \"{name}\"?"))
-        .or(other.map(|other| format!(" Did you mean the {other} of that name?")))
+        .or(other.map(|other| format!(" Did you mean the {other} of the same name?")))
         .unwrap_or_default();
     Diagnostic::error(
         summary,
@@ -222,24 +203,27 @@ pub fn unknown_type(
     .in_block(resource.context())
 }
 
-/// Makes a provider and configures it. The configuration may bear marks.
+/// Starts a provider and configures it. The configuration may have marks.
 pub async fn configure(
     source: &dyn ProviderSource,
     address: &ProviderConfigAddress,
     config: Value,
     common: &Secrets,
-) -> Result<(Arc<dyn Provider>, Diagnostics), Diagnostics> {
+) -> Diagnosed<Arc<dyn Provider>> {
     let name = address.to_string();
-    let provider = provider(source, &address.provider, common).await.map_err(|found| about(&found, &name))?;
+    let provider = match provider(source, &address.provider, common).await {
+        Ok(provider) => provider,
+        Err(found) => return Diagnosed::failed(from_plugin_about(&found, &name)),
+    };
     let config = hand_over(&config);
-    let mut diagnostics = about(&provider.validate_provider_config(config.clone()).await, &name);
+    let mut diagnostics = from_plugin_about(&provider.validate_provider_config(config.clone()).await, &name);
     if !diagnostics.has_errors() {
         let request = ConfigureRequest {
             terraform_version: Str::new(TERRAFORM_VERSION),
             config,
             capabilities: ClientCapabilities::default(),
         };
-        diagnostics.extend(about(&provider.configure(request).await, &name));
+        diagnostics.extend(from_plugin_about(&provider.configure(request).await, &name));
     }
-    diagnostics.clone().into_result(provider).map(|provider| (provider, diagnostics))
+    Diagnosed::unless_errors(provider, diagnostics)
 }

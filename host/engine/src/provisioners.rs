@@ -1,4 +1,4 @@
-//! The provisioners of a run, and what the language itself says of them.
+//! The provisioners of a run and the schema of `connection` blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -14,7 +14,7 @@ use wardian_plugin::{
 };
 use wardian_value::{Str, Type};
 
-use crate::providers::plain;
+use crate::plugin_diagnostics::from_plugin;
 
 /// The provisioners that a configuration names, with their schemas.
 #[derive(Clone, Default)]
@@ -26,14 +26,12 @@ pub struct Provisioners {
 /// A provisioner and its schema.
 #[derive(Clone)]
 pub struct Known {
-    /// The schema.
     pub schema: Arc<Schema>,
-    /// The provisioner.
     pub provisioner: Arc<dyn Provisioner>,
 }
 
 impl Provisioners {
-    /// Asks for those that a configuration names, at the same time.
+    /// Loads the provisioners that a configuration names, concurrently.
     pub async fn load(
         source: &dyn ProvisionerSource,
         configuration: &Configuration,
@@ -57,47 +55,47 @@ impl Provisioners {
         for (name, loaded) in join_all(loads).await {
             match loaded {
                 Ok(loaded) => known.extend(loaded.map(|loaded| (name.clone(), loaded))),
-                Err(found) => diagnostics.extend(found.iter().map(plain)),
+                Err(found) => diagnostics.extend(found.iter().map(from_plugin)),
             }
         }
         diagnostics.into_result(Self { known, types: source.provisioner_types() })
     }
 
-    /// A provisioner that the configuration names; `None` where there is no such type.
+    /// Returns a provisioner that the configuration names; `None` if the type does not exist.
     pub fn get(&self, type_name: &str) -> Option<&Known> {
         self.known.get(type_name)
     }
 
-    /// An error for a block of a type that is not there.
+    /// Returns the error for a block of a type that does not exist.
     pub fn missing(&self, block: &ProvisionerBlock) -> Diagnostic {
         let name = &*block.type_name;
         let advice = match closest(name, self.types.iter().map(|known| &**known)) {
             Some(near) => format!("Did you mean \"{near}\"?"),
-            None if self.types.is_empty() => "There are none here.".to_owned(),
+            None if self.types.is_empty() => "No provisioners are available.".to_owned(),
             None => {
                 let names: Vec<&str> = self.types.iter().map(|name| &**name).collect();
                 format!("There are: {}.", names.join(", "))
             }
         };
         let detail = format!(
-            "There is no provisioner \"{name}\". {advice} Where it is a plugin of your own, put its file into a \
-             directory of plugins, such as ~/.terraform.d/plugins, and run `wardian init`."
+            "There is no provisioner \"{name}\". {advice} If it is your own plugin, put its file into a \
+             plugin directory, such as ~/.terraform.d/plugins, and run `wardian init`."
         );
         Diagnostic::error("Missing required provisioner plugin", detail).at(block.span.clone())
     }
 
-    /// Asks all of them for an orderly end of what is in flight.
+    /// Asks all provisioners to end running operations in order.
     pub fn stop_all(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let known: Vec<Arc<dyn Provisioner>> =
             self.known.values().map(|known| Arc::clone(&known.provisioner)).collect();
         Box::pin(async move {
-            // One that cannot be asked is waited for like the others.
+            // A provisioner that cannot be asked is awaited like the others.
             let _ = join_all(known.iter().map(|provisioner| provisioner.stop())).await;
         })
     }
 }
 
-/// All provisioner blocks of a configuration.
+/// Returns all provisioner blocks of a configuration.
 pub fn blocks(configuration: &Configuration) -> impl Iterator<Item = &ProvisionerBlock> {
     configuration.modules().flat_map(|node| {
         let removed = node.module.removed.iter().flat_map(|block| &block.provisioners);
@@ -106,7 +104,7 @@ pub fn blocks(configuration: &Configuration) -> impl Iterator<Item = &Provisione
     })
 }
 
-/// What may stand in a `connection` block, whatever the provisioner.
+/// Returns the schema of a `connection` block, which is the same for all provisioners.
 pub fn connection_schema() -> &'static Schema {
     static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
         use Setting::{Optional, Required};

@@ -1,32 +1,30 @@
-//! What happens to the state before anything is planned, and why some of its objects
-//! are forgotten.
+//! Changes of the state before planning, and forgotten objects.
 //!
-//! Objects are found by their addresses, so that an address that changes in the
-//! configuration would have the object destroyed and another one made. `moved` blocks
-//! say what an address was before; where `count` comes or goes, the only object and the
-//! first one are the same without a block. Both are [statements](statement), and all of
-//! them are carried out on the state before the walk of the plan begins: the walk finds
-//! each object at its present address, and what it was before is only told.
+//! Objects are found by their addresses: without further information a changed address in the
+//! configuration would destroy the object and create another one. `moved` blocks state the
+//! previous address; if `count` is added or removed, the single object and the first one are the
+//! same without a block. Both are [statements](statement), which are applied to the state before
+//! the plan's walk begins: the walk finds each object at its current address, and the previous
+//! address is only reported.
 //!
-//! 1. Statements are [put in order](order): one that moves an object to where another
-//!    one moves it from comes before that one, so that a chain of renamings leads to its
-//!    end in one run; what is inside a module moves by the names that it had there when
-//!    the statement was written.
-//! 2. Each is [carried out](carry_out) on the objects that it matches, which an index of
-//!    the state finds without looking at the others. An object never takes the place of
-//!    another: such a move is blocked, and told as a warning.
-//! 3. Where the type of a resource changes, the new type's provider
-//!    [takes the object over](across_types).
-//! 4. Whether the statements make sense depends on which instances the configuration
-//!    declares, which is known when the plan has been walked: they are
-//!    [checked](check) then. Nothing is lost by that, as a plan with an error is
-//!    none.
+//! 1. Statements are [ordered](order): a statement that moves an object to an address comes
+//!    before one that moves it on from there, so that a chain of moves is completed in one run;
+//!    objects inside a module move by the addresses that they had when the statement was
+//!    written.
+//! 2. Each statement is [carried out](carry_out) on the objects that it matches; an index of the
+//!    state finds them without visiting the others. An object never replaces another: such a
+//!    move is blocked and reported as a warning.
+//! 3. If the type of a resource changes, the new type's provider [converts the
+//!    object](across_types).
+//! 4. Whether statements are valid depends on the instances that the configuration declares,
+//!    which are known after the walk: statements are [checked](check) then. That is early
+//!    enough, because a plan with an error cannot be applied.
 //!
-//! `removed` blocks change nothing in the state: they say that the objects of a resource
-//! that is gone are [forgotten](removed), not destroyed.
+//! `removed` blocks do not change the state: objects of the removed resource are
+//! [forgotten](removed) instead of destroyed.
 //!
-//! Cost: the state once, and each statement what it matches. Statements are never
-//! compared with all others, nor with all objects.
+//! Cost: the state once, and for each statement the objects that it matches. Statements are
+//! never compared with all other statements or all objects.
 
 mod across_types;
 mod address;
@@ -51,31 +49,31 @@ pub use targeting::check as check_targets;
 use crate::evaluator::Evaluator;
 use statement::Statement;
 
-/// What was moved.
+/// The moves of a plan.
 #[derive(Debug, Default)]
 pub struct Moves {
-    /// What each object that was moved was called at first, by what it is called now.
+    /// The original address of each moved object, by its current address.
     pub moved: HashMap<ResourceInstanceAddress, ResourceInstanceAddress>,
-    /// Where something could not move to, as there was an object already; by its
-    /// present address.
+    /// The addresses that objects could not move to because another object has them, by the
+    /// current address.
     blocked: BTreeMap<String, String>,
     statements: Vec<Statement>,
 }
 
-/// Gives the objects of a state the addresses that the configuration has for them.
+/// Moves the objects of a state to the addresses that the configuration has for them.
 ///
 /// # Errors
-/// A provider that cannot take over an object of another type. Statements that make no
-/// sense are found by [`Moves::check`], when it is known which instances there are.
+/// A provider cannot convert an object of another type. [`Moves::check`] reports invalid
+/// statements after the instances are known.
 pub async fn apply(evaluator: &Evaluator, state: &mut State) -> Result<Moves, Diagnostics> {
     let configuration = &evaluator.configuration;
-    let mut statements = statement::written(configuration);
+    let mut statements = statement::explicit(configuration);
     statements.extend(statement::implied(configuration, state, &statements));
     let mut moves = Moves { statements, ..Moves::default() };
     if moves.statements.is_empty() || state.resources().len() == 0 {
         return Ok(moves);
     }
-    // Statements in a circle lead nowhere: nothing is moved, and the check tells.
+    // A cycle of statements moves nothing; the check reports it.
     if let Ok(order) = order::order(&moves.statements) {
         let carried_out = carry_out::carry_out(evaluator, state, &moves.statements, &order).await?;
         moves.moved = carried_out.moved;

@@ -1,67 +1,50 @@
-//! References, held against what there is: what is declared, whether resources
-//! repeat, and which attributes they have. That is so whatever the values are, and
-//! so it is told also where a reference is never evaluated.
+//! Checks references without evaluation: whether objects are declared, whether resources repeat,
+//! and whether attributes exist. These errors do not depend on values and are also reported for
+//! references that are never evaluated.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use wardian_config::{Configuration, ModuleNode, Resource, resource_mode};
-use wardian_diagnostic::{Diagnostic, Diagnostics, Span, closest};
+use wardian_diagnostic::{Diagnostic, Diagnostics, closest};
 use wardian_lang::{Expression, Reference, Subject};
 use wardian_value::{PathStep, Str, Type};
 
-use crate::evaluator::{Repeats, resource_repeats};
 use crate::providers::Schemas;
+use crate::repeats::{Repeats, resource_repeats};
+use crate::reported_references::ReportedReferences;
 
-/// References that something was said about, by where they begin: they are unknown
-/// to whatever is made of them, so that nothing is said twice.
-#[derive(Debug, Default)]
-pub struct Told(HashSet<(usize, usize)>);
-
-impl Told {
-    /// Whether something was said about a reference.
-    pub fn contains(&self, reference: &Span) -> bool {
-        !self.0.is_empty() && self.0.contains(&Self::place(reference))
-    }
-
-    fn insert(&mut self, reference: &Span) {
-        self.0.insert(Self::place(reference));
-    }
-
-    fn place(span: &Span) -> (usize, usize) {
-        (Arc::as_ptr(&span.file).addr(), span.start)
-    }
-}
-
-/// Everything that is wrong with references, whatever the values are.
-pub fn check(configuration: &Configuration, schemas: &Schemas) -> (Diagnostics, Told) {
+/// Returns all errors of references that do not depend on values.
+pub fn check(configuration: &Configuration, schemas: &Schemas) -> (Diagnostics, ReportedReferences) {
     let mut problems = configuration.check_references();
-    let mut told = Told::default();
-    problems.iter().filter_map(|problem| problem.subject.as_ref()).for_each(|span| told.insert(span));
+    let mut reported = ReportedReferences::default();
+    problems.iter().filter_map(|problem| problem.subject.as_ref()).for_each(|span| reported.insert(span));
     for node in configuration.modules() {
         let triggers = triggers(node);
         node.each_reference(&mut |context, reference| {
             if configuration.check_reference(node, reference).is_some() {
-                told.insert(&reference.span);
+                reported.insert(&reference.span);
                 return;
             }
             // A trigger names changes, of one instance or of all.
-            let is_value = !triggers.contains(&Told::place(&reference.span));
+            let is_value = !triggers.contains(&ReportedReferences::position(&reference.span));
             let problem = is_value.then(|| check_resource(configuration, schemas, node, reference));
             if let Some(problem) = problem.flatten() {
-                told.insert(&reference.span);
+                reported.insert(&reference.span);
                 problems.push(problem.in_block(context));
             }
         });
     }
-    (problems, told)
+    (problems, reported)
 }
 
-/// Where the references of `replace_triggered_by` are.
+/// Returns the positions of the references in `replace_triggered_by`.
 fn triggers(node: &ModuleNode) -> HashSet<(usize, usize)> {
     let resources = node.module.resources.values();
     let triggers = resources.flat_map(|resource| &resource.lifecycle.replace_triggered_by);
-    triggers.flat_map(Expression::references).map(|reference| Told::place(&reference.span)).collect()
+    triggers
+        .flat_map(Expression::references)
+        .map(|reference| ReportedReferences::position(&reference.span))
+        .collect()
 }
 
 fn check_resource(
@@ -78,11 +61,11 @@ fn check_resource(
     };
     let provider = configuration.provider_for(&node.path, resource);
     let schema = schemas.resource(&provider.provider, resource.mode, &resource.type_name)?;
-    let (position, detail) = misstep(schema.implied_type(), steps)?;
+    let (position, detail) = invalid_step(schema.implied_type(), steps)?;
     Some(Diagnostic::error("Unsupported attribute", detail).at(reference.step_span(skipped + position)))
 }
 
-/// The steps behind the instance, and how many there are before them.
+/// Returns the steps after the instance key, and the number of steps before them.
 fn check_key<'a>(
     resource: &Resource,
     reference: &'a Reference,
@@ -94,8 +77,8 @@ fn check_key<'a>(
             return match steps.first() {
                 Some(PathStep::Index(_) | PathStep::Key(_)) => {
                     let detail = format!(
-                        "{subject} has neither count nor for_each, so that there is one instance of it, without \
-                         a key. Leave out the brackets."
+                        "{subject} has neither count nor for_each, so it has one instance, without a key. \
+                         Remove the brackets."
                     );
                     let mut span = reference.subject_span();
                     span.end = reference.step_span(0).end;
@@ -110,9 +93,8 @@ fn check_key<'a>(
     match steps {
         [PathStep::Attribute(_), ..] => {
             let detail = format!(
-                "{subject} has {argument}, so that an attribute is one of a certain instance. Say which, for \
-                 example {subject}{example} where the instances belong together, or take all of them with a \
-                 for expression."
+                "{subject} uses {argument}; select an instance, for example {subject}{example} if the \
+                 instances belong together, or use a for expression for all of them."
             );
             Err(Diagnostic::error("Missing resource instance key", detail).at(reference.subject_span()))
         }
@@ -121,8 +103,8 @@ fn check_key<'a>(
     }
 }
 
-/// The first step that leads nowhere in any value of a type, and why.
-pub fn misstep(ty: &Type, steps: &[PathStep]) -> Option<(usize, String)> {
+/// Returns the first step that no value of a type has, and the reason.
+pub fn invalid_step(ty: &Type, steps: &[PathStep]) -> Option<(usize, String)> {
     let mut current = ty;
     for (position, step) in steps.iter().enumerate() {
         current = match (current, step) {
@@ -138,7 +120,7 @@ pub fn misstep(ty: &Type, steps: &[PathStep]) -> Option<(usize, String)> {
             }
             (ty @ (Type::List(_) | Type::Set(_) | Type::Tuple(_)), PathStep::Attribute(name)) => {
                 let detail = format!(
-                    "This is a {}, which has no attribute \"{name}\" itself: say of which element.",
+                    "This is a {}, which has no attribute \"{name}\" itself: select an element.",
                     ty.friendly_name()
                 );
                 return Some((position, detail));
@@ -146,7 +128,7 @@ pub fn misstep(ty: &Type, steps: &[PathStep]) -> Option<(usize, String)> {
             (ty, PathStep::Attribute(_)) if ty.is_primitive() => {
                 return Some((position, format!("A {} has no attributes.", ty.friendly_name())));
             }
-            // What an index leads to is seen where it is evaluated.
+            // Evaluation checks indexes.
             _ => return None,
         };
     }

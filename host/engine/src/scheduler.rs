@@ -1,9 +1,8 @@
-//! Walks a graph: visits what is ready, runs operations, goes on.
+//! Walks a graph: visits ready nodes and runs their operations.
 //!
-//! Everything but the operations happens on the calling task, one thing at a time
-//! and in a stable order; operations run concurrently on the runtime's threads, at
-//! most as many as are allowed. What depends on something that failed is left out;
-//! everything else is still done.
+//! Everything except operations happens on the calling task, one step at a time in a stable
+//! order; operations run concurrently on the runtime's threads, up to the given limit.
+//! Dependents of a failed node are not visited; all other nodes are.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -12,123 +11,123 @@ use std::pin::Pin;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 
-use crate::graph::{Graph, NodeId, Progress};
+use crate::graph::{self, Graph, NodeId, Progress};
 use crate::stop::{Stop, StopSignal};
 
-/// Work on a provider.
-pub type Operation<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+/// A running operation.
+pub type TaskFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// What visiting a node came to.
-pub enum Visit<P> {
-    /// It is done.
+/// The result of visiting a node.
+pub enum VisitResult<P> {
+    /// The node is done.
     Done,
-    /// It failed: nothing that depends on it is visited.
+    /// The node failed: its dependents are not visited.
     Failed,
-    /// It is done when these are.
+    /// The node is done when these operations are done.
     Operations(Vec<P>),
 }
 
-/// What starting an operation came to.
-pub enum Start<T> {
-    /// It runs.
-    Running(Operation<T>),
-    /// It was done at once.
+/// The result of starting an operation.
+pub enum StartResult<T> {
+    /// The operation runs.
+    Running(TaskFuture<T>),
+    /// The operation is done already.
     Done,
-    /// It could not be started.
+    /// The operation could not be started.
     Failed,
 }
 
-impl<T> Start<T> {
-    /// It runs, on behalf of what people know by this address.
+impl<T> StartResult<T> {
+    /// Starts an operation on the resource or provider with an address.
     pub fn running(subject: String, work: impl Future<Output = T> + Send + 'static) -> Self {
         Self::Running(Box::pin(wardian_plugin::on_behalf_of(subject, work)))
     }
 }
 
-/// What the end of an operation came to.
-pub enum Finished<P> {
-    /// It went well.
-    Well,
+/// The result of an operation.
+pub enum StepResult<P> {
+    /// It succeeded.
+    Succeeded,
     /// It failed.
-    Badly,
-    /// It went well, and another one goes on from there, in its place.
-    Then(P),
+    Failed,
+    /// It succeeded, and another operation of the node takes its place.
+    Continue(P),
 }
 
-impl<P> From<bool> for Finished<P> {
+impl<P> From<bool> for StepResult<P> {
     fn from(well: bool) -> Self {
-        if well { Self::Well } else { Self::Badly }
+        if well { Self::Succeeded } else { Self::Failed }
     }
 }
 
-/// What a walk does at each node.
+/// The actions of a walk at each node.
 pub trait Walker {
-    /// An operation that is not started: cheap to keep, as there may be many.
+    /// An operation that has not started. There may be many, so it should be small.
     type Pending;
-    /// What an operation comes to.
+    /// The outcome of an operation.
     type Outcome: Send + 'static;
 
-    /// All that the node depends on is done.
-    fn visit(&mut self, node: NodeId) -> Visit<Self::Pending>;
+    /// Visits a node whose dependencies are done.
+    fn visit(&mut self, node: NodeId) -> VisitResult<Self::Pending>;
 
-    /// There is room for one more operation.
-    fn start(&mut self, pending: Self::Pending) -> Start<Self::Outcome>;
+    /// Starts an operation when the limit allows one more.
+    fn start(&mut self, pending: Self::Pending) -> StartResult<Self::Outcome>;
 
-    /// An operation ended.
-    fn finish(&mut self, outcome: Self::Outcome) -> Finished<Self::Pending>;
+    /// Records the outcome of an operation.
+    fn finish(&mut self, outcome: Self::Outcome) -> StepResult<Self::Pending>;
 
-    /// An operation was broken off or panicked.
-    fn lost(&mut self, problem: String);
+    /// Records that the task of an operation panicked or was aborted.
+    fn on_task_panic(&mut self, problem: String);
 
-    /// An orderly end is asked for: providers may be told.
-    fn stop(&mut self) -> Operation<()>;
+    /// Asks providers to stop in order.
+    fn stop(&mut self) -> TaskFuture<()>;
 }
 
-/// How a walk ended.
+/// The end of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Walked {
-    /// Everything that could be was visited.
-    Fully,
-    /// It was stopped; what was in flight is done.
+pub enum WalkEnd {
+    /// All nodes that could be visited were visited.
+    Completed,
+    /// It was stopped after the running operations were done.
     Stopped,
-    /// It was stopped at once; what was in flight is given up.
+    /// It was stopped at once; running operations were aborted.
     Abandoned,
 }
 
 /// Walks the graph.
-pub async fn walk<W: Walker>(
-    graph: &Graph,
+pub async fn walk<N, W: Walker>(
+    graph: &Graph<N>,
     walker: &mut W,
     parallelism: usize,
     stop: &mut StopSignal,
-) -> Walked {
+) -> WalkEnd {
     let mut progress = Progress::new(graph);
-    let mut failed = vec![false; graph.size()];
-    // Operations that a node still waits for.
-    let mut open = vec![0_usize; graph.size()];
+    let mut failed = vec![false; graph.node_count()];
+    // The number of unfinished operations of each node.
+    let mut open = vec![0_usize; graph.node_count()];
     let mut queue: VecDeque<(NodeId, W::Pending)> = VecDeque::new();
     let mut running = FuturesUnordered::new();
-    let mut stopping: Option<Operation<()>> = None;
+    let mut stopping: Option<TaskFuture<()>> = None;
     let mut asked = stop.current();
     loop {
         while asked == Stop::No
             && let Some(node) = progress.next_ready()
         {
-            if graph.dependencies(node).iter().any(|d| failed[d.index()]) {
+            if graph::dependencies(graph, node).any(|dependency| failed[dependency.index()]) {
                 failed[node.index()] = true;
                 progress.finish(graph, node);
                 continue;
             }
             match walker.visit(node) {
-                Visit::Operations(operations) if !operations.is_empty() => {
+                VisitResult::Operations(operations) if !operations.is_empty() => {
                     open[node.index()] = operations.len();
                     queue.extend(operations.into_iter().map(|operation| (node, operation)));
                 }
-                Visit::Failed => {
+                VisitResult::Failed => {
                     failed[node.index()] = true;
                     progress.finish(graph, node);
                 }
-                Visit::Done | Visit::Operations(_) => progress.finish(graph, node),
+                VisitResult::Done | VisitResult::Operations(_) => progress.finish(graph, node),
             }
         }
         let mut freed = false;
@@ -137,12 +136,12 @@ pub async fn walk<W: Walker>(
             && let Some((node, pending)) = queue.pop_front()
         {
             match walker.start(pending) {
-                Start::Running(operation) => {
+                StartResult::Running(operation) => {
                     let task = tokio::spawn(operation);
                     running.push(async move { (node, AbortOnDrop(task).await) });
                 }
                 other => {
-                    failed[node.index()] |= matches!(other, Start::Failed);
+                    failed[node.index()] |= matches!(other, StartResult::Failed);
                     open[node.index()] -= 1;
                     if open[node.index()] == 0 {
                         progress.finish(graph, node);
@@ -155,15 +154,15 @@ pub async fn walk<W: Walker>(
             continue;
         }
         if running.is_empty() {
-            // Whoever asks for a stop between two operations asks in vain for more.
-            return if asked == Stop::No { Walked::Fully } else { Walked::Stopped };
+            // A stop between two operations needs no escalation: the walk ends.
+            return if asked == Stop::No { WalkEnd::Completed } else { WalkEnd::Stopped };
         }
         tokio::select! {
             biased;
-            now = stop.beyond(asked) => {
+            now = stop.wait_beyond(asked) => {
                 asked = now;
                 if now == Stop::Now {
-                    return Walked::Abandoned;
+                    return WalkEnd::Abandoned;
                 }
                 stopping = Some(walker.stop());
             }
@@ -175,17 +174,17 @@ pub async fn walk<W: Walker>(
                 let finished = match ended {
                     Ok(outcome) => walker.finish(outcome),
                     Err(problem) => {
-                        walker.lost(problem.to_string());
-                        Finished::Badly
+                        walker.on_task_panic(problem.to_string());
+                        StepResult::Failed
                     }
                 };
                 match finished {
-                    Finished::Then(next) => {
+                    StepResult::Continue(next) => {
                         queue.push_front((node, next));
                         continue;
                     }
-                    Finished::Badly => failed[node.index()] = true,
-                    Finished::Well => {}
+                    StepResult::Failed => failed[node.index()] = true,
+                    StepResult::Succeeded => {}
                 }
                 open[node.index()] -= 1;
                 if open[node.index()] == 0 {
@@ -196,7 +195,7 @@ pub async fn walk<W: Walker>(
     }
 }
 
-/// A task that ends when nobody waits for it any more.
+/// A task that is aborted when its future is dropped.
 struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
 
 impl<T> Drop for AbortOnDrop<T> {

@@ -1,36 +1,36 @@
-//! Asking a run to end.
+//! Stopping a run.
 
 use tokio::sync::watch;
 
-/// How soon a run shall end.
+/// The urgency of a stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stop {
-    /// When it is done.
+    /// No stop is requested.
     #[default]
     No,
-    /// When what is in flight is done.
+    /// Stop after the running operations are done.
     Graceful,
-    /// Now; what is in flight is given up.
+    /// Stop now and abort running operations.
     Now,
 }
 
-/// The side that asks.
+/// The sender of stop requests.
 #[derive(Clone, Debug)]
 pub struct Stopper(watch::Sender<Stop>);
 
-/// The side that is asked.
+/// The receiver of stop requests.
 #[derive(Clone, Debug)]
 pub struct StopSignal(watch::Receiver<Stop>);
 
-/// Both sides.
+/// Returns a sender and its receiver.
 pub fn stop_channel() -> (Stopper, StopSignal) {
     let (sender, receiver) = watch::channel(Stop::No);
     (Stopper(sender), StopSignal(receiver))
 }
 
 impl Stopper {
-    /// Asks once more: the first time for an orderly end, then for an end now.
-    /// Returns what is asked for now.
+    /// Requests a stop: the first time after the running operations, then at once. Returns the
+    /// request.
     pub fn ask(&self) -> Stop {
         self.0.send_modify(|stop| {
             *stop = match stop {
@@ -43,19 +43,18 @@ impl Stopper {
 }
 
 impl StopSignal {
-    /// A signal that never comes.
+    /// Returns a signal that never requests a stop.
     pub fn never() -> Self {
         stop_channel().1
     }
 
-    /// What is asked for.
+    /// Returns the current request.
     pub fn current(&self) -> Stop {
         *self.0.borrow()
     }
 
-    /// Waits until more than `seen` is asked for; forever where nobody can ask any
-    /// more.
-    pub async fn beyond(&mut self, seen: Stop) -> Stop {
+    /// Waits for a more urgent request than `seen`; forever if the sender is gone.
+    pub async fn wait_beyond(&mut self, seen: Stop) -> Stop {
         loop {
             let stop = *self.0.borrow_and_update();
             if stop > seen {
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn asking_twice_means_now() {
+    fn second_request_stops_at_once() {
         let (stopper, signal) = stop_channel();
         assert_eq!(signal.current(), Stop::No);
         assert_eq!(stopper.ask(), Stop::Graceful);

@@ -1,33 +1,31 @@
-//! What a run is limited to by `-target` and `-exclude`.
+//! The part of the configuration that `-target` and `-exclude` select.
 
 use std::collections::{HashMap, HashSet};
 
 use wardian_address::{AbsoluteResourceAddress, ResourceAddress, ResourceInstanceAddress};
 use wardian_state::State;
 
-use crate::behind::Behind;
-use crate::graph::NodeId;
+use crate::graph::{NodeId, NodeSet};
 use crate::nodes::{Node, NodeGraph};
-use crate::plan::{Action, Mode, Plan, PlanOptions, Target};
+use crate::plan::{Action, Mode, Plan, PlanOptions, TargetAddress};
+use crate::transitive_dependencies::TransitiveDependencies;
 
-/// The nodes and instances that a run looks at.
+/// The nodes and instances that a run visits.
 #[derive(Debug)]
 pub struct Included {
-    /// By node; `None` for everything.
-    nodes: Option<Vec<bool>>,
-    targets: Vec<Target>,
-    excludes: Vec<Target>,
-    /// Resources that are included because something targeted needs them: all
-    /// their instances are.
+    /// The included nodes; `None` for all.
+    nodes: Option<NodeSet>,
+    targets: Vec<TargetAddress>,
+    excludes: Vec<TargetAddress>,
+    /// Resources that targets depend on: all their instances are included.
     needed: Vec<ResourceAddress>,
 }
 
-/// What is included: the targets and all that they need; everything where there
-/// are no targets. Outputs are, where all resources behind them are; those that are
-/// about no resource are not.
+/// Returns the targets and their dependencies, or everything if there are no targets. An output
+/// is included if all resources that it depends on are; one that depends on none is not.
 pub fn included<'a>(
     graph: &NodeGraph,
-    targets: &[Target],
+    targets: &[TargetAddress],
     object: impl Fn(usize) -> &'a AbsoluteResourceAddress,
 ) -> Included {
     if targets.is_empty() {
@@ -39,17 +37,19 @@ pub fn included<'a>(
             Node::Resource(address) | Node::Import(address) => {
                 targets.iter().any(|target| may_include(target, address))
             }
-            Node::Object(index) => targets.iter().any(|target| may_include(target, &object(*index).config())),
+            Node::StateObject(index) => {
+                targets.iter().any(|target| may_include(target, &object(*index).config()))
+            }
             _ => false,
         })
         .map(|(id, _)| id)
         .collect();
-    let mut nodes = graph.graph.closure(roots.iter().copied());
-    let direct_only = graph.graph.closure(roots.iter().flat_map(|id| graph.graph.dependencies(*id)).copied());
+    let mut nodes = graph.closure(roots.iter().copied());
+    let direct_only = graph.closure(roots.iter().flat_map(|id| graph.dependencies(*id)));
     let needed = graph
         .iter()
         .filter_map(|(id, node)| match node {
-            Node::Resource(address) if direct_only[id.index()] => Some(address.clone()),
+            Node::Resource(address) if direct_only.contains(id.index()) => Some(address.clone()),
             _ => None,
         })
         .collect();
@@ -57,22 +57,23 @@ pub fn included<'a>(
         .iter()
         .filter(|(_, node)| matches!(node, Node::Resource(_)))
         .map(|(id, _)| id)
-        .partition(|id| nodes[id.index()]);
-    let about_included = graph.graph.dependents_closure(&resources);
-    let about_left_out = graph.graph.dependents_closure(&left_out);
+        .partition(|id| nodes.contains(id.index()));
+    let about_included = graph.dependents_closure(&resources);
+    let about_left_out = graph.dependents_closure(&left_out);
     for (id, node) in graph.iter() {
         if matches!(node, Node::Output(path, _) if path.is_root()) {
-            nodes[id.index()] = about_included[id.index()] && !about_left_out[id.index()];
+            let is_included = about_included.contains(id.index()) && !about_left_out.contains(id.index());
+            nodes.set(id.index(), is_included);
         }
     }
     Included { nodes: Some(nodes), targets: targets.to_vec(), excludes: Vec::new(), needed }
 }
 
-/// What is included in a destruction: the targets and all that was made from them,
-/// with what is needed to destroy those.
+/// Returns the part of a destroy plan: the targets, their dependents, and the nodes that
+/// destroying them requires.
 pub fn included_in_destruction<'a>(
     graph: &NodeGraph,
-    targets: &[Target],
+    targets: &[TargetAddress],
     state: &State,
     object: impl Fn(usize) -> &'a AbsoluteResourceAddress,
 ) -> Included {
@@ -102,24 +103,23 @@ pub fn included_in_destruction<'a>(
     }
     let roots = graph.iter().filter(|(_, node)| match node {
         Node::Resource(address) => affected.contains(address),
-        Node::Object(index) => affected.contains(&object(*index).config()),
+        Node::StateObject(index) => affected.contains(&object(*index).config()),
         _ => false,
     });
-    let mut nodes = graph.graph.closure(roots.map(|(id, _)| id));
-    let mut behind = Behind::new(graph);
+    let mut nodes = graph.closure(roots.map(|(id, _)| id));
+    let mut dependencies = TransitiveDependencies::new(graph);
     for (id, node) in graph.iter() {
-        // An output goes with any of the objects that it is about.
+        // An output is removed with any object that it depends on.
         if matches!(node, Node::Output(path, _) if path.is_root()) {
-            nodes[id.index()] = behind.any(id, |resource| affected.contains(resource));
+            nodes.set(id.index(), dependencies.any(id, |resource| affected.contains(resource)));
         }
     }
     let needed = affected.into_iter().filter(|address| !targeted.contains(address)).collect();
     Included { nodes: Some(nodes), targets: targets.to_vec(), excludes: Vec::new(), needed }
 }
 
-/// What is included where something is left out: everything else, but not what
-/// depends on it. What leaves the configuration, or is destroyed, stays where
-/// something that is left out was made from it.
+/// Returns everything except the excluded addresses and their dependents. An object that is not
+/// in the configuration, or is destroyed, stays if an excluded object depends on it.
 pub fn not_excluded<'a>(
     graph: &NodeGraph,
     options: &PlanOptions,
@@ -130,38 +130,41 @@ pub fn not_excluded<'a>(
     let names = |address: &ResourceAddress| excludes.iter().any(|target| may_include(target, address));
     let excluded = graph.iter().filter(|(_, node)| match node {
         Node::Resource(address) => names(address),
-        Node::Object(index) => names(&object(*index).config()),
+        Node::StateObject(index) => names(&object(*index).config()),
         _ => false,
     });
     let excluded: Vec<NodeId> = excluded.map(|(id, _)| id).collect();
     let is_destruction = options.mode == Mode::Destroy;
-    // A module whose instances depend on what is left out is not expanded. In a
-    // destruction nothing waits for what its configuration refers to.
-    let mut nodes: Vec<bool> = graph.iter().map(|_| true).collect();
+    // A module whose instances depend on excluded objects is not expanded. In a destroy plan
+    // nothing waits for the references of the configuration.
+    let mut nodes = NodeSet::with_capacity(graph.size());
+    nodes.insert_range(..);
     if !is_destruction {
-        for (id, is_dependent) in graph.graph.nodes().zip(graph.graph.dependents_closure(&excluded)) {
-            nodes[id.index()] = !is_dependent;
-        }
+        nodes.difference_with(&graph.dependents_closure(&excluded));
     }
-    // A resource of which only some instances are left out is looked at.
+    // A resource is visited if only some of its instances are excluded.
     let is_whole = |address: &ResourceAddress| {
         excludes.iter().any(|target| may_include(target, address) && is_unkeyed(target))
     };
     for id in &excluded {
-        nodes[id.index()] = match graph.node(*id) {
+        let is_included = match graph.node(*id) {
             Node::Resource(address) => !is_whole(address),
             _ => true,
         };
+        nodes.set(id.index(), is_included);
     }
     let kept = needed_by_excluded(excludes, state);
-    let mut behind = Behind::new(graph);
+    let mut dependencies = TransitiveDependencies::new(graph);
     for (id, node) in graph.iter() {
         match node {
-            Node::Object(index) => nodes[id.index()] = !kept.contains(&object(*index).config()),
-            Node::Resource(address) if is_destruction && kept.contains(address) => nodes[id.index()] = false,
+            Node::StateObject(index) => nodes.set(id.index(), !kept.contains(&object(*index).config())),
+            Node::Resource(address) if is_destruction && kept.contains(address) => {
+                nodes.set(id.index(), false)
+            }
             Node::Output(path, _) if path.is_root() && is_destruction => {
-                // An output goes with any of the objects that it is about.
-                nodes[id.index()] = behind.any(id, |resource| !names(resource) && !kept.contains(resource));
+                // An output is removed with any object that it depends on.
+                let matches = |resource: &ResourceAddress| !names(resource) && !kept.contains(resource);
+                nodes.set(id.index(), dependencies.any(id, matches));
             }
             _ => {}
         }
@@ -169,13 +172,13 @@ pub fn not_excluded<'a>(
     Included { nodes: Some(nodes), targets: Vec::new(), excludes: excludes.clone(), needed: Vec::new() }
 }
 
-/// The resources that objects which are left out were made from.
-fn needed_by_excluded(excludes: &[Target], state: &State) -> HashSet<ResourceAddress> {
+/// Returns the resources that excluded objects depend on.
+fn needed_by_excluded(excludes: &[TargetAddress], state: &State) -> HashSet<ResourceAddress> {
     let mut needed = HashSet::new();
     for (address, _, instance) in state.instances() {
         if excludes.iter().any(|target| target.includes(&address)) {
             for object in instance.current.iter().chain(instance.deposed.values()) {
-                // Dependencies are stored with all that is behind them.
+                // Stored dependencies are transitive.
                 needed
                     .extend(object.dependencies.iter().map(|dependency| ResourceAddress::clone(dependency)));
             }
@@ -184,21 +187,21 @@ fn needed_by_excluded(excludes: &[Target], state: &State) -> HashSet<ResourceAdd
     needed
 }
 
-/// Whether a target means all instances of what it names.
-fn is_unkeyed(target: &Target) -> bool {
+/// Whether a target selects all instances.
+fn is_unkeyed(target: &TargetAddress) -> bool {
     match target {
-        Target::Module(module) => module.steps().iter().all(|step| step.key.is_none()),
-        Target::Resource(_) => true,
-        Target::Instance(_) => false,
+        TargetAddress::Module(module) => module.steps().iter().all(|step| step.key.is_none()),
+        TargetAddress::Resource(_) => true,
+        TargetAddress::Instance(_) => false,
     }
 }
 
-/// Whether a target names the resource, an instance of it, or something around it.
-fn may_include(target: &Target, address: &ResourceAddress) -> bool {
+/// Whether a target names the resource, one of its instances, or a module around it.
+fn may_include(target: &TargetAddress, address: &ResourceAddress) -> bool {
     match target {
-        Target::Module(module) => address.module.names().starts_with(module.path().names()),
-        Target::Resource(resource) => resource == address,
-        Target::Instance(instance) => instance.config() == *address,
+        TargetAddress::Module(module) => address.module.names().starts_with(module.path().names()),
+        TargetAddress::Resource(resource) => resource == address,
+        TargetAddress::Instance(instance) => instance.config() == *address,
     }
 }
 
@@ -207,9 +210,9 @@ impl Included {
         Self { nodes: None, targets: Vec::new(), excludes: Vec::new(), needed: Vec::new() }
     }
 
-    /// What a plan was limited to, in the graph of its configuration. Nodes that an
-    /// apply adds are for changes of the plan, and always looked at.
-    pub fn of_plan(graph: &NodeGraph, plan: &Plan) -> Self {
+    /// Returns the part that a plan was limited to, in the graph of its configuration. Nodes
+    /// that an apply adds belong to changes of the plan and are always included.
+    pub fn from_plan(graph: &NodeGraph, plan: &Plan) -> Self {
         if plan.mode != Mode::Normal || !plan.is_partial() {
             return Self::everything();
         }
@@ -224,7 +227,7 @@ impl Included {
             }
             _ => false,
         });
-        let nodes = graph.graph.closure(roots.map(|(id, _)| id));
+        let nodes = graph.closure(roots.map(|(id, _)| id));
         Self {
             nodes: Some(nodes),
             targets: plan.targets.clone(),
@@ -233,17 +236,17 @@ impl Included {
         }
     }
 
-    /// Whether nothing is left out.
+    /// Whether everything is included.
     pub fn is_everything(&self) -> bool {
         self.nodes.is_none()
     }
 
-    /// Whether a node is looked at.
+    /// Whether a node is included.
     pub fn node(&self, id: NodeId) -> bool {
-        self.nodes.as_ref().is_none_or(|nodes| nodes.get(id.index()) != Some(&false))
+        self.nodes.as_ref().is_none_or(|nodes| id.index() >= nodes.len() || nodes.contains(id.index()))
     }
 
-    /// Whether an instance of a resource that is looked at is.
+    /// Whether an instance of an included resource is included.
     pub fn instance(&self, address: &ResourceInstanceAddress) -> bool {
         if !self.excludes.is_empty() {
             return !self.excludes.iter().any(|target| target.includes(address));

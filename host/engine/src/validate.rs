@@ -1,5 +1,5 @@
-//! Whether a configuration is valid, whatever its variables and state: everything
-//! is evaluated with unknown values, and providers are asked about every block.
+//! Validates a configuration independent of variables and state: evaluates everything with
+//! unknown values, and asks providers to validate every block.
 
 mod provisioner;
 mod resource;
@@ -15,29 +15,34 @@ use wardian_value::Str;
 
 use crate::clock;
 use crate::conditions;
+use crate::context::EngineContext;
+use crate::diagnostic_spans::in_provider;
 use crate::evaluator::{Evaluator, Phase};
 use crate::import::blocks;
-use crate::located::in_provider;
 use crate::nodes::{self, Node};
-use crate::providers::{Schemas, about};
-use crate::reference_check::Told;
-use crate::run::Run;
+use crate::plugin_diagnostics::from_plugin_about;
+use crate::providers::Schemas;
+use crate::reported_references::ReportedReferences;
 use crate::values::RepetitionData;
 
-/// Validates. Each object is looked at whatever is wrong with others: an object
-/// that could not be evaluated is unknown to those that refer to it.
-pub async fn validate(run: &Run, schemas: &Schemas, told: Told) -> Diagnostics {
-    let graph = match nodes::build(&run.configuration) {
+/// Validates a configuration. Every object is checked despite errors in others: an object that
+/// cannot be evaluated is unknown to its dependents.
+pub async fn validate(
+    context: &EngineContext,
+    schemas: &Schemas,
+    reported: ReportedReferences,
+) -> Diagnostics {
+    let graph = match nodes::build(&context.configuration) {
         Ok(graph) => graph,
         Err(diagnostics) => return diagnostics,
     };
-    let configuration = Arc::clone(&run.configuration);
-    let mut evaluator = run.evaluator(schemas, Phase::Validate, clock::now());
-    evaluator.told = Arc::new(told);
+    let configuration = Arc::clone(&context.configuration);
+    let mut evaluator = context.evaluator(schemas, Phase::Validate, clock::now());
+    evaluator.reported = Arc::new(reported);
     evaluator.values.add_root();
     let mut diagnostics = Diagnostics::new();
     // The graph was built without cycles.
-    for id in graph.graph.order().unwrap_or_default() {
+    for id in graph.order().unwrap_or_default() {
         match graph.node(id) {
             Node::Module(path) => {
                 diagnostics.collect(evaluator.expand_module(path));
@@ -45,21 +50,21 @@ pub async fn validate(run: &Run, schemas: &Schemas, told: Told) -> Diagnostics {
             Node::Variable(path, name) if path.is_root() => {
                 diagnostics.extend(validate_root_variable(&evaluator, name));
             }
-            Node::Variable(path, name) => match evaluator.evaluate_variable(path, name) {
-                Ok(found) | Err(found) => diagnostics.extend(found),
-            },
+            Node::Variable(path, name) => {
+                diagnostics.extend(evaluator.evaluate_variable(path, name).diagnostics);
+            }
             Node::Local(path, name) => {
                 diagnostics.collect(evaluator.evaluate_local(path, name));
             }
-            Node::Output(path, name) => match evaluator.evaluate_output(path, name) {
-                Ok(found) | Err(found) => diagnostics.extend(found),
-            },
+            Node::Output(path, name) => {
+                diagnostics.extend(evaluator.evaluate_output(path, name).diagnostics);
+            }
             Node::Provider(address) => match evaluator.provider_config(address) {
                 Ok(config) if nodes::provider_block(&configuration, address).is_some() => {
                     if let Some(provider) = evaluator.schemas.unconfigured(&address.provider) {
                         let asking = async { provider.validate_provider_config(hand_over(&config)).await };
                         let found = with_secrets(Secrets::default(), asking).await;
-                        let found = about(&found, &address.to_string());
+                        let found = from_plugin_about(&found, &address.to_string());
                         diagnostics.extend(in_provider(&configuration, address, found));
                     }
                 }
@@ -82,20 +87,20 @@ pub async fn validate(run: &Run, schemas: &Schemas, told: Told) -> Diagnostics {
                 }
             }
             Node::Import(_)
-            | Node::Object(_)
-            | Node::Gate { .. }
+            | Node::StateObject(_)
+            | Node::DestroyBarrier { .. }
             | Node::Expand(_)
-            | Node::Change(_)
+            | Node::PlannedChange(_)
             | Node::Check(..)
             | Node::Close(_)
             | Node::DependentsDone(_)
-            | Node::Settled => {}
+            | Node::CheckBarrier => {}
         }
     }
     diagnostics
 }
 
-/// A variable of the root module may be given any value of its type.
+/// Validates a variable of the root module, which may have any value of its type.
 fn validate_root_variable(evaluator: &Evaluator, name: &Str) -> Diagnostics {
     let Some(variable) = evaluator.configuration.root().module.variables.get(name) else {
         return Diagnostics::new();
@@ -106,7 +111,7 @@ fn validate_root_variable(evaluator: &Evaluator, name: &Str) -> Diagnostics {
     found.in_block(&format!("variable \"{name}\""))
 }
 
-/// What a module has besides the objects of the graph.
+/// Validates the parts of a module that are not nodes of the graph.
 fn validate_rest(evaluator: &Evaluator, path: &ModulePath, module: &Module) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let instance = path.unkeyed_instance();
@@ -120,16 +125,16 @@ fn validate_rest(evaluator: &Evaluator, path: &ModulePath, module: &Module) -> D
         diagnostics.extend(provisioner::check_removed(provisioners, &removed.provisioners));
     }
     if path.is_root() {
-        // Of the blocks of one resource, the first one that is wrong is told.
-        let mut told = HashSet::new();
+        // Only the first invalid block of each resource is reported.
+        let mut reported = HashSet::new();
         for import in &module.imports {
             let resource = import.resource();
-            if told.contains(&resource) {
+            if reported.contains(&resource) {
                 continue;
             }
             let found = blocks::validate(evaluator, import);
             if found.has_errors() {
-                told.insert(resource);
+                reported.insert(resource);
             }
             diagnostics.extend(found.in_block("import"));
         }

@@ -1,8 +1,7 @@
-//! What has been evaluated so far in a run: one table per module instance.
+//! The values of a run so far: one table per module instance.
 //!
-//! A reference to one instance (`a[count.index]`) is a look-up; the value of a
-//! whole resource or module is built once, when first asked for, and shared until
-//! it changes.
+//! A reference to one instance (`a[count.index]`) is a look-up; the value of a resource or a
+//! module with all instances is built at its first use and shared until it changes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
@@ -10,19 +9,19 @@ use std::sync::OnceLock;
 use wardian_address::{InstanceKey, ModuleInstance, ModulePath, ResourceInstanceAddress, ResourceMode};
 use wardian_value::{Str, Type, Value};
 
-/// How many instances there are of a resource or a module, and by what.
+/// The instances of a resource or a module.
 #[derive(Clone, Debug)]
 pub enum Repetition {
-    /// One, without a key.
+    /// One instance without a key.
     Single,
     /// By `count`.
     Count(u64),
-    /// By `for_each`: the value of each key.
+    /// By `for_each`: the value for each key.
     ForEach(BTreeMap<Str, Value>),
 }
 
 impl Repetition {
-    /// The keys of the instances in order.
+    /// Returns the keys of the instances in order.
     pub fn keys(&self) -> Vec<InstanceKey> {
         match self {
             Self::Single => vec![InstanceKey::None],
@@ -31,7 +30,7 @@ impl Repetition {
         }
     }
 
-    /// Whether there is an instance of that key.
+    /// Whether there is an instance with this key.
     pub fn contains(&self, key: &InstanceKey) -> bool {
         match (self, key) {
             (Self::Single, InstanceKey::None) => true,
@@ -41,7 +40,7 @@ impl Repetition {
         }
     }
 
-    /// What `count` and `each` stand for in the instance of that key.
+    /// Returns the values of `count` and `each` for an instance.
     pub fn data(&self, key: &InstanceKey) -> RepetitionData {
         match (self, key) {
             (Self::Count(_), InstanceKey::Int(index)) => RepetitionData::Count(*index),
@@ -54,10 +53,10 @@ impl Repetition {
     }
 }
 
-/// What `count` and `each` stand for.
+/// The values of `count` and `each`.
 #[derive(Clone, Debug, Default)]
 pub enum RepetitionData {
-    /// Neither is there.
+    /// Neither is available.
     #[default]
     None,
     /// `count.index`
@@ -68,26 +67,26 @@ pub enum RepetitionData {
     UnknownEach,
     /// `each.key` and `each.value`
     Each {
-        /// `each.key`: a text, but a number for the lists that import blocks take.
+        /// `each.key`: a string, but a number for the lists in import blocks.
         key: Value,
         /// `each.value`
         value: Value,
     },
 }
 
-/// Everything that has been evaluated.
+/// All values.
 #[derive(Debug, Default)]
 pub struct Values {
     instances_of: BTreeMap<ModulePath, Vec<ModuleInstance>>,
     modules: HashMap<ModuleInstance, ModuleValues>,
 }
 
-/// What has been evaluated in one module instance.
+/// The values in one module instance.
 #[derive(Debug, Default)]
 pub struct ModuleValues {
-    /// What `count` and `each` stood for in the call of this instance.
+    /// The values of `count` and `each` in the call of this instance.
     pub repetition: RepetitionData,
-    /// Variables, after defaults, conversion and validation.
+    /// The values of variables, after defaults, conversion and validation.
     pub variables: HashMap<Str, Value>,
     /// Local values.
     pub locals: HashMap<Str, Value>,
@@ -116,18 +115,18 @@ pub struct ResourceValues {
 }
 
 impl Values {
-    /// The instances of a module; none where its call was not expanded.
+    /// Returns the instances of a module; none if its call is not expanded.
     pub fn module_instances(&self, path: &ModulePath) -> &[ModuleInstance] {
         self.instances_of.get(path).map_or(&[], Vec::as_slice)
     }
 
-    /// The root module has one instance.
+    /// Adds the instance of the root module.
     pub fn add_root(&mut self) {
         self.instances_of.insert(ModulePath::root(), vec![ModuleInstance::root()]);
         self.modules.insert(ModuleInstance::root(), ModuleValues::default());
     }
 
-    /// A module call was expanded in one instance of the calling module.
+    /// Sets the instances of a module call in one instance of the calling module.
     pub fn expand(&mut self, caller: &ModuleInstance, name: &Str, repetition: Repetition) {
         let instances = self.instances_of.entry(caller.path().child(name.clone())).or_default();
         for key in repetition.keys() {
@@ -141,18 +140,17 @@ impl Values {
         }
     }
 
-    /// What has been evaluated in a module instance.
+    /// Returns the values in a module instance.
     pub fn module(&self, instance: &ModuleInstance) -> Option<&ModuleValues> {
         self.modules.get(instance)
     }
 
-    /// What has been evaluated in a module instance, to be added to.
+    /// Returns the values in a module instance for changes.
     pub fn module_mut(&mut self, instance: &ModuleInstance) -> &mut ModuleValues {
         self.modules.entry(instance.clone()).or_default()
     }
 
-    /// The value of an output of a module instance is now known, or another one than
-    /// before.
+    /// Sets the value of an output of a module instance.
     pub fn set_output(&mut self, instance: &ModuleInstance, name: &Str, value: Value) {
         let values = self.module_mut(instance);
         values.outputs.insert(name.clone(), value);
@@ -165,7 +163,7 @@ impl Values {
         }
     }
 
-    /// The value of a resource instance is now known, or another one than before.
+    /// Sets the value of a resource instance.
     pub fn set_instance(&mut self, address: &ResourceInstanceAddress, value: Value) {
         self.module_mut(address.module()).set_instance(
             address.mode(),
@@ -176,7 +174,7 @@ impl Values {
         );
     }
 
-    /// What `count` and `each` stand for in a resource instance.
+    /// Returns the values of `count` and `each` for a resource instance.
     pub fn repetition_data(&self, address: &ResourceInstanceAddress) -> RepetitionData {
         self.module(address.module())
             .and_then(|m| m.resource(address.mode(), address.type_name(), address.name()))
@@ -184,7 +182,7 @@ impl Values {
             .unwrap_or_default()
     }
 
-    /// The object of all outputs of one module instance, or with all its
+    /// Returns the value of a module call: one instance's outputs as an object, or all
     /// instances. `declared` names the module's outputs.
     pub fn call_value<'a>(
         &self,
@@ -216,7 +214,7 @@ impl Values {
         let values = self.modules.get(module);
         let build = || {
             Value::object(declared.map(|name| {
-                // Outputs that nobody waited for are not evaluated yet.
+                // Outputs that nothing depends on may not be evaluated yet.
                 let value = values
                     .and_then(|m| m.outputs.get(name))
                     .cloned()
@@ -231,27 +229,27 @@ impl Values {
     }
 }
 
-/// A module as a value.
+/// The value of a module call.
 #[derive(Debug)]
 pub enum CallValue {
-    /// All of it.
+    /// All instances.
     Whole(Value),
-    /// The instance that was asked for.
+    /// The requested instance.
     Element(Value),
 }
 
 impl ModuleValues {
-    /// The value of an output, where it was evaluated.
+    /// Returns the value of an output if it is evaluated.
     pub fn output(&self, name: &Str) -> Option<&Value> {
         self.outputs.get(name)
     }
 
-    /// The instances of a resource.
+    /// Returns the instances of a resource.
     pub fn resource(&self, mode: ResourceMode, type_name: &Str, name: &Str) -> Option<&ResourceValues> {
         self.resources.get(&(mode, type_name.clone(), name.clone()))
     }
 
-    /// It is now known how many instances a resource has.
+    /// Sets the instances of a resource.
     pub fn expand_resource(
         &mut self,
         mode: ResourceMode,
@@ -263,7 +261,7 @@ impl ModuleValues {
         self.resources.insert((mode, type_name.clone(), name.clone()), values);
     }
 
-    /// The value of an instance is now known, or another one than before.
+    /// Sets the value of an instance.
     pub fn set_instance(
         &mut self,
         mode: ResourceMode,
@@ -280,20 +278,19 @@ impl ModuleValues {
 }
 
 impl ResourceValues {
-    /// How many instances there are.
+    /// Returns how the resource repeats.
     pub fn repetition(&self) -> &Repetition {
         &self.repetition
     }
 
-    /// The value of one instance.
+    /// Returns the value of one instance.
     pub fn instance(&self, key: &InstanceKey) -> Option<&Value> {
-        // One that is about to be destroyed is none of the configuration's.
+        // An instance that is about to be destroyed is not part of the configuration.
         self.instances.get(key).filter(|_| self.repetition.contains(key))
     }
 
-    /// The resource as a value: an object, a tuple of objects by `count`, an
-    /// object of objects by `for_each`. `ty` is what an instance without a value
-    /// is an unknown of.
+    /// Returns the value of the resource: an object, a tuple of objects for `count`, an object
+    /// of objects for `for_each`. An instance without a value is an unknown value of type `ty`.
     pub fn whole(&self, ty: &Type) -> &Value {
         self.whole.get_or_init(|| {
             let instance = |key: InstanceKey| {
@@ -312,7 +309,7 @@ impl ResourceValues {
     }
 }
 
-/// The instance that an index value names.
+/// Returns the instance key for an index value.
 pub fn instance_key(index: &Value) -> Option<InstanceKey> {
     if let Some(number) = index.as_number() {
         return u64::try_from(number.as_i64()?).ok().map(InstanceKey::Int);
@@ -327,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_module_is_built_once_and_again_where_it_changes() {
+    fn module_value_is_rebuilt_only_after_change() {
         const INSTANCES: u64 = 100;
         let root = ModuleInstance::root();
         let (call, output) = (Str::new("m"), Str::new("id"));

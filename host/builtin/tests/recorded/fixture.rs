@@ -8,8 +8,8 @@ use wardian_address::{ProviderAddress, ProviderConfigAddress, ResourceInstanceAd
 use wardian_builtin::BuiltInProvider;
 use wardian_config::load_root_from;
 use wardian_config::{MemoryFiles, RootVariables};
-use wardian_diagnostic::Diagnostics;
-use wardian_engine::{Applied, Environment, Plan, PlanOptions, Run, Silent, StateSink, StopSignal};
+use wardian_diagnostic::{Diagnosed, Diagnostics};
+use wardian_engine::{Applied, Directories, EngineContext, Plan, PlanOptions, Silent, StateSink, StopSignal};
 use wardian_plugin::{NoProvisioners, PluginDiagnostics, Provider, ProviderSource};
 use wardian_state::{Instance, State};
 use wardian_value::Str;
@@ -43,15 +43,15 @@ impl StateSink for Nowhere {
 
 pub type Files<'a> = &'a [(&'a str, &'a str)];
 
-fn run(files: Files<'_>, directory: &Path) -> Result<Run, Diagnostics> {
+fn run(files: Files<'_>, directory: &Path) -> Result<EngineContext, Diagnostics> {
     let files = MemoryFiles::new(files.iter().map(|(name, text)| (*name, text.as_bytes().to_vec())));
-    Ok(Run {
+    Ok(EngineContext {
         configuration: Arc::new(load_root_from(&files, Path::new(""))?),
         providers: Arc::new(BuiltIn(directory.to_owned())),
         provisioners: Arc::new(NoProvisioners),
         events: Arc::new(Silent),
         workspace: Str::new("default"),
-        environment: Environment {
+        directories: Directories {
             file_gate: wardian_plugin::FileGate::default(),
             root_directory: directory.to_owned(),
             working_directory: directory.to_owned(),
@@ -80,7 +80,7 @@ pub fn validate(files: Files<'_>, directory: &Path) -> Diagnostics {
 
 pub fn plan(files: Files<'_>, directory: &Path, state: State) -> Result<Plan, Diagnostics> {
     let run = run(files, directory)?;
-    let (plan, diagnostics) = runtime().block_on(run.plan(
+    let Diagnosed { value: plan, diagnostics } = runtime().block_on(run.plan(
         state,
         RootVariables::default(),
         &PlanOptions::default(),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use wardian_engine::Target;
+use wardian_engine::TargetAddress;
 
 use super::VariableArguments;
 use super::options::{
@@ -106,7 +106,7 @@ pub(crate) struct RefreshArguments {
     /// UnlockedState only at this module, resource or instance, and what it needs.
     /// Repeatable.
     #[arg(long, value_name = "ADDRESS")]
-    pub(crate) target: Vec<Target>,
+    pub(crate) target: Vec<TargetAddress>,
     #[command(flatten)]
     pub(crate) variables: VariableArguments,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use clap::Args;
 use wardian_address::ResourceInstanceAddress;
 use wardian_app::state_access::{LockOptions, StateOutOptions};
 use wardian_app::untrusted::ConfigurationTrust;
-use wardian_engine::Target;
+use wardian_engine::TargetAddress;
 
 use super::VariableArguments;
 use super::values::{at_least_one, duration};
@@ -146,11 +146,11 @@ pub(crate) struct ScopeArguments {
     /// UnlockedState only at this module, resource or instance, and what it needs.
     /// Repeatable.
     #[arg(long, value_name = "ADDRESS")]
-    pub(crate) target: Vec<Target>,
+    pub(crate) target: Vec<TargetAddress>,
     /// Leave out this module, resource or instance, and what depends on it.
     /// Repeatable; not together with -target.
     #[arg(long, value_name = "ADDRESS", conflicts_with = "target")]
-    pub(crate) exclude: Vec<Target>,
+    pub(crate) exclude: Vec<TargetAddress>,
     #[command(flatten)]
     pub(crate) variables: VariableArguments,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use wardian_address::ResourceInstanceAddress;
-use wardian_engine::Target;
+use wardian_engine::TargetAddress;
 
 use super::options::{ColorArguments, LockArguments, StateOutArguments};
 use super::values::duration;
@@ -51,7 +51,7 @@ pub(crate) enum StateCommand {
 pub(crate) struct StateListArguments {
     /// Only these modules, resources or instances.
     #[arg(value_name = "ADDRESS")]
-    pub(crate) addresses: Vec<Target>,
+    pub(crate) addresses: Vec<TargetAddress>,
     /// Only instances whose attribute `id` is this.
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
@@ -67,10 +67,10 @@ pub(crate) struct StateListArguments {
 pub(crate) struct StateMvArguments {
     /// The address that it has.
     #[arg(value_name = "SOURCE")]
-    pub(crate) source: Target,
+    pub(crate) source: TargetAddress,
     /// The address that it gets.
     #[arg(value_name = "DESTINATION")]
-    pub(crate) destination: Target,
+    pub(crate) destination: TargetAddress,
     /// Only say what would be moved.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -145,7 +145,7 @@ pub(crate) struct StateReplaceProviderArguments {
 pub(crate) struct StateRmArguments {
     /// Modules, resources or instances.
     #[arg(value_name = "ADDRESS", required = true)]
-    pub(crate) addresses: Vec<Target>,
+    pub(crate) addresses: Vec<TargetAddress>,
     /// Only say what would be removed.
     #[arg(long)]
     pub(crate) dry_run: bool,

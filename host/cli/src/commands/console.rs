@@ -9,7 +9,7 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use wardian_app::state_access;
-use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
+use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, SourceFile};
 use wardian_engine::{Console, PlanOptions, StopSignal};
 use wardian_lang::parse_expression;
 
@@ -75,7 +75,7 @@ async fn console(context: &CommandContext, arguments: &ConsoleArguments) -> Outc
     let run = context.engine_run(configuration.clone(), plugins);
     if arguments.plan {
         let options = PlanOptions { parallelism: PARALLELISM, ..PlanOptions::default() };
-        let (console, diagnostics) =
+        let Diagnosed { value: console, diagnostics } =
             run.console_of_plan((*look.state).clone(), variables.into(), &options, StopSignal::never()).await;
         let Some(console) = console else { return Err(Failure::Diagnostics(diagnostics)) };
         return context.shell.warned(console, &diagnostics);

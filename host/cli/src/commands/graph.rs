@@ -4,16 +4,18 @@ mod dot;
 mod mermaid;
 mod resources;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use async_trait::async_trait;
 use wardian_app::state_access;
-use wardian_engine::{DrawnNode, draw, draw_plan};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_engine::{GraphNode, export_graph, export_plan_graph};
 
 use crate::arguments::{GraphArguments, GraphFormat, GraphKind};
 use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
-use crate::failure::{Failure, Outcome, Status};
+use crate::failure::{Outcome, Status};
 use crate::plan_passphrase::read_plan;
 use crate::shell::ViewOptions;
 use resources::ResourceGraph;
@@ -38,11 +40,11 @@ async fn run(context: &CommandContext, arguments: &GraphArguments) -> Outcome {
         return Ok(Status::Success);
     }
     let configuration = context.app.configuration()?;
-    let nodes = draw(&configuration);
+    let nodes = export_graph(&configuration);
     let text = if arguments.kind.is_some() {
         whole(&nodes, arguments)
     } else {
-        refuse_cycle(&nodes)?;
+        check_cycles(&nodes)?;
         let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;
         let resources = ResourceGraph::new(&nodes, &look.state);
         match arguments.format {
@@ -54,7 +56,7 @@ async fn run(context: &CommandContext, arguments: &GraphArguments) -> Outcome {
     Ok(Status::Success)
 }
 
-fn whole(nodes: &[DrawnNode], arguments: &GraphArguments) -> String {
+fn whole(nodes: &[GraphNode], arguments: &GraphArguments) -> String {
     match arguments.format {
         GraphFormat::Dot => dot::whole(nodes, arguments.draw_cycles),
         GraphFormat::Mermaid => mermaid::whole(nodes),
@@ -63,32 +65,41 @@ fn whole(nodes: &[DrawnNode], arguments: &GraphArguments) -> String {
 
 /// The graph of a saved plan: of its apply, unless another run over its configuration is
 /// asked for.
-async fn planned(context: &CommandContext, path: &Path, kind: Option<GraphKind>) -> Outcome<Vec<DrawnNode>> {
+async fn planned(context: &CommandContext, path: &Path, kind: Option<GraphKind>) -> Outcome<Vec<GraphNode>> {
     let saved = read_plan(path, context, None).await?;
     let configuration = saved.configuration.clone();
     if kind.is_some_and(|kind| kind != GraphKind::Apply) {
-        return Ok(draw(&configuration));
+        return Ok(export_graph(&configuration));
     }
     let state = saved.previous_state().clone();
     let plugins = context.app.plugins(&configuration, Some(&state), &saved.lock, 1)?;
     let schemas = context.engine_run(configuration.clone(), plugins).schemas(Some(&state)).await?;
     let plan = saved.into_plan(path, &schemas)?;
     schemas.close().await;
-    Ok(draw_plan(&configuration, &plan))
+    Ok(export_plan_graph(&configuration, &plan))
 }
 
-/// What waits for what cannot be told where two wait for each other.
-fn refuse_cycle(nodes: &[DrawnNode]) -> Outcome<()> {
-    let names: Vec<&str> =
-        nodes.iter().filter(|node| node.is_in_cycle).map(|node| node.name.as_str()).collect();
-    if names.is_empty() {
-        return Ok(());
+/// Reports each cycle: the resource graph shows an order, which objects that depend on
+/// each other do not have.
+fn check_cycles(nodes: &[GraphNode]) -> Outcome<()> {
+    let mut cycles: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    for node in nodes {
+        if let Some(cycle) = node.cycle {
+            cycles.entry(cycle).or_default().push(&node.name);
+        }
     }
-    Err(Failure::error(
-        "Cycle in the configuration",
-        format!(
-            "These wait for each other: {}. `wardian graph -type=plan -draw-cycles` shows the cycle.",
-            names.join(", ")
-        ),
-    ))
+    let errors: Diagnostics = cycles
+        .into_values()
+        .map(|names| {
+            Diagnostic::error(
+                "Cycle in the configuration",
+                format!(
+                    "These objects depend on each other: {}. Run `wardian graph -type=plan -draw-cycles` to see \
+                     the cycle.",
+                    names.join(", ")
+                ),
+            )
+        })
+        .collect();
+    if errors.has_errors() { Err(errors.into()) } else { Ok(()) }
 }

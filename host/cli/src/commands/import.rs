@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use wardian_address::{ResourceInstanceAddress, ResourceMode};
 use wardian_app::state_access::{self, LockPurpose};
 use wardian_config::Configuration;
-use wardian_engine::{Event, Events, ImportOrder};
+use wardian_engine::{DirectImport, Event, Events};
 
 use crate::arguments::ImportArguments;
 use crate::command_context::CommandContext;
@@ -58,11 +58,11 @@ async fn run(context: &CommandContext, arguments: &ImportArguments) -> Outcome {
     let mut run = context.engine_run(configuration, plugins);
     run.events = Arc::new(ImportProgress::new(&context.shell));
     if let Some(directory) = &arguments.config {
-        run.environment.root_directory = context.app.directory.join(directory);
+        run.directories.root_directory = context.app.directory.join(directory);
     }
-    let order = ImportOrder { address, id: arguments.id.clone() };
-    let (imported, diagnostics) = run.import((*state).clone(), variables, &order, parallelism, stop).await;
-    let Some(imported) = imported else { return Err(Failure::Diagnostics(diagnostics)) };
+    let order = DirectImport { address, id: arguments.id.clone() };
+    let imported = run.import((*state).clone(), variables, &order, parallelism, stop).await;
+    let (imported, diagnostics) = imported.into_result().map_err(Failure::Diagnostics)?;
     file.write(&imported)?;
     file.unlock();
     let text = context.shell.paint(Paint::Success, "Import successful!");

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use wardian_address::ResourceInstanceAddress;
 use wardian_app::state_access::{self, UnlockedState};
 use wardian_app::state_change;
-use wardian_engine::Target;
+use wardian_engine::TargetAddress;
 use wardian_state::{Attributes, Instance};
 
 use crate::arguments::StateListArguments;
@@ -41,7 +41,7 @@ fn run(context: &CommandContext, arguments: &StateListArguments) -> Outcome {
             ));
         }
     }
-    let is_wanted = |targets: &[Target], address: &_| {
+    let is_wanted = |targets: &[TargetAddress], address: &_| {
         targets.is_empty() || targets.iter().any(|target| names(target, address))
     };
     let mut text = String::new();
@@ -57,9 +57,9 @@ fn run(context: &CommandContext, arguments: &StateListArguments) -> Outcome {
 
 /// Whether an instance is meant. An address without a key at its end means all
 /// instances of the resource in that module instance.
-pub(super) fn names(target: &Target, address: &ResourceInstanceAddress) -> bool {
+pub(super) fn names(target: &TargetAddress, address: &ResourceInstanceAddress) -> bool {
     match target {
-        Target::Instance(wanted) if wanted.key.is_none() => address.resource == wanted.resource,
+        TargetAddress::Instance(wanted) if wanted.key.is_none() => address.resource == wanted.resource,
         _ => target.includes(address),
     }
 }

@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use wardian_address::{ModuleInstance, ResourceInstanceAddress, ResourceMode};
 use wardian_app::state_access::LockPurpose;
 use wardian_app::state_change::{self, ChangeRequest, DefaultBackup, backup_rule};
-use wardian_engine::{StopSignal, Target};
+use wardian_engine::{StopSignal, TargetAddress};
 use wardian_state::{ResourceState, State};
 
 use crate::arguments::StateMvArguments;
@@ -288,11 +288,11 @@ impl<'a> Move<'a> {
     }
 }
 
-fn item(target: &Target) -> Item {
+fn item(target: &TargetAddress) -> Item {
     match target {
-        Target::Module(module) => Item::Module(module.clone()),
-        Target::Instance(instance) => Item::Instance(instance.clone()),
-        Target::Resource(resource) => Item::Instance(
+        TargetAddress::Module(module) => Item::Module(module.clone()),
+        TargetAddress::Instance(instance) => Item::Instance(instance.clone()),
+        TargetAddress::Resource(resource) => Item::Instance(
             resource
                 .in_module(&resource.module.unkeyed_instance())
                 .instance(wardian_address::InstanceKey::None),

@@ -1,28 +1,28 @@
-//! Objects that come under management.
+//! Imported objects.
 //!
-//! The plan has found them, and its state holds them already. That they are managed
-//! now is recorded before anything else is done, so that whatever is done to one of
-//! them finds it there.
+//! The plan found them, and its state contains them already. The import is recorded before any
+//! change, so that later operations find the objects in the state.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::ImportTarget;
 
 use super::ApplyWalk;
+use crate::context::EngineContext;
 use crate::events::Event;
 use crate::operation::import::shown;
 use crate::plan::{Action, Importing, Plan};
-use crate::run::Run;
 
-/// Changes of objects whose configuration was made by the plan: it is in no file of
-/// the plan, so that nothing but taking them over can be done.
-pub(super) fn incomplete(run: &Run, plan: &Plan) -> Diagnostics {
+/// Returns errors for changes of objects whose configuration the plan generated: the plan's
+/// files do not contain it, so the objects can only be imported without a change.
+pub(super) fn incomplete(context: &EngineContext, plan: &Plan) -> Diagnostics {
     let mut problems = Diagnostics::new();
     for change in plan.changes.iter().filter(|change| change.generated_config.is_some()) {
-        if change.action != Action::NoOp && run.configuration.resource(&change.address.config()).is_none() {
+        if change.action != Action::NoOp && context.configuration.resource(&change.address.config()).is_none()
+        {
             let detail = format!(
-                "The plan made a configuration for {}, which would change the object, and this plan was made \
-                 before that was part of the configuration. Look through the file that was written, and plan \
-                 again.",
+                "The plan generated a configuration for {} that would change the object, and that \
+                 configuration was not yet part of the planned configuration. Review the generated \
+                 file and plan again.",
                 change.address
             );
             let problem = Diagnostic::error("Resource has no configuration", detail);
@@ -33,7 +33,7 @@ pub(super) fn incomplete(run: &Run, plan: &Plan) -> Diagnostics {
 }
 
 impl ApplyWalk<'_> {
-    /// Takes over all that the plan imports.
+    /// Records all objects that the plan imports.
     pub(super) fn import_all(&mut self) {
         let plan = self.plan;
         for change in &plan.changes {
@@ -45,12 +45,12 @@ impl ApplyWalk<'_> {
                 Importing::Identity(identity) => shown(&ImportTarget::Identity(identity.clone())),
                 Importing::Unknown => String::new(),
             };
-            self.run.events.event(&Event::Importing { address, id: &id });
+            self.context.events.event(&Event::Importing { address, id: &id });
             if !self.store(address, &change.provider, instance) {
                 return;
             }
             self.applied.counts.import += 1;
-            self.run.events.event(&Event::Imported { address, id: &id });
+            self.context.events.event(&Event::Imported { address, id: &id });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is done to managed objects, and what the state holds of them afterwards.
+//! Changes of managed objects and their results in the state.
 
 use std::sync::Arc;
 
@@ -8,50 +8,50 @@ use wardian_state::{Instance, Object};
 use wardian_value::Value;
 
 use super::{ApplyWalk, Outcome, Pending};
-use crate::located::{in_resource, resource_of};
+use crate::diagnostic_spans::{in_resource, resource_of};
 use crate::operation::apply::{
     Afterwards, ApplyInput, ApplyOutcome, apply as apply_instance, destroy, plan_and_destroy,
 };
 use crate::operation::plan::IgnoreChanges;
-use crate::operation::{Subject, Telling};
+use crate::operation::{ProgressReporter, Subject};
 use crate::plan::{Action, ResourceChange};
-use crate::scheduler::{Finished, Start};
+use crate::scheduler::{StartResult, StepResult};
 
 impl ApplyWalk<'_> {
-    pub(super) fn start_change(&mut self, index: usize) -> Start<Outcome> {
+    pub(super) fn start_change(&mut self, index: usize) -> StartResult<Outcome> {
         let plan = self.plan;
         let change = &plan.changes[index];
-        let Some(subject) = self.subject(change) else { return Start::Failed };
-        let Some(config) = self.config(&subject) else { return Start::Failed };
+        let Some(subject) = self.subject(change) else { return StartResult::Failed };
+        let Some(config) = self.config(&subject) else { return StartResult::Failed };
         let stored = match change.action {
             Action::Update => self.applied.state.current(&change.address).cloned(),
             _ => None,
         };
         if change.action == Action::CreateThenDelete && !self.depose(index, &subject) {
-            return Start::Failed;
+            return StartResult::Failed;
         }
         let doing = if stored.is_some() { "update" } else { "create" };
         if !self.intend(&change.address, doing) {
-            return Start::Failed;
+            return StartResult::Failed;
         }
-        let ignore_changes = resource_of(&self.run.configuration, &change.address)
+        let ignore_changes = resource_of(&self.context.configuration, &change.address)
             .map(|resource| IgnoreChanges::from(&resource.lifecycle.ignore_changes))
             .unwrap_or_default();
-        let replan = self.replans.of(&change.address.config());
+        let meta = self.metas.for_resource(&change.address.config());
         let afterwards = if stored.is_none() && self.is_provisioned(&change.address) {
             Afterwards::Provisioning
         } else {
             Afterwards::Nothing
         };
         let change = change.clone();
-        let input = ApplyInput { change, config, stored, ignore_changes, replan, afterwards };
-        Start::running(subject.address.to_string(), async move {
+        let input = ApplyInput { change, config, stored, ignore_changes, meta, afterwards };
+        StartResult::running(subject.address.to_string(), async move {
             let outcome = apply_instance(&subject, &input).await;
             Outcome::Changed { index, subject, outcome }
         })
     }
 
-    /// The current object makes room for its replacement.
+    /// Deposes the current object before its replacement is created.
     fn depose(&mut self, index: usize, subject: &Subject) -> bool {
         let address = &subject.address;
         let mut instance = self.applied.state.instance(address).cloned().unwrap_or_default();
@@ -62,8 +62,8 @@ impl ApplyWalk<'_> {
         self.store(address, &subject.provider_config, instance)
     }
 
-    /// Leaves out of the state what the plan forgets. Nothing depends on that, and
-    /// nothing real changes.
+    /// Removes forgotten objects from the state. Nothing depends on that, and no real object
+    /// changes.
     pub(super) fn forget(&mut self) {
         let plan = self.plan;
         for change in plan.changes.iter().filter(|change| change.action == Action::Forget) {
@@ -79,7 +79,7 @@ impl ApplyWalk<'_> {
         }
     }
 
-    /// Puts an instance into the state and records it.
+    /// Sets an instance in the state and records it.
     pub(super) fn store(
         &mut self,
         address: &ResourceInstanceAddress,
@@ -88,24 +88,24 @@ impl ApplyWalk<'_> {
     ) -> bool {
         let recorded = self.sink.record(address, provider, (!instance.is_empty()).then_some(&instance));
         self.applied.state.set_instance(address, provider, instance);
-        self.is_noted(address, recorded)
+        self.is_recorded(address, recorded)
     }
 
-    /// Notes what is about to be done, so that a run that is killed meanwhile leaves
-    /// word of it.
+    /// Records a change before it starts, so that the state can be recovered after a crash.
     fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> bool {
-        let noted = self.sink.intend(address, action);
-        self.is_noted(address, noted)
+        let recorded = self.sink.intend(address, action);
+        self.is_recorded(address, recorded)
     }
 
-    fn is_noted(&mut self, address: &ResourceInstanceAddress, noted: Result<(), String>) -> bool {
-        let Err(problem) = noted else { return true };
+    fn is_recorded(&mut self, address: &ResourceInstanceAddress, recorded: Result<(), String>) -> bool {
+        let Err(problem) = recorded else { return true };
         self.unrecorded = true;
         self.applied.diagnostics.push(
             Diagnostic::error(
                 "Failed to save the state",
                 format!(
-                    "The change of {address} could not be recorded: {problem}. No further change is begun."
+                    "The change of {address} could not be recorded: {problem}. No further changes are \
+                     started."
                 ),
             )
             .for_address(address.to_string()),
@@ -118,18 +118,18 @@ impl ApplyWalk<'_> {
         index: usize,
         subject: Subject,
         mut outcome: ApplyOutcome,
-    ) -> Finished<Pending> {
+    ) -> StepResult<Pending> {
         let address = &subject.address;
         let failed = outcome.failed();
-        let located = in_resource(&self.run.configuration, address, outcome.diagnostics);
+        let located = in_resource(&self.context.configuration, address, outcome.diagnostics);
         self.applied.diagnostics.extend(located);
-        if let (Some(telling), Some(object)) = (outcome.telling.take(), &outcome.object) {
+        if let (Some(progress), Some(object)) = (outcome.progress.take(), &outcome.object) {
             let object = Arc::clone(object);
-            return self.provision_created(index, subject, object, outcome.value, telling);
+            return self.provision_created(index, subject, object, outcome.value, progress);
         }
         let mut instance = self.applied.state.instance(address).cloned().unwrap_or_default();
         instance.current.clone_from(&outcome.object);
-        // A replacement that came to nothing: the old object is the current one again.
+        // The replacement was not created: the old object is the current one again.
         if failed
             && outcome.object.is_none()
             && let Some(key) = self.deposed.remove(&index)
@@ -138,37 +138,42 @@ impl ApplyWalk<'_> {
         }
         let stored = self.store(address, &subject.provider_config, instance);
         if failed {
-            return Finished::Badly;
+            return StepResult::Failed;
         }
-        (self.made(index, address, outcome.value) && stored).into()
+        (self.finish_change(index, address, outcome.value) && stored).into()
     }
 
-    /// An object is as it was to be. Whether its postconditions hold.
-    pub(super) fn made(&mut self, index: usize, address: &ResourceInstanceAddress, value: Value) -> bool {
+    /// Records that an object has its planned value. Returns whether its postconditions hold.
+    pub(super) fn finish_change(
+        &mut self,
+        index: usize,
+        address: &ResourceInstanceAddress,
+        value: Value,
+    ) -> bool {
         match self.plan.changes[index].action {
             Action::Update => self.applied.counts.change += 1,
             _ => self.applied.counts.add += 1,
         }
         self.evaluator.values.set_instance(address, value.clone());
-        match resource_of(&self.run.configuration, address) {
-            Some(resource) => self.postconditions_hold(resource, address, value),
+        match resource_of(&self.context.configuration, address) {
+            Some(resource) => self.parts().postconditions_hold(resource, address, value),
             None => true,
         }
     }
 
-    pub(super) fn start_destroy(&mut self, index: usize) -> Start<Outcome> {
+    pub(super) fn start_destroy(&mut self, index: usize) -> StartResult<Outcome> {
         let plan = self.plan;
         let change = &plan.changes[index];
         let deposed = change.deposed.as_ref().or_else(|| self.deposed.get(&index)).cloned();
         let object = self.applied.state.instance(&change.address).and_then(|instance| match &deposed {
             Some(key) => instance.deposed.get(key).cloned(),
-            // The current object of a replacement that is created first is a new one.
+            // With create-before-destroy, the current object is already the replacement.
             None if change.action == Action::CreateThenDelete => None,
             None => instance.current.clone(),
         });
-        let Some(object) = object else { return Start::Done };
-        let Some(subject) = self.subject(change) else { return Start::Failed };
-        // What was planned for an object that is created first is about the new one.
+        let Some(object) = object else { return StartResult::Done };
+        let Some(subject) = self.subject(change) else { return StartResult::Failed };
+        // With create-before-destroy, the lifecycle settings apply to the replacement.
         let is_left_over = change.action == Action::CreateThenDelete;
         let planned = if is_left_over { &object.private } else { &change.planned_private };
         let change = ResourceChange { deposed, planned_private: Arc::clone(planned), ..change.clone() };
@@ -179,26 +184,26 @@ impl ApplyWalk<'_> {
         }
     }
 
-    /// Has the provider destroy an object.
+    /// Starts to destroy an object.
     pub(super) fn start_destruction(
         &mut self,
         index: usize,
         subject: Subject,
         change: ResourceChange,
         object: Arc<Object>,
-        telling: Option<Telling>,
-    ) -> Start<Outcome> {
+        progress: Option<ProgressReporter>,
+    ) -> StartResult<Outcome> {
         if !self.intend(&change.address, "delete") {
-            return Start::Failed;
+            return StartResult::Failed;
         }
         let is_left_over = change.action == Action::CreateThenDelete;
         let schemas = self.evaluator.schemas.provider(&change.provider.provider);
         let is_planned = is_left_over && schemas.is_some_and(|schema| schema.capabilities.plan_destroy);
-        Start::running(subject.address.to_string(), async move {
+        StartResult::running(subject.address.to_string(), async move {
             let outcome = if is_planned {
                 plan_and_destroy(&subject, &change, &object).await
             } else {
-                destroy(&subject, &change, &object, telling).await
+                destroy(&subject, &change, &object, progress).await
             };
             Outcome::Destroyed { index, subject, outcome }
         })
@@ -208,7 +213,7 @@ impl ApplyWalk<'_> {
         let change = &self.plan.changes[index];
         let address = &subject.address;
         let failed = outcome.failed();
-        let located = in_resource(&self.run.configuration, address, outcome.diagnostics);
+        let located = in_resource(&self.context.configuration, address, outcome.diagnostics);
         self.applied.diagnostics.extend(located);
         let mut instance = self.applied.state.instance(address).cloned().unwrap_or_default();
         match change.deposed.as_ref().or_else(|| self.deposed.get(&index)) {

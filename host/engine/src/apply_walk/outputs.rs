@@ -1,4 +1,4 @@
-//! The outputs of the root module, as a run leaves them in the state.
+//! The outputs of the root module in the state after a run.
 
 use wardian_address::{ModuleInstance, ResourceMode};
 use wardian_config::Configuration;
@@ -8,8 +8,8 @@ use wardian_value::Str;
 use super::ApplyWalk;
 use crate::plan::{Action, Mode, Plan};
 
-/// The declared outputs that a plan knows already. What it says nothing of, and what
-/// cannot be told without an apply, stays as it was.
+/// Sets the declared outputs that the plan knows. Outputs that the plan leaves out, or that are
+/// known only after apply, keep their values.
 pub(super) fn planned_outputs(state: &mut State, plan: &Plan, configuration: &Configuration) {
     let declared = &configuration.root().module.outputs;
     for (name, output) in &plan.outputs {
@@ -24,8 +24,8 @@ pub(super) fn planned_outputs(state: &mut State, plan: &Plan, configuration: &Co
 }
 
 impl ApplyWalk<'_> {
-    /// Outputs as they are evaluated now; those that could not be, as the plan knew them,
-    /// or else as they were.
+    /// Sets outputs to their current values; those that could not be evaluated, to their planned
+    /// values, or else leaves them unchanged.
     pub(super) fn set_outputs(&mut self) {
         if self.plan.mode == Mode::Destroy {
             if self.applied.diagnostics.has_errors() {
@@ -39,7 +39,7 @@ impl ApplyWalk<'_> {
             }
             return;
         }
-        let declared = &self.run.configuration.root().module.outputs;
+        let declared = &self.context.configuration.root().module.outputs;
         let evaluated = self.evaluator.values.module(&ModuleInstance::root());
         self.applied.state.outputs = declared
             .iter()
@@ -59,13 +59,13 @@ impl ApplyWalk<'_> {
             .collect();
     }
 
-    /// Outputs that the plan was told to leave alone stay as they are.
+    /// Whether the plan includes an output; other outputs keep their values.
     fn is_planned(&self, name: &Str) -> bool {
         !self.plan.is_partial()
             || self.plan.outputs.get(name).is_some_and(|output| output.action != Action::NoOp)
     }
 
-    /// Nothing is left that a data source could be read for.
+    /// Removes data sources after everything is destroyed.
     fn drop_data_sources(&mut self) {
         let data: Vec<_> = self
             .applied

@@ -1,47 +1,46 @@
-//! What is run on objects that were just created, or are about to go.
+//! Provisioners of objects that were just created or are about to be destroyed.
 //!
-//! An object that was created is stored as tainted until its provisioners are through: a
-//! run that ends between leaves it so. Each provisioner is a step of its own, whose
-//! configuration is evaluated when its turn comes, so that it finds what those before it
-//! did.
+//! A created object is stored as tainted until its provisioners have finished, so that it stays
+//! tainted if the run ends in between. Each provisioner is a step of its own. Its configuration
+//! is evaluated when the step starts, so that it can use the results of the steps before.
 
 use std::sync::Arc;
 
 use wardian_address::{InstanceKey, ResourceInstanceAddress};
 use wardian_config::{Provisioner as Block, decode_body};
-use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_lang::Body;
 use wardian_plugin::SharedByObject;
 use wardian_state::{Object, ObjectStatus};
 use wardian_value::{Marks, Type, Value};
 
 use super::{ApplyWalk, Outcome, Pending};
-use crate::located::{in_provisioner, resource_of};
+use crate::diagnostic_spans::{in_provisioner, resource_of};
 use crate::operation::apply::begin_destruction;
 use crate::operation::provision::{Step, provision};
-use crate::operation::{Ended, Subject, Telling, object_id};
+use crate::operation::{Completion, ProgressReporter, Subject, object_id};
 use crate::plan::{Action, ResourceChange};
 use crate::provisioners::connection_schema;
-use crate::scheduler::{Finished, Start};
+use crate::scheduler::{StartResult, StepResult};
 use crate::values::RepetitionData;
 
-/// An object, some of whose provisioners are still to be run.
+/// An object with provisioners that are still to run.
 pub(super) struct Provisioning {
     subject: Subject,
-    telling: Telling,
+    progress: ProgressReporter,
     occasion: Occasion,
-    /// What `self` stands for.
+    /// The value of `self`.
     value: Value,
-    /// How many of the provisioners are through.
+    /// The number of finished provisioners.
     done: usize,
     shared: SharedByObject,
 }
 
-/// Why provisioners are run.
+/// The reason to run provisioners.
 enum Occasion {
-    /// The change of this number created the object.
+    /// The change with this index created the object.
     Creation { index: usize, object: Arc<Object> },
-    /// The object is about to go.
+    /// The object is about to be destroyed.
     Destruction(Box<Destruction>),
 }
 
@@ -58,7 +57,7 @@ enum When {
     Destruction,
 }
 
-/// What a configuration says of an object's provisioners.
+/// The provisioner blocks of an object.
 struct Blocks<'a> {
     provisioners: Vec<&'a Block>,
     connection: Option<&'a Body>,
@@ -73,16 +72,16 @@ impl Provisioning {
         }
     }
 
-    fn failed(self) -> Finished<Pending> {
-        self.telling.end(Ended::Badly);
-        Finished::Badly
+    fn failed(self) -> StepResult<Pending> {
+        self.progress.end(Completion::Failed);
+        StepResult::Failed
     }
 }
 
 impl<'a> ApplyWalk<'a> {
     fn blocks(&self, address: &ResourceInstanceAddress, when: When) -> Blocks<'a> {
-        let run = self.run;
-        let (all, connection, context) = match resource_of(&run.configuration, address) {
+        let context = self.context;
+        let (all, connection, context) = match resource_of(&context.configuration, address) {
             Some(resource) => {
                 (&*resource.provisioners, resource.connection.as_ref(), Some(resource.context()))
             }
@@ -99,20 +98,20 @@ impl<'a> ApplyWalk<'a> {
         }
     }
 
-    /// Whether something is run on an object once it is created.
+    /// Whether an object has create-time provisioners.
     pub(super) fn is_provisioned(&self, address: &ResourceInstanceAddress) -> bool {
         !self.blocks(address, When::Creation).provisioners.is_empty()
     }
 
-    /// An object was created, on which something is run next.
+    /// Starts the provisioners of a created object.
     pub(super) fn provision_created(
         &mut self,
         index: usize,
         subject: Subject,
         object: Arc<Object>,
         value: Value,
-        telling: Telling,
-    ) -> Finished<Pending> {
+        progress: ProgressReporter,
+    ) -> StepResult<Pending> {
         let address = &subject.address;
         let mut instance = self.applied.state.instance(address).cloned().unwrap_or_default();
         instance.current = Some(Arc::new(Object { status: ObjectStatus::Tainted, ..Object::clone(&object) }));
@@ -120,16 +119,15 @@ impl<'a> ApplyWalk<'a> {
         self.evaluator.values.set_instance(address, value.clone());
         let occasion = Occasion::Creation { index, object };
         let provisioning =
-            Provisioning { subject, telling, occasion, value, done: 0, shared: SharedByObject::default() };
+            Provisioning { subject, progress, occasion, value, done: 0, shared: SharedByObject::default() };
         if !is_stored {
             return provisioning.failed();
         }
-        Finished::Then(Pending::Provision(Box::new(provisioning)))
+        StepResult::Continue(Pending::Provision(Box::new(provisioning)))
     }
 
-    /// Whether provisioners run before an object is destroyed. One that was replaced by
-    /// another is another's leftover, and one that is tainted may never have been what its
-    /// provisioners expect.
+    /// Whether provisioners run before an object is destroyed: not for an object that was
+    /// already replaced, nor for a tainted one, which may never have been complete.
     pub(super) fn is_provisioned_before_destruction(
         &self,
         subject: &Subject,
@@ -142,21 +140,20 @@ impl<'a> ApplyWalk<'a> {
             && !self.blocks(&subject.address, When::Destruction).provisioners.is_empty()
     }
 
-    /// Runs the provisioners of an object that is about to be destroyed, and then has it
-    /// destroyed.
+    /// Runs the provisioners of an object and then destroys it.
     pub(super) fn provision_before_destruction(
         &mut self,
         index: usize,
         subject: Subject,
         change: ResourceChange,
         object: Arc<Object>,
-    ) -> Start<Outcome> {
-        let telling = begin_destruction(&subject, &change);
+    ) -> StartResult<Outcome> {
+        let progress = begin_destruction(&subject, &change);
         let value = change.before.clone();
         let occasion = Occasion::Destruction(Box::new(Destruction { index, change, object }));
         self.start_provision(Provisioning {
             subject,
-            telling,
+            progress,
             occasion,
             value,
             done: 0,
@@ -165,20 +162,20 @@ impl<'a> ApplyWalk<'a> {
     }
 
     /// Runs the next provisioner of an object.
-    pub(super) fn start_provision(&mut self, provisioning: Provisioning) -> Start<Outcome> {
+    pub(super) fn start_provision(&mut self, provisioning: Provisioning) -> StartResult<Outcome> {
         let blocks = self.blocks(&provisioning.subject.address, provisioning.when());
         let is_last = blocks.provisioners.len() <= provisioning.done + 1;
         let step = blocks.provisioners.get(provisioning.done).map(|block| {
-            let (step, found) = self.step(&provisioning, block, blocks.connection);
-            self.tell(&provisioning.subject.address, &blocks, block, found);
+            let Diagnosed { value: step, diagnostics } = self.step(&provisioning, block, blocks.connection);
+            self.report(&provisioning.subject.address, &blocks, block, diagnostics);
             step.map(|step| (step, block.continue_on_failure))
         });
         let Some(Some((step, goes_on_after_failure))) = step else {
-            provisioning.telling.end(Ended::Badly);
-            return Start::Failed;
+            provisioning.progress.end(Completion::Failed);
+            return StartResult::Failed;
         };
-        Start::running(provisioning.subject.address.to_string(), async move {
-            let diagnostics = provisioning.telling.during(provision(&provisioning.subject, step)).await;
+        StartResult::running(provisioning.subject.address.to_string(), async move {
+            let diagnostics = provisioning.progress.during(provision(&provisioning.subject, step)).await;
             if is_last || diagnostics.has_errors() && !goes_on_after_failure {
                 provisioning.shared.close().await;
             }
@@ -186,15 +183,10 @@ impl<'a> ApplyWalk<'a> {
         })
     }
 
-    /// What a provisioner is given, as it is known now; `None` after an error.
-    fn step(
-        &self,
-        provisioning: &Provisioning,
-        block: &Block,
-        around: Option<&Body>,
-    ) -> (Option<Step>, Diagnostics) {
+    /// Evaluates the configuration of a provisioner; no value after an error.
+    fn step(&self, provisioning: &Provisioning, block: &Block, around: Option<&Body>) -> Diagnosed<Step> {
         let Some(known) = self.evaluator.schemas.provisioners().get(&block.type_name) else {
-            return (None, self.evaluator.schemas.provisioners().missing(block).into());
+            return Diagnosed::failed(self.evaluator.schemas.provisioners().missing(block));
         };
         let address = &provisioning.subject.address;
         let repetition = match provisioning.when() {
@@ -218,26 +210,27 @@ impl<'a> ApplyWalk<'a> {
                 Diagnostic::error(
                     "Configuration contains unknown value",
                     format!(
-                        "What the provisioner {} of {address} is given holds values that are not known, though all \
-                         that it depends on has been applied. This is a bug in Wardian, which should be reported.",
+                        "The configuration of the provisioner {} for {address} contains unknown values, \
+                         although all its dependencies are applied. This is a bug in Wardian; please \
+                         report it.",
                         block.type_name
                     ),
                 )
                 .at(block.span.clone()),
             );
         }
-        let step = (!found.has_errors()).then(|| Step {
+        let step = Step {
             type_name: block.type_name.clone(),
             provisioner: Arc::clone(&known.provisioner),
             config,
             connection,
             shared: provisioning.shared.clone(),
             marks,
-        });
-        (step, found)
+        };
+        Diagnosed::unless_errors(step, found)
     }
 
-    fn tell(
+    fn report(
         &mut self,
         address: &ResourceInstanceAddress,
         blocks: &Blocks<'_>,
@@ -248,20 +241,21 @@ impl<'a> ApplyWalk<'a> {
         self.applied.diagnostics.extend(located.for_address(&address.to_string()));
     }
 
-    /// A provisioner ended.
+    /// Records the result of a provisioner and starts the next step.
     pub(super) fn provisioned(
         &mut self,
         mut provisioning: Provisioning,
         found: Diagnostics,
-    ) -> Finished<Pending> {
+    ) -> StepResult<Pending> {
         let blocks = self.blocks(&provisioning.subject.address, provisioning.when());
         if let Some(block) = blocks.provisioners.get(provisioning.done) {
             let is_failed = found.has_errors();
             let is_let_pass = is_failed && block.continue_on_failure;
             if is_let_pass {
-                tracing::warn!(address = %provisioning.subject.address, provisioner = &*block.type_name, "failed, which is let pass");
+                tracing::warn!(address = %provisioning.subject.address, provisioner = &*block.type_name, "failed, ignored because of \
+                    on_failure");
             } else {
-                self.tell(&provisioning.subject.address, &blocks, block, found);
+                self.report(&provisioning.subject.address, &blocks, block, found);
             }
             if is_failed && !is_let_pass {
                 return provisioning.failed();
@@ -269,29 +263,33 @@ impl<'a> ApplyWalk<'a> {
         }
         provisioning.done += 1;
         if provisioning.done < blocks.provisioners.len() {
-            return Finished::Then(Pending::Provision(Box::new(provisioning)));
+            return StepResult::Continue(Pending::Provision(Box::new(provisioning)));
         }
-        let Provisioning { subject, telling, occasion, value, .. } = provisioning;
+        let Provisioning { subject, progress, occasion, value, .. } = provisioning;
         match occasion {
             Occasion::Destruction(destruction) => {
                 let Destruction { index, change, object } = *destruction;
                 let change = Box::new(change);
                 let subject = Box::new(subject);
-                Finished::Then(Pending::DestroyProvisioned { index, subject, change, object, telling })
+                StepResult::Continue(Pending::DestroyProvisioned { index, subject, change, object, progress })
             }
             Occasion::Creation { index, object } => {
                 let mut instance = self.applied.state.instance(&subject.address).cloned().unwrap_or_default();
                 instance.current = Some(object);
                 let is_stored = self.store(&subject.address, &subject.provider_config, instance);
-                telling.end(if is_stored { Ended::Well(object_id(&value)) } else { Ended::Badly });
-                (self.made(index, &subject.address, value) && is_stored).into()
+                progress.end(if is_stored {
+                    Completion::Succeeded(object_id(&value))
+                } else {
+                    Completion::Failed
+                });
+                (self.finish_change(index, &subject.address, value) && is_stored).into()
             }
         }
     }
 }
 
-/// What `count` and `each` stand for where the configuration may have changed since: the
-/// key alone is certain.
+/// Returns the values of `count` and `each` for an object whose configuration may have changed:
+/// only the key is certain.
 fn repetition_by_key(key: &InstanceKey) -> RepetitionData {
     match key {
         InstanceKey::None => RepetitionData::None,

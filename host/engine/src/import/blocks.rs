@@ -1,4 +1,4 @@
-//! What `import` blocks ask for: which objects, for which instances.
+//! The objects and instances in `import` blocks.
 
 use std::collections::HashMap;
 
@@ -24,20 +24,20 @@ pub struct ImportBlocks<'a> {
     by_resource: HashMap<ResourceAddress, Vec<&'a Import>>,
 }
 
-/// An object that is to become a resource's instance.
+/// An object to import and its resource instance.
 #[derive(Clone, Debug)]
-pub struct Wanted {
-    /// The instance.
+pub struct PlannedImport {
+    /// The resource instance.
     pub address: ResourceInstanceAddress,
-    /// What the provider finds it by.
+    /// The identification of the object for the provider.
     pub target: ImportTarget,
-    /// Where the block names the instance.
+    /// The span of the address in the block.
     pub place: Span,
 }
 
 impl<'a> ImportBlocks<'a> {
-    /// Those of a configuration's root module.
-    pub fn of(configuration: &'a Configuration) -> Self {
+    /// Collects the blocks of the root module.
+    pub fn from_configuration(configuration: &'a Configuration) -> Self {
         let mut by_resource: HashMap<ResourceAddress, Vec<&'a Import>> = HashMap::new();
         for import in &configuration.root().module.imports {
             if let Some(resource) = import.resource() {
@@ -47,39 +47,39 @@ impl<'a> ImportBlocks<'a> {
         Self { by_resource }
     }
 
-    /// Those that import to a resource.
+    /// Returns the blocks that import to a resource.
     pub fn to(&self, resource: &ResourceAddress) -> &[&'a Import] {
         self.by_resource.get(resource).map_or(&[], Vec::as_slice)
     }
 }
 
-/// All objects that the blocks of one resource ask for, by instance. Everything that
-/// the blocks refer to is known by now.
+/// Returns all objects in the blocks of one resource, by instance. All values that the blocks
+/// refer to are known by now.
 ///
 /// # Errors
-/// The first block of which it cannot be told, or one that names an instance again.
-pub fn wanted(
+/// A block cannot be evaluated, or two blocks import to the same instance.
+pub fn planned_imports(
     evaluator: &Evaluator,
     blocks: &[&Import],
     identity: Option<&IdentitySchema>,
-) -> Result<HashMap<ResourceInstanceAddress, Wanted>, Diagnostics> {
-    let mut known: HashMap<ResourceInstanceAddress, Wanted> = HashMap::new();
+) -> Result<HashMap<ResourceInstanceAddress, PlannedImport>, Diagnostics> {
+    let mut known: HashMap<ResourceInstanceAddress, PlannedImport> = HashMap::new();
     for import in blocks {
         for repetition in repetitions(evaluator, import)? {
             let address = address_of(evaluator, import, &repetition)?;
             let target = target_of(evaluator, import, &repetition, identity)?;
             let place = import.to.span().clone();
-            let wanted = Wanted { address: address.clone(), target, place };
-            if let Some(first) = known.insert(address, wanted.clone())
-                && (first.place != wanted.place || !is_same(&first.target, &wanted.target))
+            let import = PlannedImport { address: address.clone(), target, place };
+            if let Some(first) = known.insert(address, import.clone())
+                && (first.place != import.place || !is_same(&first.target, &import.target))
             {
                 let detail = format!(
                     "Two objects are imported to {}, the other one by the block at {}. An instance is one \
-                     object: leave one of them out, or give it another address.",
-                    wanted.address, first.place
+                     object: remove one of the blocks, or change its address.",
+                    import.address, first.place
                 );
-                let summary = format!("Duplicate import configuration for \"{}\"", wanted.address);
-                return Err(Diagnostic::error(summary, detail).at(wanted.place).into());
+                let summary = format!("Duplicate import configuration for \"{}\"", import.address);
+                return Err(Diagnostic::error(summary, detail).at(import.place).into());
             }
         }
     }
@@ -94,7 +94,7 @@ fn is_same(one: &ImportTarget, other: &ImportTarget) -> bool {
     }
 }
 
-/// What is wrong with a block, as far as that can be told without values.
+/// Returns the errors of a block that do not depend on values.
 pub fn validate(evaluator: &Evaluator, import: &Import) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let elements = match repetitions(evaluator, import) {
@@ -102,8 +102,8 @@ pub fn validate(evaluator: &Evaluator, import: &Import) -> Diagnostics {
         Err(found) => return found,
     };
     if let Some(own) = own_reference(import) {
-        let detail = "What identifies the object must be known before it is imported, so that it cannot \
-                      come from the resource itself.";
+        let detail = "The ID of the object must be known before the import, so it cannot come from the \
+            resource itself.";
         diagnostics.push(Diagnostic::error(INVALID_ID, detail).at(own));
         return diagnostics;
     }
@@ -116,7 +116,7 @@ pub fn validate(evaluator: &Evaluator, import: &Import) -> Diagnostics {
         let Some(id) = &import.id else { continue };
         let value = id.evaluate(&evaluator.scope(&root, repetition));
         if let Err(found) = value.and_then(|value| id_text(id, &value).map(|_| ())) {
-            // One element is like the other.
+            // All elements have the same errors.
             diagnostics.extend(found);
             break;
         }
@@ -124,8 +124,7 @@ pub fn validate(evaluator: &Evaluator, import: &Import) -> Diagnostics {
     diagnostics
 }
 
-/// Where a block says what identifies the object by means of the resource that it
-/// becomes, if it does.
+/// Returns the position at which a block refers to its own resource to identify the object.
 fn own_reference(import: &Import) -> Option<Span> {
     let subject = &import.to.references().first()?.subject;
     let is_resource = matches!(
@@ -136,7 +135,7 @@ fn own_reference(import: &Import) -> Option<Span> {
     is_resource.then(|| own.span.clone())
 }
 
-/// What `each` stands for by element. An import block takes lists, too.
+/// Returns the values of `each`. An import block accepts lists, too.
 fn repetitions(evaluator: &Evaluator, import: &Import) -> Result<Vec<RepetitionData>, Diagnostics> {
     let Some(for_each) = &import.for_each else { return Ok(vec![RepetitionData::None]) };
     let root = ModuleInstance::root();
@@ -148,14 +147,15 @@ fn repetitions(evaluator: &Evaluator, import: &Import) -> Result<Vec<RepetitionD
         Err(problem.into())
     };
     if value.inside_marks().is_ephemeral() {
-        let detail = "An ephemeral value cannot say what is imported: the instances are stored, and the value is \
-                      not.";
+        let detail = "An ephemeral value cannot determine the imported objects: the instances are stored, \
+            and the value is not.";
         return refuse(detail, Cause::Ephemeral);
     }
     let value = value.unmark_deep();
     if evaluator.phase != Phase::Validate && !value.is_wholly_known() {
-        let detail = "It holds values that are known only after an apply, so that it cannot be told what is \
-                      imported. Apply first what they depend on, with -target, or use values that are known.";
+        let detail = "The value contains parts that are known only after apply, so the imported objects \
+            cannot be determined. Apply the objects that they depend on first, with -target, or use \
+            values that are known.";
         return refuse(detail, Cause::Unknown);
     }
     if value.is_null() {
@@ -176,12 +176,11 @@ fn repetitions(evaluator: &Evaluator, import: &Import) -> Result<Vec<RepetitionD
     match value.as_elements() {
         Some(elements) => Ok(elements.iter().enumerate().map(each).collect()),
         None if !value.is_known() => Ok(vec![RepetitionData::UnknownEach]),
-        None => refuse("A collection is needed: a map, a set, a list, or an object.", Cause::Value),
+        None => refuse("A collection is required: a map, a set, a list, or an object.", Cause::Value),
     }
 }
 
-/// Whether the key that is computed for an element is one that the resource's
-/// instances have.
+/// Checks that the kind of the computed key fits the resource's instances.
 fn check_key(evaluator: &Evaluator, import: &Import, repetition: &RepetitionData) -> Result<(), Diagnostics> {
     let Some(computed) = import.to.computed_key() else { return Ok(()) };
     let Some(address) = import.resource() else { return Ok(()) };
@@ -196,17 +195,17 @@ fn check_key(evaluator: &Evaluator, import: &Import, repetition: &RepetitionData
     }
     match key.ty() {
         Type::Number if declared.count.is_none() => {
-            problem(INVALID_TO, "The key comes out as a number, and the resource has no count.")
+            problem(INVALID_TO, "The key is a number, but the resource has no count.")
         }
         Type::String if declared.for_each.is_none() => {
-            problem(INVALID_TO, "The key comes out as a text, and the resource has no for_each.")
+            problem(INVALID_TO, "The key is a string, but the resource has no for_each.")
         }
         Type::Number | Type::String => Ok(()),
-        _ => problem("Invalid address", "The key of an instance is a text or a whole number."),
+        _ => problem("Invalid address", "The key of an instance must be a string or a whole number."),
     }
 }
 
-/// The instance that a block imports to, its keys evaluated.
+/// Returns the instance that a block imports to.
 fn address_of(
     evaluator: &Evaluator,
     import: &Import,
@@ -222,11 +221,11 @@ fn address_of(
     let Target { modules, resource } = &import.target;
     let mut module = ModuleInstance::root();
     for (index, (name, constant)) in modules.iter().enumerate() {
-        // `module` and the call's name: two names each.
+        // `module` and the call's name are two steps of the address.
         module = module.child(name.clone(), key(2 * index + 1, constant.as_ref())?);
     }
     let (Some(resource), Some(address)) = (resource, import.resource()) else {
-        let detail = "A resource is imported: its type and its name are needed.";
+        let detail = "The address must be that of a resource, with its type and name.";
         return Err(Diagnostic::error("Invalid address", detail).at(import.to.span().clone()).into());
     };
     let last = keys.len().saturating_sub(1);
@@ -248,12 +247,12 @@ fn evaluated_key(
     let root = ModuleInstance::root();
     let value = key.evaluate(&evaluator.scope(&root, repetition.clone()))?.unmark_deep();
     instance_key(&value).ok_or_else(|| {
-        let detail = "The key of an instance must be known by now, and be a text or a whole number.";
+        let detail = "The key of an instance must be known, and be a string or a whole number.";
         Diagnostic::error(INVALID_TO, detail).at(key.span().clone()).into()
     })
 }
 
-/// What identifies the object.
+/// Returns the identification of the object.
 fn target_of(
     evaluator: &Evaluator,
     import: &Import,
@@ -263,9 +262,9 @@ fn target_of(
     let root = ModuleInstance::root();
     let scope = evaluator.scope(&root, repetition.clone());
     let not_known = |summary: &str, place: &Expression| -> Diagnostics {
-        let detail = "What identifies the object follows from something that only an apply makes known, and it \
-                      has to be found now. Apply first what this depends on, with -target, or use a value that is \
-                      known.";
+        let detail = "The ID of the object depends on values that are known only after apply, and the \
+            object must be read now. Apply the objects that it depends on first, with -target, or \
+            use a value that is known.";
         let mut problem = Diagnostic::error(summary, detail).at(place.span().clone());
         problem.values = place.value_notes(&scope, Cause::Unknown);
         problem.into()
@@ -275,7 +274,7 @@ fn target_of(
         return text.map(ImportTarget::Id).ok_or_else(|| not_known(INVALID_ID, id));
     }
     let Some(identity) = &import.identity else {
-        let detail = "Either id or identity says which object is imported.";
+        let detail = "An import block must have either id or identity.";
         return Err(Diagnostic::error("Invalid import block", detail).at(import.span.clone()).into());
     };
     let refuse = |detail: String| -> Diagnostics {
@@ -283,8 +282,7 @@ fn target_of(
     };
     let Some(schema) = schema else {
         return Err(refuse(
-            "Objects of this type have no identity for this version of the provider. Say which one is meant by \
-             its id."
+            "Objects of this type have no identity in this version of the provider. Use the argument id."
                 .to_owned(),
         ));
     };
@@ -295,14 +293,16 @@ fn target_of(
     identity_value(schema, &value).map(ImportTarget::Identity).map_err(refuse)
 }
 
-/// An identity as its schema has it; what is left out is null.
+/// Returns an identity with the type of its schema; omitted attributes are null.
 fn identity_value(schema: &IdentitySchema, given: &Value) -> Result<Value, String> {
     let Some(attributes) = given.as_mapping() else {
-        return Err("An identity is an object with the attributes that identify the imported one.".to_owned());
+        return Err(
+            "An identity is an object with the attributes that identify the imported object.".to_owned()
+        );
     };
     if let Some(name) = attributes.keys().find(|name| !schema.attributes.contains_key(*name)) {
         let known: Vec<&str> = schema.attributes.keys().map(|name| &**name).collect();
-        return Err(format!("There is no attribute \"{name}\"; an identity has: {}.", known.join(", ")));
+        return Err(format!("There is no attribute \"{name}\"; the identity has: {}.", known.join(", ")));
     }
     let mut value = Vec::with_capacity(schema.attributes.len());
     for (name, attribute) in &schema.attributes {
@@ -313,28 +313,28 @@ fn identity_value(schema: &IdentitySchema, given: &Value) -> Result<Value, Strin
             None => Value::null(attribute.ty.clone()),
         };
         if part.is_null() && attribute.required_for_import {
-            return Err(format!("The attribute \"{name}\" is needed to find the object."));
+            return Err(format!("The attribute \"{name}\" is required to find the object."));
         }
         value.push((name.clone(), part));
     }
     Ok(Value::object(value))
 }
 
-/// The text that an id is; `None` where it is not known. It goes to the provider and
-/// is shown, whatever marks it bears: what a person wrote to be found is no secret.
+/// Returns the text of an ID; `None` if it is not known. The provider receives it and it is
+/// displayed despite its marks: it identifies a resource for the user.
 fn id_text(id: &Expression, value: &Value) -> Result<Option<String>, Diagnostics> {
     let problem = |summary: &str, detail: String| -> Result<Option<String>, Diagnostics> {
         Err(Diagnostic::error(summary, detail).at(id.span().clone()).into())
     };
     let text = match convert(&value.unmark_deep(), &Type::String) {
         Ok(text) => text,
-        Err(error) => return problem("Incorrect value type", format!("The id must be a text: {error}.")),
+        Err(error) => return problem("Incorrect value type", format!("The ID must be a string: {error}.")),
     };
     if text.is_null() {
-        return problem(INVALID_ID, "The id is null, and a text is needed.".to_owned());
+        return problem(INVALID_ID, "The ID is null; a string is required.".to_owned());
     }
     if text.as_str() == Some("") {
-        return problem(INVALID_ID, "The id is empty, and identifies nothing.".to_owned());
+        return problem(INVALID_ID, "The ID must not be empty.".to_owned());
     }
     Ok(text.as_str().map(str::to_owned))
 }

@@ -1,26 +1,18 @@
-//! Whether every block imports to something that there is, or that can be made.
+//! Checks that every `import` block has a resource, or that one can be generated.
 
 use wardian_address::{ResourceAddress, ResourceInstanceAddress};
 use wardian_config::{Configuration, Import};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 
-/// The summary where it does not.
+use crate::plan::MissingConfiguration;
+
+/// The summary of the error.
 pub const NO_CONFIGURATION: &str = "Configuration for import target does not exist";
 
-/// What becomes of imported objects whose resource is not in the configuration.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MissingConfiguration {
-    /// The plan is refused.
-    #[default]
-    Refused,
-    /// A configuration is made for them.
-    Generated,
-}
-
-/// The blocks whose resource has no configuration.
+/// Returns the blocks whose resource has no configuration.
 ///
 /// # Errors
-/// Where none can be made for one of them.
+/// No configuration can be generated for one of them.
 pub fn without_configuration(
     configuration: &Configuration,
     missing: MissingConfiguration,
@@ -43,11 +35,11 @@ pub fn without_configuration(
     problems.into_result(found)
 }
 
-/// An error for an instance that the configuration does not have.
+/// Returns the error for an instance that the configuration does not have.
 pub fn no_instance(address: &ResourceInstanceAddress) -> Diagnostic {
     let detail = format!(
-        "The configuration has no instance {address} that an object could become. Let the count or for_each of the \
-         resource, and of the modules around it, include it."
+        "The configuration has no instance {address} to import to. Change the count or for_each of the \
+         resource, or of the modules around it, to include it."
     );
     Diagnostic::error(NO_CONFIGURATION, detail)
 }
@@ -57,18 +49,18 @@ fn refusal(import: &Import, address: &ResourceAddress, missing: MissingConfigura
         || import.target.resource.as_ref().is_some_and(|resource| resource.key.is_some());
     if !address.module.is_root() {
         Some(format!(
-            "There is no {address} that an object could become. Write its block; one can be made only for \
-             resources of the root module."
+            "The configuration has no resource {address} to import to. Add its block; configuration can be \
+             generated only for resources of the root module."
         ))
     } else if missing == MissingConfiguration::Refused {
         Some(format!(
-            "There is no {address} that an object could become. Write its block, or have one made by\n    \
+            "The configuration has no resource {address} to import to. Add its block, or generate it with\n    \
              wardian plan -generate-config-out=generated.tf"
         ))
     } else if import.for_each.is_some() || has_key {
         Some(format!(
-            "No configuration can be made for {address}: that is possible for single objects only, not where the \
-             import block has for_each or the address a key. Write the resource's block."
+            "No configuration can be generated for {address}: that is possible only for single objects, not \
+             if the import block has for_each or the address has a key. Add the resource's block."
         ))
     } else {
         None

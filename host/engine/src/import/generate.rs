@@ -1,17 +1,15 @@
-//! The configuration that an object would have been made by.
+//! Generation of configuration for an imported object.
 //!
-//! What is in it, and what is not:
-//!
-//! | | |
+//! | value | generated configuration |
 //! |---|---|
-//! | what the provider alone sets | left out |
-//! | what should no longer be used | left out |
-//! | an `id` of the resource that may be set and is computed | left out: old providers have it without meaning it |
-//! | what is not set | `null` |
-//! | an empty text that need not be set | `null`: old providers mean that |
-//! | what must not be shown | `null`, or an empty collection, with a comment |
-//! | a text that holds an object or a list in JSON | `jsonencode(...)` |
-//! | blocks | one for each there is |
+//! | a computed attribute that cannot be set | left out |
+//! | a deprecated attribute or block | left out |
+//! | an optional and computed `id` of the resource | left out: legacy providers have it without supporting it as an argument |
+//! | an unset attribute | `null` |
+//! | an empty optional string | `null`: legacy providers use it for an unset attribute |
+//! | a sensitive value | `null`, or an empty collection, with a comment |
+//! | a string that contains an object or a list in JSON | `jsonencode(...)` |
+//! | blocks | one for each block of the object |
 //!
 //! Names are sorted, arguments before blocks.
 
@@ -29,20 +27,19 @@ use wardian_value::{Path, Str, Value};
 
 use text::{quoted, write_value};
 
-/// A configuration that was made for an object.
+/// The generated configuration of an object.
 #[derive(Clone, Debug)]
 pub struct Generated {
-    /// The resource's block, in canonical layout, without a line break at its end.
+    /// The resource block in canonical layout, without a line break at its end.
     pub text: String,
-    /// What the block means; what is wrong with it is unknown.
+    /// The value of the block; invalid parts are unknown.
     pub value: Value,
-    /// What is wrong with the block: arguments that it needs and that the object does
-    /// not tell.
+    /// The errors of the block: required arguments that the object does not have.
     pub problems: Diagnostics,
 }
 
-/// Makes the configuration of an object. `object` is wholly known and bears no
-/// marks; `provider` is named where the type does not imply it.
+/// Generates the configuration of an object. `object` is wholly known and has no marks;
+/// `provider` is included if the type does not imply it.
 pub fn generate(
     address: &ResourceInstanceAddress,
     provider: &ProviderReference,
@@ -87,8 +84,7 @@ pub fn generate(
     Generated { text: file.text().trim_end().to_owned(), value, problems: incomplete(&problems) }
 }
 
-/// Each problem as one of the block that was made: its places are in a text that is
-/// no file yet.
+/// Returns errors that name lines of the generated block, which is not in a file yet.
 fn incomplete(problems: &Diagnostics) -> Diagnostics {
     let mut told = Diagnostics::new();
     for problem in problems {
@@ -98,8 +94,8 @@ fn incomplete(problems: &Diagnostics) -> Diagnostics {
             .map(|span| format!(" (line {} of the block)", span.start_position().line))
             .unwrap_or_default();
         let detail = format!(
-            "The configuration that was made for the object is not complete: {}{line}. Complete it, and \
-             plan again.",
+            "The generated configuration of the object is not complete: {}{line}. Complete it, and plan \
+             again.",
             problem.detail.trim_end_matches('.')
         );
         told.push(Diagnostic::error(problem.summary.clone(), detail));
@@ -112,7 +108,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// The contents of a block. `path` is where it is in the object.
+    /// Writes the contents of a block. `path` is the block's path in the object.
     fn block(&mut self, block: &Block, object: &Value, path: &Path) {
         for (name, attribute) in &block.attributes {
             let is_old_id = path.is_root() && **name == *"id" && attribute.setting.is_computed();

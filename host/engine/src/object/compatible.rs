@@ -1,6 +1,5 @@
-//! Whether an object after an apply (or a final plan) is a valid completion of the
-//! one that was planned: what was known is the same, what was unknown fits its
-//! type and what was said about it.
+//! Checks that an object after an apply (or a final plan) completes the planned object: known
+//! values are the same, and values that were unknown match their types and refinements.
 
 use std::collections::HashSet;
 
@@ -9,7 +8,7 @@ use wardian_value::{Path, PathStep, Refinement, Type, Value, View, msgpack};
 
 use super::plan_valid::Violation;
 
-/// All violations; values bear no marks.
+/// Returns all violations; values have no marks.
 pub fn completion_violations(block: &Block, planned: &Value, actual: &Value) -> Vec<Violation> {
     let mut found = Vec::new();
     check_block(block, planned, actual, &Path::root(), &mut found);
@@ -39,7 +38,7 @@ fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, foun
             check_value(planned, actual, &path, found);
             if found.len() > before && is_sensitive(attribute) {
                 found.truncate(before);
-                found.push((path, "a sensitive value is not the one that was planned".into()));
+                found.push((path, "a sensitive value differs from the planned one".into()));
             }
         }
     }
@@ -86,7 +85,7 @@ fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, foun
                 let (planned_set, actual_set) =
                     (planned.as_elements().unwrap_or_default(), actual.as_elements().unwrap_or_default());
                 check_set(planned_set, actual_set, &path, found);
-                // Blocks that turn out equal are one.
+                // Equal blocks of a set become one.
                 if actual_set.len() > planned_set.len() {
                     let text = format!(
                         "{} blocks were planned, and there are {}",
@@ -113,7 +112,7 @@ fn check_value(planned: &Value, actual: &Value, path: &Path, found: &mut Vec<Vio
     match (planned.view(), actual.view()) {
         (View::Unknown, View::Unknown) => {}
         (View::Unknown, _) => {
-            if let Some(problem) = misfit(planned.ty(), planned.refinement(), actual) {
+            if let Some(problem) = type_mismatch(planned.ty(), planned.refinement(), actual) {
                 found.push((path.clone(), problem));
             }
         }
@@ -157,11 +156,9 @@ fn check_value(planned: &Value, actual: &Value, path: &Path, found: &mut Vec<Vio
     }
 }
 
-/// Every planned element must have become one of the actual ones, and every actual
-/// one must have been planned.
+/// Every planned element must correspond to an actual one and vice versa.
 fn check_set(planned: &[Value], actual: &[Value], path: &Path, found: &mut Vec<Violation>) {
-    // Only elements that the other side does not have just so need the full
-    // comparison, which is one of all with all.
+    // Only elements without an equal counterpart need the full comparison of all pairs.
     let (of_plan, of_answer) = (known_elements(planned), known_elements(actual));
     let lacks = |set: &HashSet<Vec<u8>>, element: &Value| encoded(element).is_none_or(|e| !set.contains(&e));
     let became = |planned: &Value, actual: &Value| {
@@ -171,18 +168,18 @@ fn check_set(planned: &[Value], actual: &[Value], path: &Path, found: &mut Vec<V
     };
     for element in planned.iter().filter(|element| lacks(&of_answer, element)) {
         if !actual.iter().any(|candidate| became(element, candidate)) {
-            let text = format!("the planned element {element:?} has become none of those there are");
+            let text = format!("the planned element {element:?} corresponds to no actual element");
             found.push((path.clone(), text));
         }
     }
     for element in actual.iter().filter(|element| lacks(&of_plan, element)) {
         if !planned.iter().any(|candidate| became(candidate, element)) {
-            found.push((path.clone(), format!("the element {element:?} is none of those that were planned")));
+            found.push((path.clone(), format!("the element {element:?} corresponds to no planned element")));
         }
     }
 }
 
-/// The wholly known elements, by what tells them apart.
+/// Returns the wholly known elements in a form that distinguishes them.
 fn known_elements(set: &[Value]) -> HashSet<Vec<u8>> {
     set.iter().filter_map(encoded).collect()
 }
@@ -191,10 +188,10 @@ fn encoded(element: &Value) -> Option<Vec<u8>> {
     element.is_wholly_known().then(|| msgpack::encode(element, &Type::Dynamic).ok()).flatten()
 }
 
-/// Why a value cannot take the place of an unknown one.
-fn misfit(ty: &Type, refinement: Option<&Refinement>, actual: &Value) -> Option<String> {
+/// Returns why a value cannot replace an unknown one.
+fn type_mismatch(ty: &Type, refinement: Option<&Refinement>, actual: &Value) -> Option<String> {
     if *ty != Type::Dynamic && !ty.has_dynamic() && actual.ty() != ty {
-        return Some("it is of another type than was planned".into());
+        return Some("it has a different type than planned".into());
     }
     let conforms = refinement.is_none_or(|r| {
         let not_null = !(r.not_null && actual.is_null());
@@ -215,5 +212,5 @@ fn misfit(ty: &Type, refinement: Option<&Refinement>, actual: &Value) -> Option<
             });
         not_null && prefix && number && length
     });
-    (!conforms).then(|| format!("{actual:?} does not fit what was planned of the unknown value"))
+    (!conforms).then(|| format!("{actual:?} does not match the refinement of the planned unknown value"))
 }

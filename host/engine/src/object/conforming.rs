@@ -1,13 +1,13 @@
-//! Whether an answer is of the type that the schema says. Types are compared, not
-//! values: a value is of the type that it says.
+//! Checks that a response has the type of the schema. Only types are compared: a value always
+//! matches its own type.
 
 use wardian_value::{Path, Type};
 
 use super::plan_valid::Violation;
 
-/// The first place where a type is not what it must be; `None` where it fits.
-/// Cost: O(size of the type), and O(1) for the very same type.
-pub fn misfit(actual: &Type, wanted: &Type) -> Option<Violation> {
+/// Returns the first path whose type does not match; `None` if all match. Cost: O(size of the
+/// type), and O(1) for the identical type.
+pub fn type_mismatch(actual: &Type, wanted: &Type) -> Option<Violation> {
     find(actual, wanted, &Path::root())
 }
 
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_place_that_does_not_fit_is_named() {
+    fn type_mismatch_names_first_path() {
         let wanted = Type::object([
             ("any", Type::Dynamic),
             ("tags", Type::map(Type::String)),
@@ -60,9 +60,10 @@ mod tests {
                 ("rules", Type::list(Type::object([("port", port)]))),
             ])
         };
-        assert_eq!(misfit(&wanted, &wanted), None);
-        assert_eq!(misfit(&with(Type::Bool, Type::map(Type::String), Type::Number), &wanted), None);
-        let found = |actual: Type| misfit(&actual, &wanted).map(|(path, text)| format!("{path}: {text}"));
+        assert_eq!(type_mismatch(&wanted, &wanted), None);
+        assert_eq!(type_mismatch(&with(Type::Bool, Type::map(Type::String), Type::Number), &wanted), None);
+        let found =
+            |actual: Type| type_mismatch(&actual, &wanted).map(|(path, text)| format!("{path}: {text}"));
         assert_eq!(
             found(with(Type::Bool, Type::map(Type::Bool), Type::Number)).as_deref(),
             Some(".tags: it is of type bool, not string")

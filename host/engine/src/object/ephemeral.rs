@@ -1,5 +1,5 @@
-//! Ephemeral values may go into write-only attributes and nowhere else: everything
-//! else of an object is stored.
+//! Ephemeral values are allowed only in write-only attributes: everything else of an object is
+//! stored.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::Block;
@@ -7,7 +7,7 @@ use wardian_value::{Path, PathStep, Value};
 
 use super::replace_paths::is_write_only;
 
-/// An error for each ephemeral value of a configuration that would be stored.
+/// Returns an error for each ephemeral value of a configuration that would be stored.
 pub fn stored_ephemeral(block: &Block, config: &Value) -> Diagnostics {
     let error = |path: Path| {
         let name = match path.steps().first() {
@@ -15,14 +15,15 @@ pub fn stored_ephemeral(block: &Block, config: &Value) -> Diagnostics {
             _ => "this".to_owned(),
         };
         let detail = format!(
-            "An ephemeral value must not be stored, and {name} is: only a write-only argument can take one."
+            "Ephemeral values must not be stored, and {name} is stored: only a write-only argument accepts \
+             an ephemeral value."
         );
         Diagnostic::error("Invalid use of ephemeral value", detail).for_attribute(path)
     };
     stored_ephemeral_paths(block, config).into_iter().map(error).collect()
 }
 
-/// The places of ephemeral values that would be stored.
+/// Returns the paths of ephemeral values that would be stored.
 fn stored_ephemeral_paths(block: &Block, config: &Value) -> Vec<Path> {
     if !config.inside_marks().is_ephemeral() {
         return Vec::new();

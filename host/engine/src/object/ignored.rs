@@ -1,5 +1,4 @@
-//! What `ignore_changes` leaves alone: parts of the configuration for which the
-//! prior object's values stand.
+//! The effect of `ignore_changes`: the prior object's values replace parts of the configuration.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +8,7 @@ use wardian_value::{Path, PathStep, Str, Type, Value};
 
 use super::legacy::each;
 
-/// Which differences between configuration and object are left alone.
+/// The differences between configuration and object to ignore.
 #[derive(Clone, Debug, Default)]
 pub enum IgnoreChanges {
     /// None.
@@ -17,7 +16,7 @@ pub enum IgnoreChanges {
     Nothing,
     /// All.
     All,
-    /// Those at these paths and below.
+    /// Those at and below these paths.
     Paths(Vec<Path>),
 }
 
@@ -34,7 +33,7 @@ impl From<&wardian_config::IgnoreChanges> for IgnoreChanges {
 }
 
 impl IgnoreChanges {
-    /// The configuration with what shall be left alone taken from the prior object.
+    /// Returns the configuration with ignored parts from the prior object.
     pub fn in_configuration(&self, block: &Block, prior: &Value, config: &Value) -> Value {
         if prior.is_null() {
             return config.clone();
@@ -46,8 +45,8 @@ impl IgnoreChanges {
         }
     }
 
-    /// A planned object with what shall be left alone as it was: old provider SDKs
-    /// plan changes that the configuration did not ask for.
+    /// Returns the planned object with ignored parts from the prior object: legacy SDKs plan
+    /// changes that the configuration does not request.
     pub fn in_plan(&self, prior: &Value, planned: &Value) -> Value {
         if prior.is_null() {
             return planned.clone();
@@ -60,8 +59,8 @@ impl IgnoreChanges {
     }
 }
 
-/// The object as a configuration would have to be to ask for it: without what only
-/// the provider sets.
+/// Returns the object as a configuration could have set it: without computed values that cannot
+/// be set.
 fn configurable(block: &Block, object: &Value) -> Value {
     let Some(parts) = object.as_mapping() else { return object.clone() };
     Value::object(parts.iter().map(|(name, part)| {
@@ -101,8 +100,8 @@ fn configurable_parts(attributes: &BTreeMap<Str, Attribute>, object: &Value) -> 
     }))
 }
 
-/// Parts of one object or map are taken over together: of what type a map is follows
-/// from all of its elements.
+/// Replaces parts of one object or map together: the type of a map depends on all of its
+/// elements.
 fn taken_over(paths: &[Path], prior: &Value, value: &Value) -> Value {
     let mut taken: Vec<(&[PathStep], Vec<&Str>)> = Vec::new();
     for path in paths {
@@ -119,8 +118,7 @@ fn taken_over(paths: &[Path], prior: &Value, value: &Value) -> Value {
     taken.iter().fold(value.clone(), |value, (steps, names)| take_over(&value, prior, steps, names))
 }
 
-/// Takes over these parts of what is behind the steps, or the whole of it where none are
-/// named.
+/// Replaces the named parts of the value after the steps, or all of it if none are named.
 fn take_over(value: &Value, prior: &Value, steps: &[PathStep], names: &[&Str]) -> Value {
     let Some((step, rest)) = steps.split_first() else {
         return if names.is_empty() { prior.clone() } else { take_parts(value, prior, names) };
@@ -163,7 +161,7 @@ fn take_over(value: &Value, prior: &Value, steps: &[PathStep], names: &[&Str]) -
 fn take_parts(value: &Value, prior: &Value, names: &[&Str]) -> Value {
     let is_map = |value: &Value| matches!(value.ty(), Type::Map(_));
     match value.as_mapping() {
-        // A key that only one of them has: the prior object decides.
+        // The prior object decides about a key that only one of them has.
         Some(parts) if is_map(value) => {
             let mut parts = parts.clone();
             for name in names {
@@ -187,8 +185,8 @@ fn take_parts(value: &Value, prior: &Value, names: &[&Str]) -> Value {
     }
 }
 
-/// A map of these parts, of the type of another map where they fit in there. Parts that
-/// have no type in common leave that other map as it is.
+/// Returns a map with these parts, converted to the type of another map if possible. Returns the
+/// other map if the parts have no common type.
 fn map_of(map: &Value, parts: BTreeMap<Str, Value>) -> Value {
     let Type::Map(declared) = map.ty() else { return map.clone() };
     let has_type = |ty: &Type| parts.values().all(|part| part.ty() == ty);
@@ -234,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_ignored_asks_for_no_computed_value_at_any_depth() {
+    fn ignoring_all_proposes_no_computed_values() {
         let parts: BTreeMap<Str, Attribute> =
             [("id".into(), text(Setting::Computed)), ("name".into(), text(Setting::Optional))].into();
         let nested = attribute(
@@ -270,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn single_keys_of_maps_are_the_prior_objects() {
+    fn ignored_map_keys_come_from_prior_object() {
         let map = |elements: &[(&str, &str)]| {
             Value::object([(
                 "tags",
@@ -295,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_with_keys_of_the_prior_object_has_the_type_of_its_elements() {
+    fn ignored_map_keys_get_element_type() {
         let number = |n: i64| Value::number(Number::from(n));
         let map = |ty: Type, elements: Vec<(&str, Value)>| {
             let elements = elements.into_iter().map(|(key, value)| (Str::new(key), value));
@@ -318,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_ignored_where_there_was_no_object() {
+    fn nothing_is_ignored_without_prior_object() {
         let config = Value::object([("name", s("n"))]);
         let none = Value::null(config.ty().clone());
         for ignored in [IgnoreChanges::All, IgnoreChanges::Paths(vec![Path::root().attribute("name")])] {

@@ -1,10 +1,10 @@
-//! What old provider SDKs answer that the type system has no room for: nested
-//! blocks that are null where there are none.
+//! Responses of legacy SDKs that the type system does not allow: nested blocks that are null
+//! instead of empty.
 
 use wardian_plugin::{Block, BlockNesting, NestedBlock};
 use wardian_value::{Type, Value};
 
-/// The object with empty collections where collections of blocks are null.
+/// Returns the object with empty collections instead of null blocks.
 pub fn without_null_blocks(block: &Block, object: &Value) -> Value {
     if object.as_mapping().is_none() {
         return object.clone();
@@ -29,7 +29,7 @@ fn without_nulls(nested: &NestedBlock, part: &Value) -> Value {
     }
 }
 
-/// A collection with each of its elements changed.
+/// Returns a collection with each of its elements changed.
 pub(super) fn each(collection: &Value, change: &dyn Fn(&Value) -> Value) -> Value {
     if let Some(elements) = collection.as_mapping() {
         let changed = elements.iter().map(|(key, element)| (key.clone(), change(element)));

@@ -1,9 +1,8 @@
-//! Whether a provider's plan honours the configuration.
+//! Checks that a provider's plan follows the configuration.
 //!
-//! A planned value must be the configured one, or the prior one (the provider's
-//! way of saying that the difference means nothing); where the configuration says
-//! nothing, only computed attributes may be planned. The number of nested blocks
-//! is never the provider's to change.
+//! A planned value must be the configured one, or the prior one (which means that the difference
+//! has no effect); without a configured value, only computed attributes may have a planned one.
+//! The provider must never change the number of nested blocks.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -13,10 +12,10 @@ use wardian_plugin::{
 };
 use wardian_value::{Path, Str, Type, Value, View};
 
-/// A place and what is wrong there, as the end of the sentence "for {place}: ...".
+/// A path and its violation, as the end of the sentence "for {path}: ...".
 pub type Violation = (Path, String);
 
-/// All violations of a plan. Values bear no marks.
+/// Returns all violations of a plan. Values have no marks.
 pub fn plan_violations(block: &Block, prior: &Value, config: &Value, planned: &Value) -> Vec<Violation> {
     let mut found = Vec::new();
     check_block(block, prior, config, planned, &Path::root(), &mut found);
@@ -33,12 +32,11 @@ fn check_block(
 ) {
     match (planned.is_null(), config.is_null()) {
         (true, false) => {
-            found
-                .push((path.clone(), "it is planned to be absent, and the configuration asks for it".into()));
+            found.push((path.clone(), "it is planned to be absent, but the configuration has it".into()));
             return;
         }
         (false, true) => {
-            found.push((path.clone(), "it is planned, and the configuration does not ask for it".into()));
+            found.push((path.clone(), "it is planned, but the configuration does not have it".into()));
             return;
         }
         (true, true) => return,
@@ -69,7 +67,7 @@ fn check_nested_block(
     found: &mut Vec<Violation>,
 ) {
     if !config.is_known() {
-        // An unknown dynamic block stays what it is until it is known.
+        // An unknown dynamic block stays unchanged until it is known.
         if planned.is_known() {
             found.push((path.clone(), format!("{planned:?} is planned for blocks that are not known yet")));
         }
@@ -127,8 +125,7 @@ fn check_nested_block(
                 found.push((path.clone(), text));
             }
         }
-        // Nothing tells which blocks of two sets are the same, so that what is in them
-        // is taken on trust.
+        // Blocks of two sets cannot be matched, so their contents are not checked.
         BlockNesting::Set => {
             let Some(planned) = planned.as_elements() else {
                 null_collection("set", path, found);
@@ -142,12 +139,12 @@ fn check_nested_block(
 }
 
 fn null_collection(kind: &str, path: &Path, found: &mut Vec<Violation>) {
-    let text = format!("no blocks must be planned as an empty {kind}, not as null");
+    let text = format!("an empty set of blocks must be planned as an empty {kind}, not as null");
     found.push((path.clone(), text));
 }
 
 fn block_count(planned: usize, config: usize, path: &Path, found: &mut Vec<Violation>) {
-    found.push((path.clone(), format!("{planned} blocks are planned, and the configuration has {config}")));
+    found.push((path.clone(), format!("{planned} blocks are planned, but the configuration has {config}")));
 }
 
 fn unknown_element(element: &Value, path: &Path, found: &mut Vec<Violation>) -> bool {
@@ -185,7 +182,7 @@ fn check_attribute(
     if same(planned, config) || (attribute.write_only && planned.is_null()) {
         return;
     }
-    // Keeping the prior value of something configured says "no real change".
+    // Planning the prior value for a configured one means "no real change".
     if !prior.is_null() && !config.is_null() && same(planned, prior) {
         return;
     }
@@ -203,17 +200,17 @@ fn check_attribute(
     let shown = |value: &Value| format!("{value:?}");
     let text = if attribute.sensitive {
         if config.is_null() {
-            "a sensitive value is planned, though only the configuration may set it".to_owned()
+            "a sensitive value is planned, although only the configuration may set it".to_owned()
         } else {
-            "a sensitive value is planned other than the configuration sets it".to_owned()
+            "a planned sensitive value differs from the configuration".to_owned()
         }
     } else if config.is_null() {
-        format!("{} is planned, though only the configuration may set it", shown(planned))
+        format!("{} is planned, although only the configuration may set it", shown(planned))
     } else if prior.is_null() {
-        format!("{} is planned, and the configuration sets {}", shown(planned), shown(config))
+        format!("{} is planned, but the configuration sets {}", shown(planned), shown(config))
     } else {
         format!(
-            "{} is planned; the configuration sets {}, and before it was {}",
+            "{} is planned; the configuration sets {}, and the prior value is {}",
             shown(planned),
             shown(config),
             shown(prior)
@@ -222,7 +219,7 @@ fn check_attribute(
     found.push((path.clone(), text));
 }
 
-/// Equal, leaving aside what is said about unknowns.
+/// Whether values are equal apart from refinements of unknown values.
 fn same(a: &Value, b: &Value) -> bool {
     if a == b {
         return true;
@@ -251,11 +248,11 @@ fn check_nested_object(
     found: &mut Vec<Violation>,
 ) {
     if !planned.is_known() {
-        found.push((path.clone(), "it is planned as unknown, and the configuration sets it".into()));
+        found.push((path.clone(), "it is planned as unknown, but the configuration sets it".into()));
         return;
     }
     if planned.is_null() {
-        found.push((path.clone(), "it is planned to be absent, and the configuration asks for it".into()));
+        found.push((path.clone(), "it is planned to be absent, but the configuration has it".into()));
         return;
     }
     match object.nesting {
@@ -265,7 +262,7 @@ fn check_nested_object(
                 (config.as_elements().unwrap_or_default(), planned.as_elements().unwrap_or_default());
             if config.len() != planned.len() {
                 let text = format!(
-                    "{} elements are planned, and the configuration has {}",
+                    "{} elements are planned, but the configuration has {}",
                     planned.len(),
                     config.len()
                 );
@@ -294,7 +291,7 @@ fn check_nested_object(
                 let Some(config) = config.get(key) else {
                     found.push((
                         path.clone(),
-                        format!("the key {key:?} is planned, and the configuration does not have it"),
+                        format!("the key {key:?} is planned, but the configuration does not have it"),
                     ));
                     continue;
                 };
@@ -307,11 +304,11 @@ fn check_nested_object(
             }
         }
         ObjectNesting::Set => {
-            // Elements with unknown parts may turn out equal.
+            // Elements with unknown parts may become equal.
             let (config_sizes, planned_sizes) = (possible_sizes(config), possible_sizes(planned));
             if planned_sizes.start() > config_sizes.end() || planned_sizes.end() < config_sizes.start() {
                 let text = format!(
-                    "{} elements are planned, and the configuration has {}",
+                    "{} elements are planned, but the configuration has {}",
                     planned_sizes.end(),
                     config_sizes.end()
                 );
@@ -321,7 +318,7 @@ fn check_nested_object(
     }
 }
 
-/// How many elements a set may turn out to have.
+/// Returns the possible numbers of elements of a set.
 fn possible_sizes(set: &Value) -> RangeInclusive<usize> {
     let elements = set.as_elements().unwrap_or_default();
     let known = elements.iter().filter(|element| element.is_wholly_known()).count();

@@ -1,11 +1,11 @@
-//! The proposed new object: what the host makes of prior state and configuration
-//! before the provider plans.
+//! The proposed new object, which combines prior state and configuration before the provider
+//! plans.
 //!
-//! An attribute that only the provider sets keeps its prior value; one that the
-//! configuration may leave to the provider keeps it where it does; all else is the
-//! configuration's. Elements of nested lists are matched by position, of maps by
-//! key, of sets by "could this have come from that". Cost: O(size of both objects),
-//! but O(n·m) for nested sets of n and m elements.
+//! A computed attribute that cannot be set keeps its prior value; an optional and computed
+//! attribute keeps it if the configuration does not set it; all other values come from the
+//! configuration. Elements of nested lists are matched by position, of maps by key, of sets by
+//! "this could be the prior element". Cost: O(size of both objects), but O(n·m) for nested sets
+//! of n and m elements.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use wardian_plugin::{
 };
 use wardian_value::{Str, Type, Value, View};
 
-/// The proposed new object of a managed resource.
+/// Returns the proposed new object of a managed resource.
 pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
     if config.is_null() && prior.is_null() {
         return prior.clone();
@@ -25,8 +25,8 @@ pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
     propose_block(block, prior, config)
 }
 
-/// The object that stands for one that is not known yet: every attribute that the
-/// configuration leaves to the provider is unknown.
+/// Returns a placeholder for an unknown object: every attribute that the configuration leaves to
+/// the provider is unknown.
 pub fn placeholder(block: &Block, config: &Value) -> Value {
     propose_block(block, &Value::unknown(block.implied_type()), config)
 }
@@ -53,8 +53,8 @@ fn part(attributes: &BTreeMap<Str, Value>, name: &str, absent: impl FnOnce() -> 
     attributes.get(name).cloned().unwrap_or_else(absent)
 }
 
-/// The same part of the prior object. A wholly unknown prior has unknown parts; a
-/// null one has null parts.
+/// Returns a part of the prior object. A wholly unknown prior object has unknown parts, a null
+/// one null parts.
 fn prior_part(prior: &Value, name: &str, ty: impl FnOnce() -> Type) -> Value {
     match prior.view() {
         View::Object(attributes) | View::Map(attributes) => {
@@ -81,8 +81,8 @@ fn propose_attribute(attribute: &Attribute, prior: &Value, config: &Value) -> Va
     }
 }
 
-/// Whether the prior value of an optional and computed structure holds something
-/// that only a configuration can have set: then its absence now means removal.
+/// Whether the prior value of an optional and computed structure contains a value that only a
+/// configuration can have set: its absence now means removal.
 fn was_configured(object: &NestedObject, prior: &Value) -> bool {
     let objects: Vec<&Value> = match (object.nesting, prior.view()) {
         (ObjectNesting::Single, View::Object(_)) => vec![prior],
@@ -151,7 +151,7 @@ fn by_index(prior: &Value, config: &Value, propose: &dyn Fn(&Value, &Value) -> V
     let Some(elements) = config.as_elements().filter(|e| !e.is_empty()) else {
         return config.clone();
     };
-    // An unknown prior stands for unknown elements at every position.
+    // An unknown prior value has unknown elements at every position.
     let before = |index: usize| match prior.view() {
         View::Unknown => Some(Value::unknown(elements[index].ty().clone())),
         _ => prior.as_elements().and_then(|e| e.get(index)).cloned(),
@@ -222,8 +222,8 @@ fn by_match(
     Value::set((**element_type).clone(), proposed)
 }
 
-/// Whether every difference between a prior element and a configured one is in an
-/// attribute that the configuration leaves to the provider.
+/// Whether a prior element and a configured one differ only in attributes that the configuration
+/// leaves to the provider.
 fn attributes_could_come_from(attributes: &BTreeMap<Str, Attribute>, prior: &Value, config: &Value) -> bool {
     if prior == config {
         return true;

@@ -1,25 +1,24 @@
-//! Which of the paths that a provider says force a replacement really do: those
-//! whose value changes.
+//! The paths that force a replacement: those from the provider whose value changes.
 
 use wardian_plugin::{Attribute, AttributeType, Block};
 use wardian_value::{Path, PathStep, Value, View};
 
-/// What a path leads to.
+/// The value at a path.
 #[derive(Clone, Copy, PartialEq)]
 enum Found<'a> {
     Value(&'a Value),
-    /// Something on the way is not known.
+    /// A step of the path is unknown.
     Unknown,
-    /// Something on the way is null, or a collection without that element.
+    /// A step of the path is null, or a collection without the element.
     Absent,
     /// There is no such attribute.
     Nowhere,
 }
 
-/// The paths whose value changes, sorted.
+/// Returns the paths whose value changes, sorted.
 ///
 /// # Errors
-/// A path that leads nowhere, in the prior object as in the planned one.
+/// A path that neither the prior nor the planned object has.
 pub fn changing_paths(
     block: &Block,
     paths: &[Path],
@@ -33,7 +32,7 @@ pub fn changing_paths(
     for path in paths {
         let changes = match (find(path, prior), find(path, planned)) {
             (Found::Nowhere, Found::Nowhere) => return Err(path.clone()),
-            // The state never has it, so that nobody but the provider can tell.
+            // The state never has it, so only the provider knows.
             _ if is_write_only(block, path) => true,
             (Found::Value(before), Found::Value(after)) => before != after || !after.is_wholly_known(),
             (Found::Value(one), Found::Absent | Found::Nowhere)
@@ -74,7 +73,7 @@ fn find<'a>(path: &Path, value: &'a Value) -> Found<'a> {
     Found::Value(value)
 }
 
-/// Whether a path leads to a write-only attribute, or into one.
+/// Whether a path ends at or inside a write-only attribute.
 pub fn is_write_only(block: &Block, path: &Path) -> bool {
     let mut names = path.steps().iter().filter_map(|step| match step {
         PathStep::Attribute(name) => Some(name),
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changes_forces_a_replacement() {
+    fn only_changed_paths_force_replacement() {
         let secret = Attribute {
             ty: AttributeType::Value(Type::String),
             description: Description::default(),
@@ -137,17 +136,17 @@ mod tests {
             changing_paths(&block, &paths, prior, planned)
         };
         let prior = object(a(), Some("1"));
-        // Equal, different, not known.
+        // Equal, different, unknown.
         assert_eq!(kept(&prior, &prior, &[&name, &port]), Ok(vec![]));
         assert_eq!(kept(&prior, &object(a(), Some("2")), &[&port, &name]), Ok(vec![port.clone()]));
         assert_eq!(
             kept(&prior, &object(Value::unknown(Type::String), Some("1")), &[&name]),
             Ok(vec![name.clone()])
         );
-        // An element that only one of them has; none that either has.
+        // An element that one object has; an element that neither has.
         assert_eq!(kept(&prior, &object(a(), None), &[&port]), Ok(vec![port.clone()]));
         assert_eq!(kept(&object(a(), None), &object(a(), None), &[&port]), Ok(vec![]));
-        // Write-only paths are kept, those that lead nowhere refused.
+        // Write-only paths are kept, nonexistent ones rejected.
         assert_eq!(kept(&prior, &prior, &[&secret]), Ok(vec![secret.clone()]));
         assert_eq!(kept(&prior, &prior, &[&name, &ghost]), Err(ghost.clone()));
         // There is nothing to replace.

@@ -1,10 +1,10 @@
-//! Which parts of an object its schema declares sensitive.
+//! The parts of an object that its schema declares sensitive.
 
 use wardian_plugin::{Attribute, AttributeType, Block, ObjectNesting};
 use wardian_value::{Marks, Path, PathMarks, PathStep, Value, View};
 
-/// The places of sensitive attributes in an object. Places inside sets stop at the
-/// set. Blocks without sensitive attributes are not visited.
+/// Returns the paths of sensitive attributes in an object. Paths into sets end at the set.
+/// Blocks without sensitive attributes are not visited.
 pub fn sensitive_paths(block: &Block, value: &Value) -> PathMarks {
     let mut found = Vec::new();
     if block.has_sensitive() {
@@ -13,7 +13,7 @@ pub fn sensitive_paths(block: &Block, value: &Value) -> PathMarks {
     found
 }
 
-/// The object with the marks that its schema gives it.
+/// Returns the object with the marks of its schema.
 pub fn mark_by_schema(block: &Block, value: &Value) -> Value {
     let paths = sensitive_paths(block, value);
     if paths.is_empty() { value.clone() } else { value.mark_at(&paths) }
@@ -64,8 +64,8 @@ fn visit_attribute(attribute: &Attribute, value: &Value, path: &Path, found: &mu
     });
 }
 
-/// Calls `visit` with each object of a collection and its path; with `None` for
-/// the elements of a set, which have no path.
+/// Calls `visit` with each object of a collection and its path; with `None` for elements of a
+/// set, which have no path.
 fn each_object(value: &Value, path: &Path, visit: &mut dyn FnMut(&Value, Option<&Path>)) {
     match value.view() {
         View::Object(_) => visit(value, Some(path)),

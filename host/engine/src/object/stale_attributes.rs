@@ -1,6 +1,6 @@
-//! Stored attributes that the schema no longer has. A provider that did not change
-//! its schema's version need not know them, so they are not sent. What is stored
-//! otherwise than its type says is stored anew with the next change.
+//! Stored attributes that the schema no longer has. They are removed before a provider receives
+//! the object, because a provider with an unchanged schema version need not know them. An object
+//! that is not stored in the form of its type is stored again with the next change.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,9 +8,9 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use wardian_value::Type;
 
-/// The stored object without attributes that its type does not have. What is no
-/// JSON stays as it is: the provider says what is wrong with it. Cost: one look at
-/// the text, without taking it apart, where nothing is stale.
+/// Returns the stored object without attributes that its type does not have. Invalid JSON is
+/// unchanged: the provider reports the error. Cost: one pass over the text, without parsing it,
+/// if nothing is stale.
 pub fn without_stale<'a>(stored: &'a str, ty: &Type) -> Cow<'a, str> {
     let mut reader = serde_json::Deserializer::from_str(stored);
     if !matches!(Look(ty).deserialize(&mut reader), Ok(Fit::Stale)) {
@@ -49,29 +49,29 @@ fn remove(value: &mut serde_json::Value, ty: &Type) {
     }
 }
 
-/// Whether a stored object is just what its type's values are stored as.
+/// Whether a stored object has the form in which values of its type are stored now.
 pub fn is_as_stored_now(stored: &str, ty: &Type) -> bool {
     let mut reader = serde_json::Deserializer::from_str(stored);
     matches!(Look(ty).deserialize(&mut reader), Ok(Fit::Same))
 }
 
-/// How a stored value goes with a type.
+/// How a stored value matches a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
-    /// As it would be stored now.
+    /// It has the form in which it would be stored now.
     Same,
-    /// It lacks attributes, or says otherwise what a value of the type says.
+    /// It lacks attributes, or has another form of a value of the type.
     Other,
     /// It has attributes that the type does not have.
     Stale,
 }
 
-/// Finds how a value goes with a type.
+/// A visitor that compares a value with a type.
 #[derive(Clone, Copy)]
 struct Look<'a>(&'a Type);
 
 impl Look<'_> {
-    /// A scalar that stands for a value of that type.
+    /// Compares a scalar with a type.
     fn scalar(self, ty: &Type) -> Fit {
         if self.0 == ty { Fit::Same } else { Fit::Other }
     }
@@ -102,13 +102,13 @@ impl<'de> Visitor<'de> for Look<'_> {
             let ty = match self.0 {
                 Type::Object(object) => object.attribute(&name),
                 Type::Map(element) => Some(&**element),
-                // A number is a map of one member to who keeps all of its digits.
+                // serde_json represents an arbitrary-precision number as a map with one member.
                 Type::String | Type::Number | Type::Bool => {
                     members.next_value::<IgnoredAny>()?;
                     fit = fit.max(self.scalar(&Type::Number));
                     continue;
                 }
-                _ => return Err(A::Error::custom("an object is where none belongs")),
+                _ => return Err(A::Error::custom("an object is not allowed here")),
             };
             match ty {
                 Some(ty) => {
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_attributes_that_the_type_lacks_go() {
+    fn without_stale_removes_only_unknown_attributes() {
         let ty = Type::object([
             ("name", Type::String),
             ("any", Type::Dynamic),
@@ -186,14 +186,14 @@ mod tests {
         assert!(matches!(without_stale(whole, &ty), Cow::Borrowed(text) if text == whole));
         let stale = r#"{"any":{"type":"string","value":"x"},"name":"n","none":null,"old":[1],"rules":[{"port":1.50,"old":{}}],"tags":{"a":{"v":2,"w":3}}}"#;
         assert_eq!(without_stale(stale, &ty), whole);
-        // What does not fit is left to the provider.
+        // Values that do not match are left to the provider.
         for odd in ["", "[", "7", r#"{"rules":{"old":1}}"#, r#"{"tags":[]}"#, r#"{"name":{"old":1}}"#] {
             assert_eq!(without_stale(odd, &ty), odd);
         }
     }
 
     #[test]
-    fn what_would_be_stored_otherwise_is_seen() {
+    fn differing_stored_form_is_detected() {
         let ty = Type::object([
             ("flag", Type::Bool),
             ("name", Type::String),

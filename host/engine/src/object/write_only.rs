@@ -1,14 +1,14 @@
-//! Write-only attributes: a provider is given them and never gives them back, so that
-//! nothing of them is in a plan or a state.
+//! Write-only attributes: a provider receives them and never returns them, so that plans and
+//! states do not contain them.
 
 use std::collections::BTreeMap;
 
 use wardian_plugin::{Attribute, AttributeType, Block};
 use wardian_value::{Path, Str, Value, View};
 
-/// The places of write-only attributes that have a value. Values bear no marks.
-/// Cost: O(size of the value and of its schema).
-pub fn written(block: &Block, value: &Value) -> Vec<Path> {
+/// Returns the paths of write-only attributes that have a value. Values have no marks. Cost:
+/// O(size of the value and of its schema).
+pub fn set_write_only_paths(block: &Block, value: &Value) -> Vec<Path> {
     let mut found = Vec::new();
     in_block(block, value, &Path::root(), &mut found);
     found
@@ -46,7 +46,8 @@ fn in_attributes(
     }
 }
 
-/// The objects of a nested block or attribute. Nothing in a set is write-only.
+/// Calls `visit` for the objects of a nested block or attribute. Elements of sets are never
+/// write-only.
 fn each_object(value: &Value, path: &Path, visit: &mut dyn FnMut(&Value, &Path)) {
     match value.view() {
         View::Object(_) => visit(value, path),

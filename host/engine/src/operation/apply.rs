@@ -1,8 +1,8 @@
-//! Carrying out the planned change of one managed object.
+//! Applying the planned change of one managed object.
 
 use std::sync::Arc;
 
-use wardian_diagnostic::Diagnostics;
+use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_plugin::{
     ApplyRequest, ApplyResponse, ClientCapabilities, ConfigKind, PrivateBytes, ValidateConfigRequest,
     hand_over,
@@ -11,22 +11,22 @@ use wardian_state::{Object, ObjectStatus};
 use wardian_value::{PathMarks, Value, View};
 
 use super::data::marked;
-use super::plan::{IgnoreChanges, Question, ask, ask_for_destruction};
-use super::subject::{Ended, Replan, Subject, Telling, object_id};
+use super::plan::{IgnoreChanges, PlanProposal, request_destroy_plan, request_plan};
+use super::subject::{Completion, PersistedMeta, ProgressReporter, Subject, object_id};
 use crate::object::compatible::completion_violations;
 use crate::object::legacy::without_null_blocks;
 use crate::plan::{Action, ResourceChange};
 
-/// What is there after an operation, whether it failed or not.
+/// The result of an operation, also of a failed one.
 pub struct ApplyOutcome {
-    /// The object to store; `None` where there is none.
+    /// The object to store; `None` if there is none.
     pub object: Option<Arc<Object>>,
-    /// The object as a value, null where there is none.
+    /// The object as a value; null if there is none.
     pub value: Value,
-    /// What there is to say; with errors, the operation failed.
+    /// The warnings and errors; after an error, the operation failed.
     pub diagnostics: Diagnostics,
-    /// Work that went well so far, and whose end is to be told when more was done.
-    pub telling: Option<Telling>,
+    /// The progress of an operation that continues with provisioners.
+    pub progress: Option<ProgressReporter>,
 }
 
 impl ApplyOutcome {
@@ -36,35 +36,37 @@ impl ApplyOutcome {
     }
 }
 
-/// Destroys an object for whose destruction the provider is to make a plan first.
+/// Destroys an object after the provider has planned the destruction.
 pub async fn plan_and_destroy(
     subject: &Subject,
     change: &ResourceChange,
     object: &Arc<Object>,
 ) -> ApplyOutcome {
-    match ask_for_destruction(subject, &change.before, Arc::clone(&change.planned_private)).await {
-        Ok((planned_private, diagnostics)) => {
+    let planned = request_destroy_plan(subject, &change.before, Arc::clone(&change.planned_private)).await;
+    let Diagnosed { value: planned_private, diagnostics } = planned;
+    match planned_private {
+        Some(planned_private) => {
             let change = ResourceChange { planned_private, ..change.clone() };
             let mut outcome = destroy(subject, &change, object, None).await;
             outcome.diagnostics.extend(diagnostics);
             outcome
         }
-        Err(diagnostics) => ApplyOutcome {
+        None => ApplyOutcome {
             object: Some(Arc::clone(object)),
             value: change.before.clone(),
             diagnostics,
-            telling: None,
+            progress: None,
         },
     }
 }
 
-/// Destroys an object, which may be told of already. After a failure what the provider says
-/// is left is kept.
+/// Destroys an object; `progress` is set if its start was already reported. After a failure the
+/// object that the provider returns is stored.
 pub async fn destroy(
     subject: &Subject,
     change: &ResourceChange,
     object: &Arc<Object>,
-    telling: Option<Telling>,
+    progress: Option<ProgressReporter>,
 ) -> ApplyOutcome {
     let prior = hand_over(&change.before);
     let work = async {
@@ -80,54 +82,54 @@ pub async fn destroy(
         let response = subject.provider.apply_resource_change(request).await;
         let mut diagnostics = subject.about(&response.diagnostics);
         let left = response.new_state.filter(|left| {
-            let fits = subject.conforming(left, "Provider produced invalid object", "returned");
+            let fits = subject.check_conformance(left, "Provider produced invalid object", "returned");
             fits.map_err(|problem| diagnostics.push(problem)).is_ok()
         });
         let left = left.unwrap_or_else(|| {
-            // No answer at all: what was there is there.
+            // Without a response the object is unchanged.
             if diagnostics.has_errors() { prior.clone() } else { subject.null() }
         });
         if left.is_null() && diagnostics.has_errors() {
-            // It is not said that the object is gone.
+            // The provider did not state that the object is gone.
             return ApplyOutcome {
                 object: Some(Arc::clone(object)),
                 value: change.before.clone(),
                 diagnostics,
-                telling: None,
+                progress: None,
             };
         }
         if left.is_null() {
-            return ApplyOutcome { object: None, value: left, diagnostics, telling: None };
+            return ApplyOutcome { object: None, value: left, diagnostics, progress: None };
         }
         if !diagnostics.has_errors() {
             diagnostics.push(subject.provider_error(
                 "Provider returned invalid result object after apply",
                 &format!(
-                    "returned an object for {} after it was asked to destroy it. What it returned is saved.",
+                    "returned an object for {} after destroying it. The returned object is saved.",
                     subject.address
                 ),
             ));
         }
-        keep(subject, &left, object, response.private, diagnostics)
+        after_failed_destroy(subject, &left, object, response.private, diagnostics)
     };
-    let telling = telling.unwrap_or_else(|| begin_destruction(subject, change));
-    let outcome = telling.during(work).await;
-    telling.end(ended(&outcome));
+    let progress = progress.unwrap_or_else(|| begin_destruction(subject, change));
+    let outcome = progress.during(work).await;
+    progress.end(ended(&outcome));
     outcome
 }
 
-/// Tells that an object is about to be destroyed.
-pub fn begin_destruction(subject: &Subject, change: &ResourceChange) -> Telling {
-    subject.begin_telling(Action::Delete, change.deposed.as_deref(), object_id(&change.before))
+/// Reports the start of a destruction.
+pub fn begin_destruction(subject: &Subject, change: &ResourceChange) -> ProgressReporter {
+    subject.start_progress(Action::Delete, change.deposed.as_deref(), object_id(&change.before))
 }
 
-/// How an operation ended, for those who are told.
-pub fn ended(outcome: &ApplyOutcome) -> Ended {
-    if outcome.failed() { Ended::Badly } else { Ended::Well(object_id(&outcome.value)) }
+/// Returns the completion of an operation for progress events.
+pub fn ended(outcome: &ApplyOutcome) -> Completion {
+    if outcome.failed() { Completion::Failed } else { Completion::Succeeded(object_id(&outcome.value)) }
 }
 
-/// After a failed destruction: the object stays, as the provider says it is now.
-fn keep(
+/// Returns the result of a failed destruction: the object as the provider returned it.
+fn after_failed_destroy(
     subject: &Subject,
     left: &Value,
     object: &Arc<Object>,
@@ -135,44 +137,48 @@ fn keep(
     mut diagnostics: Diagnostics,
 ) -> ApplyOutcome {
     let value = subject.mark_stored(object, &without_unknowns(left));
-    let replan = Replan {
+    let meta = PersistedMeta {
         dependencies: Arc::clone(&object.dependencies),
         create_before_destroy: object.create_before_destroy,
     };
     let private = if private.is_empty() { Arc::clone(&object.private) } else { private };
-    match subject.encode(&value, private, object.status, &replan) {
-        Ok(kept) => ApplyOutcome { object: Some(Arc::new(kept)), value, diagnostics, telling: None },
+    match subject.encode(&value, private, object.status, &meta) {
+        Ok(kept) => ApplyOutcome { object: Some(Arc::new(kept)), value, diagnostics, progress: None },
         Err(found) => {
             diagnostics.extend(found);
-            ApplyOutcome { object: Some(Arc::clone(object)), value: left.clone(), diagnostics, telling: None }
+            ApplyOutcome {
+                object: Some(Arc::clone(object)),
+                value: left.clone(),
+                diagnostics,
+                progress: None,
+            }
         }
     }
 }
 
-/// What a create or update works with.
+/// The inputs of a create or update.
 #[derive(Clone, Debug)]
 pub struct ApplyInput {
     /// The planned change.
     pub change: ResourceChange,
     /// The configuration as it is known now, with marks.
     pub config: Value,
-    /// The stored object that is updated; `None` for a create, also that of a
+    /// The stored object of an update; `None` for a create and for the creation of a
     /// replacement.
     pub stored: Option<Arc<Object>>,
-    /// What to leave alone.
     pub ignore_changes: IgnoreChanges,
-    /// What is stored with the object.
-    pub replan: Replan,
-    /// What comes next.
+    /// The metadata to store with the object.
+    pub meta: PersistedMeta,
+    /// The steps after the change.
     pub afterwards: Afterwards,
 }
 
-/// What follows once an object is there.
+/// The steps after an object is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Afterwards {
-    /// Nothing: that is all.
+    /// None.
     Nothing,
-    /// Provisioners, with which alone the work is done.
+    /// Provisioners, which complete the creation.
     Provisioning,
 }
 
@@ -187,14 +193,12 @@ pub async fn apply(subject: &Subject, input: &ApplyInput) -> ApplyOutcome {
         object: input.stored.clone(),
         value: input.change.before.clone(),
         diagnostics,
-        telling: None,
+        progress: None,
     };
-    let mut diagnostics = Diagnostics::new();
-    let Some((planned, private)) = final_plan(subject, input, &prior, &mut diagnostics).await else {
-        return unchanged(diagnostics);
-    };
+    let Diagnosed { value: planned, diagnostics } = final_plan(subject, input, &prior).await;
+    let Some((planned, private)) = planned else { return unchanged(diagnostics) };
     if action == Action::Update && planned == prior {
-        // Only what is sensitive changed, or the provider now sees no difference.
+        // Only marks changed, or the provider now sees no difference.
         return store(subject, input, &planned, stored_private(input), ObjectStatus::Ready, diagnostics);
     }
     let work = async {
@@ -213,12 +217,12 @@ pub async fn apply(subject: &Subject, input: &ApplyInput) -> ApplyOutcome {
         finish(subject, input, &planned, response, diagnostics)
     };
     let id = input.stored.as_ref().and_then(|_| object_id(&input.change.before));
-    let telling = subject.begin_telling(action, None, id);
-    let mut outcome = telling.during(work).await;
+    let progress = subject.start_progress(action, None, id);
+    let mut outcome = progress.during(work).await;
     if input.afterwards == Afterwards::Provisioning && !outcome.failed() {
-        outcome.telling = Some(telling);
+        outcome.progress = Some(progress);
     } else {
-        telling.end(ended(&outcome));
+        progress.end(ended(&outcome));
     }
     outcome
 }
@@ -227,25 +231,22 @@ fn stored_private(input: &ApplyInput) -> PrivateBytes {
     input.stored.as_ref().map(|object| Arc::clone(&object.private)).unwrap_or_default()
 }
 
-/// Plans once more, now that all is known, and holds the result against what the
-/// person approved.
+/// Plans again with all values known and compares the result with the approved plan.
 async fn final_plan(
     subject: &Subject,
     input: &ApplyInput,
     prior: &Value,
-    diagnostics: &mut Diagnostics,
-) -> Option<(Value, PrivateBytes)> {
+) -> Diagnosed<(Value, PrivateBytes)> {
     let config = hand_over(&input.config);
     if !config.is_wholly_known() {
-        diagnostics.push(subject.error(
+        return Diagnosed::failed(subject.error(
             "Configuration contains unknown value",
             format!(
-                "The configuration for {} still holds values that are not known, though all that it \
-                 depends on has been applied. This is a bug in Wardian, which should be reported.",
+                "The configuration for {} still contains unknown values, although all its dependencies are \
+                 applied. This is a bug in Wardian; please report it.",
                 subject.address
             ),
         ));
-        return None;
     }
     let approved = hand_over(&input.change.after);
     let private = if input.stored.is_some() { stored_private(input) } else { PrivateBytes::default() };
@@ -254,43 +255,43 @@ async fn final_plan(
         config: config.clone(),
         capabilities: ClientCapabilities::default(),
     };
-    let found = subject.about(&subject.provider.validate_config(ConfigKind::Resource, request).await);
-    let invalid = found.has_errors();
-    diagnostics.extend(found);
-    if invalid {
-        return None;
+    let mut diagnostics =
+        subject.about(&subject.provider.validate_config(ConfigKind::Resource, request).await);
+    if diagnostics.has_errors() {
+        return Diagnosed::failed(diagnostics);
     }
     let marked = marks(input);
-    let question = Question { prior, config: &config, ignored: &input.ignore_changes, marked: &marked };
-    let planned = ask(subject, &question, private, diagnostics).await?;
-    // An update that turns out to be none is one that was not needed.
+    let proposal = PlanProposal { prior, config: &config, ignored: &input.ignore_changes, marked: &marked };
+    let planned = request_plan(subject, &proposal, private).await.take(&mut diagnostics);
+    let Some(planned) = planned else { return Diagnosed::failed(diagnostics) };
+    // An update may become a no-op, but not a replacement.
     if !planned.required_replace.is_empty() {
         let paths: Vec<String> = planned.required_replace.iter().map(ToString::to_string).collect();
         diagnostics.push(subject.provider_error(
             "Provider produced inconsistent final plan",
             &format!(
-                "changed the planned action for {} from an update to a replacement, once all values were \
-                 known: it says now that {} cannot be changed in place.",
+                "changed the planned action for {} from an update to a replacement after all values became \
+                 known: it now requires a replacement for changes of {}.",
                 subject.address,
                 paths.join(" and ")
             ),
         ));
-        return None;
+        return Diagnosed::failed(diagnostics);
     }
     let violations = completion_violations(&subject.schema.block, &approved, &planned.object);
     if violations.is_empty() {
-        return Some((planned.object, planned.private));
+        return Diagnosed::with_diagnostics((planned.object, planned.private), diagnostics);
     }
-    diagnostics.push(subject.violations(
+    diagnostics.push(subject.protocol_violations(
         "Provider produced inconsistent final plan",
-        "planned differently, once all values were known, than it did before, for",
+        "planned a different value, after all values became known, for",
         &violations,
         &marked,
     ));
-    None
+    Diagnosed::failed(diagnostics)
 }
 
-/// Where values must not be shown.
+/// Returns the paths of values that must not be shown.
 fn marks(input: &ApplyInput) -> PathMarks {
     let mut marks = input.config.mark_paths();
     marks.extend(input.change.after.mark_paths());
@@ -308,22 +309,22 @@ fn finish(
     let failed = diagnostics.has_errors();
     let creating = input.stored.is_none();
     let answered = response.new_state.filter(|new| {
-        let fits = subject.conforming(new, "Provider produced invalid object", "returned");
+        let fits = subject.check_conformance(new, "Provider produced invalid object", "returned");
         fits.map_err(|problem| diagnostics.push(problem)).is_ok()
     });
     let Some(new) = answered.filter(|new| !new.is_null()) else {
         if !diagnostics.has_errors() {
             diagnostics.push(subject.provider_error(
                 "Provider returned invalid result object after apply",
-                &format!("returned no object for {} though it reported no error.", subject.address),
+                &format!("returned no object for {} without reporting an error.", subject.address),
             ));
         }
-        // Nothing was said of what is there now: what was there before is kept.
+        // The provider returned no object: the object from before is kept.
         return ApplyOutcome {
             object: input.stored.clone(),
             value: if creating { subject.null() } else { input.change.before.clone() },
             diagnostics,
-            telling: None,
+            progress: None,
         };
     };
     let new =
@@ -333,8 +334,8 @@ fn finish(
             diagnostics.push(subject.provider_error(
                 "Provider returned invalid result object after apply",
                 &format!(
-                    "left values of {} unknown after the apply. All values must be known then; those that \
-                     are not are saved as null.",
+                    "returned unknown values for {} after the apply. All values must be known then; unknown \
+                     values are saved as null.",
                     subject.address
                 ),
             ));
@@ -344,13 +345,13 @@ fn finish(
         let (summary, opening) =
             ("Provider produced inconsistent result after apply", "produced an unexpected new value for");
         if !violations.is_empty() && response.legacy_type_system {
-            subject.excuse(summary, &violations);
+            subject.warn_legacy_sdk(summary, &violations);
         } else if !violations.is_empty() {
-            diagnostics.push(subject.violations(summary, opening, &violations, &marks(input)));
+            diagnostics.push(subject.protocol_violations(summary, opening, &violations, &marks(input)));
         }
     }
     let new = without_unknowns(&new);
-    // A create that failed half way leaves something that must not be relied on.
+    // A failed create may leave an incomplete object.
     let status = if diagnostics.has_errors() && creating {
         ObjectStatus::Tainted
     } else {
@@ -368,16 +369,16 @@ fn store(
     mut diagnostics: Diagnostics,
 ) -> ApplyOutcome {
     let value = marked(subject, &input.config, new);
-    match subject.encode(&value, private, status, &input.replan) {
-        Ok(object) => ApplyOutcome { object: Some(Arc::new(object)), value, diagnostics, telling: None },
+    match subject.encode(&value, private, status, &input.meta) {
+        Ok(object) => ApplyOutcome { object: Some(Arc::new(object)), value, diagnostics, progress: None },
         Err(found) => {
             diagnostics.extend(found);
-            ApplyOutcome { object: input.stored.clone(), value, diagnostics, telling: None }
+            ApplyOutcome { object: input.stored.clone(), value, diagnostics, progress: None }
         }
     }
 }
 
-/// Unknown parts become null.
+/// Replaces unknown parts with null.
 pub fn without_unknowns(value: &Value) -> Value {
     if value.is_wholly_known() {
         return value.clone();

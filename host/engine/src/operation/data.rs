@@ -1,16 +1,16 @@
 //! Reading a data source.
 
-use wardian_diagnostic::Diagnostics;
+use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_plugin::{
     ClientCapabilities, ConfigKind, ReadDataSourceRequest, ValidateConfigRequest, hand_over,
 };
 use wardian_value::{Marks, Path, Value};
 
-use super::subject::{Ended, Subject, object_id};
+use super::subject::{Completion, Subject, object_id};
 use crate::object::sensitive::mark_by_schema;
 use crate::plan::Action;
 
-/// Asks the provider whether a data source's configuration is valid.
+/// Asks the provider to validate a data source's configuration.
 pub async fn validate(subject: &Subject, config: &Value) -> Diagnostics {
     let request = ValidateConfigRequest {
         type_name: subject.address.type_name().clone(),
@@ -20,9 +20,9 @@ pub async fn validate(subject: &Subject, config: &Value) -> Diagnostics {
     subject.about(&subject.provider.validate_config(ConfigKind::DataSource, request).await)
 }
 
-/// Reads a data source whose configuration is wholly known. The result bears the
-/// configuration's marks and the schema's.
-pub async fn read(subject: &Subject, config: &Value) -> Result<(Value, Diagnostics), Diagnostics> {
+/// Reads a data source whose configuration is wholly known. The result has the marks of the
+/// configuration and the schema.
+pub async fn read(subject: &Subject, config: &Value) -> Diagnosed<Value> {
     let work = async {
         let mut diagnostics = validate(subject, config).await;
         if diagnostics.has_errors() {
@@ -40,7 +40,7 @@ pub async fn read(subject: &Subject, config: &Value) -> Result<(Value, Diagnosti
             return Err(diagnostics);
         }
         if let Some(value) = &response.state {
-            subject.conforming(value, "Provider produced invalid object", "read")?;
+            subject.check_conformance(value, "Provider produced invalid object", "read")?;
         }
         match response.state {
             Some(value) if value.is_null() => Err(subject
@@ -58,17 +58,16 @@ pub async fn read(subject: &Subject, config: &Value) -> Result<(Value, Diagnosti
                 .into()),
         }
     };
-    subject
-        .told(Action::Read, None, None, work, |result| match result {
-            Ok((value, _)) => Ended::Well(object_id(value)),
-            Err(_) => Ended::Badly,
-        })
-        .await
+    let completion = |result: &Result<(Value, Diagnostics), Diagnostics>| match result {
+        Ok((value, _)) => Completion::Succeeded(object_id(value)),
+        Err(_) => Completion::Failed,
+    };
+    Diagnosed::from_result(subject.with_progress(Action::Read, None, None, work, completion).await)
 }
 
-/// A value with the marks of the configuration that it was made from.
+/// Returns a value with the marks of its configuration and schema.
 pub fn marked(subject: &Subject, config: &Value, value: &Value) -> Value {
-    // What is ephemeral in a configuration goes where nothing is stored.
+    // Ephemeral values are allowed only in parts that are not stored.
     let marks: Vec<(Path, Marks)> = config
         .mark_paths()
         .into_iter()

@@ -1,16 +1,15 @@
 //! Opening, renewing and closing ephemeral resources.
 //!
-//! What is opened is held by a [`Lease`]: it is renewed at the moments that the
-//! provider names for as long as the lease lasts, and closed with the bytes that
-//! opening it gave, whatever renewals gave since. A lease that is dropped is not
-//! renewed any more.
+//! A [`Lease`] holds an open resource: it is renewed at the times that the provider sets as long
+//! as the lease exists, and closed with the private data of its opening, not of a renewal. A
+//! dropped lease is no longer renewed.
 
 use std::future::Future;
 use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use wardian_diagnostic::Diagnostics;
+use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_plugin::{
     ClientCapabilities, ConfigKind, OpenEphemeralRequest, OpenEphemeralResponse, PrivateBytes, Secrets,
     ValidateConfigRequest, current_secrets, hand_over, on_behalf_of, with_secrets,
@@ -19,28 +18,26 @@ use wardian_value::{Marks, Value};
 
 use super::data::marked;
 use super::subject::{PROGRESS_INTERVAL, Subject};
-use crate::ephemeral::Expired;
 use crate::events::{EphemeralAction, Event};
+use crate::expired::Expired;
 use crate::object::proposed::placeholder;
 
-/// A provider that names a moment that is past already is not asked in a loop.
-const SHORTEST_RENEWAL: Duration = Duration::from_millis(100);
+/// The minimum interval of renewals, for a provider that returns times in the past.
+const MIN_RENEWAL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// An ephemeral resource as others see it.
+/// An ephemeral resource for other objects.
 pub struct Opened {
-    /// Its value, ephemeral as a whole.
+    /// The value, marked as ephemeral.
     pub value: Value,
-    /// What is to be closed; `None` where it was not opened yet.
+    /// The lease to close; `None` if the resource is not opened yet.
     pub lease: Option<Lease>,
-    /// Warnings.
-    pub diagnostics: Diagnostics,
 }
 
-/// An ephemeral resource that is open.
+/// An open ephemeral resource.
 pub struct Lease {
     subject: Subject,
     private: PrivateBytes,
-    /// What was told when it was opened.
+    /// The sensitive values of the call that opened it.
     secrets: Secrets,
     renewals: Option<Renewals>,
 }
@@ -50,18 +47,24 @@ struct Renewals {
     task: JoinHandle<Diagnostics>,
 }
 
-/// Asks the provider whether a configuration is valid; what it will be is not known.
-pub async fn defer(subject: &Subject, config: &Value) -> Result<Opened, Diagnostics> {
+/// Validates a configuration with unknown values; the resource is opened later.
+pub async fn defer(subject: &Subject, config: &Value) -> Diagnosed<Opened> {
     let diagnostics = validate(subject, config).await;
-    if diagnostics.has_errors() {
-        return Err(diagnostics);
-    }
     let later = placeholder(&subject.schema.block, &config.unmark_deep());
-    Ok(Opened { value: ephemeral(subject, config, &later), lease: None, diagnostics })
+    let opened = Opened { value: ephemeral(subject, config, &later), lease: None };
+    Diagnosed::unless_errors(opened, diagnostics)
 }
 
 /// Opens an ephemeral resource whose configuration is wholly known.
-pub async fn open(subject: &Subject, config: &Value, expired: &Expired) -> Result<Opened, Diagnostics> {
+pub async fn open(subject: &Subject, config: &Value, expired: &Expired) -> Diagnosed<Opened> {
+    Diagnosed::from_result(try_open(subject, config, expired).await)
+}
+
+async fn try_open(
+    subject: &Subject,
+    config: &Value,
+    expired: &Expired,
+) -> Result<(Opened, Diagnostics), Diagnostics> {
     let mut diagnostics = validate(subject, config).await;
     if diagnostics.has_errors() {
         return Err(diagnostics);
@@ -81,13 +84,14 @@ pub async fn open(subject: &Subject, config: &Value, expired: &Expired) -> Resul
             Ok(value) => Ok((value, response, diagnostics)),
             Err(problem) => {
                 diagnostics.extend(problem);
-                // It may be open all the same.
+                // It may be open nevertheless.
                 diagnostics.extend(end(subject, response.private).await);
                 Err(diagnostics)
             }
         }
     };
-    let (value, response, diagnostics) = told(subject, EphemeralAction::Open, work, Result::is_err).await?;
+    let (value, response, diagnostics) =
+        with_progress(subject, EphemeralAction::Open, work, Result::is_err).await?;
     let private = response.private;
     let renewals = response.renew_at.map(|at| {
         let (end, ended) = oneshot::channel();
@@ -97,7 +101,7 @@ pub async fn open(subject: &Subject, config: &Value, expired: &Expired) -> Resul
         Renewals { end, task }
     });
     let lease = Lease { subject: subject.clone(), private, secrets: current_secrets(), renewals };
-    Ok(Opened { value: ephemeral(subject, config, &value), lease: Some(lease), diagnostics })
+    Ok((Opened { value: ephemeral(subject, config, &value), lease: Some(lease) }, diagnostics))
 }
 
 async fn validate(subject: &Subject, config: &Value) -> Diagnostics {
@@ -109,13 +113,13 @@ async fn validate(subject: &Subject, config: &Value) -> Diagnostics {
     subject.about(&subject.provider.validate_config(ConfigKind::EphemeralResource, request).await)
 }
 
-/// The value that was opened, if others can use it.
+/// Returns the opened value if other objects can use it.
 fn usable(subject: &Subject, response: &OpenEphemeralResponse) -> Result<Value, Diagnostics> {
     let address = &subject.address;
     let (summary, problem) = match &response.result {
         _ if response.deferred.is_some() => (
             "Provider deferred changes without being allowed to",
-            format!("put off the opening of {address}, though it was not told that it may."),
+            format!("deferred the opening of {address}, which was not allowed."),
         ),
         Some(value) if value.is_null() => {
             ("Provider produced null object", format!("produced a null object for {address}."))
@@ -125,7 +129,7 @@ fn usable(subject: &Subject, response: &OpenEphemeralResponse) -> Result<Value, 
             "Provider produced invalid object",
             format!("produced an object for {address} that is not wholly known."),
         ),
-        None => ("Provider produced invalid object", format!("gave no object for {address}.")),
+        None => ("Provider produced invalid object", format!("returned no object for {address}.")),
     };
     Err(subject.provider_error(summary, &problem).into())
 }
@@ -134,7 +138,7 @@ fn ephemeral(subject: &Subject, config: &Value, value: &Value) -> Value {
     marked(subject, config, value).with_marks(Marks::EPHEMERAL)
 }
 
-/// Renews until the lease ends, the provider wants no more of it, or it fails.
+/// Renews until the lease ends, the provider requests no more renewals, or a renewal fails.
 async fn renew(
     subject: Subject,
     mut private: PrivateBytes,
@@ -146,7 +150,7 @@ async fn renew(
     let mut shortest = Duration::ZERO;
     loop {
         let wait = at.duration_since(SystemTime::now()).unwrap_or_default().max(shortest);
-        shortest = SHORTEST_RENEWAL;
+        shortest = MIN_RENEWAL_INTERVAL;
         tokio::select! {
             biased;
             _ = &mut ended => return diagnostics,
@@ -160,7 +164,7 @@ async fn renew(
             (response, found)
         };
         let (response, found) =
-            told(&subject, EphemeralAction::Renew, work, |(_, found)| found.has_errors()).await;
+            with_progress(&subject, EphemeralAction::Renew, work, |(_, found)| found.has_errors()).await;
         let failed = found.has_errors();
         diagnostics.extend(found);
         match response.renew_at {
@@ -175,16 +179,16 @@ async fn renew(
 }
 
 impl Lease {
-    /// What is open.
+    /// Returns the resource instance.
     pub fn subject(&self) -> &Subject {
         &self.subject
     }
 
-    /// Closes it. What went wrong with renewals is told here, too.
+    /// Closes the resource. Also returns the errors of renewals.
     pub async fn close(self) -> Diagnostics {
         let mut diagnostics = Diagnostics::new();
         if let Some(Renewals { end, task }) = self.renewals {
-            // Where nobody hears it the renewals are over.
+            // If the receiver is gone, the renewals have ended.
             let _ = end.send(());
             match task.await {
                 Ok(found) => diagnostics.extend(found),
@@ -205,11 +209,11 @@ impl Lease {
 async fn end(subject: &Subject, private: PrivateBytes) -> Diagnostics {
     let type_name = subject.address.type_name().clone();
     let work = async { subject.about(&subject.provider.close_ephemeral_resource(type_name, private).await) };
-    told(subject, EphemeralAction::Close, work, Diagnostics::has_errors).await
+    with_progress(subject, EphemeralAction::Close, work, Diagnostics::has_errors).await
 }
 
-/// Does some work and tells of its beginning, its going on and its end.
-async fn told<T>(
+/// Runs an operation and reports its start, progress and end.
+async fn with_progress<T>(
     subject: &Subject,
     action: EphemeralAction,
     work: impl Future<Output = T>,

@@ -1,10 +1,10 @@
-//! Taking an object that exists under management.
+//! Importing an existing object.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use wardian_config::ProviderReference;
-use wardian_diagnostic::Diagnostics;
+use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_plugin::{
     ClientCapabilities, ImportRequest, ImportTarget, ImportedResource, PrivateBytes, hand_over,
 };
@@ -13,56 +13,50 @@ use wardian_value::{Str, Value};
 
 use super::plan::{IgnoreChanges, PlanInput, plan_change};
 use super::refresh::{Refreshed, read};
-use super::subject::{Replan, Subject};
+use super::subject::{PersistedMeta, Subject};
 use crate::events::Event;
 use crate::import::generate;
 use crate::object::sensitive::mark_by_schema;
 use crate::plan::{Action, Importing, ResourceChange};
 
-/// An object that an import found, as the provider gave it.
+/// An object that the provider found for an import.
 #[derive(Debug)]
-pub struct Found {
-    /// Its type.
+pub struct FoundObject {
     pub type_name: Str,
-    /// The object, maybe partial.
+    /// The object, possibly partial.
     pub value: Value,
-    /// What the provider wants to have kept.
+    /// The private data.
     pub private: PrivateBytes,
 }
 
 /// An object that was imported and read.
 #[derive(Debug)]
 pub struct Imported {
-    /// The object as it is.
+    /// The current object.
     pub current: Value,
-    /// The object as it is stored.
+    /// The object to store.
     pub object: Arc<Object>,
-    /// Warnings.
-    pub diagnostics: Diagnostics,
 }
 
-/// An object that was imported, with a configuration that was made for it.
+/// An imported object with generated configuration.
 #[derive(Debug)]
 pub struct GeneratedOutcome {
-    /// The change that the configuration leads to: none where the configuration is not
-    /// complete.
+    /// The change that the configuration causes; a no-op if the configuration is not complete.
     pub change: ResourceChange,
-    /// The object as it is stored.
+    /// The object to store.
     pub object: Arc<Object>,
-    /// What there is to say. With errors, the configuration has to be completed.
-    pub diagnostics: Diagnostics,
 }
 
-/// Who says what the configuration of an object is.
+/// The source of generated configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigurationBy {
-    /// The schema alone: all that can be set is set to what it is.
+    /// The schema: everything that can be set is set to its current value.
     Schema,
-    /// The provider, which knows what belongs together.
+    /// The provider, which selects the arguments.
     Provider,
 }
 
-/// What a plan says of the object's origin.
+/// Returns the identification of an imported object for the plan.
 pub fn importing(target: &ImportTarget) -> Importing {
     match target {
         ImportTarget::Id(id) => Importing::Id(Str::new(id)),
@@ -70,7 +64,7 @@ pub fn importing(target: &ImportTarget) -> Importing {
     }
 }
 
-/// What identifies the object, as one line for people: `id=x`.
+/// Returns the identification of the object as one line: `id=x`.
 pub fn shown(target: &ImportTarget) -> String {
     match target {
         ImportTarget::Id(id) => format!("id={id}"),
@@ -79,7 +73,7 @@ pub fn shown(target: &ImportTarget) -> String {
             for (index, (name, part)) in identity.as_mapping().into_iter().flatten().enumerate() {
                 let separator = if index > 0 { "," } else { "" };
                 let part = wardian_value::json::to_json_value(part);
-                // A string that cannot be written to is no string of ours.
+                // Writing to a string cannot fail.
                 let _ = write!(text, "{separator}{name}:{part}");
             }
             text
@@ -87,13 +81,20 @@ pub fn shown(target: &ImportTarget) -> String {
     }
 }
 
-/// Asks the provider for the one object that is meant, and reads it.
-pub async fn import(subject: &Subject, target: &ImportTarget) -> Result<Imported, Diagnostics> {
-    let (mut found, mut diagnostics) = find(subject, target).await?;
+/// Finds the one object to import and reads it.
+pub async fn import(subject: &Subject, target: &ImportTarget) -> Diagnosed<Imported> {
+    Diagnosed::from_result(try_import(subject, target).await)
+}
+
+async fn try_import(
+    subject: &Subject,
+    target: &ImportTarget,
+) -> Result<(Imported, Diagnostics), Diagnostics> {
+    let (mut found, mut diagnostics) = find(subject, target).await.into_result()?;
     let (Some(one), true) = (found.pop(), found.is_empty()) else {
         let detail = format!(
-            "The provider found several objects for {}, and a block imports one. Say more precisely which one is \
-             meant.",
+            "The provider found several objects for {}, but a block imports only one. Identify the object \
+             uniquely.",
             subject.address
         );
         return Err(subject.error("Multiple import states not supported", detail).into());
@@ -105,20 +106,21 @@ pub async fn import(subject: &Subject, target: &ImportTarget) -> Result<Imported
         );
         return Err(subject.provider_error("Import returned another resource type", &problem).into());
     }
-    let imported = read_found(subject, one, target).await?;
-    diagnostics.extend(imported.diagnostics);
-    Ok(Imported { diagnostics, ..imported })
+    let (imported, found) = read_found(subject, one, target).await.into_result()?;
+    diagnostics.extend(found);
+    Ok((imported, diagnostics))
 }
 
-/// Imports an object, makes a configuration for it and plans it by that. What goes
-/// wrong after the import leaves the configuration, for the person to complete.
+/// Imports an object, generates its configuration and plans it. After an error past the import,
+/// the configuration is returned for the user to complete.
 pub async fn generate(
     subject: &Subject,
     target: ImportTarget,
     provider: &ProviderReference,
     by: ConfigurationBy,
-) -> Result<GeneratedOutcome, Diagnostics> {
-    let Imported { current, object, mut diagnostics } = import(subject, &target).await?;
+) -> Diagnosed<GeneratedOutcome> {
+    let Diagnosed { value: imported, mut diagnostics } = import(subject, &target).await;
+    let Some(Imported { current, object }) = imported else { return Diagnosed::failed(diagnostics) };
     let plain = hand_over(&current);
     let model = match by {
         ConfigurationBy::Schema => plain,
@@ -138,12 +140,12 @@ pub async fn generate(
         config: made.value,
         ignore_changes: IgnoreChanges::Nothing,
         force_replace: None,
-        replan: Replan::default(),
+        meta: PersistedMeta::default(),
     };
     let planned = if diagnostics.has_errors() {
         None
     } else {
-        plan_change(subject, &input, Some(&*object), &current, &mut diagnostics).await
+        plan_change(subject, &input, Some(&*object), &current).await.take(&mut diagnostics)
     };
     let unchanged = || {
         ResourceChange::new(
@@ -159,14 +161,18 @@ pub async fn generate(
         generated_config: Some(made.text),
         ..planned.unwrap_or_else(unchanged)
     };
-    Ok(GeneratedOutcome { change, object, diagnostics })
+    Diagnosed::with_diagnostics(GeneratedOutcome { change, object }, diagnostics)
 }
 
-/// Asks the provider for all objects that are meant: at least one.
-pub async fn find(
+/// Asks the provider for all objects to import: at least one.
+pub async fn find(subject: &Subject, target: &ImportTarget) -> Diagnosed<Vec<FoundObject>> {
+    Diagnosed::from_result(try_find(subject, target).await)
+}
+
+async fn try_find(
     subject: &Subject,
     target: &ImportTarget,
-) -> Result<(Vec<Found>, Diagnostics), Diagnostics> {
+) -> Result<(Vec<FoundObject>, Diagnostics), Diagnostics> {
     let address = &subject.address;
     let id = shown(target);
     subject.events.event(&Event::ImportStarted { address, id: &id });
@@ -181,12 +187,15 @@ pub async fn find(
         return Err(diagnostics);
     }
     if response.deferred.is_some() {
-        let problem = format!("put off the import of {address}, though it was not told that it may.");
+        let problem = format!("deferred the import of {address}, which was not allowed.");
         let summary = "Provider deferred changes without being allowed to";
         return Err(subject.provider_error(summary, &problem).into());
     }
     if response.imported.is_empty() {
-        let problem = format!("found nothing to import to {address} by [{id}], and reported no error.");
+        let problem = format!(
+            "found no object to import to {address} for [{id}], without reporting an \
+            error."
+        );
         return Err(subject.provider_error("Import returned no resources", &problem).into());
     }
     let found =
@@ -195,38 +204,44 @@ pub async fn find(
     Ok((found, diagnostics))
 }
 
-fn accept(subject: &Subject, one: ImportedResource) -> Result<Found, Diagnostics> {
+fn accept(subject: &Subject, one: ImportedResource) -> Result<FoundObject, Diagnostics> {
     let address = &subject.address;
     if one.state.is_null() {
-        let problem = format!("gave a null object for the import to {address}.");
+        let problem = format!("returned a null object for the import to {address}.");
         return Err(subject.provider_error("Import returned null resource", &problem).into());
     }
     if !one.state.is_wholly_known() {
-        let problem = format!("gave an object for the import to {address} that is not wholly known.");
+        let problem = format!("returned an object for the import to {address} that is not wholly known.");
         return Err(subject.provider_error("Provider produced invalid object", &problem).into());
     }
-    Ok(Found { type_name: one.type_name, value: one.state, private: one.private })
+    Ok(FoundObject { type_name: one.type_name, value: one.state, private: one.private })
 }
 
-/// Reads an object that was found, and which is of the subject's type: what an import
-/// gives may be partial.
-pub async fn read_found(
+/// Reads an object that was found and has the subject's type: the found object may be partial.
+pub async fn read_found(subject: &Subject, found: FoundObject, target: &ImportTarget) -> Diagnosed<Imported> {
+    Diagnosed::from_result(try_read_found(subject, found, target).await)
+}
+
+async fn try_read_found(
     subject: &Subject,
-    found: Found,
+    found: FoundObject,
     target: &ImportTarget,
-) -> Result<Imported, Diagnostics> {
-    subject.conforming(&found.value, "Provider produced invalid object", "imported")?;
-    let Found { value, private, .. } = found;
-    // What the schema calls sensitive is stored as such, also if reading changes nothing.
+) -> Result<(Imported, Diagnostics), Diagnostics> {
+    subject.check_conformance(&found.value, "Provider produced invalid object", "imported")?;
+    let FoundObject { value, private, .. } = found;
+    // The stored object has the schema's marks even if reading changes nothing.
     let stored = mark_by_schema(&subject.schema.block, &value);
-    let object = Arc::new(subject.encode(&stored, private, ObjectStatus::Ready, &Replan::default())?);
-    let Refreshed { current, object, diagnostics, .. } = read(subject, &object, stored).await?;
+    let object =
+        Arc::new(subject.encode(&stored, private, ObjectStatus::Ready, &PersistedMeta::default())?);
+    let (Refreshed { current, object, .. }, diagnostics) =
+        read(subject, &object, stored).await.into_result()?;
     match object {
-        Some(object) => Ok(Imported { current, object, diagnostics }),
+        Some(object) => Ok((Imported { current, object }, diagnostics)),
         None => {
             let detail = format!(
-                "The provider knows no object that could become {} by [{}]. Only what exists can be imported: see \
-                 whether this is what identifies it, and whether the provider looks in the right place.",
+                "The provider found no object to import to {} for [{}]. Only existing objects can be \
+                 imported: check the ID, and the region or account that the provider is configured \
+                 for.",
                 subject.address,
                 shown(target)
             );

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wardian_diagnostic::Diagnostics;
+use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_plugin::{
     ClientCapabilities, ConfigKind, ImportTarget, PlanRequest, PlanResponse, PrivateBytes,
     ValidateConfigRequest, hand_over,
@@ -13,7 +13,7 @@ use wardian_value::{Path, PathMarks, Value};
 use super::data::marked;
 use super::import::{import, importing};
 use super::refresh::refresh;
-use super::subject::{Replan, Subject};
+use super::subject::{PersistedMeta, Subject};
 pub use crate::object::ignored::IgnoreChanges;
 use crate::object::legacy::without_null_blocks;
 use crate::object::plan_valid::plan_violations;
@@ -21,78 +21,69 @@ use crate::object::proposed::proposed_new;
 use crate::object::replace_paths::changing_paths;
 use crate::plan::{Action, ActionReason, ResourceChange};
 
-/// What a plan starts from.
+/// The inputs of a plan for one object.
 #[derive(Clone, Debug)]
 pub struct PlanInput {
     /// The object in the state.
     pub stored: Option<Arc<Object>>,
-    /// An object to import, where there is none in the state.
+    /// An object to import if the state has none.
     pub import: Option<ImportTarget>,
-    /// Whether it is read first.
+    /// Whether the object is read first.
     pub refresh: bool,
     /// The configuration, with marks.
     pub config: Value,
-    /// What to leave alone.
     pub ignore_changes: IgnoreChanges,
-    /// Replace it whatever the provider says, and why.
+    /// Replaces the object independent of the provider's plan, for this reason.
     pub force_replace: Option<ActionReason>,
-    /// What is stored with the object.
-    pub replan: Replan,
+    /// The metadata to store with the object.
+    pub meta: PersistedMeta,
 }
 
 /// A planned object.
 #[derive(Debug)]
 pub struct PlanOutcome {
-    /// The object before it was read; null where there was none.
+    /// The object before it was read; null if there was none.
     pub stored: Value,
-    /// What the state holds before the change: the object as read.
+    /// The object as read, to store before the change.
     pub refreshed: Option<Arc<Object>>,
-    /// The object as read; null where there is none.
+    /// The object as read; null if there is none.
     pub current: Value,
-    /// The change.
     pub change: ResourceChange,
-    /// Warnings.
-    pub diagnostics: Diagnostics,
 }
 
 /// Reads an object and plans its change.
-pub async fn plan(subject: &Subject, input: PlanInput) -> Result<PlanOutcome, Diagnostics> {
+pub async fn plan(subject: &Subject, input: PlanInput) -> Diagnosed<PlanOutcome> {
     let mut diagnostics = Diagnostics::new();
-    let (stored, current, refreshed) = match (&input.stored, &input.import) {
+    let present = match (&input.stored, &input.import) {
         (Some(object), _) => {
-            let found = refresh(subject, object, input.refresh).await?;
-            diagnostics.extend(found.diagnostics);
-            (found.stored, found.current, found.object)
+            let found = refresh(subject, object, input.refresh).await.take(&mut diagnostics);
+            found.map(|found| (found.stored, found.current, found.object))
         }
         (None, Some(target)) => {
-            let found = import(subject, target).await?;
-            diagnostics.extend(found.diagnostics);
-            (subject.null(), found.current, Some(found.object))
+            let found = import(subject, target).await.take(&mut diagnostics);
+            found.map(|found| (subject.null(), found.current, Some(found.object)))
         }
-        (None, None) => (subject.null(), subject.null(), None),
+        (None, None) => Some((subject.null(), subject.null(), None)),
     };
-    let change = plan_change(subject, &input, refreshed.as_deref(), &current, &mut diagnostics).await;
-    match change {
-        Some(mut change) => {
-            let refreshed = refreshed.map(|object| with_replan(object, &input, change.action));
-            let target = input.import.as_ref().filter(|_| input.stored.is_none());
-            change.importing = target.map(importing);
-            Ok(PlanOutcome { stored, refreshed, current, change, diagnostics })
-        }
-        None => Err(diagnostics),
-    }
+    let Some((stored, current, refreshed)) = present else { return Diagnosed::failed(diagnostics) };
+    let change = plan_change(subject, &input, refreshed.as_deref(), &current).await.take(&mut diagnostics);
+    let Some(mut change) = change else { return Diagnosed::failed(diagnostics) };
+    let refreshed = refreshed.map(|object| with_meta(object, &input, change.action));
+    let target = input.import.as_ref().filter(|_| input.stored.is_none());
+    change.importing = target.map(importing);
+    Diagnosed::with_diagnostics(PlanOutcome { stored, refreshed, current, change }, diagnostics)
 }
 
-/// An object that was read may be made from other things than when it was stored. Those
-/// from then still count where it is destroyed, and so until it was changed.
-fn with_replan(object: Arc<Object>, input: &PlanInput, action: Action) -> Arc<Object> {
-    let replan = &input.replan;
-    let dependencies = if object.dependencies == replan.dependencies {
+/// Updates the stored dependencies of an object that was read. Dependencies from its creation
+/// are kept until it is changed, because its destruction depends on them.
+fn with_meta(object: Arc<Object>, input: &PlanInput, action: Action) -> Arc<Object> {
+    let meta = &input.meta;
+    let dependencies = if object.dependencies == meta.dependencies {
         Arc::clone(&object.dependencies)
     } else if action == Action::NoOp {
-        Arc::clone(&replan.dependencies)
+        Arc::clone(&meta.dependencies)
     } else if input.refresh {
-        let mut both: Vec<_> = object.dependencies.iter().chain(replan.dependencies.iter()).collect();
+        let mut both: Vec<_> = object.dependencies.iter().chain(meta.dependencies.iter()).collect();
         both.sort_by_cached_key(ToString::to_string);
         both.dedup();
         both.into_iter().cloned().collect()
@@ -100,34 +91,33 @@ fn with_replan(object: Arc<Object>, input: &PlanInput, action: Action) -> Arc<Ob
         Arc::clone(&object.dependencies)
     };
     let is_same = Arc::ptr_eq(&dependencies, &object.dependencies);
-    if is_same && object.create_before_destroy == replan.create_before_destroy {
+    if is_same && object.create_before_destroy == meta.create_before_destroy {
         return object;
     }
     Arc::new(Object {
         dependencies,
-        create_before_destroy: replan.create_before_destroy,
+        create_before_destroy: meta.create_before_destroy,
         ..Object::clone(&object)
     })
 }
 
-/// Plans the change of an object that was read. `None` where the diagnostics hold an
-/// error.
+/// Plans the change of an object that was read.
 pub async fn plan_change(
     subject: &Subject,
     input: &PlanInput,
     object: Option<&Object>,
     current: &Value,
-    diagnostics: &mut Diagnostics,
-) -> Option<ResourceChange> {
+) -> Diagnosed<ResourceChange> {
     let config = hand_over(&input.config);
     let request = ValidateConfigRequest {
         type_name: subject.address.type_name().clone(),
         config: config.clone(),
         capabilities: ClientCapabilities::default(),
     };
-    diagnostics.extend(subject.about(&subject.provider.validate_config(ConfigKind::Resource, request).await));
+    let mut diagnostics =
+        subject.about(&subject.provider.validate_config(ConfigKind::Resource, request).await);
     if diagnostics.has_errors() {
-        return None;
+        return Diagnosed::failed(diagnostics);
     }
 
     let mut marks = input.config.mark_paths();
@@ -136,9 +126,10 @@ pub async fn plan_change(
     let before = hand_over(current);
     let prior = if tainted { subject.null() } else { before.clone() };
     let private = object.filter(|_| !tainted).map(|o| Arc::clone(&o.private)).unwrap_or_default();
-    let question =
-        Question { prior: &prior, config: &config, ignored: &input.ignore_changes, marked: &marks };
-    let first = ask(subject, &question, private, diagnostics).await?;
+    let proposal =
+        PlanProposal { prior: &prior, config: &config, ignored: &input.ignore_changes, marked: &marks };
+    let first = request_plan(subject, &proposal, private).await.take(&mut diagnostics);
+    let Some(first) = first else { return Diagnosed::failed(diagnostics) };
 
     let replace = |reason| (replace_action(input), Some(reason));
     let (action, reason) = if tainted {
@@ -156,25 +147,25 @@ pub async fn plan_change(
     };
 
     let required_replace = first.required_replace.clone();
-    // The new object of a replacement is planned as one that was never there.
+    // The replacement is planned like a new object.
     let planned = if action.is_replace() && !tainted {
         let none = subject.null();
-        let anew = Question { prior: &none, ignored: &IgnoreChanges::Nothing, ..question };
-        // What it warns of, it warned of when it was asked first.
-        let mut found = Diagnostics::new();
-        let Some(planned) = ask(subject, &anew, first.private.clone(), &mut found).await else {
-            diagnostics.extend(found);
-            return None;
+        let anew = PlanProposal { prior: &none, ignored: &IgnoreChanges::Nothing, ..proposal };
+        let replacement = request_plan(subject, &anew, first.private.clone()).await;
+        let Some(planned) = replacement.value else {
+            diagnostics.extend(replacement.diagnostics);
+            return Diagnosed::failed(diagnostics);
         };
+        // The first plan has the same warnings.
         planned
     } else {
         first
     };
     let after = marked(subject, &input.config, &planned.object);
-    // Only what is sensitive has changed: the state is to be written, no more.
+    // Only marks changed: only the state is written.
     let marks_changed = action == Action::NoOp && after.mark_paths() != current.mark_paths();
     let action = if marks_changed { Action::Update } else { action };
-    Some(ResourceChange {
+    let change = ResourceChange {
         reason,
         required_replace,
         planned_private: planned.private,
@@ -185,47 +176,45 @@ pub async fn plan_change(
             (current.clone(), after),
             Arc::clone(&subject.schema),
         )
-    })
+    };
+    Diagnosed::with_diagnostics(change, diagnostics)
 }
 
 fn replace_action(input: &PlanInput) -> Action {
-    if input.replan.create_before_destroy { Action::CreateThenDelete } else { Action::DeleteThenCreate }
+    if input.meta.create_before_destroy { Action::CreateThenDelete } else { Action::DeleteThenCreate }
 }
 
-/// What a provider is asked to plan. Values bear no marks.
+/// The inputs of a plan request. Values have no marks.
 #[derive(Clone, Copy)]
-pub struct Question<'a> {
-    /// The object as it is.
+pub struct PlanProposal<'a> {
+    /// The current object.
     pub prior: &'a Value,
-    /// The configuration as it is written.
+    /// The configuration before `ignore_changes`.
     pub config: &'a Value,
-    /// What to leave alone.
     pub ignored: &'a IgnoreChanges,
-    /// Where values must not be shown.
+    /// The paths of values that must not be shown.
     pub marked: &'a PathMarks,
 }
 
-/// A provider's plan that passed the checks.
+/// A checked plan of the provider.
 pub struct Planned {
     /// The planned object.
     pub object: Value,
-    /// For the apply.
+    /// The private data for the apply.
     pub private: PrivateBytes,
-    /// Paths that change and cannot be changed in place.
+    /// The paths whose change requires a replacement.
     pub required_replace: Vec<Path>,
 }
 
-/// Asks the provider for a plan and checks it. `None` where the diagnostics hold
-/// an error.
-pub async fn ask(
+/// Asks the provider for a plan and checks it.
+pub async fn request_plan(
     subject: &Subject,
-    question: &Question<'_>,
+    proposal: &PlanProposal<'_>,
     private: PrivateBytes,
-    diagnostics: &mut Diagnostics,
-) -> Option<Planned> {
+) -> Diagnosed<Planned> {
     let block = &subject.schema.block;
-    let Question { prior, ignored, marked, .. } = *question;
-    let config = ignored.in_configuration(block, prior, question.config);
+    let PlanProposal { prior, ignored, marked, .. } = *proposal;
+    let config = ignored.in_configuration(block, prior, proposal.config);
     let request = PlanRequest {
         type_name: subject.address.type_name().clone(),
         prior_state: prior.clone(),
@@ -237,29 +226,28 @@ pub async fn ask(
         capabilities: ClientCapabilities::default(),
     };
     let response: PlanResponse = subject.provider.plan_resource_change(request).await;
-    let found = subject.about(&response.diagnostics);
-    let failed = found.has_errors();
-    diagnostics.extend(found);
-    if failed {
-        return None;
+    let mut diagnostics = subject.about(&response.diagnostics);
+    if diagnostics.has_errors() {
+        return Diagnosed::failed(diagnostics);
     }
-    let Some(mut planned) = response.planned_state else {
-        diagnostics.push(subject.provider_error(
-            "Provider produced invalid plan",
-            &format!("gave no planned object for {}.", subject.address),
-        ));
-        return None;
-    };
-    if let Err(problem) = subject.conforming(&planned, "Provider produced invalid plan", "planned") {
+    let mut fail = |problem| {
         diagnostics.push(problem);
-        return None;
+        Diagnosed::failed(std::mem::take(&mut diagnostics))
+    };
+    let Some(mut planned) = response.planned_state else {
+        return fail(subject.provider_error(
+            "Provider produced invalid plan",
+            &format!("returned no planned object for {}.", subject.address),
+        ));
+    };
+    if let Err(problem) = subject.check_conformance(&planned, "Provider produced invalid plan", "planned") {
+        return fail(problem);
     }
     if response.deferred.is_some() {
-        diagnostics.push(subject.provider_error(
+        return fail(subject.provider_error(
             "Provider deferred changes without being allowed to",
-            &format!("put off the change of {}, though it was not told that it may.", subject.address),
+            &format!("deferred the change of {}, which was not allowed.", subject.address),
         ));
-        return None;
     }
     if response.legacy_type_system {
         planned = without_null_blocks(block, &planned);
@@ -268,40 +256,34 @@ pub async fn ask(
     if !violations.is_empty() {
         let (summary, opening) = ("Provider produced invalid plan", "planned an invalid value for");
         if !response.legacy_type_system {
-            diagnostics.push(subject.violations(summary, opening, &violations, marked));
-            return None;
+            return fail(subject.protocol_violations(summary, opening, &violations, marked));
         }
-        subject.excuse(summary, &violations);
+        subject.warn_legacy_sdk(summary, &violations);
     }
     if response.legacy_type_system {
         planned = ignored.in_plan(prior, &planned);
     }
     match changing_paths(block, &response.requires_replace, prior, &planned) {
         Ok(required_replace) => {
-            Some(Planned { object: planned, private: response.planned_private, required_replace })
+            let planned = Planned { object: planned, private: response.planned_private, required_replace };
+            Diagnosed::with_diagnostics(planned, diagnostics)
         }
-        Err(path) => {
-            diagnostics.push(subject.provider_error(
-                "Provider produced invalid plan",
-                &format!(
-                    "has indicated \"requires replacement\" on {} for a non-existent attribute path {path}.",
-                    subject.address
-                ),
-            ));
-            None
-        }
+        Err(path) => fail(subject.provider_error(
+            "Provider produced invalid plan",
+            &format!(
+                "has indicated \"requires replacement\" on {} for a non-existent attribute path {path}.",
+                subject.address
+            ),
+        )),
     }
 }
 
-/// Asks the provider to plan an object's destruction; what it wants back then.
-///
-/// # Errors
-/// What the provider has against it, or an answer that is none.
-pub async fn ask_for_destruction(
+/// Asks the provider to plan an object's destruction. Returns the private data for the apply.
+pub async fn request_destroy_plan(
     subject: &Subject,
     current: &Value,
     private: PrivateBytes,
-) -> Result<(PrivateBytes, Diagnostics), Diagnostics> {
+) -> Diagnosed<PrivateBytes> {
     let request = PlanRequest {
         type_name: subject.address.type_name().clone(),
         prior_state: hand_over(current),
@@ -315,17 +297,15 @@ pub async fn ask_for_destruction(
     let response = subject.provider.plan_resource_change(request).await;
     let diagnostics = subject.about(&response.diagnostics);
     if diagnostics.has_errors() {
-        return Err(diagnostics);
+        return Diagnosed::failed(diagnostics);
     }
     if response.planned_state.is_some_and(|planned| !planned.is_null()) {
-        return Err(subject
-            .provider_error(
-                "Provider produced invalid plan",
-                &format!("planned a non-null destroy value for {}.", subject.address),
-            )
-            .into());
+        return Diagnosed::failed(subject.provider_error(
+            "Provider produced invalid plan",
+            &format!("planned a non-null destroy value for {}.", subject.address),
+        ));
     }
-    Ok((response.planned_private, diagnostics))
+    Diagnosed::with_diagnostics(response.planned_private, diagnostics)
 }
 
 /// A planned destruction.
@@ -333,15 +313,12 @@ pub async fn ask_for_destruction(
 pub struct DestroyOutcome {
     /// The object before it was read.
     pub stored: Value,
-    /// The object as read; `None` where it is gone already.
+    /// The object as read; `None` if it no longer exists.
     pub refreshed: Option<Arc<Object>>,
     /// The object as read, as a value.
     pub current: Value,
-    /// The change; `None` where the object is gone already, or the provider refuses to
-    /// destroy it.
+    /// The change; `None` if the object no longer exists, or the provider refuses to destroy it.
     pub change: Option<ResourceChange>,
-    /// Warnings, and errors of a provider that refuses.
-    pub diagnostics: Diagnostics,
 }
 
 /// Reads an object and plans its destruction.
@@ -352,23 +329,18 @@ pub async fn plan_destroy(
     deposed: Option<&wardian_value::Str>,
     reason: Option<ActionReason>,
     plan_destroy_supported: bool,
-) -> Result<DestroyOutcome, Diagnostics> {
-    let found = refresh(subject, object, read).await?;
-    let mut diagnostics = found.diagnostics;
+) -> Diagnosed<DestroyOutcome> {
+    let Diagnosed { value: found, mut diagnostics } = refresh(subject, object, read).await;
+    let Some(found) = found else { return Diagnosed::failed(diagnostics) };
     let mut change = None;
     if let Some(object) = &found.object {
         let mut private = Arc::clone(&object.private);
         let mut refused = false;
         if plan_destroy_supported {
-            match ask_for_destruction(subject, &found.current, Arc::clone(&private)).await {
-                Ok((planned, found)) => {
-                    diagnostics.extend(found);
-                    private = planned;
-                }
-                Err(found) => {
-                    diagnostics.extend(found);
-                    refused = true;
-                }
+            let planned = request_destroy_plan(subject, &found.current, Arc::clone(&private)).await;
+            match planned.take(&mut diagnostics) {
+                Some(planned) => private = planned,
+                None => refused = true,
             }
         }
         change = (!refused).then(|| ResourceChange {
@@ -384,11 +356,7 @@ pub async fn plan_destroy(
             )
         });
     }
-    Ok(DestroyOutcome {
-        stored: found.stored,
-        refreshed: found.object,
-        current: found.current,
-        change,
-        diagnostics,
-    })
+    let outcome =
+        DestroyOutcome { stored: found.stored, refreshed: found.object, current: found.current, change };
+    Diagnosed::with_diagnostics(outcome, diagnostics)
 }

@@ -1,4 +1,4 @@
-//! One provisioner's work on an object.
+//! Running one provisioner for an object.
 
 use std::sync::Arc;
 
@@ -9,24 +9,23 @@ use wardian_value::{Marks, Str, Value};
 use super::Subject;
 use crate::events::Event;
 
-/// What is to be done.
+/// A provisioner with its inputs.
 pub struct Step {
-    /// The provisioner's type.
+    /// The provisioner's type name.
     pub type_name: Str,
-    /// The provisioner.
     pub provisioner: Arc<dyn Provisioner>,
     /// Its configuration, wholly known.
     pub config: Value,
-    /// What its connection blocks say, wholly known; null where there are none.
+    /// The value of its connection blocks, wholly known; null if there are none.
     pub connection: Value,
-    /// What provisioners of the object share.
+    /// The resources that the object's provisioners share.
     pub shared: SharedByObject,
-    /// The marks of all that went into its configuration. Its output may hold that, so it
-    /// is not shown where there are any.
+    /// The marks of all values in its configuration. Marked values may occur in its output,
+    /// which is not shown then.
     pub marks: Marks,
 }
 
-/// Does it, and tells what the provisioner shows meanwhile.
+/// Runs the provisioner and reports its output.
 pub async fn provision(subject: &Subject, step: Step) -> Diagnostics {
     let Step { type_name, provisioner, config, connection, shared, marks } = step;
     let request = ProvisionRequest { config: hand_over(&config), connection: hand_over(&connection), shared };
@@ -62,7 +61,7 @@ pub async fn provision(subject: &Subject, step: Step) -> Diagnostics {
     diagnostics
 }
 
-/// What of a configuration must not be shown.
+/// Returns a description of the values that must not be shown.
 fn withheld(marks: Marks) -> Option<&'static str> {
     match (marks.is_sensitive(), marks.is_ephemeral()) {
         (false, false) => None,
@@ -72,12 +71,12 @@ fn withheld(marks: Marks) -> Option<&'static str> {
     }
 }
 
-/// What a provisioner says of a failure tends to hold its configuration and its output.
+/// Removes details, which may repeat the configuration and the output.
 fn without_details(mut found: PluginDiagnostics, what: &str) -> PluginDiagnostics {
     for diagnostic in &mut found {
         diagnostic.detail = format!(
-            "What the provisioner says of it is not shown, since there is {what} in its configuration, which it \
-             may repeat."
+            "The provisioner's error message is not shown because its configuration contains {what}, which \
+             the message may repeat."
         );
     }
     found

@@ -1,47 +1,56 @@
-//! Reading a managed object as it is now.
+//! Reading a managed object.
 
 use std::sync::Arc;
 
-use wardian_diagnostic::Diagnostics;
+use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_plugin::{ClientCapabilities, ReadResourceRequest, hand_over};
 use wardian_state::Object;
 use wardian_value::Value;
 
-use super::subject::{Replan, Subject, object_id};
+use super::subject::{PersistedMeta, Subject, object_id};
 use crate::events::Event;
 use crate::object::legacy::without_null_blocks;
 
 /// A managed object before and after it was read.
 #[derive(Debug)]
 pub struct Refreshed {
-    /// As it was stored.
+    /// The object as it was stored.
     pub stored: Value,
-    /// As it is, null where it is gone.
+    /// The current object; null if it no longer exists.
     pub current: Value,
-    /// What to store; `None` where it is gone.
+    /// The object to store; `None` if it no longer exists.
     pub object: Option<Arc<Object>>,
-    /// Warnings.
-    pub diagnostics: Diagnostics,
 }
 
-/// Decodes a stored object and, where `read` says so, reads it.
-pub async fn refresh(subject: &Subject, object: &Arc<Object>, read: bool) -> Result<Refreshed, Diagnostics> {
-    let stored = subject.decode(object).await?;
-    if !read {
-        let object = if subject.is_as_stored_now(object) {
-            Arc::clone(object)
-        } else {
-            let private = Arc::clone(&object.private);
-            Arc::new(subject.encode(&stored, private, object.status, &replan_of(object))?)
-        };
-        let diagnostics = Diagnostics::new();
-        return Ok(Refreshed { current: stored.clone(), stored, object: Some(object), diagnostics });
-    }
-    self::read(subject, object, stored).await
+/// Decodes a stored object and, if `read` is set, reads it.
+pub async fn refresh(subject: &Subject, object: &Arc<Object>, read: bool) -> Diagnosed<Refreshed> {
+    let stored = match subject.decode(object).await {
+        Ok(stored) => stored,
+        Err(found) => return Diagnosed::failed(found),
+    };
+    if read { self::read(subject, object, stored).await } else { as_stored(subject, object, stored).into() }
 }
 
-/// Reads an object whose stored form is known as a value.
-pub async fn read(subject: &Subject, object: &Arc<Object>, stored: Value) -> Result<Refreshed, Diagnostics> {
+fn as_stored(subject: &Subject, object: &Arc<Object>, stored: Value) -> Result<Refreshed, Diagnostics> {
+    let object = if subject.is_as_stored_now(object) {
+        Arc::clone(object)
+    } else {
+        let private = Arc::clone(&object.private);
+        Arc::new(subject.encode(&stored, private, object.status, &meta_of(object))?)
+    };
+    Ok(Refreshed { current: stored.clone(), stored, object: Some(object) })
+}
+
+/// Reads an object whose stored value is decoded already.
+pub async fn read(subject: &Subject, object: &Arc<Object>, stored: Value) -> Diagnosed<Refreshed> {
+    Diagnosed::from_result(try_read(subject, object, stored).await)
+}
+
+async fn try_read(
+    subject: &Subject,
+    object: &Arc<Object>,
+    stored: Value,
+) -> Result<(Refreshed, Diagnostics), Diagnostics> {
     let (address, id) = (&subject.address, object_id(&stored));
     subject.events.event(&Event::RefreshStarted { address, id: id.clone() });
     let request = ReadResourceRequest {
@@ -60,12 +69,12 @@ pub async fn read(subject: &Subject, object: &Arc<Object>, stored: Value) -> Res
     subject.events.event(&Event::RefreshCompleted { address, id });
     let Some(read) = response.new_state else {
         return Err(subject
-            .provider_error("Provider produced invalid object", &format!("gave no object for {address}."))
+            .provider_error("Provider produced invalid object", &format!("returned no object for {address}."))
             .into());
     };
-    subject.conforming(&read, "Provider produced invalid object", "read")?;
+    subject.check_conformance(&read, "Provider produced invalid object", "read")?;
     if read.is_null() {
-        return Ok(Refreshed { stored, current: subject.null(), object: None, diagnostics });
+        return Ok((Refreshed { stored, current: subject.null(), object: None }, diagnostics));
     }
     if !read.is_wholly_known() {
         return Err(subject
@@ -80,14 +89,14 @@ pub async fn read(subject: &Subject, object: &Arc<Object>, stored: Value) -> Res
     let object = if unchanged && subject.is_as_stored_now(object) {
         Arc::clone(object)
     } else {
-        Arc::new(subject.encode(&current, response.private, object.status, &replan_of(object))?)
+        Arc::new(subject.encode(&current, response.private, object.status, &meta_of(object))?)
     };
-    Ok(Refreshed { stored, current, object: Some(object), diagnostics })
+    Ok((Refreshed { stored, current, object: Some(object) }, diagnostics))
 }
 
-/// What an object is made from, as it was stored.
-fn replan_of(object: &Object) -> Replan {
-    Replan {
+/// Returns the metadata that is stored with an object.
+fn meta_of(object: &Object) -> PersistedMeta {
+    PersistedMeta {
         dependencies: Arc::clone(&object.dependencies),
         create_before_destroy: object.create_before_destroy,
     }

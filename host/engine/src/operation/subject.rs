@@ -16,21 +16,20 @@ use wardian_state::{Attributes, Dependencies, Object, ObjectStatus};
 use wardian_value::{Marks, Path, PathMarks, Str, Type, Value};
 
 use crate::events::{Event, Events};
-use crate::object::conforming::misfit;
+use crate::object::conforming::type_mismatch;
 use crate::object::plan_valid::Violation;
 use crate::object::sensitive::mark_by_schema;
 use crate::object::stale_attributes::{is_as_stored_now, without_stale};
-use crate::object::write_only::written;
+use crate::object::write_only::set_write_only_paths;
 use crate::plan::Action;
-use crate::providers::about;
+use crate::plugin_diagnostics::from_plugin_about;
 
-/// How often work that goes on is told of.
+/// The interval of progress reports.
 pub const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// An object, its provider and its schema.
 #[derive(Clone)]
 pub struct Subject {
-    /// Which object.
     pub address: ResourceInstanceAddress,
     /// The provider configuration.
     pub provider_config: ProviderConfigAddress,
@@ -38,24 +37,24 @@ pub struct Subject {
     pub provider: Arc<dyn Provider>,
     /// The resource's schema.
     pub schema: Arc<Schema>,
-    /// What the module tells the provider about itself.
+    /// The `provider_meta` value of the module.
     pub provider_meta: Option<Value>,
-    /// Who hears what happens.
+    /// The receiver of progress events.
     pub events: Arc<dyn Events>,
 }
 
-/// What is kept of a resource's configuration for its stored object.
+/// The metadata of a resource's configuration that is stored with its objects.
 #[derive(Clone, Debug, Default)]
-pub struct Replan {
-    /// Resources that the object is made from.
+pub struct PersistedMeta {
+    /// The resources that the object depends on.
     pub dependencies: Dependencies,
     /// Whether a replacement is created before the object is destroyed.
     pub create_before_destroy: bool,
 }
 
 impl Subject {
-    /// The subject of another object that the same provider has, beside this one;
-    /// `None` where it has no such type.
+    /// Returns the subject for another object of the same provider; `None` if the provider has
+    /// no such type.
     pub fn for_type(&self, type_name: &Str, name: Str, schema: &ProviderSchema) -> Option<Self> {
         let mut address = self.address.clone();
         address.resource.type_name = type_name.clone();
@@ -64,40 +63,41 @@ impl Subject {
         Some(Self { address, schema, ..self.clone() })
     }
 
-    /// The type of the object.
+    /// Returns the type of the object.
     pub fn ty(&self) -> &Type {
         self.schema.implied_type()
     }
 
-    /// Null of the object's type.
+    /// Returns null of the object's type.
     pub fn null(&self) -> Value {
         Value::null(self.ty().clone())
     }
 
-    /// The provider's diagnostics as about this object.
+    /// Converts the provider's diagnostics about this object.
     pub fn about(&self, diagnostics: &PluginDiagnostics) -> Diagnostics {
-        about(diagnostics, &self.address.to_string())
+        from_plugin_about(diagnostics, &self.address.to_string())
     }
 
-    /// An error about this object.
+    /// Returns an error about this object.
     pub fn error(&self, summary: impl Into<String>, detail: impl Into<String>) -> Diagnostic {
         Diagnostic::error(summary, detail).for_address(self.address.to_string())
     }
 
-    /// An error of which the provider is the cause.
+    /// Returns an error that the provider causes.
     pub fn provider_error(&self, summary: &str, problem: &str) -> Diagnostic {
         let detail = format!(
-            "Provider \"{}\" {problem}\n\nThe mistake is the provider's: whoever maintains it should hear of it.",
+            "Provider \"{}\" {problem}\n\nThis is a bug in the provider; please report it to its \
+             maintainers.",
             self.provider_config.provider
         );
         self.error(summary, detail)
     }
 
-    /// One error that lists how an answer breaks the protocol's rules.
+    /// Returns one error that lists how a response violates the protocol.
     ///
-    /// Values were compared without their marks: what is said of a place that is
-    /// marked in `marked`, or that holds or lies in one, is said without values.
-    pub fn violations(
+    /// Values were compared without their marks: the message about a path at, inside or around a
+    /// path in `marked` contains no values.
+    pub fn protocol_violations(
         &self,
         summary: &str,
         opening: &str,
@@ -108,57 +108,54 @@ impl Subject {
         let mut problem = format!("{opening} {}:", self.address);
         for (path, violation) in violations {
             let place = path.to_string();
-            let place = if place.is_empty() { "the object as a whole".to_owned() } else { place };
-            let violation =
-                if is_secret(path) { "a sensitive value is not as it must be" } else { violation };
-            // A string that cannot be written to is no string of ours.
+            let place = if place.is_empty() { "the complete object".to_owned() } else { place };
+            let violation = if is_secret(path) { "a sensitive value is not valid" } else { violation };
+            // Writing to a string cannot fail.
             let _ = write!(problem, "\n  - {place}: {violation}");
         }
         self.provider_error(summary, &problem)
     }
 
-    /// That an answer is of the type that the schema says, with nothing in what is
-    /// write-only.
+    /// Checks that a response has the type of the schema and no write-only values.
     ///
     /// # Errors
-    /// Then, naming the provider: it `did` that.
-    pub fn conforming(&self, answer: &Value, summary: &str, did: &str) -> Result<(), Diagnostic> {
-        if let Some(path) = written(&self.schema.block, answer).first() {
-            let told = format!(
-                "{did} an object for {} that has a value for the write-only attribute {path}. What is write-only \
-                 is given to a provider, and never given back.",
+    /// The violation, which says that the provider `did` it.
+    pub fn check_conformance(&self, answer: &Value, summary: &str, did: &str) -> Result<(), Diagnostic> {
+        if let Some(path) = set_write_only_paths(&self.schema.block, answer).first() {
+            let problem = format!(
+                "{did} an object for {} that has a value for the write-only attribute {path}. Write-only \
+                 values are passed to a provider and must not be returned.",
                 self.address
             );
-            return Err(self.provider_error("Write-only attribute set", &told));
+            return Err(self.provider_error("Write-only attribute set", &problem));
         }
-        match misfit(answer.ty(), self.ty()) {
+        match type_mismatch(answer.ty(), self.ty()) {
             None => Ok(()),
             Some((path, problem)) => {
                 let place = path.to_string();
                 let place = if place.is_empty() { "as a whole".to_owned() } else { format!("at {place}") };
-                let told = format!(
-                    "{did} an object for {} that is not as its schema says: {place}, {problem}.",
+                let problem = format!(
+                    "{did} an object for {} that does not match its schema: {place}, {problem}.",
                     self.address
                 );
-                Err(self.provider_error(summary, &told))
+                Err(self.provider_error(summary, &problem))
             }
         }
     }
 
-    /// Notes what an old provider SDK does against the rules, which it is allowed.
-    pub fn excuse(&self, summary: &str, violations: &[Violation]) {
-        // Without values: they may be secret.
+    /// Logs protocol violations of a legacy SDK, which are allowed.
+    pub fn warn_legacy_sdk(&self, summary: &str, violations: &[Violation]) {
+        // Values may be sensitive, so only paths are logged.
         let places: Vec<String> = violations.iter().map(|(path, _)| path.to_string()).collect();
         tracing::warn!(
             address = %self.address,
             provider = %self.provider_config.provider,
             places = places.join(", "),
-            "{summary}, which is tolerated since it uses an old SDK"
+            "{summary}, which is tolerated because the provider uses a legacy SDK"
         );
     }
 
-    /// The stored object as a value of the current schema, brought there by the
-    /// provider.
+    /// Decodes the stored object; the provider upgrades it to the current schema.
     pub async fn decode(&self, object: &Object) -> Result<Value, Diagnostics> {
         let current = u64::try_from(self.schema.version).unwrap_or(0);
         if object.schema_version > current {
@@ -166,7 +163,9 @@ impl Subject {
                 .error(
                     "Resource instance managed by newer provider version",
                     format!(
-                        "The object {} was stored by a newer version of its provider than the one in use: it has schema version {}, and this one knows versions up to {current}. Select a newer version of the provider {}.",
+                        "The object {} was stored by a newer version of its provider than the current one: \
+                         it has schema version {}, and the current version supports schema versions \
+                         up to {current}. Select a newer version of the provider {}.",
                         self.address,
                         object.schema_version,
                         self.provider_config.provider.type_name(),
@@ -175,7 +174,7 @@ impl Subject {
                 .into());
         }
         let raw = match &object.attributes {
-            // A provider that raises no version need not know what it dropped.
+            // A provider with an unchanged schema version need not know dropped attributes.
             Attributes::Json(json) if object.schema_version == current => {
                 RawState::Json(match without_stale(json, self.ty()) {
                     Cow::Borrowed(_) => Arc::clone(json),
@@ -197,7 +196,7 @@ impl Subject {
             return Err(diagnostics);
         }
         if let Some(value) = &response.upgraded {
-            self.conforming(value, "Invalid resource state upgrade", "upgraded")?;
+            self.check_conformance(value, "Invalid resource state upgrade", "upgraded")?;
         }
         match response.upgraded {
             Some(value) if !value.is_null() && value.is_wholly_known() => {
@@ -212,7 +211,7 @@ impl Subject {
         }
     }
 
-    /// Whether an object is stored just as it would be with the current schema.
+    /// Whether an object is stored in the form of the current schema.
     pub fn is_as_stored_now(&self, object: &Object) -> bool {
         match &object.attributes {
             Attributes::Json(json) => {
@@ -223,21 +222,21 @@ impl Subject {
         }
     }
 
-    /// The value with the marks that it was stored with and those of its schema.
+    /// Returns the value with its stored marks and those of the schema.
     pub fn mark_stored(&self, object: &Object, value: &Value) -> Value {
         let stored: Vec<(Path, Marks)> =
             object.sensitive_paths.iter().map(|path| (path.clone(), Marks::SENSITIVE)).collect();
         mark_by_schema(&self.schema.block, &value.mark_at(&stored))
     }
 
-    /// The object as it is stored. The value is wholly known; its marks become
-    /// sensitive paths.
+    /// Encodes an object for the state. The value is wholly known; its marks become sensitive
+    /// paths.
     pub fn encode(
         &self,
         value: &Value,
         private: PrivateBytes,
         status: ObjectStatus,
-        replan: &Replan,
+        meta: &PersistedMeta,
     ) -> Result<Object, Diagnostics> {
         let plain = value.unmark_deep();
         let json = wardian_value::json::encode(&plain, self.ty()).map_err(|error| {
@@ -257,31 +256,36 @@ impl Subject {
         object.sensitive_paths = sensitive;
         object.private = private;
         object.status = status;
-        object.dependencies = Arc::clone(&replan.dependencies);
-        object.create_before_destroy = replan.create_before_destroy;
+        object.dependencies = Arc::clone(&meta.dependencies);
+        object.create_before_destroy = meta.create_before_destroy;
         Ok(object)
     }
 
-    /// Does some work and tells of its beginning, its going on and its end. The
-    /// work says whether it failed.
-    pub async fn told<T>(
+    /// Runs an operation and reports its start, progress and end; `ended` returns its
+    /// completion.
+    pub async fn with_progress<T>(
         &self,
         action: Action,
         deposed: Option<&str>,
         id: Option<String>,
         work: impl Future<Output = T>,
-        ended: impl FnOnce(&T) -> Ended,
+        ended: impl FnOnce(&T) -> Completion,
     ) -> T {
-        let telling = self.begin_telling(action, deposed, id);
-        let result = telling.during(work).await;
-        telling.end(ended(&result));
+        let progress = self.start_progress(action, deposed, id);
+        let result = progress.during(work).await;
+        progress.end(ended(&result));
         result
     }
 
-    /// Tells that work begins, of which further steps are told by what is returned.
-    pub fn begin_telling(&self, action: Action, deposed: Option<&str>, id: Option<String>) -> Telling {
+    /// Reports the start of an operation that may have several steps.
+    pub fn start_progress(
+        &self,
+        action: Action,
+        deposed: Option<&str>,
+        id: Option<String>,
+    ) -> ProgressReporter {
         self.events.event(&Event::Started { address: &self.address, deposed, action, id: id.clone() });
-        Telling {
+        ProgressReporter {
             events: Arc::clone(&self.events),
             address: self.address.clone(),
             action,
@@ -291,8 +295,8 @@ impl Subject {
     }
 }
 
-/// Work on an object, of one step or several, that is told as one.
-pub struct Telling {
+/// The progress of an operation with one or more steps.
+pub struct ProgressReporter {
     events: Arc<dyn Events>,
     address: ResourceInstanceAddress,
     action: Action,
@@ -300,8 +304,8 @@ pub struct Telling {
     started: Instant,
 }
 
-impl Telling {
-    /// Does a step of the work, and tells that it goes on.
+impl ProgressReporter {
+    /// Runs a step of the operation and reports its progress.
     pub async fn during<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         loop {
@@ -319,27 +323,26 @@ impl Telling {
         }
     }
 
-    /// Tells that all of it is over.
-    pub fn end(self, ended: Ended) {
+    /// Reports the end of the operation.
+    pub fn end(self, ended: Completion) {
         let Self { events, address, action, id: _, started } = self;
         let (address, elapsed) = (&address, started.elapsed());
         match ended {
-            Ended::Well(id) => events.event(&Event::Completed { address, action, id, elapsed }),
-            Ended::Badly => events.event(&Event::Failed { address, action, elapsed }),
+            Completion::Succeeded(id) => events.event(&Event::Completed { address, action, id, elapsed }),
+            Completion::Failed => events.event(&Event::Failed { address, action, elapsed }),
         }
     }
 }
 
-/// How work ended.
-pub enum Ended {
-    /// Well, and what the provider calls the object.
-    Well(Option<String>),
-    /// With an error.
-    Badly,
+/// The completion of an operation.
+pub enum Completion {
+    /// It succeeded; the provider's ID of the object.
+    Succeeded(Option<String>),
+    /// It failed.
+    Failed,
 }
 
-/// What the provider calls an object: its `id`, or else its `name`, where that
-/// may be shown.
+/// Returns the provider's ID of an object: its `id`, or else its `name`, if not sensitive.
 pub fn object_id(value: &Value) -> Option<String> {
     ["id", "name"].iter().find_map(|name| {
         let part = value.get(name)?;

@@ -1,4 +1,4 @@
-//! What happens to one object, or to one output.
+//! Planned changes of objects and outputs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,50 +7,50 @@ use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_plugin::{PrivateBytes, Schema};
 use wardian_value::{Marks, Path, Str, Value};
 
-/// What happens to an object.
+/// The planned action for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Nothing.
+    /// No change.
     NoOp,
-    /// It comes to be.
+    /// The object is created.
     Create,
     /// A data source is read during the apply.
     Read,
-    /// It is changed in place.
+    /// The object is changed in place.
     Update,
-    /// It is destroyed.
+    /// The object is destroyed.
     Delete,
-    /// It is destroyed, then made anew.
+    /// The object is destroyed, then recreated.
     DeleteThenCreate,
-    /// It is made anew, then the old one is destroyed.
+    /// The object is recreated, then the old one is destroyed.
     CreateThenDelete,
-    /// It stays as it is, and the state no longer has it.
+    /// The object is removed from the state without being destroyed.
     Forget,
 }
 
 impl Action {
-    /// Whether it is destroyed and made anew, in either order.
+    /// Whether the object is destroyed and recreated, in either order.
     pub fn is_replace(self) -> bool {
         matches!(self, Self::DeleteThenCreate | Self::CreateThenDelete)
     }
 }
 
-/// Why an action was chosen, where that is not plain.
+/// The reason for an action that is not obvious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ActionReason {
-    /// The object was left half made.
+    /// The object is not complete.
     ReplaceBecauseTainted,
     /// An attribute cannot be changed in place.
     ReplaceBecauseCannotUpdate,
-    /// The person asked for it.
+    /// The user requested it.
     ReplaceByRequest,
-    /// `replace_triggered_by` says so.
+    /// `replace_triggered_by` requires it.
     ReplaceByTriggers,
-    /// There is no such resource in the configuration.
+    /// The configuration has no such resource.
     DeleteBecauseNoResourceConfig,
-    /// There is no such module instance.
+    /// The configuration has no such module instance.
     DeleteBecauseNoModule,
-    /// The resource's `count` or `for_each` came, went or changed kind.
+    /// The resource's `count` or `for_each` was added, removed or replaced by the other.
     DeleteBecauseWrongRepetition,
     /// The index is not below `count`.
     DeleteBecauseCountIndex,
@@ -60,15 +60,14 @@ pub enum ActionReason {
     DeleteBecauseNoMoveTarget,
     /// The configuration of a data source is not known yet.
     ReadBecauseConfigUnknown,
-    /// Something that a data source depends on is still to change.
+    /// The data source depends on an object that is still to change.
     ReadBecauseDependencyPending,
-    /// The data source belongs to a `check` block, which is looked at again when all
-    /// is applied.
+    /// The data source is nested in a `check` block, which is evaluated again after the apply.
     ReadBecauseCheckNested,
 }
 
 impl ActionReason {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 13] = [
         Self::ReplaceBecauseTainted,
         Self::ReplaceBecauseCannotUpdate,
@@ -85,7 +84,7 @@ impl ActionReason {
         Self::ReadBecauseCheckNested,
     ];
 
-    /// The name in machine-readable plans.
+    /// Returns the name in machine-readable plans.
     pub fn name(self) -> &'static str {
         match self {
             Self::ReplaceBecauseTainted => "replace_because_tainted",
@@ -105,53 +104,49 @@ impl ActionReason {
     }
 }
 
-/// What identifies an object that comes under management.
+/// The identification of an imported object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Importing {
-    /// The provider's name for it.
+    /// The provider's ID of the object.
     Id(Str),
     /// The attributes of its identity.
     Identity(Value),
-    /// Not known before the apply.
+    /// Unknown before the apply.
     Unknown,
 }
 
 /// The planned change of one object.
 #[derive(Clone, Debug)]
 pub struct ResourceChange {
-    /// Which object.
     pub address: ResourceInstanceAddress,
     /// Its address before it was moved.
     pub previous_address: Option<ResourceInstanceAddress>,
     /// The key of a deposed object; `None` for the current one.
     pub deposed: Option<Str>,
-    /// The provider configuration that does it.
+    /// The provider configuration.
     pub provider: ProviderConfigAddress,
-    /// What happens.
     pub action: Action,
-    /// Why, where that is not plain.
+    /// The reason, if it is not obvious.
     pub reason: Option<ActionReason>,
-    /// The object now, null where there is none. Sensitive parts are marked.
+    /// The current object; null if there is none. Sensitive parts are marked.
     pub before: Value,
-    /// The object afterwards, null where there will be none. Sensitive parts are
-    /// marked.
+    /// The object after the change; null if there will be none. Sensitive parts are marked.
     pub after: Value,
     /// Paths whose change forces a replacement.
     pub required_replace: Vec<Path>,
-    /// What the provider wants back at the apply.
+    /// The private data for the apply.
     pub planned_private: PrivateBytes,
     /// The resource's schema.
     pub schema: Arc<Schema>,
-    /// What identifies the object, where it was not managed before.
+    /// The identification of an object that was not managed before.
     pub importing: Option<Importing>,
-    /// The configuration that was written for an imported object, where the person
-    /// asked for that and there was none.
+    /// The generated configuration of an imported object, if the user requested it.
     pub generated_config: Option<String>,
 }
 
 impl ResourceChange {
-    /// A change without anything special: of a current object, without a reason, that
-    /// is neither moved nor imported.
+    /// Returns the change of a current object that is neither moved nor imported, without a
+    /// reason.
     pub fn new(
         address: ResourceInstanceAddress,
         provider: ProviderConfigAddress,
@@ -176,27 +171,25 @@ impl ResourceChange {
         }
     }
 
-    /// Whether it had another address before.
+    /// Whether the object had another address before.
     pub fn is_moved(&self) -> bool {
         self.previous_address.as_ref().is_some_and(|from| *from != self.address)
     }
 
-    /// Whether anything is to be done for it: changes of managed objects, reads of
-    /// data sources.
+    /// Whether an apply has to do something: changes of managed objects, reads of data sources.
     pub fn is_effective(&self) -> bool {
         self.action != Action::NoOp
     }
 }
 
-/// The planned change of a root output. Values bear no marks; `Debug` masks them
-/// where they are sensitive.
+/// The planned change of a root output. Values have no marks; `Debug` redacts sensitive values.
 #[derive(Clone)]
 pub struct OutputChange {
     /// Create, update, delete or nothing.
     pub action: Action,
-    /// The value in the state, null where there is none.
+    /// The value in the state; null if there is none.
     pub before: Value,
-    /// The value afterwards, null where there will be none.
+    /// The value after the apply; null if there will be none.
     pub after: Value,
     /// Whether the value must not be shown.
     pub sensitive: bool,

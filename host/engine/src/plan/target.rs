@@ -1,14 +1,14 @@
-//! What `-target` names.
+//! Addresses of `-target` and `-exclude`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use wardian_address::{InstanceAddressError, ModuleInstance, ResourceInstanceAddress};
 
-/// What `-target` names.
+/// An address of `-target` or `-exclude`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A module instance, or all instances of a module, with all below.
+pub enum TargetAddress {
+    /// A module instance, or all instances of a module, with everything inside.
     Module(ModuleInstance),
     /// A resource with all its instances in all instances of its module.
     Resource(wardian_address::ResourceAddress),
@@ -16,14 +16,14 @@ pub enum Target {
     Instance(ResourceInstanceAddress),
 }
 
-impl Target {
-    /// Whether an instance is meant.
+impl TargetAddress {
+    /// Whether the address selects an instance.
     pub fn includes(&self, address: &ResourceInstanceAddress) -> bool {
         match self {
             Self::Module(module) => lies_in(address.module(), module),
             Self::Resource(resource) => address.config() == *resource,
-            // A resource without a key means all its instances, also where the modules
-            // around it bear keys.
+            // A resource without a key selects all its instances, also if the modules around it
+            // have keys.
             Self::Instance(instance) => {
                 address.resource == instance.resource
                     && (instance.key.is_none() || address.key == instance.key)
@@ -32,8 +32,8 @@ impl Target {
     }
 }
 
-/// Whether a module instance is the target or below it. A step without a key means
-/// all instances of that call.
+/// Whether a module instance is the target or inside it. A step without a key selects all
+/// instances of the call.
 fn lies_in(module: &ModuleInstance, target: &ModuleInstance) -> bool {
     module.steps().len() >= target.steps().len()
         && module.steps().iter().zip(target.steps()).all(|(step, wanted)| {
@@ -41,7 +41,7 @@ fn lies_in(module: &ModuleInstance, target: &ModuleInstance) -> bool {
         })
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for TargetAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Module(module) => module.fmt(f),
@@ -51,8 +51,8 @@ impl fmt::Display for Target {
     }
 }
 
-/// A resource without keys means all its instances.
-impl FromStr for Target {
+/// A resource without keys selects all its instances.
+impl FromStr for TargetAddress {
     type Err = InstanceAddressError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -61,7 +61,7 @@ impl FromStr for Target {
         }
         match text.parse() {
             Ok(instance) => Ok(Self::Instance(instance)),
-            // The root module has an address too, but who writes none means nothing by it.
+            // The root module's address is empty, but an empty argument is a mistake.
             Err(problem) if text.is_empty() => Err(problem),
             Err(problem) => text.parse().map(Self::Module).map_err(|_| problem),
         }

@@ -1,4 +1,4 @@
-//! Values that a saved plan does not have.
+//! Values of ephemeral variables, which a saved plan does not contain.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use super::Plan;
 use crate::evaluator::declared_marks;
 
 impl Plan {
-    /// Takes values for the ephemeral variables of a plan that was saved: for those
-    /// that had one when it was made, and no others.
+    /// Sets values for the ephemeral variables of a saved plan: for those that had a value when
+    /// the plan was made, and no others.
     ///
     /// # Errors
-    /// One that is missing, or that there was none of.
+    /// A value that is missing, or that the plan did not have.
     pub fn give_ephemeral_variables(
         &mut self,
         configuration: &Configuration,
@@ -39,8 +39,8 @@ impl Plan {
 
 fn missing(name: &str) -> Diagnostic {
     let detail = format!(
-        "The ephemeral variable \"{name}\" had a value when the plan was made, and its value is not kept in the \
-         plan. Give it again with -var=\"{name}=...\", in a file given with -var-file, or with the environment \
+        "The ephemeral variable \"{name}\" had a value when the plan was made, and a plan does not store \
+         it. Set it again with -var=\"{name}=...\", in a file for -var-file, or with the environment \
          variable TF_VAR_{name}."
     );
     Diagnostic::error("No value for required variable", detail)
@@ -48,8 +48,8 @@ fn missing(name: &str) -> Diagnostic {
 
 fn unplanned(name: &str) -> Diagnostic {
     let detail = format!(
-        "The ephemeral variable \"{name}\" had no value when the plan was made, so it cannot have one now. Leave it \
-         out, or make a new plan with it."
+        "The ephemeral variable \"{name}\" had no value when the plan was made, so it cannot have one now. \
+         Remove the value, or create a new plan with it."
     );
     Diagnostic::error("Ephemeral variable was not set during planning", detail)
 }

@@ -1,5 +1,4 @@
-//! What was found of conditions, and what the values of a plan were made from, in a
-//! plan file.
+//! Results of conditions and relevant attributes in a plan file.
 
 use serde::{Deserialize, Serialize};
 use wardian_state::{CheckKind, CheckObject, CheckResult, CheckStatus};

@@ -1,4 +1,4 @@
-//! What providers' functions gave, in a plan file.
+//! Results of provider functions in a plan file.
 
 use std::collections::BTreeMap;
 
@@ -32,6 +32,6 @@ fn digest(text: &str) -> Result<CallDigest, PlanFileError> {
     let bytes = BASE64.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
     bytes.ok_or_else(|| PlanFileError::Damaged {
         part: "plan.json",
-        problem: "the digest of a function's result is none".into(),
+        problem: "the digest of a function's result is not valid".into(),
     })
 }

@@ -1,17 +1,17 @@
-//! Plan files that only who knows a passphrase can read or make.
+//! Plan files that are encrypted with a passphrase.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
-//! | 16 | `WARDIAN-SEALED-1` and nothing else: a reader knows this version only |
-//! | 12 | how the key is made: Argon2id's memory in KiB, passes and lanes, big-endian |
+//! | 16 | `WARDIAN-SEALED-1`, the only supported version |
+//! | 12 | key derivation: Argon2id's memory in KiB, passes and lanes, big-endian |
 //! | 16 | salt |
-//! | 16 | a check by which a wrong passphrase is told from a changed file |
+//! | 16 | a check that distinguishes a wrong passphrase from a changed file |
 //! | 12 | nonce |
-//! | rest | the archive, by AES-256-GCM |
+//! | rest | the archive, encrypted with AES-256-GCM |
 //!
-//! Argon2id makes 48 bytes of passphrase and salt: the key, which no other file has,
-//! and the check. All that stands before the archive is authenticated with it. Who guesses passphrases gains
-//! nothing from the check: the archive's own tag tells as much.
+//! Argon2id derives 48 bytes from passphrase and salt: the key, which is unique for each file,
+//! and the check. Everything before the archive is authenticated with it. The check does not
+//! help an attacker to guess the passphrase: the archive's tag reveals as much.
 
 use aes_gcm::Aes256Gcm;
 use aes_gcm::aead::{Aead, KeyInit, Nonce, Payload};
@@ -25,25 +25,25 @@ const KEY: usize = 32;
 const PARAMETERS: usize = 12;
 const HEADER: usize = MAGIC.len() + PARAMETERS + SALT + CHECK + NONCE;
 
-/// 64 MiB and three passes: the second choice of RFC 9106, which also small
-/// machines can make.
-const MADE_WITH: [u32; 3] = [64 * 1024, 3, 4];
-/// What a reader lets a file ask for.
-const AT_MOST: [u32; 3] = [1024 * 1024, 16, 16];
+/// 64 MiB and three passes: the second recommended option of RFC 9106, which small machines can
+/// compute, too.
+const DEFAULT_PARAMETERS: [u32; 3] = [64 * 1024, 3, 4];
+/// The maximum parameters that a reader accepts.
+const MAX_PARAMETERS: [u32; 3] = [1024 * 1024, 16, 16];
 
-/// Why a file cannot be sealed or opened.
+/// A reason why a file cannot be sealed or opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
-    /// Another passphrase than it was sealed with.
-    #[error("it is encrypted, and this is not the passphrase that it was encrypted with")]
+    /// The passphrase is not the one that the file was sealed with.
+    #[error("it is encrypted with a different passphrase")]
     WrongPassphrase,
-    /// It is not as it was written.
-    #[error("it is encrypted, and was changed or cut off after it was written")]
+    /// The file was changed.
+    #[error("it is encrypted, and was changed or truncated after it was written")]
     Changed,
-    /// It asks for more work than a reader may be made to do.
-    #[error("it is encrypted in a way that this program does not read")]
+    /// The key derivation exceeds the maximum parameters.
+    #[error("it is encrypted in a way that this program does not support")]
     Unreadable,
-    /// There is no randomness, or no memory.
+    /// The system has no randomness or not enough memory.
     #[error("it cannot be encrypted: there is no randomness or not enough memory")]
     NoMeans,
 }
@@ -56,16 +56,16 @@ pub fn is_sealed(bytes: &[u8]) -> bool {
 /// Seals a file.
 ///
 /// # Errors
-/// Where the system has no randomness or memory.
+/// The system has no randomness or not enough memory.
 pub fn seal(bytes: &[u8], passphrase: &str) -> Result<Vec<u8>, SealError> {
     let mut random = [0; SALT + NONCE];
     getrandom::fill(&mut random).map_err(|_| SealError::NoMeans)?;
     let (salt, nonce) = random.split_at(SALT);
-    let made = derive(passphrase, salt, MADE_WITH).ok_or(SealError::NoMeans)?;
+    let made = derive(passphrase, salt, DEFAULT_PARAMETERS).ok_or(SealError::NoMeans)?;
     let (key, check) = made.split_at(KEY);
     let mut sealed = Vec::with_capacity(HEADER + bytes.len() + 16);
     sealed.extend_from_slice(MAGIC);
-    for number in MADE_WITH {
+    for number in DEFAULT_PARAMETERS {
         sealed.extend_from_slice(&number.to_be_bytes());
     }
     sealed.extend_from_slice(salt);
@@ -82,7 +82,7 @@ pub fn seal(bytes: &[u8], passphrase: &str) -> Result<Vec<u8>, SealError> {
 /// Opens a sealed file.
 ///
 /// # Errors
-/// Another passphrase, or a file that was changed.
+/// A wrong passphrase, or a file that was changed.
 pub fn open(sealed: &[u8], passphrase: &str) -> Result<Vec<u8>, SealError> {
     let (header, encrypted) = sealed.split_at_checked(HEADER).ok_or(SealError::Changed)?;
     let rest = header.strip_prefix(MAGIC).ok_or(SealError::Unreadable)?;
@@ -90,7 +90,7 @@ pub fn open(sealed: &[u8], passphrase: &str) -> Result<Vec<u8>, SealError> {
     let (salt, rest) = rest.split_at(SALT);
     let (check, nonce) = rest.split_at(CHECK);
     let mut wanted = [0; 3];
-    for ((wanted, bytes), most) in wanted.iter_mut().zip(parameters.chunks_exact(4)).zip(AT_MOST) {
+    for ((wanted, bytes), most) in wanted.iter_mut().zip(parameters.chunks_exact(4)).zip(MAX_PARAMETERS) {
         *wanted = u32::from_be_bytes(bytes.try_into().map_err(|_| SealError::Changed)?);
         if *wanted > most {
             return Err(SealError::Unreadable);
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_passphrase_opens_it_and_only_as_it_was_written() {
+    fn opens_only_unchanged_file_with_passphrase() {
         let text = b"PK\x03\x04 an archive".repeat(100);
         let sealed = seal(&text, "open sesame").unwrap();
         assert!(is_sealed(&sealed) && !is_sealed(&text));
@@ -136,7 +136,7 @@ mod tests {
         }
         assert_eq!(open(&sealed[..sealed.len() - 1], "open sesame"), Err(SealError::Changed));
         assert_eq!(open(&sealed[..40], "open sesame"), Err(SealError::Changed));
-        // A file cannot make its reader spend what it likes.
+        // A file cannot make its reader use unlimited memory.
         let mut greedy = sealed.clone();
         greedy[16..20].copy_from_slice(&u32::MAX.to_be_bytes());
         assert_eq!(open(&greedy, "open sesame"), Err(SealError::Unreadable));

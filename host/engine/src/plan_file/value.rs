@@ -17,7 +17,7 @@ pub(super) struct Encoded {
     sensitive: Vec<Vec<Step>>,
 }
 
-/// A value whose type both sides know, with its marks.
+/// A value of a type that writer and reader know, with its marks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Typed {
     value: String,
@@ -37,7 +37,7 @@ pub(super) enum Step {
 
 pub(super) fn encode_value(value: &Value) -> Result<Encoded, PlanFileError> {
     let plain = value.unmark_deep();
-    // The dynamic encoding has no room for the type of a null.
+    // The dynamic encoding does not store the type of a null.
     let null_of = plain.is_null().then(|| plain.ty().to_json());
     let bytes = msgpack::encode(&plain, &Type::Dynamic).map_err(|e| PlanFileError::Write(e.to_string()))?;
     Ok(Encoded { value: BASE64.encode(bytes), null_of, sensitive: sensitive_paths(value) })

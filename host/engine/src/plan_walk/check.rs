@@ -1,5 +1,4 @@
-//! Conditions that belong to no object of a provider: those of variables and checks,
-//! and what was found of all of them.
+//! Conditions of variables and checks, and the results of all conditions.
 
 use wardian_address::{ModuleInstance, ModulePath};
 use wardian_state::CheckResult;
@@ -9,27 +8,24 @@ use super::{Pending, PlanWalk};
 use crate::checks::{Checkable, Checks};
 use crate::nodes::Node;
 use crate::plan::Mode;
-use crate::scheduler::Visit;
+use crate::scheduler::VisitResult;
 
 impl PlanWalk<'_> {
-    /// A variable that is refused is also refused where everything is destroyed.
-    pub(super) fn visit_root_variable(&mut self, name: &Str) -> Visit<Pending> {
+    /// Visits a variable of the root module. A rejected value is also an error in a destroy
+    /// plan.
+    pub(super) fn visit_root_variable(&mut self, name: &Str) -> VisitResult<Pending> {
         if let Some(found) = self.refused.remove(name) {
             self.diagnostics.extend(found);
-            return Visit::Failed;
+            return VisitResult::Failed;
         }
-        let Some(value) = self.variables.get(name).cloned() else { return Visit::Done };
-        let set = self.evaluator.set_root_variable(name, value);
-        let failed = set.is_err();
-        let (Ok(found) | Err(found)) = set;
-        self.diagnostics.extend(found);
-        if failed { Visit::Failed } else { Visit::Done }
+        let Some(value) = self.variables.values.get(name).cloned() else { return VisitResult::Done };
+        self.parts().set_root_variable(name, value)
     }
 
-    /// Variables of the root module are there before anything is known of their values.
+    /// Lists the conditions of root variables before their values are known.
     pub(super) fn expand_root_variables(&mut self) {
         let root = ModulePath::root();
-        for (name, variable) in &self.run.configuration.root().module.variables {
+        for (name, variable) in &self.context.configuration.root().module.variables {
             let node = || self.graph.id(&Node::Variable(root.clone(), name.clone()));
             if !variable.validations.is_empty() && node().is_some_and(|id| self.included.node(id)) {
                 let checkable = Checkable::Variable(root.clone(), name.clone());
@@ -38,10 +34,10 @@ impl PlanWalk<'_> {
         }
     }
 
-    /// A module's checks are there in all its instances, whatever becomes of what
-    /// they refer to.
+    /// Lists the checks of a module in all its instances, even if the objects that they refer to
+    /// fail.
     pub(super) fn expand_checks(&mut self, path: &ModulePath) {
-        let Some(node) = self.run.configuration.module(path) else { return };
+        let Some(node) = self.context.configuration.module(path) else { return };
         for name in node.module.checks.keys() {
             let is_included = |id| self.included.node(id);
             if self.graph.id(&Node::Check(path.clone(), name.clone())).is_some_and(is_included) {
@@ -51,24 +47,13 @@ impl PlanWalk<'_> {
         }
     }
 
-    pub(super) fn visit_check(&mut self, path: &ModulePath, name: &Str) -> Visit<Pending> {
-        // What is to be destroyed need not be as it should.
-        if self.options.mode == Mode::Destroy {
-            return Visit::Done;
-        }
-        let found = self.evaluator.evaluate_check(path, name);
-        let failed = found.has_errors();
-        self.diagnostics.extend(found);
-        if failed { Visit::Failed } else { Visit::Done }
-    }
-
-    /// What was found of all conditions; of objects that are destroyed nothing is.
+    /// Returns the results of all conditions; a destroy plan has none for its objects.
     pub(super) fn check_results(&self) -> Vec<CheckResult> {
         if self.options.mode != Mode::Destroy {
             return self.evaluator.checks.results();
         }
-        let mut checks = Checks::of(&self.run.configuration);
-        for name in self.run.configuration.root().module.outputs.keys() {
+        let mut checks = Checks::for_configuration(&self.context.configuration);
+        for name in self.context.configuration.root().module.outputs.keys() {
             let output = Checkable::Output(ModulePath::root(), name.clone());
             checks.expand_in(&output, &[ModuleInstance::root()]);
         }

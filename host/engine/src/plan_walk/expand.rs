@@ -1,5 +1,4 @@
-//! Which operations a resource needs, once it is known how many instances there
-//! are.
+//! The operations that a resource needs after its instances are known.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,35 +11,35 @@ use wardian_state::Object;
 
 use super::{Pending, PlanWalk, Purpose};
 use crate::checks::Checkable;
-use crate::import::blocks::Wanted;
+use crate::import::blocks::PlannedImport;
 use crate::plan::{ActionReason, Mode};
 use crate::providers::unknown_type;
-use crate::scheduler::Visit;
-use crate::stored::set_from_state;
+use crate::scheduler::VisitResult;
+use crate::state_values::set_from_state;
 use crate::values::Repetition;
 
 impl PlanWalk<'_> {
-    pub(super) fn visit_resource(&mut self, address: &ResourceAddress) -> Visit<Pending> {
-        let run = self.run;
+    pub(super) fn visit_resource(&mut self, address: &ResourceAddress) -> VisitResult<Pending> {
+        let context = self.context;
         let key = (address.mode, address.type_name.clone(), address.name.clone());
         let Some(resource) =
-            run.configuration.module(&address.module).and_then(|m| m.module.resources.get(&key))
+            context.configuration.module(&address.module).and_then(|m| m.module.resources.get(&key))
         else {
-            return Visit::Done;
+            return VisitResult::Done;
         };
-        let provider = run.configuration.provider_for(&address.module, resource);
+        let provider = context.configuration.provider_for(&address.module, resource);
         if self.evaluator.schemas.resource(&provider.provider, resource.mode, &resource.type_name).is_none() {
-            self.diagnostics.push(unknown_type(&self.evaluator, resource, &provider));
-            return Visit::Failed;
+            self.diagnostics.push(unknown_type(&self.evaluator.schemas, resource, &provider));
+            return VisitResult::Failed;
         }
         if address.mode == ResourceMode::Ephemeral {
             if self.options.mode == Mode::Destroy && !self.for_providers.contains(address) {
-                return Visit::Done;
+                return VisitResult::Done;
             }
         } else if self.options.mode == Mode::Destroy {
-            return Visit::Operations(self.visit_for_destroy(address, &provider));
+            return VisitResult::Operations(self.visit_for_destroy(address, &provider));
         }
-        let Some(mut wanted) = self.wanted(address, &provider) else { return Visit::Failed };
+        let Some(mut imports) = self.planned_imports(address, &provider) else { return VisitResult::Failed };
         let mut pending = Vec::new();
         let modules = self.evaluator.values.module_instances(&address.module).to_vec();
         self.evaluator.checks.expand(&Checkable::Resource(address.clone()), []);
@@ -51,20 +50,20 @@ impl PlanWalk<'_> {
                 Err(found) => {
                     let context = resource.context();
                     self.diagnostics.extend(found.in_block(&context));
-                    return Visit::Failed;
+                    return VisitResult::Failed;
                 }
             };
             let absolute = address.in_module(module);
             pending.extend(match self.purpose {
-                Purpose::Plan => self.expand(&absolute, repetition, &provider, &mut wanted),
+                Purpose::Plan => self.expand(&absolute, repetition, &provider, &mut imports),
                 Purpose::Import(order) => self.expand_for_import(&absolute, repetition, &provider, order),
             });
         }
-        if !self.all_found(&wanted) {
-            return Visit::Failed;
+        if !self.all_found(&imports) {
+            return VisitResult::Failed;
         }
         if let Purpose::Import(_) = self.purpose {
-            return Visit::Operations(pending);
+            return VisitResult::Operations(pending);
         }
         for stored in self.by_config.get(address).cloned().unwrap_or_default() {
             if !modules.contains(&stored.module) {
@@ -73,16 +72,16 @@ impl PlanWalk<'_> {
                 );
             }
         }
-        Visit::Operations(pending)
+        VisitResult::Operations(pending)
     }
 
-    /// The operations for a resource in one module instance.
+    /// Returns the operations for a resource in one module instance.
     fn expand(
         &mut self,
         address: &AbsoluteResourceAddress,
         repetition: Repetition,
         provider: &ProviderConfigAddress,
-        wanted: &mut HashMap<ResourceInstanceAddress, Wanted>,
+        imports: &mut HashMap<ResourceInstanceAddress, PlannedImport>,
     ) -> Vec<Pending> {
         let mut pending = Vec::new();
         if let Some(stored) = self.state.resource(address).cloned() {
@@ -113,7 +112,7 @@ impl PlanWalk<'_> {
         }
         for key in repetition.keys() {
             let instance = address.instance(key.clone());
-            let import = wanted.remove(&instance).map(|wanted| wanted.target);
+            let import = imports.remove(&instance).map(|import| import.target);
             if !self.included.instance(&instance) {
                 continue;
             }
@@ -156,7 +155,7 @@ impl PlanWalk<'_> {
         Pending::Destroy { address, deposed: None, object, provider: provider.clone(), reason: Some(reason) }
     }
 
-    /// Operations that destroy all objects of a resource in the state.
+    /// Returns the operations that destroy all objects of a resource in the state.
     pub(super) fn destroy_all(
         &mut self,
         address: &AbsoluteResourceAddress,
@@ -197,7 +196,7 @@ impl PlanWalk<'_> {
         pending
     }
 
-    /// Operations for the objects of a resource that the configuration does not have.
+    /// Returns the operations for state objects of a resource that is not in the configuration.
     pub(super) fn end_orphan(
         &mut self,
         address: &AbsoluteResourceAddress,
@@ -224,7 +223,7 @@ impl PlanWalk<'_> {
         pending.into_iter().map(forget).collect()
     }
 
-    /// In a destroy plan all values come from the state.
+    /// Visits a resource in a destroy plan: all values come from the state.
     fn visit_for_destroy(
         &mut self,
         address: &ResourceAddress,

@@ -1,67 +1,55 @@
-//! What operations came to: values, changes and the refreshed state.
+//! Recording the outcomes of operations: values, changes and the refreshed state.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use wardian_address::{ModuleInstance, ModulePath, ResourceAddress, ResourceInstanceAddress};
 use wardian_config::Resource;
-use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_state::ObjectStatus;
 use wardian_value::{Str, Type, Value};
 
 use super::PlanWalk;
-use crate::checks::{Found, advice};
-use crate::located::{in_resource, resource_of};
+use crate::checks::{ConditionResult, as_warnings};
+use crate::diagnostic_spans::{in_resource, resource_of};
 use crate::nodes::Node;
 use crate::object::proposed::placeholder;
 use crate::operation::apply::without_unknowns;
 use crate::operation::data;
 use crate::operation::plan::{DestroyOutcome, PlanOutcome};
-use crate::operation::{Replan, Subject};
+use crate::operation::{PersistedMeta, Subject};
 use crate::plan::{Action, ActionReason, Mode, OutputChange, ResourceChange};
 
 impl PlanWalk<'_> {
-    pub(super) fn planned(&mut self, subject: &Subject, planned: PlanOutcome) -> bool {
-        let PlanOutcome { stored, refreshed, current, mut change, diagnostics } = planned;
+    pub(super) fn planned(&mut self, subject: &Subject, result: Diagnosed<PlanOutcome>) -> bool {
         let address = &subject.address;
-        self.diagnostics.extend(in_resource(&self.run.configuration, address, diagnostics));
+        self.diagnostics.extend(in_resource(&self.context.configuration, address, result.diagnostics));
+        let Some(PlanOutcome { stored, refreshed, current, mut change }) = result.value else { return false };
         self.state.set_current(address, &subject.provider_config, refreshed);
-        self.note_drift(subject, &stored, &current);
+        self.record_drift(subject, &stored, &current);
         let after = change.after.clone();
         change.previous_address = self.moved.get(address).cloned();
         let destroys = change.action.is_replace();
         self.push_change(change);
         self.evaluator.values.set_instance(address, after.clone());
-        let Some(resource) = resource_of(&self.run.configuration, address) else { return true };
+        let Some(resource) = resource_of(&self.context.configuration, address) else { return true };
         if destroys && resource.lifecycle.prevent_destroy {
             self.diagnostics.push(prevented(address, resource));
             return false;
         }
-        self.postconditions_hold(resource, address, after)
-    }
-
-    pub(super) fn postconditions_hold(
-        &mut self,
-        resource: &Resource,
-        address: &ResourceInstanceAddress,
-        value: Value,
-    ) -> bool {
-        let found = self.evaluator.check_postconditions(resource, address, value);
-        let hold = !found.has_errors();
-        self.diagnostics.extend(found);
-        hold
+        self.parts().postconditions_hold(resource, address, after)
     }
 
     pub(super) fn push_change(&mut self, change: ResourceChange) {
-        self.awaited.note(&change);
+        self.pending_changes.add(&change);
         self.changes_of.entry(change.address.config()).or_default().push(self.changes.len());
         self.changes.push(change);
     }
 
-    fn note_drift(&mut self, subject: &Subject, stored: &Value, current: &Value) {
+    fn record_drift(&mut self, subject: &Subject, stored: &Value, current: &Value) {
         let previous_address = self.moved.get(&subject.address).cloned();
         let is_same = stored.unmark_deep() == current.unmark_deep();
-        // Elsewhere than in a refresh-only plan a mere move is one of the changes.
+        // Only in a refresh-only plan a mere move is drift; otherwise it is a change.
         let is_mere_move = is_same && previous_address.is_some() && self.options.mode == Mode::RefreshOnly;
         if stored.is_null() || is_same && !is_mere_move {
             return;
@@ -83,19 +71,20 @@ impl PlanWalk<'_> {
         });
     }
 
-    pub(super) fn data_read(
-        &mut self,
-        subject: &Subject,
-        config: &Value,
-        value: Value,
-        warnings: Diagnostics,
-    ) -> bool {
+    pub(super) fn data_read(&mut self, subject: &Subject, config: &Value, result: Diagnosed<Value>) -> bool {
+        match result.into_result() {
+            Ok((value, warnings)) => self.set_data(subject, config, value, warnings),
+            Err(found) => self.record_unreadable_data(subject, config, found),
+        }
+    }
+
+    fn set_data(&mut self, subject: &Subject, config: &Value, value: Value, warnings: Diagnostics) -> bool {
         let address = &subject.address;
-        self.diagnostics.extend(in_resource(&self.run.configuration, address, warnings));
+        self.diagnostics.extend(in_resource(&self.context.configuration, address, warnings));
         let value = data::marked(subject, config, &value);
-        let replan = Replan::default();
+        let meta = PersistedMeta::default();
         let known = without_unknowns(&value);
-        match subject.encode(&known, Arc::default(), ObjectStatus::Ready, &replan) {
+        match subject.encode(&known, Arc::default(), ObjectStatus::Ready, &meta) {
             Ok(mut object) => {
                 object.schema_version = 0;
                 self.state.set_current(address, &subject.provider_config, Some(Arc::new(object)));
@@ -108,23 +97,23 @@ impl PlanWalk<'_> {
         {
             self.push_read(subject, value.clone(), ActionReason::ReadBecauseCheckNested);
         }
-        match resource_of(&self.run.configuration, address) {
-            Some(resource) => self.postconditions_hold(resource, address, value),
+        match resource_of(&self.context.configuration, address) {
+            Some(resource) => self.parts().postconditions_hold(resource, address, value),
             None => true,
         }
     }
 
-    /// A data source could not be read. What is read for a check alone is tried again
-    /// during the apply.
-    pub(super) fn data_unread(&mut self, subject: &Subject, config: &Value, found: Diagnostics) -> bool {
+    /// Records that a data source could not be read. If it is nested in a check, the apply reads
+    /// it again.
+    fn record_unreadable_data(&mut self, subject: &Subject, config: &Value, found: Diagnostics) -> bool {
         let address = &subject.address;
         let Some(check) = self.evaluator.checks.check_around(&address.config()) else {
             return self.failed(address, found);
         };
-        self.evaluator.checks.report_data(&check, address.module(), Found::unreadable(&found));
+        self.evaluator.checks.report_data(&check, address.module(), ConditionResult::unreadable(&found));
         let unmarked = placeholder(&subject.schema.block, &config.unmark_deep());
         let unread = data::marked(subject, config, &unmarked);
-        self.data_read(subject, config, unread, advice(found))
+        self.set_data(subject, config, unread, as_warnings(found))
     }
 
     fn push_read(&mut self, subject: &Subject, after: Value, reason: ActionReason) {
@@ -140,7 +129,7 @@ impl PlanWalk<'_> {
         });
     }
 
-    pub(super) fn read_later(
+    pub(super) fn defer_read(
         &mut self,
         subject: &Subject,
         config: &Value,
@@ -149,41 +138,41 @@ impl PlanWalk<'_> {
     ) -> bool {
         let address = &subject.address;
         let failed = diagnostics.has_errors();
-        self.diagnostics.extend(in_resource(&self.run.configuration, address, diagnostics));
+        self.diagnostics.extend(in_resource(&self.context.configuration, address, diagnostics));
         if failed {
             return false;
         }
         let unmarked = placeholder(&subject.schema.block, &config.unmark_deep());
         let after = data::marked(subject, config, &unmarked);
-        // What was read once says nothing about what will be.
+        // The value in the state is out of date.
         self.state.set_current(address, &subject.provider_config, None);
         self.evaluator.values.set_instance(address, after.clone());
         self.push_read(subject, after.clone(), reason);
-        // What they say may be known without what is read.
-        resource_of(&self.run.configuration, address)
-            .is_none_or(|resource| self.postconditions_hold(resource, address, after))
+        // Postconditions may be known although the data is not.
+        resource_of(&self.context.configuration, address)
+            .is_none_or(|resource| self.parts().postconditions_hold(resource, address, after))
     }
 
-    /// An object that the configuration has no place for, or that is only read.
+    /// Records an object that is not in the configuration, or that was only read.
     pub(super) fn destroyed(
         &mut self,
         subject: &Subject,
         deposed: Option<Str>,
         keep: bool,
-        outcome: DestroyOutcome,
+        result: Diagnosed<DestroyOutcome>,
     ) -> bool {
         let address = &subject.address;
-        let refused = outcome.diagnostics.has_errors();
-        self.diagnostics.extend(in_resource(&self.run.configuration, address, outcome.diagnostics));
+        let refused = result.has_errors();
+        self.diagnostics.extend(in_resource(&self.context.configuration, address, result.diagnostics));
+        let Some(outcome) = result.value else { return false };
         match deposed {
             Some(key) => {
                 self.state.set_deposed(address, &subject.provider_config, key, outcome.refreshed);
             }
             None => {
                 self.state.set_current(address, &subject.provider_config, outcome.refreshed);
-                self.note_drift(subject, &outcome.stored, &outcome.current);
-                // An object that is gone is unknown to those that refer to it: the next
-                // plan makes it anew.
+                self.record_drift(subject, &outcome.stored, &outcome.current);
+                // A destroyed object is unknown to its dependents: the next plan recreates it.
                 if (keep || self.options.mode == Mode::Destroy) && !outcome.current.is_null() {
                     self.evaluator.values.set_instance(address, outcome.current);
                 }
@@ -193,49 +182,48 @@ impl PlanWalk<'_> {
             return true;
         }
         if refused {
-            return self.stays(address);
+            return self.record_undestroyable(address);
         }
         if let Some(mut change) = outcome.change {
             change.previous_address = self.moved.get(address).cloned();
-            // What is left over of a replacement is not what the lifecycle is about.
+            // Lifecycle settings do not apply to the deposed object of a replacement.
             let is_left_over = change.deposed.is_some();
             self.push_change(change);
             if !is_left_over
-                && let Some(resource) = resource_of(&self.run.configuration, address)
+                && let Some(resource) = resource_of(&self.context.configuration, address)
                 && resource.lifecycle.prevent_destroy
             {
                 self.diagnostics.push(prevented(address, resource));
-                return self.stays(address);
+                return self.record_undestroyable(address);
             }
         }
         true
     }
 
-    /// An object cannot be destroyed. Where everything is to be destroyed, those that
-    /// were made from it still are planned; those that it was made from stay too.
-    fn stays(&mut self, address: &ResourceInstanceAddress) -> bool {
-        self.staying.push(address.clone());
+    /// Records an object that cannot be destroyed. In a destroy plan its dependents are still
+    /// planned; its dependencies stay, too.
+    fn record_undestroyable(&mut self, address: &ResourceInstanceAddress) -> bool {
+        self.undestroyable.push(address.clone());
         self.options.mode == Mode::Destroy
     }
 
-    /// The resources that objects which cannot be destroyed were made from.
-    pub(super) fn needed_by_staying(&self) -> HashSet<ResourceAddress> {
-        let objects = self.staying.iter().filter_map(|address| self.state.current(address));
+    /// Returns the resources that objects which cannot be destroyed depend on.
+    pub(super) fn needed_by_undestroyable(&self) -> HashSet<ResourceAddress> {
+        let objects = self.undestroyable.iter().filter_map(|address| self.state.current(address));
         let dependencies = objects.flat_map(|object| object.dependencies.iter());
-        // Dependencies are stored with all that is behind them.
+        // Stored dependencies are transitive.
         dependencies.map(|dependency| ResourceAddress::clone(dependency)).collect()
     }
 
-    /// Whether the plan says anything of a root output. It does not where something else
-    /// is targeted, where an error kept it from being evaluated, nor where everything goes
-    /// and the output never was.
+    /// Whether the plan has a root output. It does not if the output is not targeted, if an
+    /// error prevented its evaluation, or if a destroy plan finds no value of it in the state.
     fn has_output(&self, name: &Str) -> bool {
         let node = || self.graph.id(&Node::Output(ModulePath::root(), name.clone()));
         let root = || self.evaluator.values.module(&ModuleInstance::root());
         let is_told = match self.options.mode {
             Mode::Destroy => self.state.outputs.contains_key(name),
             Mode::Normal | Mode::RefreshOnly => {
-                let is_declared = self.run.configuration.root().module.outputs.contains_key(name);
+                let is_declared = self.context.configuration.root().module.outputs.contains_key(name);
                 !is_declared || root().is_some_and(|root| root.output(name).is_some())
             }
         };
@@ -244,7 +232,7 @@ impl PlanWalk<'_> {
 
     pub(super) fn outputs(&self) -> BTreeMap<Str, OutputChange> {
         let root = self.evaluator.values.module(&ModuleInstance::root());
-        let declared = &self.run.configuration.root().module.outputs;
+        let declared = &self.context.configuration.root().module.outputs;
         let names = declared.keys().chain(self.state.outputs.keys().filter(|n| !declared.contains_key(*n)));
         names
             .filter(|name| self.has_output(name))
@@ -281,7 +269,9 @@ fn prevented(address: &ResourceInstanceAddress, resource: &Resource) -> Diagnost
     Diagnostic::error(
         "Instance cannot be destroyed",
         format!(
-            "The plan would destroy {address}, and its lifecycle says prevent_destroy. Take that out if the object may go; otherwise undo the change that asks for it, or leave the object out with -target."
+            "The plan would destroy {address}, but its lifecycle has prevent_destroy. Remove \
+             prevent_destroy if the object may be destroyed; otherwise revert the change that \
+             requires it, or exclude the object with -target."
         ),
     )
     .at(resource.span.clone())

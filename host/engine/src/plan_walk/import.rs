@@ -1,4 +1,4 @@
-//! Objects that come under management in this walk.
+//! Imports in a plan.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,23 +6,23 @@ use std::sync::Arc;
 use wardian_address::{
     AbsoluteResourceAddress, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode,
 };
-use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Span};
 use wardian_plugin::ImportTarget;
 use wardian_state::Object;
 use wardian_value::{Str, Value};
 
 use super::{Outcome, Pending, PlanWalk, Purpose};
-use crate::import::blocks::{self, Wanted};
+use crate::context::DirectImport;
+use crate::import::blocks::{self, PlannedImport};
 use crate::import::check::no_instance;
 use crate::operation::Subject;
 use crate::operation::import::{ConfigurationBy, GeneratedOutcome, find, generate, read_found};
 use crate::plan::Mode;
-use crate::run::ImportOrder;
-use crate::scheduler::{Start, Visit};
-use crate::stored::decode_stored;
+use crate::scheduler::{StartResult, VisitResult};
+use crate::state_values::decode_stored;
 use crate::values::Repetition;
 
-/// One of the objects that an import at once has found.
+/// An object that a direct import found.
 pub(super) struct ImportedObject {
     address: ResourceInstanceAddress,
     object: Arc<Object>,
@@ -31,12 +31,12 @@ pub(super) struct ImportedObject {
 }
 
 impl PlanWalk<'_> {
-    /// The objects that blocks import to a resource; `None` after an error.
-    pub(super) fn wanted(
+    /// Returns the objects that blocks import to a resource; `None` after an error.
+    pub(super) fn planned_imports(
         &mut self,
         address: &ResourceAddress,
         provider: &ProviderConfigAddress,
-    ) -> Option<HashMap<ResourceInstanceAddress, Wanted>> {
+    ) -> Option<HashMap<ResourceInstanceAddress, PlannedImport>> {
         let is_planned = matches!(self.purpose, Purpose::Plan) && self.options.mode == Mode::Normal;
         let blocks = self.imports.to(address);
         if !is_planned || blocks.is_empty() {
@@ -44,8 +44,8 @@ impl PlanWalk<'_> {
         }
         let schema = self.evaluator.schemas.provider(&provider.provider);
         let identity = schema.and_then(|schema| schema.identities.get(&address.type_name));
-        match blocks::wanted(&self.evaluator, blocks, identity.map(|identity| &**identity)) {
-            Ok(wanted) => Some(wanted),
+        match blocks::planned_imports(&self.evaluator, blocks, identity.map(|identity| &**identity)) {
+            Ok(imports) => Some(imports),
             Err(found) => {
                 self.diagnostics.extend(found.in_block("import"));
                 None
@@ -53,33 +53,35 @@ impl PlanWalk<'_> {
         }
     }
 
-    /// Whether the configuration has all instances that objects are imported to;
-    /// `left` are those that it has not.
-    pub(super) fn all_found(&mut self, left: &HashMap<ResourceInstanceAddress, Wanted>) -> bool {
-        let mut left: Vec<&Wanted> = left.values().collect();
+    /// Checks that the configuration has all instances to import to; `left` are the missing
+    /// ones.
+    pub(super) fn all_found(&mut self, left: &HashMap<ResourceInstanceAddress, PlannedImport>) -> bool {
+        let mut left: Vec<&PlannedImport> = left.values().collect();
         left.sort_by(|a, b| a.address.cmp(&b.address));
-        for wanted in &left {
-            let problem = no_instance(&wanted.address).at(wanted.place.clone());
+        for import in &left {
+            let problem = no_instance(&import.address).at(import.place.clone());
             self.diagnostics.push(problem.in_block("import"));
         }
         left.is_empty()
     }
 
-    /// A resource without a configuration, for which one is made.
-    pub(super) fn visit_import(&mut self, address: &ResourceAddress) -> Visit<Pending> {
-        let Some(import) = self.imports.to(address).first().copied() else { return Visit::Done };
-        let Some(provider) = self.run.configuration.provider_of_import(import) else { return Visit::Done };
+    /// Visits a resource without a configuration, for which one is generated.
+    pub(super) fn visit_import(&mut self, address: &ResourceAddress) -> VisitResult<Pending> {
+        let Some(import) = self.imports.to(address).first().copied() else { return VisitResult::Done };
+        let Some(provider) = self.context.configuration.provider_of_import(import) else {
+            return VisitResult::Done;
+        };
         let place = import.to.span().clone();
         let mut refuse = |problem: Diagnostic| {
             self.diagnostics.push(problem.at(place.clone()).in_block("import"));
-            Visit::Failed
+            VisitResult::Failed
         };
         let is_managed = self.state.resource(&address.in_module(&wardian_address::ModuleInstance::root()));
         if is_managed.is_some() {
             let detail = format!(
-                "The object {address} is in the state already, and its resource is not in the configuration, so \
-                 that it would be destroyed. Write its block; or take the object out of the state, to have one \
-                 made when it is imported again."
+                "The object {address} is already in the state and its resource is not in the configuration, \
+                 so it would be destroyed. Add its block; or remove the object from the state to \
+                 import it again with a generated block."
             );
             return refuse(Diagnostic::error(crate::import::check::NO_CONFIGURATION, detail));
         }
@@ -91,25 +93,25 @@ impl PlanWalk<'_> {
             );
             return refuse(Diagnostic::error("Invalid resource type", detail));
         }
-        let Some(wanted) = self.wanted(address, &provider) else { return Visit::Failed };
-        Visit::Operations(wanted.into_values().map(Pending::Generate).collect())
+        let Some(imports) = self.planned_imports(address, &provider) else { return VisitResult::Failed };
+        VisitResult::Operations(imports.into_values().map(Pending::Generate).collect())
     }
 
-    pub(super) fn start_generate(&mut self, wanted: Wanted) -> Start<Outcome> {
-        let Wanted { address, target, place } = wanted;
+    pub(super) fn start_generate(&mut self, import: PlannedImport) -> StartResult<Outcome> {
+        let PlannedImport { address, target, place } = import;
         let resource = address.config();
-        let Some(import) = self.imports.to(&resource).first().copied() else { return Start::Done };
+        let Some(import) = self.imports.to(&resource).first().copied() else { return StartResult::Done };
         let named = import.provider_reference();
-        let Some((named, provider)) = named.zip(self.run.configuration.provider_of_import(import)) else {
-            return Start::Done;
+        let Some((named, provider)) = named.zip(self.context.configuration.provider_of_import(import)) else {
+            return StartResult::Done;
         };
-        let Some(subject) = self.subject(address, &provider) else { return Start::Failed };
+        let Some(subject) = self.subject(address, &provider) else { return StartResult::Failed };
         let schema = self.evaluator.schemas.provider(&provider.provider);
         let by = match schema {
             Some(schema) if schema.capabilities.generate_resource_config => ConfigurationBy::Provider,
             _ => ConfigurationBy::Schema,
         };
-        Start::running(subject.address.to_string(), async move {
+        StartResult::running(subject.address.to_string(), async move {
             let result = Box::new(generate(&subject, target, &named, by).await);
             Outcome::Generated { subject, place, result }
         })
@@ -119,14 +121,10 @@ impl PlanWalk<'_> {
         &mut self,
         subject: &Subject,
         place: &Span,
-        result: Result<GeneratedOutcome, Diagnostics>,
+        result: Diagnosed<GeneratedOutcome>,
     ) -> bool {
-        let (outcome, found) = match result {
-            Ok(GeneratedOutcome { change, object, diagnostics }) => (Some((change, object)), diagnostics),
-            Err(found) => (None, found),
-        };
-        let failed = found.has_errors();
-        for problem in found {
+        let failed = result.has_errors();
+        for problem in result.diagnostics {
             let has_place = problem.subject.is_some();
             self.diagnostics.push(if has_place {
                 problem
@@ -134,21 +132,21 @@ impl PlanWalk<'_> {
                 problem.at(place.clone()).in_block("import")
             });
         }
-        if let Some((change, object)) = outcome {
+        if let Some(GeneratedOutcome { change, object }) = result.value {
             self.state.set_current(&subject.address, &subject.provider_config, Some(object));
             self.push_change(change);
         }
         !failed
     }
 
-    /// Which instances there are, and what those are that are in the state; the one
-    /// that is imported is asked for.
+    /// Determines the instances of a resource and sets their values from the state. Returns the
+    /// operation that imports the requested instance.
     pub(super) fn expand_for_import(
         &mut self,
         address: &AbsoluteResourceAddress,
         repetition: Repetition,
         provider: &ProviderConfigAddress,
-        order: &ImportOrder,
+        order: &DirectImport,
     ) -> Vec<Pending> {
         let schema =
             self.evaluator.schemas.resource(&provider.provider, address.mode, &address.type_name).cloned();
@@ -181,22 +179,22 @@ impl PlanWalk<'_> {
         address: ResourceInstanceAddress,
         id: String,
         provider: &ProviderConfigAddress,
-    ) -> Start<Outcome> {
+    ) -> StartResult<Outcome> {
         if self.state.current(&address).is_some() {
             let detail = format!(
-                "There is an object {address} in the state. To put another one in its place, take it out of the \
-                 state first, with `wardian state rm`."
+                "The state already has an object {address}. To import another object, first remove this one \
+                 from the state with `wardian state rm`."
             );
             let problem = Diagnostic::error("Resource already managed by Wardian", detail);
             self.diagnostics.push(problem.for_address(address.to_string()));
-            return Start::Failed;
+            return StartResult::Failed;
         }
-        let Some(subject) = self.subject(address, provider) else { return Start::Failed };
+        let Some(subject) = self.subject(address, provider) else { return StartResult::Failed };
         let provider_schema = self.evaluator.schemas.provider(&provider.provider).cloned();
-        Start::running(subject.address.to_string(), async move {
+        StartResult::running(subject.address.to_string(), async move {
             let result = async {
                 let target = ImportTarget::Id(id);
-                let (found, mut warnings) = find(&subject, &target).await?;
+                let (found, mut warnings) = find(&subject, &target).await.into_result()?;
                 let mut imported: Vec<ImportedObject> = Vec::with_capacity(found.len());
                 let mut names: HashMap<Str, usize> = HashMap::new();
                 for one in found {
@@ -209,12 +207,15 @@ impl PlanWalk<'_> {
                         .as_deref()
                         .and_then(|schema| subject.for_type(&one.type_name, name, schema))
                     else {
-                        let problem = format!("found an object of type {}, which it has not.", one.type_name);
+                        let problem = format!(
+                            "found an object of type {}, which is not one of its types.",
+                            one.type_name
+                        );
                         let summary = "Import returned another resource type";
                         return Err(subject.provider_error(summary, &problem).into());
                     };
-                    let read = read_found(&subject, one, &target).await?;
-                    warnings.extend(read.diagnostics);
+                    let (read, found) = read_found(&subject, one, &target).await.into_result()?;
+                    warnings.extend(found);
                     imported.push(ImportedObject {
                         address: subject.address.clone(),
                         object: read.object,
@@ -248,18 +249,21 @@ impl PlanWalk<'_> {
         true
     }
 
-    /// Whether a provider may be configured now: what is imported at once is not found
-    /// by one that does not know where to look.
+    /// Whether a provider can be configured: a direct import needs a known configuration.
     pub(super) fn may_configure(&mut self, address: &ProviderConfigAddress, config: &Value) -> bool {
         if matches!(self.purpose, Purpose::Plan) || config.is_wholly_known() {
             return true;
         }
         let detail = format!(
-            "The configuration of {address} depends on values that only an apply makes known. To import with this \
-             provider, let it depend on variables, or on what is in the state."
+            "The configuration of {address} depends on values that are known only after apply. To import \
+             with this provider, use only variables and values from the state in it."
         );
         let found = Diagnostic::error("Invalid provider configuration", detail).into();
-        self.diagnostics.extend(crate::located::in_provider(&self.run.configuration, address, found));
+        self.diagnostics.extend(crate::diagnostic_spans::in_provider(
+            &self.context.configuration,
+            address,
+            found,
+        ));
         false
     }
 }

@@ -1,4 +1,4 @@
-//! Starting operations: evaluates what they work with.
+//! Starting operations: evaluating their inputs.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -15,40 +15,30 @@ use wardian_state::Object;
 use wardian_value::{PathStep, Str, Value};
 
 use super::{Outcome, PlanWalk};
-use crate::checks::Found;
-use crate::located::{in_resource, resource_of};
+use crate::checks::ConditionResult;
+use crate::diagnostic_spans::{in_resource, resource_of};
+use crate::evaluator::ModuleScope;
 use crate::object::ephemeral::stored_ephemeral;
 use crate::operation::data;
 use crate::operation::forget::plan_forget;
 use crate::operation::plan::{IgnoreChanges, PlanInput, plan as plan_instance, plan_destroy};
-use crate::operation::{Replan, Subject};
+use crate::operation::{PersistedMeta, Subject};
 use crate::plan::{Action, ActionReason};
-use crate::providers::configure;
-use crate::scheduler::Start;
-use crate::scope::ModuleScope;
+use crate::scheduler::StartResult;
 use crate::values::{RepetitionData, instance_key};
 use wardian_config::resource_mode;
 
 impl<'a> PlanWalk<'a> {
-    pub(super) fn start_configure(&mut self, address: ProviderConfigAddress) -> Start<Outcome> {
-        let config = match self.evaluator.provider_config(&address) {
-            Ok(config) if self.may_configure(&address, &config) => config,
-            Ok(_) => return Start::Failed,
-            Err(found) => {
-                self.diagnostics.extend(found);
-                return Start::Failed;
-            }
-        };
-        let source = Arc::clone(&self.run.providers);
-        let secrets = self.evaluator.schemas.secrets().clone();
-        Start::running(address.to_string(), async move {
-            let result = configure(&*source, &address, config, &secrets).await;
-            Outcome::Configured { address, result }
-        })
+    pub(super) fn start_configure(&mut self, address: ProviderConfigAddress) -> StartResult<Outcome> {
+        let Some(config) = self.parts().provider_config(&address) else { return StartResult::Failed };
+        if !self.may_configure(&address, &config) {
+            return StartResult::Failed;
+        }
+        self.parts().start_configure(address, config)
     }
 
-    /// The subject of an operation; `None` where the provider is not configured or
-    /// has no such type any more, which was told already or is told here.
+    /// Returns the subject of an operation; `None` if the provider is not configured or has no
+    /// such type, which is reported.
     pub(super) fn subject(
         &mut self,
         address: ResourceInstanceAddress,
@@ -62,7 +52,7 @@ impl<'a> PlanWalk<'a> {
                     "Missing resource schema",
                     format!(
                         "The provider {} has no schema for {}, which is in the state. Use a version of the \
-                         provider that has, or remove the object from the state.",
+                         provider that has this type, or remove the object from the state.",
                         provider_config.provider, address
                     ),
                 )
@@ -70,32 +60,27 @@ impl<'a> PlanWalk<'a> {
             );
             return None;
         };
-        let meta = match self.evaluator.provider_meta(address.module(), &provider_config.provider) {
-            Ok(meta) => meta,
-            Err(found) => {
-                self.diagnostics.extend(found);
-                return None;
-            }
-        };
+        let meta = self.evaluator.provider_meta(address.module(), &provider_config.provider);
+        let meta = self.diagnostics.collect(meta)?;
         Some(Subject {
             address,
             provider_config: provider_config.clone(),
             provider: Arc::clone(provider),
             schema: Arc::clone(schema),
             provider_meta: meta,
-            events: Arc::clone(&self.run.events),
+            events: Arc::clone(&self.context.events),
         })
     }
 
-    /// The block, subject and configuration of an instance; `None` after an error.
+    /// Returns the block, subject and configuration of an instance; `None` after an error.
     pub(super) fn prepare(
         &mut self,
         address: ResourceInstanceAddress,
         repetition: &RepetitionData,
     ) -> Option<(&'a Resource, Subject, Value)> {
-        let run = self.run;
-        let resource = resource_of(&run.configuration, &address)?;
-        let provider = run.configuration.provider_for(&address.module().path(), resource);
+        let context = self.context;
+        let resource = resource_of(&context.configuration, &address)?;
+        let provider = context.configuration.provider_for(&address.module().path(), resource);
         let subject = self.subject(address, &provider)?;
         let module = subject.address.module().clone();
         let mut found = self.evaluator.check_preconditions(resource, &subject.address, repetition.clone());
@@ -111,7 +96,7 @@ impl<'a> PlanWalk<'a> {
         }
         let failed = found.has_errors();
         let found = found.for_address(&subject.address.to_string());
-        self.diagnostics.extend(in_resource(&run.configuration, &subject.address, found));
+        self.diagnostics.extend(in_resource(&context.configuration, &subject.address, found));
         if failed { None } else { config.map(|config| (resource, subject, config)) }
     }
 
@@ -120,9 +105,9 @@ impl<'a> PlanWalk<'a> {
         address: ResourceInstanceAddress,
         repetition: RepetitionData,
         import: Option<ImportTarget>,
-    ) -> Start<Outcome> {
+    ) -> StartResult<Outcome> {
         let Some((resource, subject, config)) = self.prepare(address, &repetition) else {
-            return Start::Failed;
+            return StartResult::Failed;
         };
         let ignore_changes = IgnoreChanges::from(&resource.lifecycle.ignore_changes);
         let triggers = self.triggers(resource, subject.address.module(), &repetition);
@@ -134,9 +119,13 @@ impl<'a> PlanWalk<'a> {
             None
         };
         let stored = self.state.current(&subject.address).cloned();
-        // What will be stored of a new object is found when it is made.
+        // The metadata of a new object is computed when it is created.
         let is_there = stored.is_some() || import.is_some();
-        let replan = if is_there { self.replans.of(&subject.address.config()) } else { Replan::default() };
+        let meta = if is_there {
+            self.metas.for_resource(&subject.address.config())
+        } else {
+            PersistedMeta::default()
+        };
         let input = PlanInput {
             stored,
             import,
@@ -144,15 +133,15 @@ impl<'a> PlanWalk<'a> {
             config,
             ignore_changes,
             force_replace,
-            replan,
+            meta,
         };
-        Start::running(subject.address.to_string(), async move {
+        StartResult::running(subject.address.to_string(), async move {
             let result = Box::new(plan_instance(&subject, input).await);
             Outcome::Planned { subject, result }
         })
     }
 
-    /// What `replace_triggered_by` names for one instance, with indexes such as
+    /// Returns the objects in `replace_triggered_by` for one instance, with indexes such as
     /// `each.key` evaluated.
     fn triggers(
         &self,
@@ -166,7 +155,7 @@ impl<'a> PlanWalk<'a> {
                 inner: self.evaluator.scope(module, repetition.clone()),
                 index: RefCell::new(None),
             };
-            // Only the index is wanted: what is behind it need not be there.
+            // Only the index matters; the object need not exist.
             let _ = expression.evaluate(&scope);
             let index = scope.index.take();
             triggers.extend(expression.references().iter().filter_map(|reference| {
@@ -183,7 +172,7 @@ impl<'a> PlanWalk<'a> {
         triggers
     }
 
-    /// Whether what a trigger names is changed or replaced.
+    /// Whether the object of a trigger is changed or replaced.
     fn is_triggered(&self, module: &ModuleInstance, trigger: &Trigger) -> bool {
         self.changes_of.get(&trigger.resource).into_iter().flatten().any(|index| {
             let change = &self.changes[*index];
@@ -200,12 +189,12 @@ impl<'a> PlanWalk<'a> {
         &mut self,
         address: ResourceInstanceAddress,
         repetition: RepetitionData,
-    ) -> Start<Outcome> {
+    ) -> StartResult<Outcome> {
         let Some((resource, subject, config)) = self.prepare(address, &repetition) else {
-            return Start::Failed;
+            return StartResult::Failed;
         };
         if let Some(check) = self.evaluator.checks.check_around(&subject.address.config()) {
-            self.evaluator.checks.report_data(&check, subject.address.module(), Found::Pass);
+            self.evaluator.checks.report_data(&check, subject.address.module(), ConditionResult::Pass);
         }
         let reason = if !config.is_wholly_known() {
             Some(ActionReason::ReadBecauseConfigUnknown)
@@ -214,7 +203,7 @@ impl<'a> PlanWalk<'a> {
         } else {
             None
         };
-        Start::running(subject.address.to_string(), async move {
+        StartResult::running(subject.address.to_string(), async move {
             match reason {
                 None => {
                     let result = data::read(&subject, &config).await;
@@ -222,7 +211,7 @@ impl<'a> PlanWalk<'a> {
                 }
                 Some(reason) => {
                     let diagnostics = data::validate(&subject, &config).await;
-                    Outcome::ReadLater { subject, config, reason, diagnostics }
+                    Outcome::DeferredRead { subject, config, reason, diagnostics }
                 }
             }
         })
@@ -235,9 +224,9 @@ impl<'a> PlanWalk<'a> {
         object: Arc<Object>,
         provider: &ProviderConfigAddress,
         reason: Option<ActionReason>,
-    ) -> Start<Outcome> {
-        let Some(subject) = self.subject(address, provider) else { return Start::Failed };
-        Start::running(subject.address.to_string(), async move {
+    ) -> StartResult<Outcome> {
+        let Some(subject) = self.subject(address, provider) else { return StartResult::Failed };
+        StartResult::running(subject.address.to_string(), async move {
             let result = Box::new(plan_forget(&subject, &object, deposed.clone(), reason).await);
             Outcome::Destroyed { subject, deposed, keep: false, result }
         })
@@ -251,8 +240,8 @@ impl<'a> PlanWalk<'a> {
         provider: &ProviderConfigAddress,
         reason: Option<ActionReason>,
         keep: bool,
-    ) -> Start<Outcome> {
-        let Some(subject) = self.subject(address, provider) else { return Start::Failed };
+    ) -> StartResult<Outcome> {
+        let Some(subject) = self.subject(address, provider) else { return StartResult::Failed };
         let supported = !keep
             && self
                 .evaluator
@@ -260,7 +249,7 @@ impl<'a> PlanWalk<'a> {
                 .provider(&provider.provider)
                 .is_some_and(|schema| schema.capabilities.plan_destroy);
         let read = self.options.refresh;
-        Start::running(subject.address.to_string(), async move {
+        StartResult::running(subject.address.to_string(), async move {
             let result =
                 Box::new(plan_destroy(&subject, &object, read, deposed.as_ref(), reason, supported).await);
             Outcome::Destroyed { subject, deposed, keep, result }
@@ -268,16 +257,16 @@ impl<'a> PlanWalk<'a> {
     }
 }
 
-/// What `replace_triggered_by` names.
+/// An object in `replace_triggered_by`.
 struct Trigger {
     resource: ResourceAddress,
     /// One instance; `None` for any.
     key: Option<InstanceKey>,
-    /// What of it.
+    /// The path in the object.
     path: wardian_value::Path,
 }
 
-/// Remembers the index with which a resource is looked up.
+/// Records the index with which a resource is looked up.
 struct IndexScope<'a> {
     inner: ModuleScope<'a>,
     index: RefCell<Option<InstanceKey>>,

@@ -1,24 +1,25 @@
-//! Objects that become ones of another resource type.
+//! Moves to another resource type.
 //!
-//! What an object of one type is as one of another type, only a provider can say: the
-//! one of the new type is asked, with the object as it is stored. It needs no
-//! configuration for that.
+//! Only a provider can convert an object to another type: the provider of the new type receives
+//! the stored object. That needs no provider configuration.
 
 use std::sync::Arc;
 
-use wardian_address::{AbsoluteResourceAddress, ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_address::{
+    AbsoluteResourceAddress, ModuleInstance, ProviderConfigAddress, ResourceInstanceAddress,
+};
+use wardian_config::Configuration;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{MoveRequest, Provider, RawState, Schema};
 use wardian_state::{Attributes, Object};
 
-use super::carry_out::declared_provider;
 use super::statement::{Origin, Statement};
 use crate::evaluator::Evaluator;
 use crate::events::Silent;
-use crate::operation::{Replan, Subject};
+use crate::operation::{PersistedMeta, Subject};
 
 /// A move between resource types.
-pub struct Crossing {
+pub struct TypeConversion {
     source: ProviderConfigAddress,
     target: ProviderConfigAddress,
     provider: Arc<dyn Provider>,
@@ -26,13 +27,13 @@ pub struct Crossing {
     origin: Origin,
 }
 
-impl Crossing {
-    /// Whether a move is one between types; not where the configuration does not have
-    /// the new resource, so that the object is destroyed as what it was.
+impl TypeConversion {
+    /// Returns the conversion if a move changes the type; `None` if the configuration does not
+    /// have the new resource, so that the object is destroyed as the old type.
     ///
     /// # Errors
-    /// The provider does not do it.
-    pub fn between(
+    /// The provider does not support it.
+    pub fn for_move(
         evaluator: &Evaluator,
         statement: &Statement,
         source: &ProviderConfigAddress,
@@ -49,14 +50,14 @@ impl Crossing {
             schemas.unconfigured(&target.provider),
             schemas.resource(&target.provider, to.mode, &to.type_name),
         ) else {
-            // The plan tells of a type that there is not.
+            // The plan reports unknown types.
             return Ok(None);
         };
         if !all.capabilities.move_resource_state {
             let detail = format!(
-                "The provider {} cannot take over an object of another resource type, so that {from} cannot \
-                 become {to}. Have the old object destroyed and a new one created, or forget the old one with a \
-                 \"removed\" block and import it as the new one.",
+                "The provider {} cannot convert an object of another resource type, so {from} cannot become \
+                 {to}. Destroy the old object and create a new one, or forget the old one with a \
+                 \"removed\" block and import it to the new address.",
                 target.provider.for_display()
             );
             let problem = Diagnostic::error("Unsupported `moved` across resource types", detail);
@@ -71,16 +72,16 @@ impl Crossing {
         }))
     }
 
-    /// The provider configuration of the new object.
+    /// Returns the provider configuration of the new object.
     pub fn provider(&self) -> &ProviderConfigAddress {
         &self.target
     }
 
-    /// The object as one of the new type.
+    /// Returns the object as one of the new type.
     ///
     /// # Errors
-    /// The provider refuses, or answers with something that is no such object.
-    pub async fn take_over(
+    /// The provider rejects it, or returns an invalid object.
+    pub async fn convert(
         &self,
         from: &ResourceInstanceAddress,
         to: &ResourceInstanceAddress,
@@ -116,7 +117,7 @@ impl Crossing {
             return Err(found.into_iter().map(|problem| located(problem, &self.origin)).collect());
         }
         let invalid = |what: &str| {
-            let problem = format!("was asked to take over {from} as {to}, and answered with {what}.");
+            let problem = format!("was asked to convert {from} to {to} and returned {what}.");
             let problem = subject.provider_error("Provider returned invalid value", &problem);
             Diagnostics::from(located(problem, &self.origin))
         };
@@ -127,13 +128,13 @@ impl Crossing {
             return Err(invalid("an object that is not wholly known"));
         }
         if value.ty() != subject.ty() {
-            return Err(invalid("an object of another type than its schema says"));
+            return Err(invalid("an object that does not have the type of its schema"));
         }
-        let replan = Replan {
+        let meta = PersistedMeta {
             dependencies: Arc::clone(&object.dependencies),
             create_before_destroy: object.create_before_destroy,
         };
-        subject.encode(&value, response.target_private, object.status, &replan)
+        subject.encode(&value, response.target_private, object.status, &meta)
     }
 }
 
@@ -142,4 +143,15 @@ fn located(problem: Diagnostic, origin: &Origin) -> Diagnostic {
         Origin::Written { to, .. } => problem.at(to.clone()),
         Origin::Implied => problem,
     }
+}
+
+/// Returns the provider configuration of a resource if the configuration has the resource.
+fn declared_provider(
+    configuration: &Configuration,
+    address: &AbsoluteResourceAddress,
+) -> Option<ProviderConfigAddress> {
+    let path = ModuleInstance::path(&address.module);
+    let key = (address.mode, address.type_name.clone(), address.name.clone());
+    let resource = configuration.module(&path)?.module.resources.get(&key)?;
+    Some(configuration.provider_for(&path, resource))
 }

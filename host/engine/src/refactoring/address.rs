@@ -1,5 +1,4 @@
-//! What one end of a move names, for one instance of the module that the statement
-//! stands in.
+//! The address at one end of a move, in one instance of the module that contains the statement.
 
 use std::fmt;
 
@@ -8,7 +7,7 @@ use wardian_value::Str;
 
 use super::endpoint::{Endpoint, Keys};
 
-/// What one end of a move names.
+/// The address at one end of a move.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Moveable {
     /// All instances of a call.
@@ -22,8 +21,8 @@ pub enum Moveable {
 }
 
 impl Moveable {
-    /// What an end names in an instance of the module that the statement stands in.
-    pub fn of(endpoint: &Endpoint, declaring: &ModuleInstance) -> Self {
+    /// Returns the address in an instance of the module that contains the statement.
+    pub fn from_endpoint(endpoint: &Endpoint, declaring: &ModuleInstance) -> Self {
         let depth = declaring.steps().len();
         let module = endpoint.module_at_this_end(declaring, depth, depth);
         match &endpoint.resource {
@@ -41,7 +40,7 @@ impl Moveable {
         }
     }
 
-    /// What to call it.
+    /// Returns the kind of the address for messages.
     pub fn noun(&self) -> &'static str {
         match self {
             Self::Call(..) => "module call",

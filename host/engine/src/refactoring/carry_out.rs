@@ -1,41 +1,39 @@
-//! Carries out moves on a state.
+//! Applying moves to a state.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use wardian_address::{
-    AbsoluteResourceAddress, InstanceKey, ModuleInstance, ProviderConfigAddress, ResourceInstanceAddress,
-};
-use wardian_config::Configuration;
+use wardian_address::{AbsoluteResourceAddress, InstanceKey, ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_diagnostic::Diagnostics;
 use wardian_state::{Instance, State};
 
-use super::across_types::Crossing;
+use super::across_types::TypeConversion;
 use super::endpoint::{Keys, ResourceName};
 use super::state_tree::StateTree;
 use super::statement::Statement;
 use crate::evaluator::Evaluator;
 
-/// What came of it.
+/// The result of the moves.
 #[derive(Debug, Default)]
 pub struct CarriedOut {
-    /// What each moved object was called at first, by what it is called now.
+    /// The original address of each moved object, by its current address.
     pub moved: HashMap<ResourceInstanceAddress, ResourceInstanceAddress>,
-    /// Where something could not move to, by its present address.
+    /// The addresses that objects could not move to, by the current address.
     pub blocked: BTreeMap<String, String>,
 }
 
-/// Carries out statements in the given order.
+/// Applies statements in the given order.
 ///
 /// # Errors
-/// An object that a provider does not take over.
+/// A provider does not convert an object.
 pub async fn carry_out(
     evaluator: &Evaluator,
     state: &mut State,
     statements: &[Statement],
     order: &[usize],
 ) -> Result<CarriedOut, Diagnostics> {
-    let mut mover = Mover { evaluator, tree: StateTree::of(state), state, result: CarriedOut::default() };
+    let mut mover =
+        Mover { evaluator, tree: StateTree::from_state(state), state, result: CarriedOut::default() };
     for statement in order.iter().filter_map(|number| statements.get(*number)) {
         match (&statement.from.resource, &statement.to.resource) {
             (None, None) => mover.move_modules(statement),
@@ -77,7 +75,7 @@ impl Mover<'_> {
         }
     }
 
-    /// There is no resource at the new address.
+    /// Moves a resource to an address without a resource.
     fn move_resource(&mut self, from: &AbsoluteResourceAddress, to: AbsoluteResourceAddress) {
         let Some(resource) = self.state.remove_resource(from) else { return };
         for key in resource.instances.keys() {
@@ -102,12 +100,13 @@ impl Mover<'_> {
             let to_module = statement.to.module_at_this_end(module, statement.depth(), steps);
             let to = to_module.resource(*to_mode, to_type.clone(), to_name.clone());
             let Some(resource) = self.state.resource(&from) else { continue };
-            let crossing = Crossing::between(self.evaluator, statement, &resource.provider, &from, &to)?;
+            let conversion =
+                TypeConversion::for_move(self.evaluator, statement, &resource.provider, &from, &to)?;
             match keys {
-                Keys::Any => self.move_whole(from, to, crossing).await?,
+                Keys::Any => self.move_whole(from, to, conversion).await?,
                 Keys::One(key) => {
                     let to = to.instance(statement.to.key_at_this_end(key));
-                    self.move_instance(&from.instance(key.clone()), &to, crossing).await?;
+                    self.move_instance(&from.instance(key.clone()), &to, conversion).await?;
                 }
             }
         }
@@ -118,7 +117,7 @@ impl Mover<'_> {
         &mut self,
         from: AbsoluteResourceAddress,
         to: AbsoluteResourceAddress,
-        crossing: Option<Crossing>,
+        conversion: Option<TypeConversion>,
     ) -> Result<(), Diagnostics> {
         if from == to {
             return Ok(());
@@ -127,14 +126,14 @@ impl Mover<'_> {
             self.result.blocked.insert(from.to_string(), to.to_string());
             return Ok(());
         }
-        let Some(crossing) = crossing else {
+        let Some(conversion) = conversion else {
             self.move_resource(&from, to);
             return Ok(());
         };
         let keys: Vec<InstanceKey> =
             self.state.resource(&from).map(|r| r.instances.keys().cloned().collect()).unwrap_or_default();
         for key in keys {
-            self.take_over(&from.instance(key.clone()), &to.instance(key), &crossing).await?;
+            self.convert(&from.instance(key.clone()), &to.instance(key), &conversion).await?;
         }
         Ok(())
     }
@@ -143,7 +142,7 @@ impl Mover<'_> {
         &mut self,
         from: &ResourceInstanceAddress,
         to: &ResourceInstanceAddress,
-        crossing: Option<Crossing>,
+        conversion: Option<TypeConversion>,
     ) -> Result<(), Diagnostics> {
         if from == to || self.state.instance(from).is_none() {
             return Ok(());
@@ -152,8 +151,8 @@ impl Mover<'_> {
             self.result.blocked.insert(from.to_string(), to.to_string());
             return Ok(());
         }
-        if let Some(crossing) = crossing {
-            return self.take_over(from, to, &crossing).await;
+        if let Some(conversion) = conversion {
+            return self.convert(from, to, &conversion).await;
         }
         let provider = self.state.resource(&from.resource).map(|resource| resource.provider.clone());
         if let (Some(provider), Some(instance)) = (provider, self.state.remove_instance(from)) {
@@ -162,22 +161,22 @@ impl Mover<'_> {
         Ok(())
     }
 
-    async fn take_over(
+    async fn convert(
         &mut self,
         from: &ResourceInstanceAddress,
         to: &ResourceInstanceAddress,
-        crossing: &Crossing,
+        conversion: &TypeConversion,
     ) -> Result<(), Diagnostics> {
         let Some(instance) = self.state.instance(from).cloned() else { return Ok(()) };
         let mut new = Instance::default();
         if let Some(object) = instance.current {
-            new.current = Some(Arc::new(crossing.take_over(from, to, &object).await?));
+            new.current = Some(Arc::new(conversion.convert(from, to, &object).await?));
         }
         for (key, object) in instance.deposed {
-            new.deposed.insert(key, Arc::new(crossing.take_over(from, to, &object).await?));
+            new.deposed.insert(key, Arc::new(conversion.convert(from, to, &object).await?));
         }
         self.state.remove_instance(from);
-        self.place(from, to, crossing.provider(), new);
+        self.place(from, to, conversion.provider(), new);
         Ok(())
     }
 
@@ -196,21 +195,9 @@ impl Mover<'_> {
         self.moved(from.clone(), to.clone());
     }
 
-    /// An object that is moved again was called at first what it was before the first
-    /// move.
+    /// Records a move; an object that moves again keeps its first address as the original one.
     fn moved(&mut self, from: ResourceInstanceAddress, to: ResourceInstanceAddress) {
         let first = self.result.moved.remove(&from).unwrap_or(from);
         self.result.moved.insert(to, first);
     }
-}
-
-/// The provider configuration of a resource, where the configuration has it.
-pub fn declared_provider(
-    configuration: &Configuration,
-    address: &AbsoluteResourceAddress,
-) -> Option<ProviderConfigAddress> {
-    let path = ModuleInstance::path(&address.module);
-    let key = (address.mode, address.type_name.clone(), address.name.clone());
-    let resource = configuration.module(&path)?.module.resources.get(&key)?;
-    Some(configuration.provider_for(&path, resource))
 }

@@ -1,5 +1,4 @@
-//! Whether statements of what has moved make sense, once it is known which instances
-//! the configuration declares.
+//! Checks of move statements after the declared instances are known.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,11 +14,11 @@ use super::statement::{Origin, Statement};
 use crate::evaluator::Evaluator;
 use crate::plan::Mode;
 
-/// What an end was first said to be the other end of, and where.
+/// The other end of the first statement with an end, and its position.
 type Said<'a> = HashMap<Moveable, (Moveable, &'a Span)>;
 
 impl Moves {
-    /// What is wrong with the statements: errors that make a plan worth nothing.
+    /// Returns the errors of the statements; with errors there is no plan.
     pub fn check(&self, evaluator: &Evaluator, mode: Mode) -> Diagnostics {
         let mut problems = Diagnostics::new();
         let mut declared = Declared { evaluator, mode, instances: HashMap::new() };
@@ -28,40 +27,44 @@ impl Moves {
         for statement in &self.statements {
             let Origin::Written { block, .. } = &statement.origin else { continue };
             for declaring in evaluator.values.module_instances(&statement.module) {
-                let from = Moveable::of(&statement.from, declaring);
-                let to = Moveable::of(&statement.to, declaring);
+                let from = Moveable::from_endpoint(&statement.from, declaring);
+                let to = Moveable::from_endpoint(&statement.to, declaring);
                 let found = declared.check(&from, &to).err().into_iter();
                 let found = found.chain(ambiguous(&mut left, &mut arrived, from, to, block));
                 problems.extend(found.map(|problem| problem.at(block.clone())));
             }
         }
-        // What goes in a circle is mostly told in better words above.
+        // The errors above mostly explain a cycle better.
         if !problems.has_errors()
-            && let Err(circle) = order::order(&self.statements)
+            && let Err(cycles) = order::order(&self.statements)
         {
-            problems.push(circular(circle.iter().filter_map(|number| self.statements.get(*number))));
+            problems.extend(
+                cycles
+                    .iter()
+                    .map(|cycle| cycle_error(cycle.iter().filter_map(|number| self.statements.get(*number)))),
+            );
         }
         problems
     }
 
-    /// A warning for what could not be moved.
+    /// Returns a warning for objects that could not be moved.
     pub fn blocked(&self) -> Option<Diagnostic> {
         if self.blocked.is_empty() {
             return None;
         }
         let each = self.blocked.iter().map(|(from, to)| format!("\n  - {from} could not move to {to}"));
         let detail = format!(
-            "Some objects should have moved, as the configuration says, but there are others already at their \
-             new addresses:{}\n\nEach stays at its old address, where it is destroyed if the configuration has \
-             no such object any more. If that is not what you want, rearrange the addresses with the \"state\" \
-             commands, and plan again.",
+            "The configuration moves some objects to addresses that other objects already have:{}\n\nEach \
+             object stays at its old address, where it is destroyed unless the configuration still \
+             has it. To change that, rearrange the addresses with the \"state\" commands, and plan \
+             again.",
             each.collect::<String>()
         );
         Some(Diagnostic::warning("Unresolved resource instance address changes", detail))
     }
 }
 
-/// An object moves to one place, and one object moves to a place.
+/// Checks that an object moves to one address, and that one object moves to an address.
 fn ambiguous<'a>(
     left: &mut Said<'a>,
     arrived: &mut Said<'a>,
@@ -73,8 +76,8 @@ fn ambiguous<'a>(
     let problem = |detail| Diagnostic::error("Ambiguous move statements", detail);
     match left.get(&from) {
         Some((other, place)) if *other != to => found.push(problem(format!(
-            "Here {from} moves to {to}, and the block at {place} moves it to {other}. A {} can only move to one \
-             address.",
+            "Here {from} moves to {to}, but the block at {place} moves it to {other}. A {} can only move to \
+             one address.",
             from.noun()
         ))),
         Some(_) => {}
@@ -84,8 +87,8 @@ fn ambiguous<'a>(
     }
     match arrived.get(&to) {
         Some((other, place)) if *other != from => found.push(problem(format!(
-            "Here {from} moves to {to}, and the block at {place} moves {other} there. Only one {} can move to an \
-             address.",
+            "Here {from} moves to {to}, but the block at {place} moves {other} there. Only one {} can move \
+             to an address.",
             from.noun()
         ))),
         Some(_) => {}
@@ -96,16 +99,18 @@ fn ambiguous<'a>(
     found
 }
 
-fn circular<'a>(circle: impl Iterator<Item = &'a Statement>) -> Diagnostic {
-    let mut each: Vec<String> = circle
+fn cycle_error<'a>(cycle: impl Iterator<Item = &'a Statement>) -> Diagnostic {
+    let mut each: Vec<String> = cycle
         .map(|statement| {
             let declaring = match &statement.origin {
                 Origin::Written { .. } => statement.module.unkeyed_instance(),
-                // Its addresses are whole ones.
+                // Its addresses start at the root module.
                 Origin::Implied => ModuleInstance::root(),
             };
-            let (from, to) =
-                (Moveable::of(&statement.from, &declaring), Moveable::of(&statement.to, &declaring));
+            let (from, to) = (
+                Moveable::from_endpoint(&statement.from, &declaring),
+                Moveable::from_endpoint(&statement.to, &declaring),
+            );
             match &statement.origin {
                 Origin::Written { block, .. } => format!("\n  - {block}: {from} to {to}"),
                 Origin::Implied => format!("\n  - implied by count: {from} to {to}"),
@@ -116,15 +121,15 @@ fn circular<'a>(circle: impl Iterator<Item = &'a Statement>) -> Diagnostic {
     Diagnostic::error(
         "Cyclic dependency in move statements",
         format!(
-            "Each of these moves must come before another one of them, so that none of them can be the last:{}\n\n\
-             Take out those that are no longer true: a chain of moves ends at an address that the configuration \
-             has.",
+            "Each of these moves must come before another one of them, so they have no order:{}\n\nRemove \
+             moves that are no longer true: a chain of moves must end at an address in the \
+             configuration.",
             each.concat()
         ),
     )
 }
 
-/// Which instances the configuration declares.
+/// The instances that the configuration declares.
 struct Declared<'a> {
     evaluator: &'a Evaluator,
     mode: Mode,
@@ -132,23 +137,23 @@ struct Declared<'a> {
 }
 
 impl<'a> Declared<'a> {
-    /// Nothing is left where something moved from.
+    /// Checks that the old address is no longer declared.
     fn check(&mut self, from: &Moveable, to: &Moveable) -> Result<(), Diagnostic> {
         if from == to {
             let detail =
-                format!("The addresses are the same: {from} moves nowhere. The block can be taken out.");
+                format!("The addresses are the same: {from} is not moved. The block can be removed.");
             return Err(Diagnostic::error("Redundant move statement", detail));
         }
         let Some(place) = self.place(from) else { return Ok(()) };
         let detail = format!(
-            "The block says that {from} is called {to} now, but the {} {from} is still declared, at {place}. \
-             Change the declaration, so that it is one of {to}, or take out the block.",
+            "The block moves {from} to {to}, but the {} {from} is still declared, at {place}. Change the \
+             declaration to {to}, or remove the block.",
             from.noun()
         );
         Err(Diagnostic::error("Moved object still exists", detail))
     }
 
-    /// Where something is declared; `None` where it is not.
+    /// Returns the position of a declaration; `None` if there is none.
     fn place(&mut self, what: &Moveable) -> Option<&'a Span> {
         match what {
             Moveable::Call(caller, name) => {
@@ -173,7 +178,7 @@ impl<'a> Declared<'a> {
                 }
                 let (count, for_each) = (resource.count.as_ref(), resource.for_each.as_ref());
                 let is_there = if self.mode == Mode::Destroy {
-                    // What the walk knows are the instances that the state has.
+                    // In a destroy plan the walk has only the instances of the state.
                     let repetition = self.evaluator.repetition(address.module(), count, for_each);
                     repetition.is_ok_and(|repetition| repetition.contains(&address.key))
                 } else {
@@ -214,7 +219,7 @@ impl<'a> Declared<'a> {
     }
 }
 
-/// What says how many instances there are.
+/// Returns the position of `count` or `for_each`.
 fn keyed_place<'a>(
     key: &InstanceKey,
     count: Option<&'a wardian_lang::Expression>,

@@ -1,4 +1,4 @@
-//! The two ends of a move: which addresses they name.
+//! The two ends of a move: the addresses that they match.
 
 use wardian_address::{
     AbsoluteResourceAddress, InstanceKey, ModuleInstance, ModulePath, ModuleStep, ResourceInstanceAddress,
@@ -7,17 +7,17 @@ use wardian_address::{
 use wardian_config::{Target, TargetResource};
 use wardian_value::{PathStep, Str};
 
-/// Which instances of a call or a resource are meant.
+/// The instances of a call or a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Keys {
     /// All.
     Any,
-    /// The one of that key, or the only one.
+    /// The one with this key, or the only one.
     One(InstanceKey),
 }
 
 impl Keys {
-    /// Whether an instance is meant.
+    /// Whether an instance is included.
     pub fn include(&self, key: &InstanceKey) -> bool {
         match self {
             Self::Any => true,
@@ -25,7 +25,7 @@ impl Keys {
         }
     }
 
-    /// The key at the other end of a move of the instance `key`.
+    /// Returns the key of an instance at the other end of a move.
     fn at_the_other_end(&self, key: &InstanceKey) -> InstanceKey {
         match self {
             Self::Any => key.clone(),
@@ -37,31 +37,28 @@ impl Keys {
 /// A module call in an address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// The name of the call.
     pub name: Str,
-    /// Which of its instances.
     pub keys: Keys,
 }
 
 /// A resource in an address: mode, type and name.
 pub type ResourceName = (ResourceMode, Str, Str);
 
-/// One end of a move: all addresses that it names, in all instances of the module that
-/// the statement stands in.
+/// One end of a move: its addresses in all instances of the module that contains the statement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
-    /// The calls from the root module. All instances are meant of those that lead to
-    /// the module that the statement stands in.
+    /// The calls from the root module. For the calls that lead to the module that contains the
+    /// statement, all instances match.
     pub modules: Vec<Step>,
-    /// The resource in the last of them; `None` where the module is meant.
+    /// The resource in the last module; `None` if the end is a module.
     pub resource: Option<(ResourceName, Keys)>,
 }
 
-/// The two ends that a block in a module names; `None` where one is a resource and the
-/// other one a module.
+/// Returns the two ends of a block in a module; `None` if one is a resource and the other a
+/// module.
 ///
-/// Without keys a whole resource or call is meant, with all instances; but where only
-/// one end bears a key, the other one means the only instance.
+/// An end without keys matches all instances of a resource or call; but if only one end has a
+/// key, the other one matches only the single instance without a key.
 pub fn endpoints(module: &ModulePath, from: &Target, to: &Target) -> Option<(Endpoint, Endpoint)> {
     if from.resource.is_some() != to.resource.is_some() {
         return None;
@@ -100,8 +97,8 @@ fn instance_key(step: Option<&PathStep>) -> InstanceKey {
 }
 
 impl Endpoint {
-    /// The end that names one instance of a resource.
-    pub fn of_instance(address: &ResourceInstanceAddress) -> Self {
+    /// Returns the end for one instance of a resource.
+    pub fn from_instance(address: &ResourceInstanceAddress) -> Self {
         let step = |step: &ModuleStep| Step { name: step.name.clone(), keys: Keys::One(step.key.clone()) };
         let name = (address.mode(), address.type_name().clone(), address.name().clone());
         Self {
@@ -110,7 +107,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether it names a resource, or instances of it.
+    /// Whether the end matches a resource, or instances of it.
     pub fn selects(&self, address: &AbsoluteResourceAddress) -> bool {
         self.resource.as_ref().is_some_and(|((mode, type_name, name), _)| {
             *mode == address.mode && *type_name == address.type_name && *name == address.name
@@ -118,7 +115,7 @@ impl Endpoint {
             && self.matches(&address.module)
     }
 
-    /// Whether a module instance is one that it names, or somewhere in one.
+    /// Whether a module instance is, or is inside, a module of this end.
     pub fn matches(&self, module: &ModuleInstance) -> bool {
         module.steps().len() >= self.modules.len()
             && self
@@ -128,9 +125,9 @@ impl Endpoint {
                 .all(|(wanted, step)| wanted.name == step.name && wanted.keys.include(&step.key))
     }
 
-    /// Where this end of a move lies for a module instance that the other end matches.
-    /// `depth` is how deep the module is that the statement stands in, and `other` how
-    /// many calls the other end has: what lies deeper moves along.
+    /// Returns the module at this end for a module instance that the other end matches. `depth`
+    /// is the depth of the module that contains the statement, and `other` the number of calls
+    /// at the other end: deeper modules move along.
     pub fn module_at_this_end(&self, module: &ModuleInstance, depth: usize, other: usize) -> ModuleInstance {
         let steps = module.steps();
         let last_key = other.checked_sub(1).and_then(|last| steps.get(last)).map(|step| &step.key);
@@ -141,7 +138,7 @@ impl Endpoint {
         steps.iter().take(depth).cloned().chain(inner).chain(steps.iter().skip(other).cloned()).collect()
     }
 
-    /// The key at this end for the instance `key` at the other one.
+    /// Returns the key at this end for a key at the other end.
     pub fn key_at_this_end(&self, key: &InstanceKey) -> InstanceKey {
         self.resource.as_ref().map_or(InstanceKey::None, |(_, keys)| keys.at_the_other_end(key))
     }

@@ -1,18 +1,16 @@
-//! The order in which moves are carried out.
+//! The order of move statements.
 //!
-//! One statement waits for another one
+//! A statement waits for another one
 //!
-//! - where it takes on from where that one arrives: chains lead to their end;
-//! - where it is about something in a module that the other one moves there;
-//! - where it moves a module, and the other one is about something in it as long as it
-//!   is still there.
+//! - if it moves objects away from the other's target: chains are completed;
+//! - if its addresses are inside a module that the other one moves there;
+//! - if it moves a module, and the other one's addresses are inside that module before the move.
 //!
-//! A module of which only the keys change has the same name before and after: what
-//! stands in it about its own objects then holds afterwards, and the module does not
-//! wait for that.
+//! A module whose keys alone change has the same name before and after: statements inside it
+//! about its own objects apply after the move, and the module does not wait for them.
 //!
-//! Statements that are about the same are found by an index of their addresses: by
-//! names first, then by the keys that both sides say.
+//! Statements with matching addresses are found with an index: by names first, then by the keys
+//! that both ends have.
 
 use std::collections::HashMap;
 
@@ -21,15 +19,15 @@ use wardian_value::Str;
 
 use super::endpoint::{Endpoint, Keys, ResourceName};
 use super::statement::Statement;
-use crate::graph::Graph;
+use crate::graph::{self, Graph, NodeId};
 
-/// The statements, each after those that it waits for.
+/// Returns the statements, each after those that it waits for.
 ///
 /// # Errors
-/// Statements that wait for each other in a circle.
-pub fn order(statements: &[Statement]) -> Result<Vec<usize>, Vec<usize>> {
-    let mut graph = Graph::default();
-    let ids: Vec<_> = statements.iter().map(|_| graph.add()).collect();
+/// The statements of each cycle.
+pub fn order(statements: &[Statement]) -> Result<Vec<usize>, Vec<Vec<usize>>> {
+    let mut graph = Graph::<usize>::default();
+    let ids: Vec<NodeId> = (0..statements.len()).map(|number| graph.add_node(number)).collect();
     let mut arrivals = Index::default();
     let mut modules_from = Index::default();
     let mut modules_to = Index::default();
@@ -41,32 +39,31 @@ pub fn order(statements: &[Statement]) -> Result<Vec<usize>, Vec<usize>> {
         }
     }
     for (number, statement) in statements.iter().enumerate() {
-        for other in arrivals.meeting(&Address::of(&statement.from)) {
-            graph.depend(ids[number], ids[other]);
+        for other in arrivals.meeting(&Address::from_endpoint(&statement.from)) {
+            graph::add_dependency(&mut graph, ids[number], ids[other]);
         }
         for around in [&statement.from, &statement.to].into_iter().flat_map(enclosing_modules) {
             for other in modules_to.meeting(&around) {
                 if waits_for_nested(statement, &statements[other]) {
-                    graph.depend(ids[number], ids[other]);
+                    graph::add_dependency(&mut graph, ids[number], ids[other]);
                 }
             }
             for other in modules_from.meeting(&around) {
                 if waits_for_nested(&statements[other], statement) {
-                    graph.depend(ids[other], ids[number]);
+                    graph::add_dependency(&mut graph, ids[other], ids[number]);
                 }
             }
         }
     }
-    let numbers =
-        |nodes: Vec<crate::graph::NodeId>| nodes.into_iter().map(crate::graph::NodeId::index).collect();
-    graph.order().map(numbers).map_err(numbers)
+    let numbers = |nodes: Vec<NodeId>| nodes.into_iter().map(|node| graph[node]).collect();
+    graph::order(&graph).map(numbers).map_err(|cycles| cycles.into_iter().map(numbers).collect())
 }
 
 fn waits_for_nested(waiting: &Statement, other: &Statement) -> bool {
     waiting.depth() >= other.depth() || !waiting.changes_module_keys_only()
 }
 
-/// The modules that an address lies in.
+/// Returns the modules around an address.
 fn enclosing_modules(endpoint: &Endpoint) -> impl Iterator<Item = Address<'_>> {
     let deepest =
         endpoint.modules.len() - usize::from(endpoint.resource.is_none() && !endpoint.modules.is_empty());
@@ -80,7 +77,7 @@ fn enclosing_modules(endpoint: &Endpoint) -> impl Iterator<Item = Address<'_>> {
     })
 }
 
-/// An address, taken apart into what must be equal and what must go together.
+/// An address, split into parts that must be equal and parts that must be compatible.
 struct Address<'a> {
     names: Vec<&'a Str>,
     resource: Option<&'a ResourceName>,
@@ -88,7 +85,7 @@ struct Address<'a> {
 }
 
 impl<'a> Address<'a> {
-    fn of(endpoint: &'a Endpoint) -> Self {
+    fn from_endpoint(endpoint: &'a Endpoint) -> Self {
         let keys = endpoint.modules.iter().map(|step| &step.keys);
         Self {
             names: endpoint.modules.iter().map(|step| &step.name).collect(),
@@ -101,7 +98,7 @@ impl<'a> Address<'a> {
         self.keys.iter().map(|keys| matches!(keys, Keys::One(_))).collect()
     }
 
-    /// The keys at the places where `mask` says so.
+    /// Returns the keys at the positions in `mask`.
     fn keys_at(&self, mask: &[bool]) -> Vec<&'a InstanceKey> {
         let at = |(keys, is_wanted): (&&'a Keys, &bool)| match keys {
             Keys::One(key) if *is_wanted => Some(key),
@@ -111,34 +108,34 @@ impl<'a> Address<'a> {
     }
 }
 
-/// At which places an address says a key.
+/// The positions at which an address has a key.
 type Shape = Vec<bool>;
 type ByKeys<'a> = HashMap<Vec<&'a InstanceKey>, Vec<usize>>;
 type Name<'a> = (Vec<&'a Str>, Option<&'a ResourceName>);
 
-/// Statements by one of their ends.
+/// Statements, indexed by one of their ends.
 #[derive(Default)]
 struct Index<'a> {
     by_name: HashMap<Name<'a>, SameName<'a>>,
 }
 
-/// Ends of the same names.
+/// Ends with the same names.
 #[derive(Default)]
 struct SameName<'a> {
     by_shape: HashMap<Shape, Vec<(usize, Vec<&'a Keys>)>>,
-    /// For a shape and the places that are compared: who says which keys there.
+    /// For a shape and the compared positions: the statements by their keys there.
     compared: HashMap<(Shape, Shape), ByKeys<'a>>,
 }
 
 impl<'a> Index<'a> {
     fn insert(&mut self, endpoint: &'a Endpoint, statement: usize) {
-        let address = Address::of(endpoint);
+        let address = Address::from_endpoint(endpoint);
         let shape = address.shape();
         let same_name = self.by_name.entry((address.names, address.resource)).or_default();
         same_name.by_shape.entry(shape).or_default().push((statement, address.keys));
     }
 
-    /// The statements whose end may name something that the address names, too.
+    /// Returns the statements whose end may match the same objects as the address.
     fn meeting(&mut self, address: &Address<'a>) -> Vec<usize> {
         let mut found = Vec::new();
         let Some(same_name) = self.by_name.get_mut(&(address.names.clone(), address.resource)) else {

@@ -1,4 +1,4 @@
-//! `removed` blocks: which objects are forgotten, not destroyed.
+//! `removed` blocks: objects that are forgotten instead of destroyed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,14 +8,14 @@ use wardian_diagnostic::{Diagnostic, Diagnostics};
 
 use crate::plan::{Action, ResourceChange};
 
-/// What is forgotten when its block is gone.
+/// The addresses that are forgotten after their blocks are removed.
 #[derive(Debug, Default)]
 pub struct Forgotten {
     resources: HashSet<ResourceAddress>,
     modules: HashSet<ModulePath>,
 }
 
-/// What a block names.
+/// The address of a block.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Removed {
     Module(ModulePath),
@@ -23,7 +23,7 @@ enum Removed {
 }
 
 impl Removed {
-    fn of(node: &ModuleNode, block: &RemovedBlock) -> Self {
+    fn from_block(node: &ModuleNode, block: &RemovedBlock) -> Self {
         let inner = block.from.modules.iter().map(|(name, _)| name.clone());
         let module: ModulePath = node.path.names().iter().cloned().chain(inner).collect();
         match &block.from.resource {
@@ -38,13 +38,13 @@ impl Removed {
     }
 }
 
-/// The blocks that say what to run before an object goes. Where two name the same resource,
-/// the first one counts.
+/// Returns the blocks with destroy-time provisioners. If two name the same resource, the first
+/// one applies.
 pub fn with_provisioners(configuration: &Configuration) -> HashMap<ResourceAddress, &RemovedBlock> {
     let mut found = HashMap::new();
     for node in configuration.modules() {
         for block in &node.module.removed {
-            if let Removed::Resource(address) = Removed::of(node, block) {
+            if let Removed::Resource(address) = Removed::from_block(node, block) {
                 found.entry(address).or_insert(block);
             }
         }
@@ -54,18 +54,18 @@ pub fn with_provisioners(configuration: &Configuration) -> HashMap<ResourceAddre
 }
 
 impl Forgotten {
-    /// What the `removed` blocks of a configuration say. Where two blocks name the
-    /// same, the first one counts.
+    /// Collects the `removed` blocks of a configuration. If two name the same address, the first
+    /// one applies.
     ///
     /// # Errors
-    /// Something that is still declared.
-    pub fn of(configuration: &Configuration) -> Result<Self, Diagnostics> {
+    /// An address is still declared.
+    pub fn from_configuration(configuration: &Configuration) -> Result<Self, Diagnostics> {
         let mut said = HashSet::new();
         let mut forgotten = Self::default();
         let mut problems = Diagnostics::new();
         for node in configuration.modules() {
             for block in &node.module.removed {
-                let removed = Removed::of(node, block);
+                let removed = Removed::from_block(node, block);
                 if !said.insert(removed.clone()) {
                     continue;
                 }
@@ -80,7 +80,7 @@ impl Forgotten {
         problems.into_result(forgotten)
     }
 
-    /// Whether the objects of a resource that is gone are forgotten.
+    /// Whether the objects of a removed resource are forgotten.
     pub fn includes(&self, address: &AbsoluteResourceAddress) -> bool {
         if self.resources.is_empty() && self.modules.is_empty() {
             return false;
@@ -119,12 +119,13 @@ fn still_declared(
         }
     };
     let detail = format!(
-        "The \"removed\" block at {block} says that {name} is gone, and here it is declared. Take out one of both."
+        "The \"removed\" block at {block} states that {name} is removed, but it is declared here. Remove \
+         either the block or the declaration."
     );
     Some(Diagnostic::error(format!("Removed {what} still exists"), detail).at(place.clone()))
 }
 
-/// A warning for the objects that a plan forgets.
+/// Returns a warning for the objects that a plan forgets.
 pub fn warning(changes: &[ResourceChange]) -> Option<Diagnostic> {
     let forgotten: Vec<String> = changes
         .iter()
@@ -138,8 +139,8 @@ pub fn warning(changes: &[ResourceChange]) -> Option<Diagnostic> {
         return None;
     }
     let detail = format!(
-        "These objects stay as they are, and the state will no longer know them once this plan is applied:{}\n\n\
-         To manage one of them again, it must be imported.",
+        "Applying this plan removes these objects from the state without destroying them:{}\n\nTo manage \
+         one of them again, import it.",
         forgotten.concat()
     );
     Some(Diagnostic::warning("Some objects will no longer be managed", detail))

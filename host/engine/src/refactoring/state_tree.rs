@@ -1,8 +1,7 @@
-//! The modules of a state as a tree, so that what an address names is found without
-//! looking at everything.
+//! The modules of a state as a tree, which finds the modules of an address without visiting all.
 //!
-//! The nodes lie in one table and are walked with a list of open ones: a state file may
-//! name modules as deep as it likes.
+//! The nodes are in one table and are walked without recursion: a state file may nest modules to
+//! any depth.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,10 +11,10 @@ use wardian_value::Str;
 
 use super::endpoint::{Keys, ResourceName, Step};
 
-/// The number of a node.
+/// The index of a node.
 pub type ModuleNumber = usize;
 
-/// Which resources there are in which module instances.
+/// The resources in each module instance.
 #[derive(Debug)]
 pub struct StateTree {
     nodes: Vec<ModuleNode>,
@@ -23,15 +22,15 @@ pub struct StateTree {
 
 #[derive(Debug, Default)]
 struct ModuleNode {
-    /// Where resources have been found.
+    /// The module instance, if it has resources.
     instance: Option<ModuleInstance>,
     calls: HashMap<Str, BTreeMap<InstanceKey, ModuleNumber>>,
     resources: BTreeSet<ResourceName>,
 }
 
 impl StateTree {
-    /// The tree of a state.
-    pub fn of(state: &State) -> Self {
+    /// Builds the tree of a state.
+    pub fn from_state(state: &State) -> Self {
         let mut tree = Self { nodes: vec![ModuleNode::default()] };
         for (address, _) in state.resources() {
             tree.insert(address);
@@ -39,7 +38,7 @@ impl StateTree {
         tree
     }
 
-    /// There is a resource.
+    /// Adds a resource.
     pub fn insert(&mut self, address: &AbsoluteResourceAddress) {
         let mut number = 0;
         for step in address.module.steps() {
@@ -55,7 +54,7 @@ impl StateTree {
         node.resources.insert((address.mode, address.type_name.clone(), address.name.clone()));
     }
 
-    /// A resource is no longer there.
+    /// Removes a resource.
     pub fn remove(&mut self, address: &AbsoluteResourceAddress) {
         if let Some(number) = self.find(&address.module) {
             let name = (address.mode, address.type_name.clone(), address.name.clone());
@@ -63,19 +62,19 @@ impl StateTree {
         }
     }
 
-    /// Whether there is any resource in a module instance itself.
+    /// Whether a module instance itself has a resource.
     pub fn is_module(&self, instance: &ModuleInstance) -> bool {
         self.find(instance).is_some_and(|number| !self.nodes[number].resources.is_empty())
     }
 
-    /// The resources of a module, and which instance it is.
+    /// Returns the resources of a module and its instance.
     pub fn resources(&self, number: ModuleNumber) -> Option<(&ModuleInstance, &BTreeSet<ResourceName>)> {
         let node = &self.nodes[number];
         let instance = node.instance.as_ref()?;
         (!node.resources.is_empty()).then_some((instance, &node.resources))
     }
 
-    /// The module instances that an address names.
+    /// Returns the module instances that an address matches.
     pub fn matching(&self, steps: &[Step]) -> Vec<ModuleNumber> {
         let mut open = vec![0];
         for step in steps {
@@ -92,7 +91,7 @@ impl StateTree {
         open
     }
 
-    /// A module and all below.
+    /// Returns a module and all modules inside it.
     pub fn within(&self, number: ModuleNumber) -> Vec<ModuleNumber> {
         let mut found = vec![number];
         let mut next = 0;

@@ -1,4 +1,4 @@
-//! Statements of what has moved: those that are written, and those that need not be.
+//! Move statements: those of `moved` blocks, and those that `count` implies.
 
 use std::collections::HashMap;
 
@@ -9,20 +9,18 @@ use wardian_state::State;
 
 use super::endpoint::{Endpoint, endpoints};
 
-/// What has moved where.
+/// A statement that objects have moved.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// The module that it stands in: it holds for each of its instances.
+    /// The module that contains the statement, which applies to each of its instances.
     pub module: ModulePath,
-    /// The old addresses.
     pub from: Endpoint,
-    /// The new addresses.
     pub to: Endpoint,
-    /// Where it stands.
+    /// The source of the statement.
     pub origin: Origin,
 }
 
-/// Where a statement comes from.
+/// The source of a statement.
 #[derive(Clone, Debug)]
 pub enum Origin {
     /// A `moved` block.
@@ -32,16 +30,16 @@ pub enum Origin {
         /// Its new address.
         to: Span,
     },
-    /// A `count` that came or went.
+    /// A `count` that was added or removed.
     Implied,
 }
 
 impl Statement {
-    /// How deep in the tree of modules it stands.
+    /// Returns the depth of the module that contains the statement.
     pub fn depth(&self) -> usize {
         match self.origin {
             Origin::Written { .. } => self.module.names().len(),
-            // Its addresses are whole ones.
+            // Its addresses start at the root module.
             Origin::Implied => 0,
         }
     }
@@ -57,12 +55,12 @@ impl Statement {
     }
 }
 
-/// What the `moved` blocks of a configuration say.
-pub fn written(configuration: &Configuration) -> Vec<Statement> {
+/// Returns the statements of the `moved` blocks of a configuration.
+pub fn explicit(configuration: &Configuration) -> Vec<Statement> {
     let mut statements = Vec::new();
     for node in configuration.modules() {
         for block in &node.module.moved {
-            // The loader has told of addresses that do not go together.
+            // The loader reports addresses of different kinds.
             if let Some((from, to)) = endpoints(&node.path, &block.from, &block.to) {
                 let origin = Origin::Written { block: block.span.clone(), to: block.to_span.clone() };
                 statements.push(Statement { module: node.path.clone(), from, to, origin });
@@ -72,8 +70,8 @@ pub fn written(configuration: &Configuration) -> Vec<Statement> {
     statements
 }
 
-/// When `count` comes or goes, the only object and the first one are the same, unless a
-/// block says something else of the resource.
+/// Returns the implied statements: if `count` is added or removed, the single object and the
+/// first one are the same, unless a block moves the resource.
 pub fn implied(configuration: &Configuration, state: &State, written: &[Statement]) -> Vec<Statement> {
     let mut told: HashMap<ResourceAddress, Vec<&Endpoint>> = HashMap::new();
     for endpoint in written.iter().flat_map(|statement| [&statement.from, &statement.to]) {
@@ -104,8 +102,8 @@ pub fn implied(configuration: &Configuration, state: &State, written: &[Statemen
             continue;
         }
         statements.push(Statement {
-            from: Endpoint::of_instance(&address.instance(from)),
-            to: Endpoint::of_instance(&address.instance(to)),
+            from: Endpoint::from_instance(&address.instance(from)),
+            to: Endpoint::from_instance(&address.instance(to)),
             module: config.module,
             origin: Origin::Implied,
         });

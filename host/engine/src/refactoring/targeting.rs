@@ -1,4 +1,4 @@
-//! `-target` and moves: who looks at an object must look at both its addresses.
+//! Targets and moves: a target that includes one address of a moved object must include both.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use wardian_address::{AbsoluteResourceAddress, ResourceInstanceAddress};
 use wardian_diagnostic::Diagnostic;
 
 use super::Moves;
-use crate::plan::Target;
+use crate::plan::TargetAddress;
 
-/// An error where objects have moved and the targets leave out an old or a new address.
-pub fn check(moves: &Moves, targets: &[Target]) -> Option<Diagnostic> {
+/// Returns an error if targets leave out an old or a new address of moved objects.
+pub fn check(moves: &Moves, targets: &[TargetAddress]) -> Option<Diagnostic> {
     if targets.is_empty() {
         return None;
     }
@@ -29,9 +29,9 @@ pub fn check(moves: &Moves, targets: &[Target]) -> Option<Diagnostic> {
     Some(Diagnostic::error(
         "Moved resource instances excluded by targeting",
         format!(
-            "Objects in the state have new addresses in the configuration, and the targets do not cover all of \
-             the old and new ones. Such an object can only be planned as a whole: plan without targets, or add \
-             these:{}\n\nWhat these depend on is then looked at as well.",
+            "The configuration has new addresses for objects in the state, and the targets do not include \
+             all of the old and new addresses. Plan without targets, or add these:{}\n\nTheir \
+             dependencies are then planned as well.",
             options.concat()
         ),
     ))

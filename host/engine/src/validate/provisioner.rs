@@ -1,34 +1,34 @@
-//! Provisioners, with their connections.
+//! Validation of provisioners and their connections.
 
 use std::sync::Arc;
 
 use wardian_config::{Provisioner as ProvisionerBlock, decode_body};
-use wardian_diagnostic::Diagnostics;
+use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_lang::{Body, Scope};
 use wardian_plugin::{Provisioner, hand_over};
 use wardian_value::Value;
 
-use crate::located::in_provisioner;
-use crate::providers::about;
+use crate::diagnostic_spans::in_provisioner;
+use crate::plugin_diagnostics::from_plugin_about;
 use crate::provisioners::{Provisioners, connection_schema};
 
-/// A configuration that the provisioner itself has still to look at.
+/// A configuration that the provisioner itself has yet to validate.
 pub(super) struct Unchecked<'a> {
     block: &'a ProvisionerBlock,
     provisioner: Arc<dyn Provisioner>,
     config: Value,
 }
 
-/// Validates a provisioner as far as schemas go, where `self` is the object that it is for.
-/// `around` is the connection block of the resource.
+/// Validates a provisioner against its schema; `self` in the scope is its object. `around` is
+/// the connection block of the resource.
 pub(super) fn validate<'a>(
     block: &'a ProvisionerBlock,
     around: Option<&Body>,
     provisioners: &Provisioners,
     scope: &dyn Scope,
-) -> (Option<Unchecked<'a>>, Diagnostics) {
+) -> Diagnosed<Unchecked<'a>> {
     let Some(known) = provisioners.get(&block.type_name) else {
-        return (None, provisioners.missing(block).into());
+        return Diagnosed::failed(provisioners.missing(block));
     };
     let (config, mut diagnostics) = decode_body(&block.body, &known.schema.block, scope);
     let unchecked = (!diagnostics.has_errors()).then(|| Unchecked {
@@ -39,19 +39,19 @@ pub(super) fn validate<'a>(
     if let Some(connection) = block.connection_within(around) {
         diagnostics.extend(decode_body(&connection, &connection_schema().block, scope).1);
     }
-    (unchecked, diagnostics)
+    Diagnosed { value: unchecked, diagnostics }
 }
 
 impl Unchecked<'_> {
-    /// What the provisioner says of it.
+    /// Returns the provisioner's diagnostics.
     pub(super) async fn check(self, address: &str) -> Diagnostics {
         let found = self.provisioner.validate_config(hand_over(&self.config)).await;
-        in_provisioner(self.block, about(&found, address))
+        in_provisioner(self.block, from_plugin_about(&found, address))
     }
 }
 
-/// Provisioners of `removed` blocks are only evaluated when an object goes; that they are
-/// there is known before.
+/// Checks that the provisioners of `removed` blocks exist. They are evaluated only when an
+/// object is destroyed.
 pub(super) fn check_removed(provisioners: &Provisioners, blocks: &[ProvisionerBlock]) -> Diagnostics {
     let is_missing = |block: &&ProvisionerBlock| provisioners.get(&block.type_name).is_none();
     let missing: Diagnostics =

@@ -1,4 +1,4 @@
-//! Resources, data sources and ephemeral resources.
+//! Validation of resources, data sources and ephemeral resources.
 
 use wardian_address::{InstanceKey, ModuleInstance, ResourceMode};
 use wardian_config::{IgnoreChanges, Resource, decode_body};
@@ -10,15 +10,17 @@ use wardian_value::{Marks, PathStep, Value};
 
 use super::provisioner;
 use crate::conditions;
-use crate::evaluator::{Evaluator, resource_repeats};
-use crate::located::in_resource;
+use crate::diagnostic_spans::in_resource;
+use crate::evaluator::Evaluator;
 use crate::object::ephemeral::stored_ephemeral;
-use crate::providers::{about, unknown_type};
-use crate::reference_check::misstep;
+use crate::plugin_diagnostics::from_plugin_about;
+use crate::providers::unknown_type;
+use crate::reference_check::invalid_step;
+use crate::repeats::resource_repeats;
 use crate::values::RepetitionData;
 
-/// Validates a resource: its arguments by the schema and by the provider, and all
-/// that the language itself adds to them.
+/// Validates a resource: its arguments by the schema and by the provider, and its
+/// meta-arguments.
 pub(super) async fn validate(
     evaluator: &Evaluator,
     module: &ModuleInstance,
@@ -28,7 +30,7 @@ pub(super) async fn validate(
     let address = &provider_config.provider;
     let schema = evaluator.schemas.resource(address, resource.mode, &resource.type_name);
     let (Some(schema), Some(provider)) = (schema, evaluator.schemas.unconfigured(address)) else {
-        return unknown_type(evaluator, resource, &provider_config).into();
+        return unknown_type(&evaluator.schemas, resource, &provider_config).into();
     };
     let instance = module
         .resource(resource.mode, resource.type_name.clone(), resource.name.clone())
@@ -50,7 +52,7 @@ pub(super) async fn validate(
         config: hand_over(&config),
         capabilities: ClientCapabilities::default(),
     };
-    let found = about(&provider.validate_config(kind, request).await, &instance.to_string());
+    let found = from_plugin_about(&provider.validate_config(kind, request).await, &instance.to_string());
     let mut diagnostics = diagnostics;
     diagnostics.extend(in_resource(&evaluator.configuration, &instance, found));
     for unchecked in unchecked {
@@ -60,7 +62,7 @@ pub(super) async fn validate(
     diagnostics
 }
 
-/// The configuration of any of the instances.
+/// Evaluates the configuration for any instance.
 fn decode(
     evaluator: &Evaluator,
     module: &ModuleInstance,
@@ -73,15 +75,15 @@ fn decode(
     let scope = evaluator.scope(module, repetition);
     let (config, found) = decode_body(&resource.body, &schema.block, &scope);
     diagnostics.extend(found);
-    // Nothing of an ephemeral resource is stored.
+    // Ephemeral resources are not stored.
     if resource.mode != ResourceMode::Ephemeral {
         diagnostics.extend(stored_ephemeral(&schema.block, &config));
     }
     (config, diagnostics)
 }
 
-/// What surrounds the arguments: conditions, provisioners, the lifecycle. Also what the
-/// provisioners have still to look at.
+/// Validates conditions, provisioners and the lifecycle. Also returns the configurations that
+/// provisioners have yet to validate.
 fn around<'a>(
     evaluator: &Evaluator,
     module: &ModuleInstance,
@@ -99,28 +101,27 @@ fn around<'a>(
     let mut unchecked = Vec::new();
     for block in &resource.provisioners {
         let around = resource.connection.as_ref();
-        let (decoded, found) = provisioner::validate(block, around, provisioners, &own_scope);
-        unchecked.extend(decoded);
-        diagnostics.extend(found);
+        let validated = provisioner::validate(block, around, provisioners, &own_scope);
+        unchecked.extend(validated.take(&mut diagnostics));
     }
     diagnostics.extend(ignored(resource, &schema.block, schema));
     (unchecked, diagnostics)
 }
 
-/// What `ignore_changes` names must be there, and be for the configuration to set.
+/// Checks that the attributes in `ignore_changes` exist and can be set.
 fn ignored(resource: &Resource, block: &Block, schema: &Schema) -> Diagnostics {
     let IgnoreChanges::Paths(paths) = &resource.lifecycle.ignore_changes else { return Diagnostics::new() };
     let mut diagnostics = Diagnostics::new();
     for (path, span) in paths {
-        if let Some((_, detail)) = misstep(schema.implied_type(), path.steps()) {
+        if let Some((_, detail)) = invalid_step(schema.implied_type(), path.steps()) {
             diagnostics.push(Diagnostic::error("Unsupported attribute", detail).at(span.clone()));
             continue;
         }
         let [PathStep::Attribute(name)] = path.steps() else { continue };
         if block.attributes.get(name).is_some_and(|attribute| attribute.setting == Setting::Computed) {
             let detail = format!(
-                "The configuration cannot set {name}, the provider alone does: there are no changes of it that \
-                 could be ignored. The entry has no effect and can be removed."
+                "The configuration cannot set {name}; only the provider sets it, so it has no changes to \
+                 ignore. The entry has no effect and can be removed."
             );
             diagnostics.push(
                 Diagnostic::warning("Redundant ignore_changes element", detail).at(resource.span.clone()),

@@ -1,4 +1,4 @@
-//! What an apply leaves behind, above all when something goes wrong.
+//! The state after an apply, above all after errors.
 
 use wardian_engine::PlanOptions;
 use wardian_state::State;
@@ -10,7 +10,7 @@ fn object(state: &State, address: &str) -> std::sync::Arc<wardian_state::Object>
 }
 
 #[test]
-fn private_bytes_and_dependencies_are_stored() {
+fn apply_stores_private_data_and_dependencies() {
     let mut fixture = Fixture::new();
     fixture.apply(
         r#"
@@ -26,7 +26,7 @@ fn private_bytes_and_dependencies_are_stored() {
 }
 
 #[test]
-fn what_is_independent_of_a_failure_is_still_done() {
+fn apply_continues_independent_changes_after_failure() {
     let mut fixture = Fixture::new();
     let errors = fixture.apply_errors(
         r#"
@@ -43,7 +43,7 @@ fn what_is_independent_of_a_failure_is_still_done() {
 }
 
 #[test]
-fn a_create_that_fails_half_way_is_kept_and_replaced() {
+fn failed_create_is_tainted_and_replaced() {
     let mut fixture = Fixture::new();
     let broken = "resource \"memory_thing\" \"a\" {\n name = \"a\"\n mischief = \"fail half way\"\n}";
     fixture.apply_errors(broken);
@@ -55,7 +55,7 @@ fn a_create_that_fails_half_way_is_kept_and_replaced() {
 }
 
 #[test]
-fn an_update_that_fails_half_way_is_not_tainted() {
+fn failed_update_is_not_tainted() {
     let mut fixture = Fixture::new();
     fixture.apply(r#"resource "memory_thing" "a" { name = "a" }"#);
     fixture.apply_errors(
@@ -68,7 +68,7 @@ fn an_update_that_fails_half_way_is_not_tainted() {
 }
 
 #[test]
-fn an_object_that_refuses_to_go_stays_in_the_state() {
+fn object_that_cannot_be_destroyed_stays_in_state() {
     let mut fixture = Fixture::new();
     let configuration = "resource \"memory_thing\" \"a\" {\n name = \"a\"\n mischief = \"refuse to go\"\n}";
     fixture.apply(configuration);
@@ -78,7 +78,7 @@ fn an_object_that_refuses_to_go_stays_in_the_state() {
 }
 
 #[test]
-fn a_panic_in_an_operation_loses_nothing_else() {
+fn panic_in_operation_affects_nothing_else() {
     let mut fixture = Fixture::new();
     let errors = fixture.apply_errors(
         r#"
@@ -94,7 +94,7 @@ fn a_panic_in_an_operation_loses_nothing_else() {
 }
 
 #[test]
-fn a_destroyed_configuration_leaves_nothing() {
+fn destroyed_configuration_leaves_empty_state() {
     let mut fixture = Fixture::new();
     let configuration = r#"
         resource "memory_thing" "a" { name = "a" }
@@ -113,7 +113,7 @@ fn a_destroyed_configuration_leaves_nothing() {
 }
 
 #[test]
-fn every_finished_change_is_recorded_in_order() {
+fn finished_changes_are_recorded_in_order() {
     let mut fixture = Fixture::new();
     let recorded = fixture.apply(
         r#"
@@ -125,7 +125,7 @@ fn every_finished_change_is_recorded_in_order() {
 }
 
 #[test]
-fn only_as_many_operations_run_as_are_allowed() {
+fn parallelism_limits_running_operations() {
     let mut fixture = Fixture::new();
     let options = PlanOptions { parallelism: 1, ..PlanOptions::default() };
     let configuration = r#"
@@ -141,7 +141,7 @@ fn only_as_many_operations_run_as_are_allowed() {
 }
 
 #[test]
-fn an_object_that_is_left_alone_still_learns_what_it_depends_on() {
+fn unchanged_object_stores_new_dependencies() {
     let mut fixture = Fixture::new();
     let with = |depends_on: &str| {
         format!(
@@ -159,7 +159,7 @@ fn an_object_that_is_left_alone_still_learns_what_it_depends_on() {
 }
 
 #[test]
-fn a_plan_knows_what_an_object_was_made_from_until_it_changes() {
+fn plan_keeps_stored_dependencies_until_object_changes() {
     let mut fixture = Fixture::new();
     let with = |name: &str, needed: &str| {
         format!(

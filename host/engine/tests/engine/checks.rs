@@ -1,12 +1,12 @@
-//! Conditions and checks: what is said of them, and what is remembered.
+//! Conditions and checks: their diagnostics and stored results.
 
 use wardian_engine::{Action, ActionReason, Mode, PlanOptions};
 use wardian_state::{CheckResult, State};
 
 use crate::fixture::{Fixture, actions};
 
-/// One line for each block and object.
-fn told(results: &[CheckResult]) -> Vec<String> {
+/// Returns one line for each block and object.
+fn lines(results: &[CheckResult]) -> Vec<String> {
     let mut lines = Vec::new();
     for result in results {
         let status = result.status.as_str();
@@ -33,7 +33,7 @@ fn told(results: &[CheckResult]) -> Vec<String> {
 }
 
 fn stored(state: &State) -> Vec<String> {
-    told(state.check_results.as_deref().unwrap_or_default())
+    lines(state.check_results.as_deref().unwrap_or_default())
 }
 
 const EVERY_KIND: &str = r#"
@@ -122,14 +122,14 @@ check "inner" {
 "#;
 
 #[test]
-fn all_results_are_in_the_plan_and_in_the_state() {
+fn results_are_in_plan_and_state() {
     let mut fixture = Fixture::new();
     let modules = [("m", MODULE)];
     let (plan, diagnostics) = fixture.plan_with(EVERY_KIND, &modules, &PlanOptions::default());
     assert!(!diagnostics.has_errors(), "{diagnostics}");
     let summaries: Vec<&str> = diagnostics.iter().map(|d| d.summary.as_str()).collect();
     assert_eq!(summaries, ["Check block assertion failed", "Check block assertion known after apply"]);
-    let planned = told(&plan.unwrap().checks);
+    let planned = lines(&plan.unwrap().checks);
     assert_eq!(
         planned,
         [
@@ -175,7 +175,7 @@ fn all_results_are_in_the_plan_and_in_the_state() {
 }
 
 #[test]
-fn what_a_destruction_finds_is_that_nothing_is_known() {
+fn destroy_plan_has_unknown_results() {
     let mut fixture = Fixture::new();
     let modules = [("m", MODULE)];
     fixture.apply_with(EVERY_KIND, &modules, &PlanOptions::default());
@@ -188,7 +188,7 @@ fn what_a_destruction_finds_is_that_nothing_is_known() {
 }
 
 #[test]
-fn a_precondition_that_fails_stops_what_depends_on_it_and_is_remembered() {
+fn failed_precondition_stops_dependents_and_is_stored() {
     let fixture = Fixture::new();
     let configuration = r#"
         variable "size" { default = 1 }
@@ -223,7 +223,7 @@ fn a_precondition_that_fails_stops_what_depends_on_it_and_is_remembered() {
     let plan = plan.unwrap();
     assert!(plan.errored);
     assert_eq!(
-        told(&plan.checks),
+        lines(&plan.checks),
         [
             "check check.about_a: unknown",
             "  check.about_a unknown",
@@ -236,7 +236,7 @@ fn a_precondition_that_fails_stops_what_depends_on_it_and_is_remembered() {
 }
 
 #[test]
-fn a_variable_that_is_refused_leaves_the_rest_to_be_planned() {
+fn rejected_variable_does_not_stop_other_planning() {
     let mut fixture = Fixture::new();
     let configuration = r#"
         variable "v" {
@@ -257,7 +257,7 @@ fn a_variable_that_is_refused_leaves_the_rest_to_be_planned() {
     }
     let (plan, _) = fixture.plan_with(configuration, &[], &PlanOptions::default());
     assert_eq!(actions(&plan.unwrap()), [("memory_thing.free".to_owned(), Action::Create)]);
-    // What is there is looked at before it is destroyed.
+    // A destroy plan reads existing objects first.
     fixture.apply("resource \"memory_thing\" \"free\" {\n  name = \"free\"\n}\n");
     let options = PlanOptions { mode: Mode::Destroy, ..PlanOptions::default() };
     let (plan, diagnostics) = fixture.plan_with(configuration, &[], &options);
@@ -276,13 +276,13 @@ check "c" {
 "#;
 
 #[test]
-fn data_of_a_check_is_read_at_plan_and_when_all_is_applied() {
+fn check_data_is_read_in_plan_and_apply() {
     let mut fixture = Fixture::new();
     let plan = fixture.plan(NESTED);
     let read = plan.changes.iter().find(|change| change.action == Action::Read).unwrap();
     assert_eq!(read.reason, Some(ActionReason::ReadBecauseCheckNested));
     assert_eq!(read.after.get("found").and_then(|found| found.as_str()), Some("found n"));
-    assert_eq!(told(&plan.checks), ["check check.c: pass", "  check.c pass"]);
+    assert_eq!(lines(&plan.checks), ["check check.c: pass", "  check.c pass"]);
     fixture.world.forget_calls();
     fixture.apply(NESTED);
     assert_eq!(fixture.world.calls(), ["look up n", "create a", "look up n"]);
@@ -290,7 +290,7 @@ fn data_of_a_check_is_read_at_plan_and_when_all_is_applied() {
 }
 
 #[test]
-fn data_of_a_check_that_cannot_be_read_is_a_warning() {
+fn unreadable_check_data_is_a_warning() {
     let mut fixture = Fixture::new();
     fixture.world.gone.lock().unwrap().push("n".into());
     let (plan, diagnostics) = fixture.plan_with(NESTED, &[], &PlanOptions::default());
@@ -299,7 +299,7 @@ fn data_of_a_check_that_cannot_be_read_is_a_warning() {
     assert_eq!(warnings, [("Not found", Some("check \"c\""))]);
     let plan = plan.unwrap();
     let failed = ["check check.c: fail", "  check.c fail Not found: There is no n."];
-    assert_eq!(told(&plan.checks), failed);
+    assert_eq!(lines(&plan.checks), failed);
     let read = plan.changes.iter().find(|change| change.action == Action::Read).unwrap();
     assert!(!read.after.get("found").unwrap().is_known());
 
@@ -310,7 +310,7 @@ fn data_of_a_check_that_cannot_be_read_is_a_warning() {
 }
 
 #[test]
-fn a_postcondition_that_fails_during_the_apply_is_stored() {
+fn failed_postcondition_in_apply_is_stored() {
     let mut fixture = Fixture::new();
     let configuration = r#"
         resource "memory_thing" "a" {
@@ -345,12 +345,12 @@ fn a_postcondition_that_fails_during_the_apply_is_stored() {
 }
 
 #[test]
-fn a_limited_run_knows_only_of_what_it_looks_at() {
+fn targeted_run_has_results_of_targets_only() {
     let fixture = Fixture::new();
     let options =
         PlanOptions { targets: vec!["memory_thing.none".parse().unwrap()], ..PlanOptions::default() };
     let (plan, _) = fixture.plan_with(EVERY_KIND, &[("m", MODULE)], &options);
-    let lines = told(&plan.unwrap().checks);
+    let lines = lines(&plan.unwrap().checks);
     assert_eq!(
         lines[..3],
         [

@@ -1,5 +1,5 @@
-//! Ephemeral resources and variables, write-only attributes, and functions of
-//! providers: what is in no state and no plan, and what must not change in between.
+//! Ephemeral resources and variables, write-only attributes, and provider functions: values that
+//! are in no state and no plan, and results that must not change in between.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ resource "memory_thing" "a" {
 "#;
 
 #[test]
-fn it_is_open_for_each_phase_and_in_nothing_that_is_stored() {
+fn ephemeral_resource_opens_per_phase_and_is_not_stored() {
     let mut fixture = Fixture::new();
     let plan = fixture.plan(CONSUMED);
     assert_eq!(plan.changes.len(), 1);
@@ -31,14 +31,14 @@ fn it_is_open_for_each_phase_and_in_nothing_that_is_stored() {
     assert_eq!(addresses(&fixture.state), ["memory_thing.a"]);
     assert!(!format!("{:?}", fixture.state).contains("token"));
 
-    // Nothing changed, so that nothing is to be done but to look.
+    // Nothing changed, so objects are only read.
     fixture.world.forget_calls();
     assert!(!fixture.plan(CONSUMED).has_changes());
     assert_eq!(fixture.world.calls(), ["open t", "read a", "close t"]);
 }
 
 #[test]
-fn it_is_closed_where_what_uses_it_fails() {
+fn ephemeral_resource_is_closed_after_user_fails() {
     let mut fixture = Fixture::new();
     let configuration = CONSUMED.replace("= local.token", "= local.token\n  mischief = \"fail\"");
     fixture.apply_errors(&configuration);
@@ -46,7 +46,7 @@ fn it_is_closed_where_what_uses_it_fails() {
 }
 
 #[test]
-fn it_may_go_nowhere_where_it_would_be_stored() {
+fn ephemeral_value_is_rejected_in_stored_places() {
     let fixture = Fixture::new();
     let of_thing = r#"
         ephemeral "memory_token" "t" { name = "t" }
@@ -70,7 +70,7 @@ fn it_may_go_nowhere_where_it_would_be_stored() {
 }
 
 #[test]
-fn it_is_opened_during_the_apply_where_it_depends_on_what_is_made_then() {
+fn ephemeral_resource_with_unknown_configuration_opens_in_apply() {
     let mut fixture = Fixture::new();
     let configuration = r#"
         resource "memory_thing" "first" { name = "first" }
@@ -94,7 +94,7 @@ fn it_is_opened_during_the_apply_where_it_depends_on_what_is_made_then() {
 }
 
 #[test]
-fn there_may_be_several_instances_and_outputs_between() {
+fn ephemeral_resource_supports_instances_and_outputs() {
     let mut fixture = Fixture::new();
     let module = r#"
         variable "names" { type = set(string) }
@@ -130,7 +130,7 @@ fn there_may_be_several_instances_and_outputs_between() {
 }
 
 #[test]
-fn it_is_renewed_while_it_is_used_and_closed_with_what_it_was_opened_with() {
+fn ephemeral_resource_is_renewed_while_in_use() {
     let mut fixture = Fixture::new();
     let configuration = r#"
         ephemeral "memory_token" "t" {
@@ -151,7 +151,7 @@ fn it_is_renewed_while_it_is_used_and_closed_with_what_it_was_opened_with() {
 }
 
 #[test]
-fn one_that_cannot_be_renewed_is_used_no_more() {
+fn expired_ephemeral_resource_is_not_used() {
     let mut fixture = Fixture::new();
     let configuration = r#"
         ephemeral "memory_token" "t" {
@@ -168,27 +168,27 @@ fn one_that_cannot_be_renewed_is_used_no_more() {
           depends_on = [memory_thing.a]
         }
     "#;
-    let told = fixture.apply_errors(configuration);
-    assert!(told.contains("Ephemeral resource instance has expired"), "{told}");
-    assert!(told.contains("Not renewed"), "{told}");
+    let reported = fixture.apply_errors(configuration);
+    assert!(reported.contains("Ephemeral resource instance has expired"), "{reported}");
+    assert!(reported.contains("Not renewed"), "{reported}");
     assert_eq!(addresses(&fixture.state), ["memory_thing.a"]);
     assert_eq!(fixture.world.calls().last().map(String::as_str), Some("close bad t"));
 }
 
 #[test]
-fn a_null_answer_is_the_providers_mistake_and_closed_at_once() {
+fn null_ephemeral_result_is_provider_error() {
     let fixture = Fixture::new();
-    let told =
+    let reported =
         fixture.plan_errors("ephemeral \"memory_token\" \"t\" {\n  name = \"t\"\n  life = \"none\"\n}");
     assert!(
-        told.contains("Provider produced null object") && told.contains("example.com/test/memory"),
-        "{told}"
+        reported.contains("Provider produced null object") && reported.contains("example.com/test/memory"),
+        "{reported}"
     );
     assert_eq!(fixture.world.calls(), ["open t", "close none t"]);
 }
 
 #[test]
-fn a_provider_may_be_configured_with_it_also_where_all_is_destroyed() {
+fn ephemeral_value_configures_provider_also_for_destruction() {
     let mut fixture = Fixture::new();
     let configuration = r#"
         provider "memory" { alias = "plain" }
@@ -221,24 +221,24 @@ fn a_provider_may_be_configured_with_it_also_where_all_is_destroyed() {
 }
 
 #[test]
-fn a_value_that_comes_back_for_a_write_only_attribute_is_the_providers_mistake() {
+fn returned_write_only_value_is_provider_error() {
     for (mischief, is_planned) in [("plan a password", true), ("apply a password", false)] {
         let mut fixture = Fixture::new();
         let configuration =
             format!("resource \"memory_thing\" \"a\" {{\n  name = \"a\"\n  mischief = \"{mischief}\"\n}}");
-        let told = if is_planned {
+        let reported = if is_planned {
             fixture.plan_errors(&configuration)
         } else {
             fixture.apply_errors(&configuration)
         };
-        assert!(told.contains("Write-only attribute set") && told.contains("password"), "{told}");
-        assert!(told.contains("example.com/test/memory"), "{told}");
+        assert!(reported.contains("Write-only attribute set") && reported.contains("password"), "{reported}");
+        assert!(reported.contains("example.com/test/memory"), "{reported}");
         assert!(!format!("{:?}", fixture.state).contains("known"), "{mischief}");
     }
 }
 
 #[test]
-fn a_function_must_give_what_it_gave() {
+fn provider_function_must_return_same_result() {
     let mut fixture = Fixture::new();
     let pure = r#"
         resource "memory_thing" "a" { name = provider::memory::same("a") }
@@ -255,9 +255,9 @@ fn a_function_must_give_what_it_gave() {
           depends_on = [memory_thing.a]
         }
     "#;
-    let told = fixture.apply_errors(impure);
-    assert!(told.contains("Provider function returned an inconsistent result"), "{told}");
-    assert!(told.contains("example.com/test/memory"), "{told}");
+    let reported = fixture.apply_errors(impure);
+    assert!(reported.contains("Provider function returned an inconsistent result"), "{reported}");
+    assert!(reported.contains("example.com/test/memory"), "{reported}");
 }
 
 const VARIABLES: &str = r#"
@@ -274,7 +274,7 @@ resource "memory_thing" "a" {
 "#;
 
 #[test]
-fn a_saved_plan_asks_again_for_the_ephemeral_variables_that_it_was_made_with() {
+fn saved_plan_requires_its_ephemeral_variables() {
     let fixture = Fixture::new();
     let given = |pairs: &[(&str, &str)]| -> BTreeMap<Str, Value> {
         pairs.iter().map(|(name, value)| (Str::new(name), Value::string(*value))).collect()
@@ -283,7 +283,7 @@ fn a_saved_plan_asks_again_for_the_ephemeral_variables_that_it_was_made_with() {
         fixture.plan_given(VARIABLES, &[], given(&[("given", "secret")]), &PlanOptions::default());
     assert!(!diagnostics.has_errors(), "{diagnostics}");
     let plan = plan.unwrap();
-    let bytes = plan_file::encode(&plan, &plan_file::Surroundings::default()).unwrap();
+    let bytes = plan_file::encode(&plan, &plan_file::PlanOrigin::default()).unwrap();
     let schema = std::sync::Arc::new(wardian_plugin::ProviderSchema {
         resources: [("memory_thing".into(), plan.changes[0].schema.clone())].into(),
         ..Default::default()
@@ -312,7 +312,7 @@ fn a_saved_plan_asks_again_for_the_ephemeral_variables_that_it_was_made_with() {
 }
 
 #[test]
-fn a_destruction_opens_nothing_that_it_does_not_need() {
+fn destruction_opens_only_required_ephemeral_resources() {
     let mut fixture = Fixture::new();
     fixture.apply(CONSUMED);
     fixture.world.forget_calls();

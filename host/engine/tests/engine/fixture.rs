@@ -1,15 +1,14 @@
-//! Runs a configuration, given as text, against a state that is kept from run to
-//! run.
+//! Runs configurations, given as text, against a state that lasts from run to run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_config::{MemoryFiles, load_root_from};
-use wardian_diagnostic::Diagnostics;
+use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_engine::{
-    Action, Applied, Environment, Event, Events, Mode, Plan, PlanOptions, ResourceChange, Run, StateSink,
-    StopSignal,
+    Action, Applied, Directories, EngineContext, Event, Events, Mode, Plan, PlanOptions, ResourceChange,
+    StateSink, StopSignal,
 };
 use wardian_state::{Instance, State};
 use wardian_value::{Str, Value};
@@ -25,20 +24,20 @@ terraform {
 }
 "#;
 
-/// A state, and the world that it is about.
+/// A state, and the objects that the memory provider has.
 pub struct Fixture {
     pub world: Arc<World>,
     pub state: State,
-    /// What provisioners and runs tell.
-    pub told: Arc<Told>,
+    /// The events of provisioners and runs.
+    pub event_log: Arc<EventLog>,
     runtime: tokio::runtime::Runtime,
 }
 
-/// What was told of changes and provisioners, in order.
+/// The events of changes and provisioners, in order.
 #[derive(Default)]
-pub struct Told(pub Mutex<Vec<String>>);
+pub struct EventLog(pub Mutex<Vec<String>>);
 
-impl Events for Told {
+impl Events for EventLog {
     fn event(&self, event: &Event<'_>) {
         let line = match event {
             Event::Started { address, action, .. } => format!("{address} begins: {action:?}"),
@@ -56,7 +55,7 @@ impl Events for Told {
     }
 }
 
-/// What was made durable, in order.
+/// The recorded changes, in order.
 #[derive(Debug, Default)]
 pub struct Recorded(pub Vec<String>, pub Vec<String>);
 
@@ -89,7 +88,7 @@ impl Fixture {
         Self {
             world: Arc::default(),
             state: State::with_new_lineage(),
-            told: Arc::default(),
+            event_log: Arc::default(),
             runtime: runtime.expect("a runtime"),
         }
     }
@@ -98,7 +97,7 @@ impl Fixture {
         &self,
         configuration: &str,
         modules: &[(&str, &str)],
-    ) -> Result<Run, Diagnostics> {
+    ) -> Result<EngineContext, Diagnostics> {
         let root = ("main.tf".to_owned(), configuration.as_bytes().to_vec());
         let required = ("versions.tf".to_owned(), REQUIRED.as_bytes().to_vec());
         let called = modules.iter().flat_map(|(directory, text)| {
@@ -109,20 +108,20 @@ impl Fixture {
         });
         let files = MemoryFiles::new([root, required].into_iter().chain(called));
         let configuration = load_root_from(&files, std::path::Path::new(""))?;
-        Ok(Run {
+        Ok(EngineContext {
             configuration: Arc::new(configuration),
             providers: Arc::new(MemorySource(Arc::clone(&self.world))),
             provisioners: Arc::new(MemoryProvisioners {
                 world: Arc::clone(&self.world),
                 stopped: Arc::default(),
             }),
-            events: Arc::clone(&self.told) as Arc<dyn Events>,
+            events: Arc::clone(&self.event_log) as Arc<dyn Events>,
             workspace: Str::new("default"),
-            environment: Environment::default(),
+            directories: Directories::default(),
         })
     }
 
-    /// Waits for what a run does.
+    /// Runs a future to its end.
     pub fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.block_on(work)
     }
@@ -145,24 +144,24 @@ impl Fixture {
         options: &PlanOptions,
     ) -> (Option<Plan>, Diagnostics) {
         match self.run_with_modules(configuration, modules) {
-            Ok(run) => self.runtime.block_on(run.plan(
-                self.state.clone(),
-                variables.into(),
-                options,
-                StopSignal::never(),
-            )),
+            Ok(run) => {
+                let never = StopSignal::never();
+                let plan = run.plan(self.state.clone(), variables.into(), options, never);
+                let Diagnosed { value: plan, diagnostics } = self.runtime.block_on(plan);
+                (plan, diagnostics)
+            }
             Err(diagnostics) => (None, diagnostics),
         }
     }
 
-    /// The plan of a configuration in which nothing is wrong.
+    /// Returns the plan of a configuration without errors.
     pub fn plan(&self, configuration: &str) -> Plan {
         let (plan, diagnostics) = self.plan_with(configuration, &[], &PlanOptions::default());
         assert!(!diagnostics.has_errors(), "{diagnostics}");
         plan.expect("a plan")
     }
 
-    /// What is wrong with a configuration.
+    /// Returns the errors of a configuration.
     pub fn plan_errors(&self, configuration: &str) -> String {
         let (_, diagnostics) = self.plan_with(configuration, &[], &PlanOptions::default());
         assert!(diagnostics.has_errors(), "nothing is wrong");
@@ -180,7 +179,7 @@ impl Fixture {
         }
     }
 
-    /// Plans and applies; the state is kept whatever happens.
+    /// Plans and applies; the state is kept also after errors.
     pub fn apply_with(
         &mut self,
         configuration: &str,
@@ -195,7 +194,7 @@ impl Fixture {
         let applied =
             self.runtime.block_on(run.apply(&plan, &mut recorded, options.parallelism, StopSignal::never()));
         self.state = applied.state.clone();
-        // Whatever a provider was asked to do to a managed object was announced.
+        // Every call that changes a managed object was recorded before.
         let asks =
             |change: &&ResourceChange| !matches!(change.action, Action::NoOp | Action::Read | Action::Forget);
         let asked: Vec<String> = plan.changes.iter().filter(asks).map(|c| c.address.to_string()).collect();
@@ -208,7 +207,7 @@ impl Fixture {
         (applied, recorded.0)
     }
 
-    /// Carries out a plan; the state is kept whatever happens.
+    /// Applies a plan; the state is kept also after errors.
     pub fn apply_plan(&mut self, configuration: &str, plan: &Plan) -> Applied {
         let run = self.run_with_modules(configuration, &[]).expect("a configuration");
         let mut recorded = Recorded::default();
@@ -217,24 +216,24 @@ impl Fixture {
         applied
     }
 
-    /// Changes how the provider answers.
+    /// Changes the provider's responses.
     pub fn twist(&self, change: impl FnOnce(&mut Twist)) {
         change(&mut self.world.twist.lock().unwrap());
     }
 
-    /// A configuration, as far as it is loaded.
+    /// Loads a configuration.
     pub fn configuration(&self, configuration: &str) -> Arc<wardian_config::Configuration> {
         self.run_with_modules(configuration, &[]).expect("a configuration").configuration
     }
 
-    /// Applies a configuration with which nothing goes wrong.
+    /// Applies a configuration without errors.
     pub fn apply(&mut self, configuration: &str) -> Vec<String> {
         let (applied, recorded) = self.apply_with(configuration, &[], &PlanOptions::default());
         assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
         recorded
     }
 
-    /// Applies a configuration with which something goes wrong, and says what.
+    /// Applies a configuration with errors and returns them.
     pub fn apply_errors(&mut self, configuration: &str) -> String {
         let (applied, _) = self.apply_with(configuration, &[], &PlanOptions::default());
         assert!(applied.diagnostics.has_errors(), "nothing went wrong");
@@ -247,12 +246,12 @@ impl Fixture {
     }
 }
 
-/// Addresses and actions of all changes that do something.
+/// Returns the addresses and actions of all effective changes.
 pub fn actions(plan: &Plan) -> Vec<(String, Action)> {
     plan.changes.iter().filter(|c| c.is_effective()).map(|c| (c.address.to_string(), c.action)).collect()
 }
 
-/// The addresses in a state.
+/// Returns the addresses in a state.
 pub fn addresses(state: &State) -> Vec<String> {
     state.instances().map(|(address, _, _)| address.to_string()).collect()
 }

@@ -1,9 +1,9 @@
-//! Objects that come under management: by blocks and at once.
+//! Imports by blocks and at once.
 
 use wardian_config::RootVariables;
 use wardian_diagnostic::Diagnostics;
 use wardian_engine::{
-    Action, ImportOrder, Importing, MissingConfiguration, Mode, Plan, PlanOptions, StopSignal, Target,
+    Action, DirectImport, Importing, MissingConfiguration, Mode, Plan, PlanOptions, StopSignal, TargetAddress,
 };
 use wardian_plugin::PluginDiagnostic;
 use wardian_state::Attributes;
@@ -18,12 +18,12 @@ fn block(id: &str) -> String {
 }
 
 fn importing(plan: &Plan) -> Vec<(String, Action, String)> {
-    let told = |importing: &Importing| match importing {
+    let reported = |importing: &Importing| match importing {
         Importing::Id(id) => id.to_string(),
         other => format!("{other:?}"),
     };
     let changes = plan.changes.iter();
-    changes.filter_map(|c| Some((c.address.to_string(), c.action, told(c.importing.as_ref()?)))).collect()
+    changes.filter_map(|c| Some((c.address.to_string(), c.action, reported(c.importing.as_ref()?)))).collect()
 }
 
 fn one(address: &str, action: Action, id: &str) -> (String, Action, String) {
@@ -43,7 +43,7 @@ fn generating() -> PlanOptions {
 }
 
 #[test]
-fn an_object_is_found_in_the_plan_and_managed_after_the_apply() {
+fn import_is_planned_and_managed_after_apply() {
     let mut fixture = Fixture::new();
     let plan = fixture.plan(&block("\"one\""));
     assert_eq!(importing(&plan), [one("memory_thing.a", Action::NoOp, "one")]);
@@ -56,7 +56,7 @@ fn an_object_is_found_in_the_plan_and_managed_after_the_apply() {
     let recorded = fixture.apply(&block("\"one\""));
     assert_eq!(recorded, ["memory_thing.a here"]);
     assert_eq!(addresses(&fixture.state), ["memory_thing.a"]);
-    // From now on the block asks for nothing.
+    // After the apply the block has no effect.
     fixture.world.forget_calls();
     let plan = fixture.plan(&block("\"one\""));
     assert!(importing(&plan).is_empty() && actions(&plan).is_empty());
@@ -64,7 +64,7 @@ fn an_object_is_found_in_the_plan_and_managed_after_the_apply() {
 }
 
 #[test]
-fn what_the_schema_calls_sensitive_is_stored_as_such() {
+fn imported_object_stores_sensitive_attributes_of_schema() {
     let plan = Fixture::new().plan(&block("\"one\""));
     let (_, _, instance) = plan.prior_state.instances().next().unwrap();
     let paths = &instance.current.as_ref().unwrap().sensitive_paths;
@@ -72,7 +72,7 @@ fn what_the_schema_calls_sensitive_is_stored_as_such() {
 }
 
 #[test]
-fn an_imported_object_is_changed_or_replaced_as_the_configuration_says() {
+fn imported_object_is_changed_or_replaced() {
     let mut fixture = Fixture::new();
     let update = block("\"one\"").replace("name =", "size = 3\n  name =");
     assert_eq!(importing(&fixture.plan(&update)), [one("memory_thing.a", Action::Update, "one")]);
@@ -91,7 +91,7 @@ fn an_imported_object_is_changed_or_replaced_as_the_configuration_says() {
 }
 
 #[test]
-fn what_identifies_the_object_must_be_known_and_a_text() {
+fn import_id_must_be_known_string() {
     for (id, expected) in [
         ("null", "3 Invalid import id argument"),
         ("\"\"", "3 Invalid import id argument"),
@@ -115,7 +115,7 @@ fn what_identifies_the_object_must_be_known_and_a_text() {
 }
 
 #[test]
-fn instances_are_found_by_keys_that_are_computed() {
+fn import_supports_computed_keys() {
     let module = "resource \"memory_thing\" \"c\" {\n  count = 2\n  name  = \"c${count.index}\"\n}";
     let text = r#"
 module "m" {
@@ -156,7 +156,7 @@ import {
 }
 
 #[test]
-fn an_instance_that_the_configuration_has_not_is_no_place_for_an_object() {
+fn import_requires_configured_instance() {
     let many = "resource \"memory_thing\" \"a\" {\n  for_each = toset([\"x\"])\n  name = each.key\n}\n";
     let each =
         "import {\n  for_each = toset([\"x\", \"z\"])\n  to = memory_thing.a[each.key]\n  id = each.key\n}\n";
@@ -169,7 +169,7 @@ fn an_instance_that_the_configuration_has_not_is_no_place_for_an_object() {
 }
 
 #[test]
-fn a_plan_that_makes_nothing_imports_nothing() {
+fn destroy_and_refresh_only_plans_import_nothing() {
     let fixture = Fixture::new();
     for mode in [Mode::Destroy, Mode::RefreshOnly] {
         let options = PlanOptions { mode, ..PlanOptions::default() };
@@ -180,7 +180,7 @@ fn a_plan_that_makes_nothing_imports_nothing() {
             assert!(plan.unwrap().changes.is_empty());
         }
     }
-    let targets = vec!["memory_thing.b".parse::<Target>().unwrap()];
+    let targets = vec!["memory_thing.b".parse::<TargetAddress>().unwrap()];
     let options = PlanOptions { targets, ..PlanOptions::default() };
     let text = format!("{}resource \"memory_thing\" \"b\" {{\n  name = \"b\"\n}}", block("\"one\""));
     let (plan, _) = fixture.plan_with(&text, &[], &options);
@@ -189,7 +189,7 @@ fn a_plan_that_makes_nothing_imports_nothing() {
 }
 
 #[test]
-fn what_is_found_by_another_resource_is_known_first_and_remembered() {
+fn resource_of_import_id_is_a_dependency() {
     let mut fixture = Fixture::new();
     let other = "resource \"memory_thing\" \"b\" {\n  name = \"one\"\n}\n";
     fixture.apply(other);
@@ -200,7 +200,7 @@ fn what_is_found_by_another_resource_is_known_first_and_remembered() {
 }
 
 #[test]
-fn a_provider_that_finds_nothing_or_too_much_is_told() {
+fn reports_provider_that_finds_no_or_several_objects() {
     for (id, summary) in [
         ("no-object", "Import returned no resources"),
         ("two-objects", "Multiple import states not supported"),
@@ -217,7 +217,7 @@ fn a_provider_that_finds_nothing_or_too_much_is_told() {
 }
 
 #[test]
-fn a_configuration_is_made_where_there_is_none() {
+fn generates_missing_configuration() {
     let text = "import {\n  to = memory_thing.a\n  id = \"one\"\n}\n";
     let fixture = Fixture::new();
     let (plan, found) = fixture.plan_with(text, &[], &PlanOptions::default());
@@ -242,13 +242,13 @@ fn a_configuration_is_made_where_there_is_none() {
     ];
     assert!(lines.iter().all(|line| made.contains(line)), "{made}");
 
-    // With that as configuration there is nothing to change.
+    // With the generated configuration there is nothing to change.
     let plan = fixture.plan(&format!("{text}{made}\n"));
     assert_eq!(importing(&plan), [one("memory_thing.a", Action::NoOp, "one")]);
 }
 
 #[test]
-fn a_configuration_is_made_for_single_objects_of_the_root_module() {
+fn generates_configuration_only_for_single_root_objects() {
     let fixture = Fixture::new();
     let keyed = "import {\n  to = memory_thing.a[0]\n  id = \"one\"\n}\n";
     let each = "import {\n  for_each = toset([\"one\"])\n  to = memory_thing.a\n  id = each.key\n}\n";
@@ -261,7 +261,7 @@ fn a_configuration_is_made_for_single_objects_of_the_root_module() {
 }
 
 #[test]
-fn a_configuration_that_the_object_does_not_tell_whole_is_still_there() {
+fn incomplete_generated_configuration_is_kept() {
     let text = "import {\n  to = memory_thing.a\n  id = \"nameless\"\n}\n";
     let fixture = Fixture::new();
     fixture.twist(|twist| {
@@ -280,13 +280,13 @@ fn a_configuration_that_the_object_does_not_tell_whole_is_still_there() {
 }
 
 #[test]
-fn an_object_whose_configuration_was_made_is_taken_over_by_the_plan() {
+fn generated_configuration_is_imported_by_its_plan() {
     let text = "import {\n  to = memory_thing.a\n  id = \"one\"\n}\n";
     let mut fixture = Fixture::new();
     let (applied, recorded) = fixture.apply_with(text, &[], &generating());
     assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
     assert_eq!((applied.counts.import, recorded), (1, vec!["memory_thing.a here".to_owned()]));
-    // Without a configuration it would be destroyed: nobody meant that.
+    // Without a configuration it would be destroyed, which nobody intended.
     for options in [PlanOptions::default(), generating()] {
         let (_, found) = fixture.plan_with(text, &[], &options);
         assert_eq!(places(&found), ["2 Configuration for import target does not exist"]);
@@ -294,7 +294,7 @@ fn an_object_whose_configuration_was_made_is_taken_over_by_the_plan() {
 }
 
 #[test]
-fn an_object_is_imported_at_once() {
+fn direct_import_adds_object_to_state() {
     let fixture = Fixture::new();
     let text = format!(
         "{THING}resource \"memory_thing\" \"b\" {{\n  name = \"b\"\n  lifecycle {{\n    precondition {{\n      condition = \
@@ -312,7 +312,7 @@ fn an_object_is_imported_at_once() {
 }
 
 #[test]
-fn what_is_managed_or_has_no_place_is_not_imported_at_once() {
+fn direct_import_rejects_managed_and_undeclared_objects() {
     let mut fixture = Fixture::new();
     fixture.apply(THING);
     let (state, found) = fixture.import(THING, "memory_thing.a", "one");
@@ -324,7 +324,7 @@ fn what_is_managed_or_has_no_place_is_not_imported_at_once() {
 }
 
 #[test]
-fn all_objects_that_an_import_at_once_finds_are_kept() {
+fn direct_import_keeps_all_found_objects() {
     let fixture = Fixture::new();
     let (state, found) = fixture.import(THING, "memory_thing.a", "two-objects");
     assert!(!found.has_errors(), "{found}");
@@ -335,7 +335,7 @@ fn all_objects_that_an_import_at_once_finds_are_kept() {
 }
 
 #[test]
-fn a_provider_must_know_where_to_look() {
+fn direct_import_requires_known_provider_configuration() {
     let text = "provider \"memory\" {\n  region = memory_thing.b.id\n}\nprovider \"memory\" {\n  alias = \"b\"\n}\n\
                 resource \"memory_thing\" \"a\" {\n  name = \"a\"\n}\nresource \"memory_thing\" \"b\" {\n  provider = \
                 memory.b\n  name = \"b\"\n}\n";
@@ -351,14 +351,11 @@ impl Fixture {
         address: &str,
         id: &str,
     ) -> (Option<wardian_state::State>, Diagnostics) {
-        let order = ImportOrder { address: address.parse().unwrap(), id: id.to_owned() };
+        let order = DirectImport { address: address.parse().unwrap(), id: id.to_owned() };
         let run = self.run_with_modules(configuration, &[]).expect("a configuration");
-        self.block_on(run.import(
-            self.state.clone(),
-            RootVariables::default(),
-            &order,
-            2,
-            StopSignal::never(),
-        ))
+        let never = StopSignal::never();
+        let imported =
+            self.block_on(run.import(self.state.clone(), RootVariables::default(), &order, 2, never));
+        (imported.value, imported.diagnostics)
     }
 }

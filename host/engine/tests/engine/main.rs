@@ -1,5 +1,4 @@
-//! The engine against a provider that lives in this process and does as it is
-//! told, mistakes included.
+//! Tests of the engine with an in-process provider whose responses the tests control.
 
 #![allow(
     clippy::expect_used,
@@ -21,7 +20,7 @@ mod plan_file;
 mod provider;
 mod provision;
 mod provisioner;
-mod relevant;
+mod relevant_attributes;
 mod removed;
 mod target;
 mod token;

@@ -1,5 +1,4 @@
-//! What a provider may not answer, row by row: what people are told, and what is
-//! in the state afterwards.
+//! Invalid responses of providers, row by row: the diagnostics and the state afterwards.
 
 use std::sync::{Arc, Mutex};
 
@@ -32,18 +31,18 @@ fn null(object: Option<&Value>) -> Option<Value> {
     object.map(|object| Value::null(object.ty().clone()))
 }
 
-/// Who is at fault, and about what.
+/// Checks that an error names the provider and the problem.
 fn assert_names_provider(errors: &str, expected: &[&str]) {
-    for part in expected.iter().chain(&["example.com/test/memory", "mistake is the provider's"]) {
+    for part in expected.iter().chain(&["example.com/test/memory", "bug in the provider"]) {
         assert!(errors.contains(part), "{part:?} is not in: {errors}");
     }
 }
 
 #[test]
-fn a_plan_breaks_no_rule() {
+fn invalid_create_plans_are_rejected() {
     type Row = (&'static str, fn(&mut PlanResponse));
     let rows: [Row; 8] = [
-        ("gave no planned object", |a| a.planned_state = None),
+        ("returned no planned object", |a| a.planned_state = None),
         ("is planned to be absent", |a| a.planned_state = null(a.planned_state.as_ref())),
         ("of type string, not object", |a| a.planned_state = Some(Value::string("a"))),
         (".label, the attribute is missing", |a| {
@@ -57,7 +56,7 @@ fn a_plan_breaks_no_rule() {
             let parts = planned.as_mapping().unwrap().iter().map(|(n, v)| (n.clone(), v.clone()));
             a.planned_state = Some(Value::object(parts.chain([("more".into(), Value::bool(true))])));
         }),
-        ("put off the change", |a| a.deferred = Some(DeferredReason::AbsentPrerequisite)),
+        ("deferred the change", |a| a.deferred = Some(DeferredReason::AbsentPrerequisite)),
         (".size: cty unknown", |a| {
             a.planned_state = with(a.planned_state.as_ref(), "size", Value::unknown(Type::Number));
         }),
@@ -72,7 +71,7 @@ fn a_plan_breaks_no_rule() {
 }
 
 #[test]
-fn a_plan_of_a_change_keeps_to_the_configuration_or_to_what_was() {
+fn planned_update_must_match_configuration_or_prior_state() {
     let mut fixture = Fixture::new();
     fixture.apply(THING);
     fixture.twist(|twist| {
@@ -83,9 +82,9 @@ fn a_plan_of_a_change_keeps_to_the_configuration_or_to_what_was() {
     let errors = fixture.plan_errors(RENAMED);
     assert_names_provider(
         &errors,
-        &["Provider produced invalid plan", ".name", "\"b\"", "before it was \"a\""],
+        &["Provider produced invalid plan", ".name", "\"b\"", "the prior value is \"a\""],
     );
-    // What was before is the provider's way to say that the difference means nothing.
+    // Planning the prior value means that the difference has no effect.
     fixture.twist(|twist| {
         twist.plan = Some(Box::new(|q, a| a.planned_state = Some(q.prior_state.clone())));
     });
@@ -93,7 +92,7 @@ fn a_plan_of_a_change_keeps_to_the_configuration_or_to_what_was() {
 }
 
 #[test]
-fn a_planned_destruction_is_one() {
+fn planned_destruction_must_be_null() {
     let mut fixture = Fixture::new();
     fixture.twist(|twist| twist.capabilities.plan_destroy = true);
     fixture.apply(THING);
@@ -104,7 +103,7 @@ fn a_planned_destruction_is_one() {
 }
 
 #[test]
-fn a_path_that_forces_replacement_counts_where_its_value_changes() {
+fn replace_path_counts_only_if_value_changes() {
     let mut fixture = Fixture::new();
     fixture.apply(THING);
     let name = || Path::root().attribute("name");
@@ -117,9 +116,9 @@ fn a_path_that_forces_replacement_counts_where_its_value_changes() {
     assert_eq!(plan.changes[0].required_replace, [name()]);
 }
 
-/// What is different in the final plan, and what is said about it.
+/// Checks differences in the final plan and their errors.
 #[test]
-fn the_final_plan_is_the_one_that_was_approved() {
+fn final_plan_must_match_approved_plan() {
     type Row = (Option<&'static str>, fn(&PlanRequest, &mut PlanResponse));
     let rows: [Row; 4] = [
         (Some("from an update to a replacement"), |_, a| {
@@ -131,7 +130,7 @@ fn the_final_plan_is_the_one_that_was_approved() {
         (Some(".label: was known, but now unknown"), |_, a| {
             a.planned_state = with(a.planned_state.as_ref(), "label", Value::unknown(Type::String));
         }),
-        // Nor does it help to be old.
+        // A legacy SDK is no excuse.
         (Some(".label: was"), |_, a| {
             a.legacy_type_system = true;
             a.planned_state = with(a.planned_state.as_ref(), "label", Value::string("other"));
@@ -153,7 +152,7 @@ fn the_final_plan_is_the_one_that_was_approved() {
 }
 
 #[test]
-fn an_update_may_turn_out_to_be_none() {
+fn update_may_become_no_op() {
     let mut fixture = Fixture::new();
     fixture.apply(THING);
     fixture.twist(|twist| {
@@ -171,7 +170,7 @@ fn an_update_may_turn_out_to_be_none() {
 }
 
 #[test]
-fn a_configuration_is_validated_once_more_when_all_is_known() {
+fn configuration_is_validated_again_with_known_values() {
     let mut fixture = Fixture::new();
     fixture.twist(|twist| {
         twist.validate = Some(Box::new(|q, found| {
@@ -187,10 +186,10 @@ fn a_configuration_is_validated_once_more_when_all_is_known() {
     assert_eq!(fixture.state.resources().count(), 1);
 }
 
-/// What an apply of a new, a changed or a removed object answers, what is said,
-/// and what is stored then.
+/// Checks responses to an apply of a new, a changed or a removed object: the errors and the
+/// stored object.
 #[test]
-fn what_an_apply_answers_decides_what_is_stored() {
+fn apply_response_determines_stored_object() {
     #[derive(Debug, PartialEq)]
     enum Stored {
         Nothing,
@@ -198,7 +197,7 @@ fn what_an_apply_answers_decides_what_is_stored() {
         Tainted,
     }
     type Row = (&'static str, Stored, fn(&mut ApplyResponse));
-    let provider_is_at_fault = "mistake is the provider's";
+    let provider_is_at_fault = "bug in the provider";
     let check = |before: &str, after: &str, rows: &[Row]| {
         for (expected, stored, change) in rows {
             let mut fixture = Fixture::new();
@@ -239,7 +238,7 @@ fn what_an_apply_answers_decides_what_is_stored() {
         "",
         THING,
         &[
-            ("left values of memory_thing.a unknown", Stored::Tainted, unknown),
+            ("returned unknown values for memory_thing.a", Stored::Tainted, unknown),
             ("returned no object", Stored::Nothing, |a| a.new_state = None),
             ("returned no object", Stored::Nothing, |a| a.new_state = null(a.new_state.as_ref())),
             ("of type string, not object", Stored::Nothing, text),
@@ -254,7 +253,7 @@ fn what_an_apply_answers_decides_what_is_stored() {
         THING,
         CHANGED,
         &[
-            ("left values of memory_thing.a unknown", Stored::Whole, unknown),
+            ("returned unknown values for memory_thing.a", Stored::Whole, unknown),
             ("returned no object", Stored::Whole, |a| a.new_state = None),
             ("of type string, not object", Stored::Whole, text),
             (".id, the attribute is missing", Stored::Whole, lacking),
@@ -276,7 +275,7 @@ fn what_an_apply_answers_decides_what_is_stored() {
 }
 
 #[test]
-fn an_object_that_is_there_after_its_destruction_is_kept() {
+fn object_returned_by_destruction_is_kept() {
     let mut fixture = Fixture::new();
     fixture.apply(THING);
     fixture.twist(|twist| {
@@ -287,10 +286,10 @@ fn an_object_that_is_there_after_its_destruction_is_kept() {
 }
 
 #[test]
-fn what_is_read_is_whole_and_of_its_type() {
+fn refreshed_object_must_be_known_and_typed() {
     type Row = (&'static str, fn(&mut ReadResourceResponse));
     let rows: [Row; 4] = [
-        ("gave no object", |a| a.new_state = None),
+        ("returned no object", |a| a.new_state = None),
         ("not wholly known", |a| {
             a.new_state = with(a.new_state.as_ref(), "label", Value::unknown(Type::String));
         }),
@@ -307,7 +306,7 @@ fn what_is_read_is_whole_and_of_its_type() {
 }
 
 #[test]
-fn what_a_data_source_reads_is_whole_and_of_its_type() {
+fn data_source_result_must_be_known_and_typed() {
     type Row = (&'static str, fn(&mut ReadDataSourceResponse));
     let rows: [Row; 4] = [
         ("not wholly known", |a| a.state = None),
@@ -324,7 +323,7 @@ fn what_a_data_source_reads_is_whole_and_of_its_type() {
 }
 
 #[test]
-fn a_stored_object_is_brought_to_the_present_schema() {
+fn stored_object_is_upgraded_to_current_schema() {
     type Row = (&'static str, fn(&mut UpgradeStateResponse));
     let rows: [Row; 3] = [
         ("null or partly unknown", |a| a.upgraded = None),
@@ -340,7 +339,7 @@ fn a_stored_object_is_brought_to_the_present_schema() {
 }
 
 #[test]
-fn an_object_of_a_newer_schema_is_refused_without_a_call() {
+fn object_with_newer_schema_is_rejected_without_call() {
     let mut fixture = Fixture::new();
     fixture.twist(|twist| twist.version = 2);
     fixture.apply(THING);
@@ -353,7 +352,7 @@ fn an_object_of_a_newer_schema_is_refused_without_a_call() {
 }
 
 #[test]
-fn attributes_that_the_schema_dropped_are_not_sent() {
+fn attributes_dropped_from_schema_are_not_sent() {
     let mut fixture = Fixture::new();
     fixture.apply(THING);
     let address = "memory_thing.a".parse().unwrap();
@@ -370,7 +369,7 @@ fn attributes_that_the_schema_dropped_are_not_sent() {
 }
 
 #[test]
-fn old_providers_may_plan_and_answer_what_others_may_not() {
+fn legacy_providers_may_violate_rules() {
     let mut fixture = Fixture::new();
     fixture.twist(|twist| {
         twist.plan = Some(Box::new(|_, a| {
@@ -383,7 +382,7 @@ fn old_providers_may_plan_and_answer_what_others_may_not() {
         }));
     });
     fixture.apply(THING);
-    // What is to be left alone is, whatever such a provider plans.
+    // Ignored attributes stay ignored, whatever a legacy provider plans.
     let left_alone = "resource \"memory_thing\" \"a\" {\n name = \"a\"\n lifecycle {\n ignore_changes = [name, size]\n }\n}";
     fixture.twist(|twist| {
         twist.plan = Some(Box::new(|_, a| {
@@ -394,9 +393,9 @@ fn old_providers_may_plan_and_answer_what_others_may_not() {
     assert_eq!(actions(&fixture.plan(left_alone)), []);
 }
 
-/// All private bytes that a provider is handed, in order.
+/// Checks the private data of all calls, in order.
 #[test]
-fn private_bytes_go_where_they_belong() {
+fn private_data_is_passed_to_following_calls() {
     let heard: Arc<Mutex<Vec<String>>> = Arc::default();
     let listen = |twist: &mut Twist, heard: &Arc<Mutex<Vec<String>>>| {
         let (plans, applies) = (Arc::clone(heard), Arc::clone(heard));
@@ -444,7 +443,7 @@ fn private_bytes_go_where_they_belong() {
 }
 
 #[test]
-fn a_replacement_is_planned_without_what_is_to_be_left_alone() {
+fn replacement_is_planned_without_ignored_values() {
     let mut fixture = Fixture::new();
     let with = |size: u8, fixed: &str| {
         format!(
@@ -459,7 +458,7 @@ fn a_replacement_is_planned_without_what_is_to_be_left_alone() {
 }
 
 #[test]
-fn warnings_of_a_replacement_are_told_once() {
+fn replacement_warnings_are_reported_once() {
     let mut fixture = Fixture::new();
     fixture.apply(THING);
     fixture.twist(|twist| {
@@ -477,27 +476,27 @@ fn warnings_of_a_replacement_are_told_once() {
 }
 
 #[test]
-fn a_module_tells_the_provider_about_itself() {
+fn provider_meta_is_passed_to_provider() {
     let said = "terraform {\n provider_meta \"memory\" {\n team = \"blue\"\n }\n}\n";
     let heard: Arc<Mutex<Vec<Option<String>>>> = Arc::default();
     let mut fixture = Fixture::new();
-    let told = |meta: Option<&Value>| meta.and_then(|meta| Some(meta.get("team")?.as_str()?.to_owned()));
+    let reported = |meta: Option<&Value>| meta.and_then(|meta| Some(meta.get("team")?.as_str()?.to_owned()));
     let listener = Arc::clone(&heard);
     fixture.twist(|twist| {
         twist.takes_meta = true;
         twist.plan = Some(Box::new(move |q, _| {
-            listener.lock().unwrap().push(told(q.provider_meta.as_ref()));
+            listener.lock().unwrap().push(reported(q.provider_meta.as_ref()));
         }));
     });
     fixture.apply(&format!("{said}{THING}"));
     assert_eq!(*heard.lock().unwrap(), [Some("blue".to_owned()), Some("blue".to_owned())]);
     fixture.twist(|twist| twist.takes_meta = false);
     let errors = fixture.plan_errors(&format!("{said}{THING}"));
-    assert!(errors.contains("takes no provider_meta"), "{errors}");
+    assert!(errors.contains("does not support provider_meta"), "{errors}");
 }
 
 #[test]
-fn a_left_over_may_go_though_the_object_may_not() {
+fn deposed_object_ignores_prevent_destroy() {
     let mut fixture = Fixture::new();
     let with = |fixed: &str, lifecycle: &str| {
         format!(

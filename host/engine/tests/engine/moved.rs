@@ -1,5 +1,5 @@
-//! Objects that have another address than before. What is expected is what Terraform
-//! 1.11.4 does with the same configurations.
+//! Moved objects. The expected results are those of Terraform 1.11.4 for the same
+//! configurations.
 
 use wardian_engine::{Action, Mode, Plan, PlanOptions};
 
@@ -7,7 +7,7 @@ use crate::fixture::{Fixture, addresses};
 
 type Modules<'a> = &'a [(&'a str, &'a str)];
 
-/// What a plan does, one line a change: old and new address, action and reason.
+/// Returns one line for each change: old and new address, action and reason.
 fn lines(plan: &Plan) -> Vec<String> {
     let line = |change: &wardian_engine::ResourceChange| {
         let from = change.previous_address.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
@@ -44,7 +44,7 @@ fn errors(fixture: &Fixture, configuration: &str, modules: Modules<'_>) -> Strin
 const A: &str = r#"resource "memory_thing" "a" { name = "x" }"#;
 
 #[test]
-fn a_renamed_resource_keeps_its_object() {
+fn renamed_resource_keeps_its_object() {
     let mut fixture = applied(A, &[]);
     let renamed = r#"
         resource "memory_thing" "b" { name = "x" }
@@ -67,7 +67,7 @@ fn a_renamed_resource_keeps_its_object() {
 }
 
 #[test]
-fn a_chain_leads_to_its_end_in_any_order() {
+fn chain_of_moves_is_followed_in_any_order() {
     let fixture = applied(A, &[]);
     let chain = r#"
         resource "memory_thing" "d" { name = "x" }
@@ -88,7 +88,7 @@ fn a_chain_leads_to_its_end_in_any_order() {
 }
 
 #[test]
-fn when_count_comes_or_goes_the_only_object_is_the_first() {
+fn adding_or_removing_count_keeps_first_object() {
     let single = applied(A, &[]);
     let plan = |count: &str| {
         planned(&single, &format!("resource \"memory_thing\" \"a\" {{\n name = \"x\"\n {count} \n}}"), &[])
@@ -111,7 +111,7 @@ fn when_count_comes_or_goes_the_only_object_is_the_first() {
 }
 
 #[test]
-fn a_block_about_the_resource_says_otherwise_than_its_count() {
+fn moved_block_overrides_implied_move() {
     let fixture = applied(A, &[]);
     let plan = planned(
         &fixture,
@@ -176,7 +176,7 @@ fn in_modules() -> Fixture {
 }
 
 #[test]
-fn a_module_moves_with_all_in_it_and_what_is_renamed_in_it_as_well() {
+fn module_moves_with_renamed_contents() {
     let plan = planned(
         &in_modules(),
         r#"
@@ -229,7 +229,7 @@ fn a_module_moves_with_all_in_it_and_what_is_renamed_in_it_as_well() {
 }
 
 #[test]
-fn keys_of_a_module_change_while_its_objects_are_renamed() {
+fn module_keys_change_while_contents_are_renamed() {
     let plan = planned(
         &in_modules(),
         r#"
@@ -279,7 +279,7 @@ fn keys_of_a_module_change_while_its_objects_are_renamed() {
 }
 
 #[test]
-fn count_on_a_module_moves_nothing_by_itself() {
+fn count_on_module_implies_no_move() {
     let fixture = applied("module \"m\" {\n source = \"./m\"\n}", &[("m", A)]);
     let plan = planned(&fixture, "module \"m\" {\n source = \"./m\"\n count = 1\n}", &[("m", A)]);
     assert_eq!(
@@ -289,14 +289,14 @@ fn count_on_a_module_moves_nothing_by_itself() {
 }
 
 #[test]
-fn what_moved_to_where_nothing_is_declared_is_destroyed_and_says_so() {
+fn object_moved_to_undeclared_address_is_destroyed() {
     let fixture = applied(A, &[]);
     let plan = planned(&fixture, "moved {\n from = memory_thing.a\n to = memory_thing.b\n}", &[]);
     assert_eq!(plan, ["memory_thing.a -> memory_thing.b Delete delete_because_no_move_target"]);
 }
 
 #[test]
-fn an_object_takes_no_other_ones_place() {
+fn move_to_occupied_address_is_blocked() {
     let fixture = applied(&format!("{A}\nresource \"memory_thing\" \"b\" {{ name = \"y\" }}"), &[]);
     let blocked = r#"
         resource "memory_thing" "b" { name = "y" }
@@ -316,7 +316,7 @@ fn an_object_takes_no_other_ones_place() {
 }
 
 #[test]
-fn tainted_and_deposed_objects_move_along() {
+fn tainted_and_deposed_objects_move() {
     let mut fixture = Fixture::new();
     fixture
         .apply_errors("resource \"memory_thing\" \"a\" {\n name = \"x\"\n mischief = \"fail half way\"\n}");
@@ -347,7 +347,7 @@ fn tainted_and_deposed_objects_move_along() {
 }
 
 #[test]
-fn a_moved_object_is_replaced_before_the_old_one_goes() {
+fn moved_object_is_replaced_create_before_destroy() {
     let mut fixture = applied("resource \"memory_thing\" \"a\" {\n name = \"x\"\n fixed = \"1\"\n}", &[]);
     let moved = r#"
         resource "memory_thing" "b" {
@@ -370,7 +370,7 @@ fn a_moved_object_is_replaced_before_the_old_one_goes() {
 }
 
 #[test]
-fn what_was_made_from_a_moved_object_is_still_destroyed_before_it() {
+fn dependents_of_moved_object_are_destroyed_first() {
     let mut fixture = applied(
         r#"
         resource "memory_thing" "a" { name = "base" }
@@ -388,7 +388,7 @@ fn what_was_made_from_a_moved_object_is_still_destroyed_before_it() {
 }
 
 #[test]
-fn a_refresh_only_plan_records_moves() {
+fn refresh_only_plan_records_moves() {
     let mut fixture = applied(A, &[]);
     let renamed = "resource \"memory_thing\" \"a\" {\n count = 1\n name = \"y\"\n}";
     let options = PlanOptions { mode: Mode::RefreshOnly, ..PlanOptions::default() };
@@ -402,7 +402,7 @@ fn a_refresh_only_plan_records_moves() {
 }
 
 #[test]
-fn a_destroy_plan_names_new_addresses_and_without_a_refresh_the_old_ones_as_well() {
+fn destroy_plan_shows_new_addresses() {
     let fixture = applied(A, &[]);
     let counted = "resource \"memory_thing\" \"a\" {\n count = 1\n name = \"x\"\n}";
     let mut options = PlanOptions { mode: Mode::Destroy, ..PlanOptions::default() };
@@ -414,7 +414,7 @@ fn a_destroy_plan_names_new_addresses_and_without_a_refresh_the_old_ones_as_well
 }
 
 #[test]
-fn targets_must_cover_both_addresses() {
+fn targets_must_include_both_addresses() {
     let fixture = applied("resource \"memory_thing\" \"a\" {\n count = 2\n name = \"x\"\n}", &[]);
     let moved = r#"
         resource "memory_thing" "b" {
@@ -442,7 +442,7 @@ fn targets_must_cover_both_addresses() {
 }
 
 #[test]
-fn statements_that_make_no_sense_are_errors() {
+fn invalid_move_statements_are_errors() {
     let fixture = applied(&format!("{A}\nresource \"memory_thing\" \"b\" {{ name = \"y\" }}"), &[]);
     let moved = |from: &str, to: &str| format!("moved {{\n from = {from}\n to = {to}\n}}\n");
     let check = |configuration: String, expected: &[&str]| {
@@ -475,10 +475,16 @@ fn statements_that_make_no_sense_are_errors() {
             + &moved("memory_thing.e", "memory_thing.c"),
         &["Cyclic dependency in move statements", "memory_thing.e to memory_thing.c"],
     );
+    let two_cycles = moved("memory_thing.c", "memory_thing.d")
+        + &moved("memory_thing.d", "memory_thing.c")
+        + &moved("memory_thing.e", "memory_thing.f")
+        + &moved("memory_thing.f", "memory_thing.e");
+    let text = errors(&fixture, &two_cycles, &[]);
+    assert_eq!(text.matches("Cyclic dependency in move statements").count(), 2, "{text}");
 }
 
 #[test]
-fn a_statement_in_a_module_is_checked_for_each_instance() {
+fn move_in_module_is_checked_for_each_instance() {
     let fixture = in_modules();
     let text = errors(
         &fixture,
@@ -497,7 +503,7 @@ fn a_statement_in_a_module_is_checked_for_each_instance() {
 }
 
 #[test]
-fn an_object_becomes_one_of_another_type() {
+fn object_moves_to_another_type() {
     let mut fixture = applied("resource \"memory_thing\" \"a\" {\n name = \"x\"\n count = 2\n}", &[]);
     let crossed = r#"
         resource "memory_gadget" "g" {
@@ -520,7 +526,7 @@ fn an_object_becomes_one_of_another_type() {
 }
 
 #[test]
-fn a_provider_may_refuse_an_object_of_another_type() {
+fn provider_may_reject_type_change() {
     let fixture = applied(r#"resource "memory_thing" "a" { name = "stubborn" }"#, &[]);
     let crossed = |kind: &str| {
         format!(
@@ -532,7 +538,7 @@ fn a_provider_may_refuse_an_object_of_another_type() {
 }
 
 #[test]
-fn many_moves_cost_what_they_move() {
+fn many_moves_cost_linear_time() {
     let count = 4000;
     let mut fixture =
         applied(&format!("resource \"memory_thing\" \"a\" {{\n name = \"x\"\n count = {count}\n}}"), &[]);
@@ -547,7 +553,7 @@ fn many_moves_cost_what_they_move() {
     let started = std::time::Instant::now();
     let plan = fixture.plan(&configuration);
     assert!(plan.changes.iter().all(|c| c.action == Action::NoOp && c.previous_address.is_some()));
-    // Compared with each other they would be 16 million pairs, and more with the objects.
+    // Comparing all pairs would be 16 million comparisons, and more with the objects.
     assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
     fixture.apply(&configuration);
     assert_eq!(fixture.state.resources().next().unwrap().1.instances.len(), count);

@@ -1,4 +1,4 @@
-//! In which order objects are destroyed, made and changed.
+//! The order in which objects are destroyed, created and changed.
 
 use crate::fixture::Fixture;
 
@@ -17,7 +17,7 @@ fn pair(fixed_a: &str, fixed_b: &str, lifecycle_b: &str) -> String {
 const CREATE_FIRST: &str = "lifecycle {\n create_before_destroy = true\n }";
 
 #[test]
-fn both_replaced_dependents_go_first_and_come_last() {
+fn replaced_dependent_is_destroyed_first_and_created_last() {
     let mut fixture = Fixture::new();
     fixture.apply(&pair("1", "1", ""));
     fixture.world.forget_calls();
@@ -26,7 +26,7 @@ fn both_replaced_dependents_go_first_and_come_last() {
 }
 
 #[test]
-fn one_replaced_its_dependent_is_updated() {
+fn dependent_of_replaced_object_is_updated() {
     let mut fixture = Fixture::new();
     fixture.apply(&pair("1", "1", ""));
     fixture.world.forget_calls();
@@ -35,7 +35,7 @@ fn one_replaced_its_dependent_is_updated() {
 }
 
 #[test]
-fn created_first_spreads_to_what_is_depended_on() {
+fn create_before_destroy_extends_to_dependencies() {
     let mut fixture = Fixture::new();
     fixture.apply(&pair("1", "1", CREATE_FIRST));
     fixture.world.forget_calls();
@@ -47,7 +47,7 @@ fn created_first_spreads_to_what_is_depended_on() {
 }
 
 #[test]
-fn a_replacement_that_fails_leaves_the_old_object() {
+fn failed_replacement_keeps_old_object() {
     let mut fixture = Fixture::new();
     let with = |fixed: &str, mischief: &str| {
         format!(
@@ -59,7 +59,7 @@ fn a_replacement_that_fails_leaves_the_old_object() {
     let (_, _, instance) = fixture.state.instances().next().unwrap();
     assert!(instance.current.is_some() && instance.deposed.is_empty());
 
-    // One that fails half way leaves both; the next run clears up.
+    // A failure between both steps leaves both objects; the next run removes one.
     fixture.apply_errors(&with("3", "mischief = \"fail half way\""));
     let (_, _, instance) = fixture.state.instances().next().unwrap();
     assert!(instance.current.as_ref().unwrap().is_tainted() && instance.deposed.len() == 1);
@@ -69,7 +69,7 @@ fn a_replacement_that_fails_leaves_the_old_object() {
 }
 
 #[test]
-fn what_leaves_the_configuration_goes_in_reverse_order() {
+fn removed_objects_are_destroyed_in_reverse_order() {
     let mut fixture = Fixture::new();
     fixture.apply(
         r#"
@@ -84,7 +84,7 @@ fn what_leaves_the_configuration_goes_in_reverse_order() {
 }
 
 #[test]
-fn a_dependent_goes_before_what_it_was_made_from_changes() {
+fn dependent_is_destroyed_before_dependency_changes() {
     let mut fixture = Fixture::new();
     fixture.apply(
         r#"
@@ -98,7 +98,7 @@ fn a_dependent_goes_before_what_it_was_made_from_changes() {
 }
 
 #[test]
-fn each_instance_is_replaced_in_a_chain_of_its_own() {
+fn instances_are_replaced_independently() {
     let mut fixture = Fixture::new();
     let with = |fixed: &str, mischief: &str| {
         format!(
@@ -118,7 +118,7 @@ fn each_instance_is_replaced_in_a_chain_of_its_own() {
 }
 
 #[test]
-fn one_that_cannot_be_created_first_keeps_no_other_from_being_cleared_up() {
+fn failed_create_does_not_block_other_instances() {
     let mut fixture = Fixture::new();
     let with = |fixed: &str, mischief: &str| {
         format!(
@@ -132,7 +132,7 @@ fn one_that_cannot_be_created_first_keeps_no_other_from_being_cleared_up() {
 }
 
 #[test]
-fn what_an_object_was_made_from_counts_though_the_configuration_forgot_it() {
+fn stored_dependencies_order_destruction() {
     let mut fixture = Fixture::new();
     fixture.apply(&pair("1", "1", ""));
     fixture.world.forget_calls();
@@ -143,7 +143,7 @@ fn what_an_object_was_made_from_counts_though_the_configuration_forgot_it() {
 }
 
 #[test]
-fn a_dependent_learns_of_a_created_first_instance_before_it_goes() {
+fn dependent_is_updated_before_deposed_instance_is_destroyed() {
     let mut fixture = Fixture::new();
     let with = |count: usize| {
         format!(

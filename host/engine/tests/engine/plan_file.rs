@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Write as _};
 
 use proptest::prelude::*;
-use wardian_engine::plan_file::{self, PlanFileError, Surroundings};
+use wardian_engine::plan_file::{self, PlanFileError, PlanOrigin};
 
 use crate::fixture::{Fixture, actions};
 
 #[test]
-fn a_plan_comes_back_as_it_was() {
+fn plan_survives_encoding() {
     let mut fixture = Fixture::new();
     fixture.apply(r#"resource "memory_thing" "old" { name = "old" }"#);
     let plan = fixture.plan(
@@ -21,15 +21,15 @@ fn a_plan_comes_back_as_it_was() {
         output "id" { value = memory_thing.a.id }
         "#,
     );
-    let surroundings = Surroundings {
+    let origin = PlanOrigin {
         configuration: BTreeMap::from([("main.tf".to_owned(), b"# text".to_vec())]),
         lock_file: Some(b"lock".to_vec()),
         workspace: "blue".to_owned(),
         plugins: BTreeMap::from([("example.com/test/memory".to_owned(), "00".to_owned())]),
     };
-    let bytes = plan_file::encode(&plan, &surroundings).unwrap();
+    let bytes = plan_file::encode(&plan, &origin).unwrap();
     let file = plan_file::decode(&bytes).unwrap();
-    assert_eq!(file.surroundings, surroundings);
+    assert_eq!(file.origin, origin);
     let schema = std::sync::Arc::new(wardian_plugin::ProviderSchema {
         resources: [("memory_thing".into(), plan.changes[0].schema.clone())].into(),
         ..Default::default()
@@ -45,16 +45,15 @@ fn a_plan_comes_back_as_it_was() {
 }
 
 #[test]
-fn another_format_is_refused_by_its_version() {
+fn other_format_version_is_rejected() {
     let plan = Fixture::new().plan("");
-    let bytes = plan_file::encode(&plan, &Surroundings::default()).unwrap();
-    // Stored entries can be changed in place; the check sum of the archive then
-    // says so, which is an error as well.
+    let bytes = plan_file::encode(&plan, &PlanOrigin::default()).unwrap();
+    // Stored entries can be changed in place; the archive's checksum reports that as an error.
     let damaged: Vec<u8> = bytes.iter().map(|b| b ^ 1).collect();
     assert!(matches!(plan_file::decode(&damaged), Err(PlanFileError::NotAPlan(_))));
 }
 
-/// An archive of these entries.
+/// Returns an archive of these entries.
 fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in entries {
@@ -65,17 +64,17 @@ fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
-fn a_file_that_unpacks_to_too_much_is_refused() {
+fn file_with_excessive_unpacked_size_is_rejected() {
     let zeros = vec![b' '; 80 << 20];
     let bytes =
         archive(&[("configuration/a.tf", &zeros[..40 << 20]), ("configuration/b.tf", &zeros[..40 << 20])]);
     assert!(bytes.len() < 1 << 20);
     let Err(PlanFileError::NotAPlan(problem)) = plan_file::decode(&bytes) else { panic!("it was read") };
-    assert!(problem.contains("more than a plan can be"), "{problem}");
+    assert!(problem.contains("its unpacked size is larger"), "{problem}");
 }
 
 #[test]
-fn a_file_without_its_parts_is_refused() {
+fn file_without_required_entries_is_rejected() {
     let refused = |entries: &[(&str, &[u8])]| match plan_file::decode(&archive(entries)) {
         Ok(_) => panic!("it was read"),
         Err(error) => error.to_string(),
@@ -87,13 +86,13 @@ fn a_file_without_its_parts_is_refused() {
 }
 
 #[test]
-fn a_plan_of_many_objects_costs_what_its_size_is() {
+fn large_plan_costs_linear_time() {
     let size = |count: u32| {
         let plan = Fixture::new().plan(&format!(
             "resource \"memory_thing\" \"a\" {{\n count = {count}\n name = \"a${{count.index}}\"\n}}"
         ));
         let started = std::time::Instant::now();
-        let bytes = plan_file::encode(&plan, &Surroundings::default()).unwrap();
+        let bytes = plan_file::encode(&plan, &PlanOrigin::default()).unwrap();
         plan_file::decode(&bytes).unwrap();
         (bytes.len(), started.elapsed())
     };
@@ -104,14 +103,14 @@ fn a_plan_of_many_objects_costs_what_its_size_is() {
 
 proptest! {
     #[test]
-    fn any_bytes_give_an_error_or_a_plan_file(bytes: Vec<u8>) {
+    fn any_bytes_decode_or_fail(bytes: Vec<u8>) {
         let _ = plan_file::decode(&bytes);
     }
 
     #[test]
-    fn a_damaged_file_never_panics(at in 0usize..2000, value: u8) {
+    fn damaged_file_never_panics(at in 0usize..2000, value: u8) {
         let plan = Fixture::new().plan("");
-        let mut bytes = plan_file::encode(&plan, &Surroundings::default()).unwrap();
+        let mut bytes = plan_file::encode(&plan, &PlanOrigin::default()).unwrap();
         let at = at % bytes.len();
         bytes[at] = value;
         let _ = plan_file::decode(&bytes);

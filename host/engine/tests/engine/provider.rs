@@ -1,9 +1,9 @@
-//! A provider of things in memory.
+//! A provider of in-memory objects.
 //!
-//! `memory_thing` has `name`, `size`, `fixed` (forces a replacement), `secret`
-//! (sensitive), `label` (optional and computed), `id` (computed), and `mischief`,
-//! which says what to do wrong. `memory_gadget` has the same, and takes over what was a
-//! `memory_thing`. `memory_lookup` is a data source, that finds all but what is gone.
+//! `memory_thing` has `name`, `size`, `fixed` (forces a replacement), `secret` (sensitive),
+//! `label` (optional and computed), `id` (computed), and `mischief`, which selects a
+//! misbehavior. `memory_gadget` has the same, and a `memory_thing` can move to it.
+//! `memory_lookup` is a data source that finds all objects that are not gone.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,22 +14,22 @@ use wardian_value::{Path, Str, Type, Value, json};
 
 use crate::token;
 
-/// What happened, and what there is.
+/// The objects and the calls.
 #[derive(Default)]
 pub struct World {
-    /// One line a call that reaches out: `create a`, `read a`, ...
+    /// One line for each call that changes or reads an object: `create a`, `read a`, ...
     pub calls: Mutex<Vec<String>>,
-    /// Names of things that are gone when they are read.
+    /// Names of objects that are missing when they are read.
     pub gone: Mutex<Vec<String>>,
-    /// What answers are changed to.
+    /// Changes of responses.
     pub twist: Mutex<Twist>,
     next: Mutex<u64>,
 }
 
-/// Changes an answer before it is given.
+/// Changes a response before it is returned.
 pub type Change<Q, A> = Option<Box<dyn Fn(&Q, &mut A) + Send>>;
 
-/// How the provider misbehaves, where it is not the configuration that says so.
+/// Misbehavior that the configuration does not select.
 #[derive(Default)]
 pub struct Twist {
     pub validate: Change<ValidateConfigRequest, PluginDiagnostics>,
@@ -315,12 +315,12 @@ impl Provider for Memory {
                 answer(Some(new.with_attribute("size", Value::number(7_i64))), Vec::new())
             }
             "apply nothing" => answer(Some(Value::null(new.ty().clone())), Vec::new()),
-            "panic" => panic!("the memory provider was told to"),
+            "panic" => panic!("the memory provider was reported to"),
             _ => answer(Some(new), Vec::new()),
         }
     }
 
-    /// Things are found by their name; some names say what to do wrong.
+    /// Objects are found by their name; some names select a misbehavior.
     async fn import_resource_state(&self, request: ImportRequest) -> ImportResponse {
         let ImportTarget::Id(id) = &request.target else {
             return ImportResponse { imported: Vec::new(), deferred: None, diagnostics: refuse() };

@@ -1,5 +1,5 @@
-//! What is run on objects that were created or are about to go. What is expected is what
-//! Terraform 1.11.4 does with the like of these configurations.
+//! Provisioners of created and destroyed objects. The expected results are those of Terraform
+//! 1.11.4 for similar configurations.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use wardian_state::ObjectStatus;
 
 use crate::fixture::{Fixture, Recorded, addresses};
 
-/// A thing with provisioners: their arguments, `|` between those of several.
+/// Returns a resource with provisioners: their arguments, separated by `|`.
 fn thing(name: &str, arguments: &str, provisioners: &str) -> String {
     let mut text = format!("resource \"memory_thing\" \"{name}\" {{\n  name = \"{name}\"\n{arguments}\n");
     for block in provisioners.split('|').filter(|block| !block.trim().is_empty()) {
@@ -29,7 +29,7 @@ fn status(fixture: &Fixture, address: &str) -> Option<ObjectStatus> {
 }
 
 #[test]
-fn provisioners_run_in_order_when_an_object_is_created_and_not_when_it_changes() {
+fn provisioners_run_in_order_on_create_only() {
     let mut fixture = Fixture::new();
     let provisioners =
         "command = \"say ${self.id}\" | command = \"fail x\"; on_failure = continue | command = \"two\"";
@@ -40,7 +40,7 @@ fn provisioners_run_in_order_when_an_object_is_created_and_not_when_it_changes()
         ["create a", "memory_thing.a: say thing-1", "memory_thing.a: fail x", "memory_thing.a: two"]
     );
     assert_eq!(
-        *fixture.told.0.lock().unwrap(),
+        *fixture.event_log.0.lock().unwrap(),
         [
             "memory_thing.a begins: Create",
             "memory_thing.a local-exec begins",
@@ -63,7 +63,7 @@ fn provisioners_run_in_order_when_an_object_is_created_and_not_when_it_changes()
 }
 
 #[test]
-fn an_object_whose_provisioner_fails_is_tainted_and_what_depends_on_it_is_left_out() {
+fn failed_provisioner_taints_object_and_skips_dependents() {
     let mut fixture = Fixture::new();
     let configuration = thing("a", "", "command = \"fail x\" | command = \"never reached\"")
         + &thing("b", "label = memory_thing.a.id", "");
@@ -72,15 +72,15 @@ fn an_object_whose_provisioner_fails_is_tainted_and_what_depends_on_it_is_left_o
     assert!(text.contains("main.tf:4"), "{text}");
     assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Tainted));
     assert_eq!(addresses(&fixture.state), ["memory_thing.a"]);
-    assert_eq!(fixture.told.0.lock().unwrap().last().unwrap(), "memory_thing.a failed: Create");
-    // The next run replaces it, and destroys what is tainted without a word to it.
+    assert_eq!(fixture.event_log.0.lock().unwrap().last().unwrap(), "memory_thing.a failed: Create");
+    // The next run replaces the object, and destroys the tainted one without provisioners.
     fixture.world.forget_calls();
     fixture.apply(&thing("a", "", "command = \"fine\" | when = destroy; command = \"bye\""));
     assert_eq!(fixture.world.calls(), ["read a", "destroy a", "create a", "memory_thing.a: fine"]);
 }
 
 #[test]
-fn a_configuration_that_cannot_be_evaluated_taints_too() {
+fn invalid_provisioner_configuration_taints_object() {
     let mut fixture = Fixture::new();
     let configuration = thing("a", "", "command = \"say ${file(\"/srv/nothing/\" + self.id)}\"")
         .replace("\" + self.id", "${self.id}\"");
@@ -91,14 +91,14 @@ fn a_configuration_that_cannot_be_evaluated_taints_too() {
 }
 
 #[test]
-fn what_is_run_before_an_object_goes_knows_the_object_and_its_key() {
+fn destroy_provisioner_has_self_and_key() {
     let mut fixture = Fixture::new();
     let counted = thing("a", "count = 2", "when = destroy; command = \"say ${self.id} ${count.index}\"");
     let each =
         thing("b", "for_each = toset([\"k\"])", "when = destroy; command = \"say ${self.id} ${each.key}\"");
     fixture.apply(&(counted.clone() + &each));
     assert!(ran(&fixture).is_empty());
-    // One instance goes, whose resource is still there.
+    // One instance of an existing resource is removed.
     fixture.apply(&(counted.replace("count = 2", "count = 1") + &each));
     assert_eq!(ran(&fixture).len(), 1);
     assert!(
@@ -115,21 +115,21 @@ fn what_is_run_before_an_object_goes_knows_the_object_and_its_key() {
 }
 
 #[test]
-fn an_object_stays_where_its_provisioner_fails_before_it_goes() {
+fn failed_destroy_provisioner_keeps_object() {
     let mut fixture = Fixture::new();
     let failing =
         "when = destroy; command = \"fail a\"; on_failure = continue | when = destroy; command = \"fail b\"";
     let configuration = thing("a", "", failing);
     fixture.apply(&configuration);
     fixture.world.forget_calls();
-    fixture.told.0.lock().unwrap().clear();
+    fixture.event_log.0.lock().unwrap().clear();
     let applied = fixture.destroy(&configuration);
     assert!(applied.diagnostics.to_string().contains("It said b."), "{}", applied.diagnostics);
     assert_eq!(ran(&fixture), ["memory_thing.a: fail a", "memory_thing.a: fail b"]);
     assert!(!fixture.world.calls().contains(&"destroy a".to_owned()));
     assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Ready));
-    assert_eq!(fixture.told.0.lock().unwrap().last().unwrap(), "memory_thing.a failed: Delete");
-    // A replacement is not made either.
+    assert_eq!(fixture.event_log.0.lock().unwrap().last().unwrap(), "memory_thing.a failed: Delete");
+    // A replacement is not created either.
     fixture.world.forget_calls();
     let text = fixture.apply_errors(&thing("a", "fixed = \"new\"", failing));
     assert!(text.contains("It said b."), "{text}");
@@ -138,7 +138,7 @@ fn an_object_stays_where_its_provisioner_fails_before_it_goes() {
 }
 
 #[test]
-fn what_was_replaced_before_it_goes_is_not_told() {
+fn deposed_object_skips_destroy_provisioners() {
     let mut fixture = Fixture::new();
     let provisioners = "command = \"say hello\" | when = destroy; command = \"say bye\"";
     let lifecycle = "lifecycle {\n create_before_destroy = true\n}\n";
@@ -146,7 +146,7 @@ fn what_was_replaced_before_it_goes_is_not_told() {
     fixture.world.forget_calls();
     fixture.apply(&thing("a", &format!("fixed = \"new\"\n{lifecycle}"), provisioners));
     assert_eq!(fixture.world.calls(), ["read a", "create a", "memory_thing.a: say hello", "destroy a"]);
-    // Where the new one fails, both are there.
+    // After a failed create both objects remain.
     let failing = provisioners.replace("say hello", "fail hello");
     fixture.apply_errors(&thing("a", &format!("fixed = \"newer\"\n{lifecycle}"), &failing));
     assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Tainted));
@@ -154,7 +154,7 @@ fn what_was_replaced_before_it_goes_is_not_told() {
     assert_eq!(instance.deposed.len(), 1);
     let deposed = instance.deposed.values().next().unwrap();
     assert_eq!(deposed.status, ObjectStatus::Ready);
-    // Neither of them is told when all goes.
+    // Destroying both runs no provisioners.
     fixture.world.forget_calls();
     assert!(!fixture.destroy(&thing("a", lifecycle, provisioners)).diagnostics.has_errors());
     assert!(ran(&fixture).is_empty(), "{:?}", ran(&fixture));
@@ -162,7 +162,7 @@ fn what_was_replaced_before_it_goes_is_not_told() {
 }
 
 #[test]
-fn a_removed_block_says_what_is_run_before_the_objects_go() {
+fn removed_block_runs_destroy_provisioners() {
     let mut fixture = Fixture::new();
     let modules = |text: &str| [("m".to_owned(), text.to_owned())];
     let both = thing("a", "count = 2", "");
@@ -191,7 +191,7 @@ fn a_removed_block_says_what_is_run_before_the_objects_go() {
 }
 
 #[test]
-fn connections_are_merged_argument_by_argument() {
+fn connections_are_merged_by_argument() {
     let mut fixture = Fixture::new();
     let around = "connection {\n host = self.id\n user = \"around\"\n}";
     let own = "command = \"one\"; connection {; user = \"own\"; } | command = \"two\"";
@@ -203,7 +203,7 @@ fn connections_are_merged_argument_by_argument() {
 }
 
 #[test]
-fn output_that_may_hold_what_is_secret_is_not_shown() {
+fn output_with_sensitive_configuration_is_not_shown() {
     let rows = [
         (
             "\"say ${sensitive(\"hush\")}\"",
@@ -223,9 +223,9 @@ fn output_that_may_hold_what_is_secret_is_not_shown() {
         assert!(!found.has_errors(), "{found}");
         let applied = fixture.apply_plan(&configuration, &plan.unwrap());
         assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
-        let told = fixture.told.0.lock().unwrap().clone();
-        assert!(told.contains(&format!("memory_thing.a local-exec shows: {shown}")), "{told:?}");
-        assert!(!told.iter().any(|line| line.contains("hush")), "{told:?}");
+        let reported = fixture.event_log.0.lock().unwrap().clone();
+        assert!(reported.contains(&format!("memory_thing.a local-exec shows: {shown}")), "{reported:?}");
+        assert!(!reported.iter().any(|line| line.contains("hush")), "{reported:?}");
     }
     let mut fixture = Fixture::new();
     let text = fixture.apply_errors(&thing("a", "", "command = \"fail ${sensitive(\"hush\")}\""));
@@ -233,21 +233,21 @@ fn output_that_may_hold_what_is_secret_is_not_shown() {
 }
 
 #[test]
-fn an_object_waits_for_what_its_provisioners_refer_to() {
+fn object_waits_for_references_of_its_provisioners() {
     let mut fixture = Fixture::new();
     let one = thing("a", "", "command = \"say ${memory_thing.z.id}\"");
     fixture.apply(&(one + &thing("z", "", "")));
     assert_eq!(fixture.world.calls(), ["create z", "create a", "memory_thing.a: say thing-1"]);
     let object = fixture.state.current(&"memory_thing.a".parse().unwrap()).unwrap();
     assert_eq!(object.dependencies.len(), 1);
-    // By its name, an object's own value is what self is.
+    // A reference by name to the object itself is `self`.
     let mut fixture = Fixture::new();
     fixture.apply(&thing("a", "", "command = \"say ${memory_thing.a.id}\""));
     assert_eq!(ran(&fixture), ["memory_thing.a: say thing-1"]);
 }
 
 #[test]
-fn a_run_that_is_stopped_leaves_tainted_what_was_not_through() {
+fn stopped_run_leaves_unfinished_object_tainted() {
     let mut fixture = Fixture::new();
     let configuration = thing("a", "", "command = \"wait\" | command = \"never reached\"");
     let plan = fixture.plan(&configuration);
@@ -273,7 +273,7 @@ fn a_run_that_is_stopped_leaves_tainted_what_was_not_through() {
 }
 
 #[test]
-fn what_is_given_up_is_recorded_as_tainted() {
+fn aborted_operation_is_recorded_as_tainted() {
     let mut fixture = Fixture::new();
     let configuration = thing("a", "", "command = \"wait\"").replace("wait", "wait for ever");
     let plan = fixture.plan(&configuration);

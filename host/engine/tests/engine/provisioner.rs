@@ -1,7 +1,7 @@
-//! A provisioner that does as its command says, and tells the world of it.
+//! A provisioner that follows its command and records the calls.
 //!
-//! `say x` shows x; `fail x` shows x and fails; `wait` ends when it is asked to; anything
-//! else does nothing.
+//! `say x` prints x; `fail x` prints x and fails; `wait` ends on a stop request; anything else
+//! does nothing.
 
 use std::sync::Arc;
 

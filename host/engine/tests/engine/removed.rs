@@ -1,5 +1,5 @@
-//! Objects that are forgotten. What is expected is what Terraform 1.11.4 does with the
-//! same configurations.
+//! Forgotten objects. The expected results are those of Terraform 1.11.4 for the same
+//! configurations.
 
 use wardian_engine::{Action, Mode, PlanOptions};
 
@@ -15,7 +15,7 @@ fn removed(from: &str, destroy: bool) -> String {
 }
 
 #[test]
-fn an_object_is_forgotten_unread_and_another_one_destroyed() {
+fn forgotten_object_is_not_read() {
     let mut fixture = Fixture::new();
     fixture.apply(BOTH);
     fixture.world.forget_calls();
@@ -37,7 +37,7 @@ fn an_object_is_forgotten_unread_and_another_one_destroyed() {
 }
 
 #[test]
-fn a_module_is_forgotten_with_all_in_it_whatever_is_said_of_its_parts() {
+fn forgotten_module_overrides_blocks_inside() {
     let mut fixture = Fixture::new();
     let modules = [("m", "module \"k\" { source = \"./k\" }\n"), ("m/k", BOTH)];
     let root = "module \"m\" {\n source = \"./m\"\n count = 2\n}";
@@ -52,7 +52,7 @@ fn a_module_is_forgotten_with_all_in_it_whatever_is_said_of_its_parts() {
 }
 
 #[test]
-fn a_block_in_a_module_is_about_each_of_its_instances() {
+fn removed_block_in_module_applies_to_each_instance() {
     let mut fixture = Fixture::new();
     let root = "module \"m\" {\n source = \"./m\"\n count = 2\n}";
     fixture.apply_with(root, &[("m", BOTH)], &PlanOptions::default());
@@ -64,7 +64,7 @@ fn a_block_in_a_module_is_about_each_of_its_instances() {
 }
 
 #[test]
-fn the_first_of_two_blocks_about_the_same_counts() {
+fn first_of_two_removed_blocks_applies() {
     let mut fixture = Fixture::new();
     fixture.apply(BOTH);
     let configuration = removed("memory_thing.a", true)
@@ -78,7 +78,7 @@ fn the_first_of_two_blocks_about_the_same_counts() {
 }
 
 #[test]
-fn what_is_still_declared_is_not_removed() {
+fn removed_address_must_not_be_declared() {
     let fixture = Fixture::new();
     let text = fixture.plan_errors(&(BOTH.to_owned() + &removed("memory_thing.b", false)));
     assert!(text.contains("Removed resource still exists") && text.contains("main.tf:3"), "{text}");
@@ -96,7 +96,7 @@ fn what_is_still_declared_is_not_removed() {
 }
 
 #[test]
-fn a_destroy_plan_forgets_nothing() {
+fn destroy_plan_forgets_nothing() {
     let mut fixture = Fixture::new();
     fixture.apply(BOTH);
     let options = PlanOptions { mode: Mode::Destroy, ..PlanOptions::default() };

@@ -1,11 +1,11 @@
-//! What is planned of a part: targets, exclusions, and replacements that are asked for.
+//! Partial plans: targets, exclusions, and requested replacements.
 
 use wardian_engine::{Action, Mode, PlanOptions};
 
 use crate::fixture::{Fixture, actions, addresses};
 
 #[test]
-fn a_target_takes_what_it_needs_and_leaves_the_rest() {
+fn target_includes_dependencies_only() {
     let fixture = Fixture::new();
     let options = PlanOptions { targets: vec!["memory_thing.b".parse().unwrap()], ..PlanOptions::default() };
     let configuration = r#"
@@ -23,7 +23,7 @@ fn a_target_takes_what_it_needs_and_leaves_the_rest() {
 }
 
 #[test]
-fn an_exclusion_leaves_out_what_depends_on_it_and_nothing_else() {
+fn exclusion_leaves_out_dependents_only() {
     let mut fixture = Fixture::new();
     let configuration = r#"
         resource "memory_thing" "a" { name = "a" }
@@ -58,7 +58,7 @@ fn an_exclusion_leaves_out_what_depends_on_it_and_nothing_else() {
         ["memory_thing.a", "memory_thing.b[0]", "memory_thing.b[1]", "memory_thing.d"]
     );
     fixture.apply(configuration);
-    // What something that stays was made from stays as well.
+    // Dependencies of kept objects are kept as well.
     assert_eq!(planned(&fixture, Mode::Destroy, "memory_thing.c"), "d, output d");
     assert_eq!(planned(&fixture, Mode::Destroy, "memory_thing.a"), "b[0], b[1], c, d, output c, output d");
     let options = PlanOptions {
@@ -77,7 +77,7 @@ fn an_exclusion_leaves_out_what_depends_on_it_and_nothing_else() {
 }
 
 #[test]
-fn what_is_gone_from_the_configuration_stays_where_something_excluded_was_made_from_it() {
+fn orphan_needed_by_excluded_object_stays() {
     let mut fixture = Fixture::new();
     fixture.apply(
         r#"
@@ -92,7 +92,7 @@ fn what_is_gone_from_the_configuration_stays_where_something_excluded_was_made_f
 }
 
 #[test]
-fn a_replacement_of_nothing_is_warned_of() {
+fn unmatched_replacement_is_a_warning() {
     let mut fixture = Fixture::new();
     let configuration = "resource \"memory_thing\" \"a\" {\n count = 2\n name = \"a\"\n}";
     fixture.apply(configuration);
@@ -106,11 +106,11 @@ fn a_replacement_of_nothing_is_warned_of() {
     let (changes, text) = warned("memory_thing.a");
     assert!(changes == 0 && text.contains("-replace='memory_thing.a[1]'"), "{text}");
     let (changes, text) = warned("memory_thing.ghost");
-    assert!(changes == 0 && text.contains("There is no memory_thing.ghost"), "{text}");
+    assert!(changes == 0 && text.contains("The plan has no memory_thing.ghost"), "{text}");
 }
 
 #[test]
-fn a_targeted_destruction_takes_what_was_made_from_the_target_and_nothing_else() {
+fn targeted_destruction_includes_dependents_only() {
     let mut fixture = Fixture::new();
     let configuration = r#"
         resource "memory_thing" "a" { name = "a" }
@@ -138,7 +138,7 @@ fn a_targeted_destruction_takes_what_was_made_from_the_target_and_nothing_else()
 }
 
 #[test]
-fn an_apply_of_a_targeted_plan_looks_at_nothing_else() {
+fn apply_of_targeted_plan_visits_targets_only() {
     let mut fixture = Fixture::new();
     let configuration = r#"
         resource "memory_thing" "n" { name = "n" }
@@ -155,7 +155,7 @@ fn an_apply_of_a_targeted_plan_looks_at_nothing_else() {
 }
 
 #[test]
-fn a_module_without_keys_targets_all_its_instances() {
+fn module_without_keys_targets_all_instances() {
     let fixture = Fixture::new();
     let root = "module \"m\" {\n source = \"./m\"\n count = 2\n}";
     let module = "resource \"memory_thing\" \"t\" { name = \"t\" }";

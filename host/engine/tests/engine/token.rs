@@ -1,9 +1,8 @@
-//! What the memory provider has besides things and look-ups: tokens, which are
-//! ephemeral, and functions.
+//! Ephemeral tokens and functions of the memory provider.
 //!
-//! A `memory_token` has `name`, `life` and `token` (computed). One of `short` life is
-//! renewed time and again, one of `bad` life fails to be. `same` gives its argument
-//! back, `tally` the number of calls that were made so far.
+//! A `memory_token` has `name`, `life` and `token` (computed). One with a `short` life is
+//! renewed repeatedly, one with a `bad` life fails to renew. `same` returns its argument,
+//! `tally` the number of its calls so far.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

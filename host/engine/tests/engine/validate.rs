@@ -1,11 +1,10 @@
-//! What validation finds by evaluating with unknown values. The places and
-//! summaries are those that Terraform 1.11.4 gives for the same text with a
-//! resource of the same shape.
+//! Errors that validation finds by evaluating with unknown values. The positions and summaries
+//! are those of Terraform 1.11.4 for the same text with a resource of the same shape.
 
 use crate::fixture::Fixture;
 use wardian_diagnostic::Diagnostics;
 
-/// `line,column-column summary` of each problem, sorted.
+/// Returns `line,column-column summary` of each problem, sorted.
 fn problems(found: &Diagnostics) -> Vec<String> {
     let mut lines: Vec<String> = found
         .iter()
@@ -31,7 +30,7 @@ fn assert_problems_with(configuration: &str, module: &str, expected: &[&str]) {
 }
 
 #[test]
-fn attributes_are_those_of_the_schema() {
+fn attributes_must_be_in_schema() {
     let rows = [
         ("nope", "2,37-42 Unsupported attribute"),
         ("name.x", "2,42-44 Unsupported attribute"),
@@ -50,7 +49,7 @@ fn attributes_are_those_of_the_schema() {
 }
 
 #[test]
-fn what_is_wrong_with_a_name_is_told_where_it_is_never_evaluated() {
+fn undeclared_names_are_reported_without_evaluation() {
     assert_problems(
         "resource \"memory_thing\" \"a\" { name = \"a\" }\noutput \"x\" { value = try(memory_thing.a.nope, 1) }",
         &["2,40-45 Unsupported attribute"],
@@ -58,7 +57,7 @@ fn what_is_wrong_with_a_name_is_told_where_it_is_never_evaluated() {
 }
 
 #[test]
-fn instances_have_keys_where_a_resource_repeats() {
+fn references_to_repeated_resources_need_keys() {
     let rows = [
         ("count = 2", "a.id", Some("5,22-36 Missing resource instance key")),
         ("for_each = toset([\"k\"])", "a.id", Some("5,22-36 Missing resource instance key")),
@@ -79,7 +78,7 @@ fn instances_have_keys_where_a_resource_repeats() {
 }
 
 #[test]
-fn count_is_a_whole_number_that_is_not_negative() {
+fn count_must_be_whole_and_not_negative() {
     let rows = [
         ("-1", Some("3,11-13 Invalid count argument")),
         ("1.5", Some("3,11-14 Invalid count argument")),
@@ -89,7 +88,7 @@ fn count_is_a_whole_number_that_is_not_negative() {
         ("true", Some("3,11-15 Incorrect value type")),
         ("\"2\"", None),
         ("var.ephemeral", Some("3,11-24 Invalid count argument")),
-        // How many there are tells nothing.
+        // The number of instances reveals nothing.
         ("var.sensitive", None),
         ("var.text", None),
         ("var.list", Some("3,11-19 Incorrect value type")),
@@ -116,7 +115,7 @@ variable "map" { type = map(object({ a = string })) }
 "#;
 
 #[test]
-fn for_each_is_a_map_or_a_set_of_strings() {
+fn for_each_must_be_map_or_set_of_strings() {
     let rows = [
         ("[\"a\"]", Some("3,14-19 Invalid for_each argument")),
         ("\"a\"", Some("3,14-17 Invalid for_each argument")),
@@ -142,7 +141,7 @@ fn for_each_is_a_map_or_a_set_of_strings() {
 }
 
 #[test]
-fn each_count_and_self_are_there_where_they_have_a_meaning() {
+fn each_count_and_self_need_their_context() {
     assert_problems(
         "output \"a\" { value = each.value }\noutput \"b\" { value = count.index }\noutput \"c\" { value = self.id }\nlocals { x = each.key }",
         &[
@@ -155,7 +154,7 @@ fn each_count_and_self_are_there_where_they_have_a_meaning() {
 }
 
 #[test]
-fn a_local_value_is_not_made_from_itself() {
+fn local_value_must_not_depend_on_itself() {
     assert_problems("locals {\n  a = local.a\n}", &["2,7-14 Self-referencing local value"]);
     assert_problems(
         "locals {\n  a = local.b\n  b = local.a\n}",
@@ -164,7 +163,7 @@ fn a_local_value_is_not_made_from_itself() {
 }
 
 #[test]
-fn modules_that_repeat_are_lists_and_maps() {
+fn repeated_modules_are_lists_and_maps() {
     let module = "output \"x\" { value = { a = 1 } }";
     assert_problems_with(
         "module \"m\" {\n  source = \"./m\"\n  count  = 2\n}\noutput \"a\" { value = module.m.x }\noutput \"b\" { value = module.m[0].nope }\noutput \"c\" { value = module.m[*].x }\noutput \"d\" { value = module.m[\"k\"].x }",
@@ -184,7 +183,7 @@ fn modules_that_repeat_are_lists_and_maps() {
 }
 
 #[test]
-fn arguments_of_a_module_suit_its_variables() {
+fn module_arguments_must_match_variables() {
     let module = r#"
 variable "n" {
   type    = number
@@ -274,7 +273,7 @@ check "c" {
 }
 
 #[test]
-fn a_data_source_of_a_check_belongs_to_the_check() {
+fn nested_data_source_belongs_to_its_check() {
     assert_problems(
         r#"check "c" {
   data "memory_lookup" "l" { name = "a" }
@@ -289,7 +288,7 @@ output "x" { value = data.memory_lookup.l.found }"#,
 }
 
 #[test]
-fn provisioners_have_arguments_of_their_own() {
+fn provisioner_arguments_are_validated() {
     assert_problems(
         r#"resource "memory_thing" "a" {
   name = "a"
@@ -324,7 +323,7 @@ fn provisioners_have_arguments_of_their_own() {
 }
 
 #[test]
-fn connections_are_looked_at_as_they_are_merged_for_each_provisioner() {
+fn merged_connections_are_validated_per_provisioner() {
     let configuration = |around: &str, own: &str| {
         format!(
             "resource \"memory_thing\" \"a\" {{\n  name = \"a\"\n{around}  provisioner \"local-exec\" {{\n    \
@@ -341,7 +340,7 @@ fn connections_are_looked_at_as_they_are_merged_for_each_provisioner() {
         &["11,14-20 Incorrect attribute value type"],
     );
     assert_problems(&configuration("  connection {\n    host = \"x\"\n  }\n", ""), &[]);
-    // What no provisioner needs is not looked at.
+    // A connection that no provisioner uses is not validated.
     assert_problems(
         "resource \"memory_thing\" \"a\" {\n  name = \"a\"\n  connection {\n    nope = 1\n  }\n}",
         &[],
@@ -349,7 +348,7 @@ fn connections_are_looked_at_as_they_are_merged_for_each_provisioner() {
 }
 
 #[test]
-fn what_changes_are_ignored_is_there_to_be_changed() {
+fn ignore_changes_must_name_settable_attributes() {
     assert_problems(
         "resource \"memory_thing\" \"a\" {\n  name = \"a\"\n  lifecycle {\n    ignore_changes = [size, nope, id]\n  }\n}",
         &["1,1-28 Redundant ignore_changes element", "4,29-33 Unsupported attribute"],
@@ -357,7 +356,7 @@ fn what_changes_are_ignored_is_there_to_be_changed() {
 }
 
 #[test]
-fn an_import_says_which_object_is_meant() {
+fn import_must_identify_object() {
     let rows = [
         ("[\"x\"]", Some("3,8-13 Incorrect value type")),
         ("null", Some("3,8-12 Invalid import id argument")),
@@ -375,7 +374,7 @@ fn an_import_says_which_object_is_meant() {
 }
 
 #[test]
-fn nothing_sensitive_is_in_a_diagnostic() {
+fn diagnostics_contain_no_sensitive_values() {
     let secrets = [
         "output \"x\" { value = nonsensitive(upper(var.s)) + 1 }",
         "output \"x\" { value = var.s + 1 }",
@@ -418,7 +417,7 @@ module "m" {
 }
 
 #[test]
-fn a_validation_speaks_of_variables_that_come_after_its_own() {
+fn validation_may_refer_to_later_variables() {
     let found = Fixture::new().plan_errors(
         r#"
         variable "first" {

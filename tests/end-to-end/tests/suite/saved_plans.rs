@@ -90,7 +90,7 @@ fn encrypted_plan_needs_its_passphrase() {
     }
     project.write("changed", [&bytes[..bytes.len() - 1], &[bytes[bytes.len() - 1] ^ 1]].concat());
     let seen = project.run_with("apply changed", "", knowing).ended_with(1);
-    assert!(seen.errors.contains("changed or cut off"), "{}", seen.text());
+    assert!(seen.errors.contains("changed or truncated"), "{}", seen.text());
     assert!(!project.has("terraform.tfstate"));
     let seen = project.run_with("show tfplan", "open sesame\n", &[]).success();
     assert!(seen.out.contains("Passphrase") && !seen.out.contains("open sesame"), "{}", seen.text());

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wardian_engine::{DrawnKind, DrawnNode};
+use wardian_engine::{GraphNode, GraphNodeKind};
 
 use super::resources::ResourceGraph;
 
@@ -53,22 +53,22 @@ pub(super) fn resources(graph: &ResourceGraph) -> String {
 }
 
 /// All that a run walks.
-pub(super) fn whole(nodes: &[DrawnNode], draw_cycles: bool) -> String {
+pub(super) fn whole(nodes: &[GraphNode], draw_cycles: bool) -> String {
     let mut text =
         String::from("digraph {\n\tcompound = \"true\"\n\tnewrank = \"true\"\n\tsubgraph \"root\" {\n");
-    let name = |node: &DrawnNode| quoted(&format!("[root] {}", node.name));
+    let name = |node: &GraphNode| quoted(&format!("[root] {}", node.name));
     for node in nodes {
         let shape = match node.kind {
-            DrawnKind::Resource(_) | DrawnKind::Object(_) => "box",
-            DrawnKind::Provider(_) => "diamond",
-            DrawnKind::RootVariable(_) => "note",
-            DrawnKind::Step => "plain",
+            GraphNodeKind::Resource(_) | GraphNodeKind::Object(_) => "box",
+            GraphNodeKind::Provider(_) => "diamond",
+            GraphNodeKind::RootVariable(_) => "note",
+            GraphNodeKind::Step => "plain",
         };
         let _ = writeln!(text, "\t\t{} [label = {}, shape = \"{shape}\"]", name(node), quoted(&node.name));
     }
     for node in nodes {
         for target in node.dependencies.iter().filter_map(|place| nodes.get(*place)) {
-            let is_red = draw_cycles && node.is_in_cycle && target.is_in_cycle;
+            let is_red = draw_cycles && node.cycle.is_some() && node.cycle == target.cycle;
             let attributes = if is_red { " [color = \"red\", penwidth = \"2.0\"]" } else { "" };
             let _ = writeln!(text, "\t\t{} -> {}{attributes}", name(node), name(target));
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wardian_engine::{DrawnKind, DrawnNode};
+use wardian_engine::{GraphNode, GraphNodeKind};
 
 use super::resources::ResourceGraph;
 
@@ -36,14 +36,14 @@ pub(super) fn resources(graph: &ResourceGraph) -> String {
 }
 
 /// All that a run walks.
-pub(super) fn whole(nodes: &[DrawnNode]) -> String {
+pub(super) fn whole(nodes: &[GraphNode]) -> String {
     let mut text = String::from("flowchart RL\n");
     for (place, node) in nodes.iter().enumerate() {
         let (before, after) = match node.kind {
-            DrawnKind::Resource(_) | DrawnKind::Object(_) => ("[", "]"),
-            DrawnKind::Provider(_) => ("{{", "}}"),
-            DrawnKind::RootVariable(_) => (">", "]"),
-            DrawnKind::Step => ("(", ")"),
+            GraphNodeKind::Resource(_) | GraphNodeKind::Object(_) => ("[", "]"),
+            GraphNodeKind::Provider(_) => ("{{", "}}"),
+            GraphNodeKind::RootVariable(_) => (">", "]"),
+            GraphNodeKind::Step => ("(", ")"),
         };
         let _ = writeln!(text, "  n{place}{before}{}{after}", label(&node.name));
     }

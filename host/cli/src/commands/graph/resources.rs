@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use wardian_address::{ResourceAddress, ResourceMode};
-use wardian_engine::{DrawnKind, DrawnNode};
+use wardian_engine::{GraphNode, GraphNodeKind};
 use wardian_state::State;
 
 /// Resources in the order in which they are shown.
@@ -33,11 +33,11 @@ impl DrawnResource {
 impl ResourceGraph {
     /// The resources of a configuration, and those that only the state has. Cost:
     /// for each resource, all that it waits for.
-    pub(super) fn new(nodes: &[DrawnNode], state: &State) -> Self {
+    pub(super) fn new(nodes: &[GraphNode], state: &State) -> Self {
         let mut found: HashMap<ResourceAddress, Vec<ResourceAddress>> = HashMap::new();
         let mut walk = Walk::new(nodes.len());
         for (index, node) in nodes.iter().enumerate() {
-            if let DrawnKind::Resource(address) = &node.kind {
+            if let GraphNodeKind::Resource(address) = &node.kind {
                 found.insert(address.clone(), walk.nearest(nodes, index));
             }
         }
@@ -112,7 +112,7 @@ impl Walk {
     }
 
     /// The resources that are reached from a node through what is none.
-    fn nearest(&mut self, nodes: &[DrawnNode], from: usize) -> Vec<ResourceAddress> {
+    fn nearest(&mut self, nodes: &[GraphNode], from: usize) -> Vec<ResourceAddress> {
         self.begin();
         let mut found = Vec::new();
         self.open.push(from);
@@ -123,7 +123,7 @@ impl Walk {
                     continue;
                 }
                 match nodes.get(*dependency).map(|node| &node.kind) {
-                    Some(DrawnKind::Resource(address)) => found.push(address.clone()),
+                    Some(GraphNodeKind::Resource(address)) => found.push(address.clone()),
                     _ => self.open.push(*dependency),
                 }
             }

@@ -61,7 +61,7 @@ fn lines(text: &[&str]) -> String {
 }
 
 #[test]
-fn arguments_are_sorted_and_aligned_and_what_is_not_set_is_null() {
+fn arguments_are_sorted_aligned_and_unset_ones_null() {
     let schema = schema(
         &[
             ("id", attribute(Type::String, Setting::OptionalComputed)),
@@ -106,7 +106,7 @@ fn arguments_are_sorted_and_aligned_and_what_is_not_set_is_null() {
 }
 
 #[test]
-fn collections_are_written_and_texts_in_json_are_encoded() {
+fn writes_collections_and_encodes_json_strings() {
     let schema = schema(
         &[
             ("list", attribute(Type::list(Type::String), Setting::Optional)),
@@ -150,7 +150,7 @@ fn collections_are_written_and_texts_in_json_are_encoded() {
 }
 
 #[test]
-fn nested_attributes_and_blocks_have_what_can_be_set() {
+fn writes_settable_parts_of_nested_attributes_and_blocks() {
     let schema = schema(
         &[
             ("list", nested(ObjectNesting::List)),
@@ -212,7 +212,7 @@ fn nested_attributes_and_blocks_have_what_can_be_set() {
 }
 
 #[test]
-fn a_provider_is_named_where_the_type_does_not_imply_it() {
+fn writes_provider_that_type_does_not_imply() {
     let schema = schema(&[("size", attribute(Type::Number, Setting::Optional))], &[]);
     let of = |provider| generated_by(&schema, provider, &[]).text;
     let with =
@@ -223,7 +223,7 @@ fn a_provider_is_named_where_the_type_does_not_imply_it() {
 }
 
 #[test]
-fn what_the_object_does_not_tell_is_told() {
+fn reports_required_arguments_without_value() {
     let needed = NestedBlock { min_items: 1, ..block_type(BlockNesting::List) };
     let schema = schema(&[("size", attribute(Type::Number, Setting::Optional))], &[("rule", needed)]);
     let generated = generated_by(&schema, ("test", None), &[]);

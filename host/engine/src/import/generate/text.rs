@@ -1,11 +1,11 @@
-//! Values as the language writes them.
+//! Writing of values in the configuration language.
 
 use std::fmt::Write as _;
 
 use wardian_value::{Value, View, json};
 
-/// Writes a value that is wholly known and bears no marks. A text that holds an object
-/// or a list in JSON is written as what it can be made from.
+/// Writes a value that is wholly known and has no marks. A string that contains an object or a
+/// list in JSON is written as a call of `jsonencode`.
 pub fn write_value(text: &mut String, value: &Value) {
     match value.as_str().and_then(structure) {
         Some(held) => {
@@ -17,7 +17,7 @@ pub fn write_value(text: &mut String, value: &Value) {
     }
 }
 
-/// What a text in JSON holds, where that is more than one plain value.
+/// Returns the object or list that a JSON string contains.
 fn structure(text: &str) -> Option<Value> {
     let begins = text.trim_start().starts_with(['{', '[']);
     let held = begins.then(|| json::decode_simple(text).ok()).flatten()?;
@@ -28,7 +28,7 @@ fn write_plain(text: &mut String, value: &Value) {
     match value.view() {
         View::Bool(value) => text.push_str(if value { "true" } else { "false" }),
         View::Number(number) => {
-            // A string that cannot be written to is no string of ours.
+            // Writing to a string cannot fail.
             let _ = write!(text, "{number}");
         }
         View::String(value) => text.push_str(&quoted(value)),
@@ -57,17 +57,17 @@ fn write_plain(text: &mut String, value: &Value) {
     }
 }
 
-/// The key of an object's attribute: bare where that is possible.
+/// Returns the key of an object's attribute, without quotes if possible.
 pub fn key(name: &str) -> String {
     let mut letters = name.chars();
     let is_bare = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
         && letters.all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'))
-        // The first word of a `for` expression.
+        // `for` would start a `for` expression.
         && name != "for";
     if is_bare { name.to_owned() } else { quoted(name) }
 }
 
-/// A text in quotes, with all that means something there escaped.
+/// Returns a quoted string with special characters escaped.
 pub fn quoted(value: &str) -> String {
     let mut text = String::with_capacity(value.len() + 2);
     text.push('"');

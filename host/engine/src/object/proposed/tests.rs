@@ -1,4 +1,4 @@
-//! What holds of every proposed object, whatever is configured and was before.
+//! Properties of proposed objects for generated configurations and prior objects.
 
 use proptest::prelude::*;
 use wardian_plugin::{Deprecation, Description, Setting};
@@ -43,8 +43,8 @@ const BLOCKS: [(&str, BlockNesting); 5] = [
     ("single_block", BlockNesting::Single),
 ];
 
-/// Every kind of attribute and block; nested attributes once for the configuration
-/// alone and once, named `x_...`, for the provider as well.
+/// Every kind of attribute and block; nested attributes once for the configuration alone and
+/// once, named `x_...`, also for the provider.
 fn schema() -> Block {
     let mut attributes = leaves();
     for (name, nesting) in OBJECTS {
@@ -118,8 +118,8 @@ fn object(of: Of) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// As the configuration of an object would be that was made by the provider: without
-/// what that alone sets. Computed parts tell no two elements of a set apart here.
+/// Returns the configuration that an object could have: without values that only the provider
+/// sets. Computed parts distinguish no elements of a set here.
 fn asked_for(block: &Block, object: &Value) -> Value {
     crate::object::ignored::IgnoreChanges::All.in_configuration(block, object, object)
 }
@@ -128,7 +128,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_proposal_is_a_valid_plan(config in object(Of::Configuration), prior in object(Of::State)) {
+    fn proposed_object_is_valid_plan(config in object(Of::Configuration), prior in object(Of::State)) {
         let block = schema();
         for prior in [prior.clone(), Value::null(block.implied_type())] {
             let proposed = proposed_new(&block, &prior, &config);
@@ -139,13 +139,12 @@ proptest! {
     }
 
     #[test]
-    fn what_nobody_changed_is_proposed_as_it_is(prior in object(Of::State)) {
+    fn unchanged_object_is_proposed_as_is(prior in object(Of::State)) {
         let block = schema();
         let config = asked_for(&block, &prior);
         let proposed = proposed_new(&block, &prior, &config);
         for (name, value) in prior.as_mapping().unwrap() {
-            // Elements of sets that differ in computed parts alone are one in the
-            // configuration.
+            // Elements of sets that differ only in computed parts are one in the configuration.
             if !name.contains("set") {
                 prop_assert_eq!(proposed.get(name), Some(value), "{}", name);
             }
@@ -153,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_configured_is_proposed(config in object(Of::Configuration), prior in object(Of::State)) {
+    fn configured_values_are_proposed(config in object(Of::Configuration), prior in object(Of::State)) {
         let block = schema();
         let proposed = proposed_new(&block, &prior, &config);
         prop_assert_eq!(proposed.get("name"), config.get("name"));
@@ -172,10 +171,10 @@ proptest! {
     }
 
     #[test]
-    fn a_placeholder_becomes_any_answer(config in object(Of::Configuration), answer in object(Of::State)) {
+    fn placeholder_accepts_any_completion(config in object(Of::Configuration), answer in object(Of::State)) {
         let block = schema();
         let placeholder = placeholder(&block, &config);
-        // What the provider alone sets may come out as it likes.
+        // Values that only the provider sets may become anything.
         let answered = placeholder.transform(&mut |path, part| match part.view() {
             View::Unknown => path
                 .apply(&answer)

@@ -1,11 +1,10 @@
-//! Which objects wait for the apply although all that they are made from is known:
-//! those that depend on a managed resource that is still to change.
+//! Data sources that the apply reads although their configuration is known: those that depend on
+//! a managed resource that is still to change.
 //!
-//! A data source depends on what it names itself, and on what `depends_on` says, its own
-//! or that of a module around it. Behind a local value, an argument or an output of a
-//! module nobody is waited for, unless `depends_on` names that, or a condition is about
-//! the data source: whatever is behind it may be what makes that hold. Other data
-//! sources have no effects that could be waited for.
+//! A data source depends on the resources in its arguments, and on those in `depends_on`, its
+//! own or that of a module around it. Resources behind a local value, an argument or an output
+//! of a module do not count, unless `depends_on` names it, or the data source has a condition: a
+//! pending change may make the condition hold. Other data sources have no effects to wait for.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -19,25 +18,25 @@ use super::PlanWalk;
 use crate::nodes::{Node, resource_references};
 use crate::plan::ResourceChange;
 
-/// What is to change so far, and who waits for what.
+/// The pending changes so far, and the resources that defer reads.
 #[derive(Default)]
-pub(super) struct Awaited {
-    /// In which instances of its module a managed resource is to change.
+pub(super) struct PendingChanges {
+    /// The module instances in which a managed resource is to change.
     changing: HashMap<ResourceAddress, HashSet<ModuleInstance>>,
-    /// What a resource waits for, found when its first instance asks.
+    /// The resources that a resource waits for, found for its first instance.
     by_resource: HashMap<ResourceAddress, Arc<BTreeSet<ResourceAddress>>>,
 }
 
-impl Awaited {
-    pub(super) fn note(&mut self, change: &ResourceChange) {
+impl PendingChanges {
+    pub(super) fn add(&mut self, change: &ResourceChange) {
         let address = change.address.config();
         if change.is_effective() && address.mode == ResourceMode::Managed {
             self.changing.entry(address).or_default().insert(change.address.module().clone());
         }
     }
 
-    /// Whether a resource is to change, as seen from an instance of a module: of what
-    /// is in the same module the other instances do not matter.
+    /// Whether a resource is to change, as seen from a module instance: changes in other
+    /// instances of the same module do not count.
     fn is_changing(&self, resource: &ResourceAddress, seen_from: &ModuleInstance) -> bool {
         self.changing
             .get(resource)
@@ -46,19 +45,23 @@ impl Awaited {
 }
 
 impl PlanWalk<'_> {
-    /// Whether anything that an instance of a data source or of an ephemeral resource
-    /// depends on is still to change.
+    /// Whether anything that an instance of a data source or ephemeral resource depends on is
+    /// still to change.
     pub(super) fn waits_for_changes(
         &mut self,
         resource: &Resource,
         address: &ResourceInstanceAddress,
     ) -> bool {
-        let awaited = self.awaited(resource, address.config());
-        awaited.iter().any(|resource| self.awaited.is_changing(resource, address.module()))
+        let awaited = self.awaited_resources(resource, address.config());
+        awaited.iter().any(|resource| self.pending_changes.is_changing(resource, address.module()))
     }
 
-    fn awaited(&mut self, resource: &Resource, address: ResourceAddress) -> Arc<BTreeSet<ResourceAddress>> {
-        if let Some(known) = self.awaited.by_resource.get(&address) {
+    fn awaited_resources(
+        &mut self,
+        resource: &Resource,
+        address: ResourceAddress,
+    ) -> Arc<BTreeSet<ResourceAddress>> {
+        if let Some(known) = self.pending_changes.by_resource.get(&address) {
             return Arc::clone(known);
         }
         let mut found = BTreeSet::new();
@@ -66,7 +69,7 @@ impl PlanWalk<'_> {
         let has_conditions = !lifecycle.preconditions.is_empty() || !lifecycle.postconditions.is_empty();
         if resource.mode == ResourceMode::Data && has_conditions {
             if let Some(node) = self.graph.id(&Node::Resource(address.clone())) {
-                found.extend(managed(self.replans.behind(node).iter().map(Arc::as_ref)));
+                found.extend(managed(self.metas.transitive_dependencies(node).iter().map(Arc::as_ref)));
             }
         } else {
             if resource.mode == ResourceMode::Data {
@@ -80,11 +83,11 @@ impl PlanWalk<'_> {
             self.wait_around(&address.module, &mut found);
         }
         let found = Arc::new(found);
-        self.awaited.by_resource.insert(address, Arc::clone(&found));
+        self.pending_changes.by_resource.insert(address, Arc::clone(&found));
         found
     }
 
-    /// A resource stands for itself, anything else for all resources behind it.
+    /// Adds a resource itself, or all resources that another object depends on.
     fn wait_for(
         &mut self,
         module: &ModulePath,
@@ -94,23 +97,24 @@ impl PlanWalk<'_> {
         for node in self.graph.named(module, reference) {
             match self.graph.node(node) {
                 Node::Resource(address) => found.extend(managed([address])),
-                _ => found.extend(managed(self.replans.behind(node).iter().map(Arc::as_ref))),
+                _ => found.extend(managed(self.metas.transitive_dependencies(node).iter().map(Arc::as_ref))),
             }
         }
     }
 
-    /// What the calls of a module and of those around it depend on, and all behind that.
+    /// Adds the dependencies of the calls of a module and of the modules around it.
     fn wait_around(&mut self, module: &ModulePath, found: &mut BTreeSet<ResourceAddress>) {
-        let run = self.run;
+        let context = self.context;
         let mut path = module.clone();
         while let Some((caller, name)) = path.parent() {
-            let call = run.configuration.module(&caller).and_then(|node| node.module.module_calls.get(name));
+            let call =
+                context.configuration.module(&caller).and_then(|node| node.module.module_calls.get(name));
             for reference in call.into_iter().flat_map(|call| &call.depends_on) {
                 for node in self.graph.named(&caller, reference) {
                     if let Node::Resource(address) = self.graph.node(node) {
                         found.extend(managed([address]));
                     }
-                    found.extend(managed(self.replans.behind(node).iter().map(Arc::as_ref)));
+                    found.extend(managed(self.metas.transitive_dependencies(node).iter().map(Arc::as_ref)));
                 }
             }
             path = caller;

@@ -1,4 +1,4 @@
-//! Gives plugin diagnostics their place in the configuration.
+//! Adds source spans to plugin diagnostics.
 
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_config::{Configuration, Provisioner, Resource, span_of};
@@ -7,7 +7,7 @@ use wardian_lang::Body;
 
 use crate::nodes::provider_block;
 
-/// The resource block of an instance.
+/// Returns the resource block of an instance.
 pub fn resource_of<'a>(
     configuration: &'a Configuration,
     address: &ResourceInstanceAddress,
@@ -16,8 +16,8 @@ pub fn resource_of<'a>(
     configuration.module(&address.module().path())?.module.resources.get(&key)
 }
 
-/// Diagnostics about an instance, with the argument that they are about, or else
-/// the resource's header.
+/// Points diagnostics about an instance at the argument that they name, or else at the
+/// resource's header.
 pub fn in_resource(
     configuration: &Configuration,
     address: &ResourceInstanceAddress,
@@ -35,7 +35,7 @@ pub fn in_resource(
     }
 }
 
-/// The header of the check that a data source is read for.
+/// Returns the header of the check that a data source is nested in.
 fn check_around(configuration: &Configuration, address: &ResourceInstanceAddress) -> Option<String> {
     let is_it = |data: &Resource| data.type_name == *address.type_name() && data.name == *address.name();
     let checks = configuration.module(&address.module().path())?.module.checks.values();
@@ -46,7 +46,7 @@ fn check_around(configuration: &Configuration, address: &ResourceInstanceAddress
         .map(|check| format!("check \"{}\"", check.name))
 }
 
-/// Diagnostics about a provider configuration.
+/// Points diagnostics at a provider configuration.
 pub fn in_provider(
     configuration: &Configuration,
     address: &ProviderConfigAddress,
@@ -59,7 +59,7 @@ pub fn in_provider(
     }
 }
 
-/// Diagnostics about what a provisioner is configured with.
+/// Points diagnostics at a provisioner block.
 pub fn in_provisioner(block: &Provisioner, diagnostics: Diagnostics) -> Diagnostics {
     in_body(&block.body, &block.span, diagnostics)
 }

@@ -1,16 +1,16 @@
-//! What a plan was made from, and what had changed outside of any run.
+//! Attributes that a plan depends on, and changes made outside of any run.
 
 use wardian_engine::{Action, Mode, Plan, PlanOptions};
 
 use crate::fixture::Fixture;
 
 fn relevant(plan: &Plan) -> Vec<String> {
-    let told = plan.relevant_attributes.iter();
-    told.map(|attribute| format!("{}{}", attribute.resource, attribute.path)).collect()
+    let reported = plan.relevant_attributes.iter();
+    reported.map(|attribute| format!("{}{}", attribute.resource, attribute.path)).collect()
 }
 
 #[test]
-fn references_are_followed_to_the_resources_that_contributed() {
+fn references_are_followed_to_resources() {
     let fixture = Fixture::new();
     let modules = [(
         "m",
@@ -54,7 +54,7 @@ fn references_are_followed_to_the_resources_that_contributed() {
 }
 
 #[test]
-fn one_argument_contributes_by_itself() {
+fn single_argument_is_followed_alone() {
     let mut fixture = Fixture::new();
     let configuration = |output: &str| {
         format!(
@@ -75,7 +75,7 @@ fn one_argument_contributes_by_itself() {
 }
 
 #[test]
-fn an_object_that_only_moved_is_drift_of_a_refresh_only_plan() {
+fn mere_move_is_drift_of_refresh_only_plan() {
     let mut fixture = Fixture::new();
     fixture.apply(r#"resource "memory_thing" "a" { name = "a" }"#);
     let moved = r#"
@@ -84,12 +84,12 @@ fn an_object_that_only_moved_is_drift_of_a_refresh_only_plan() {
           name  = "a"
         }
     "#;
-    // Elsewhere than in a refresh-only plan it is a change.
-    let told = [
+    // In other plans it is a change.
+    let reported = [
         (Mode::Normal, vec![]),
         (Mode::RefreshOnly, vec![("memory_thing.a[0]".to_owned(), Action::NoOp, true)]),
     ];
-    for (mode, expected) in told {
+    for (mode, expected) in reported {
         let options = PlanOptions { mode, ..PlanOptions::default() };
         let (plan, diagnostics) = fixture.plan_with(moved, &[], &options);
         assert!(!diagnostics.has_errors(), "{diagnostics}");
@@ -97,7 +97,7 @@ fn an_object_that_only_moved_is_drift_of_a_refresh_only_plan() {
         let drift: Vec<_> =
             plan.drift.iter().map(|c| (c.address.to_string(), c.action, c.is_moved())).collect();
         assert_eq!(drift, expected);
-        // The move is a reason to apply only where it is a change.
+        // The move is a reason to apply only if it is a change.
         assert_eq!(plan.is_applyable(), mode == Mode::Normal);
     }
 }

@@ -1,10 +1,9 @@
-//! What the values of a plan were made from.
+//! The attributes that the values of a plan depend on.
 //!
-//! People are told that an object changed outside of any run only where that matters
-//! for what is planned. It does where the configuration of something that changes
-//! refers to the object: directly, or by way of variables, local values, outputs of
-//! modules and other resources. The references are followed as they are written, each
-//! once, whatever their values are.
+//! A change made outside of any run is reported only if it matters for the plan: if the
+//! configuration of a changed object refers to the drifted object, directly or through
+//! variables, local values, outputs of modules and other resources. References are followed as
+//! written, each once, independent of their values.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -22,17 +21,17 @@ use crate::plan::{Action, Mode, OutputChange, RelevantAttribute, ResourceChange}
 use crate::providers::Schemas;
 use crate::values::Values;
 
-/// What a plan is made of, as far as it matters here.
+/// The parts of a plan that matter here.
 pub struct Planned<'a> {
     pub mode: Mode,
     pub changes: &'a [ResourceChange],
-    /// What is in the state after it was read.
+    /// The state after refreshing.
     pub state: &'a State,
     pub outputs: &'a std::collections::BTreeMap<Str, OutputChange>,
     pub values: &'a Values,
 }
 
-/// The attributes of resources that contributed to a plan, sorted.
+/// Returns the attributes of resources that a plan depends on, sorted.
 pub fn attributes(
     configuration: &Configuration,
     schemas: &Schemas,
@@ -52,7 +51,7 @@ pub fn attributes(
         .filter(|change| change.action != Action::NoOp)
         .map(|change| &change.address.resource)
         .collect();
-    // What was read goes too where everything is destroyed, though no change says so.
+    // A destroy plan also removes data sources, without a change.
     let read = planned.state.resources().map(|(address, _)| address);
     let gone = read.filter(|address| planned.mode == Mode::Destroy && address.mode == ResourceMode::Data);
     for address in changed.into_iter().chain(gone) {
@@ -67,11 +66,11 @@ pub fn attributes(
     search.finish()
 }
 
-/// A reference with the place that it is written in.
+/// A reference with its position.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Located {
     module: ModuleInstance,
-    /// The resource around it, where that matters for what it means.
+    /// The resource around it, if its meaning depends on that.
     resource: Option<Rc<AbsoluteResourceAddress>>,
     subject: Subject,
     remaining: Vec<PathStep>,
@@ -83,7 +82,7 @@ struct Search<'a> {
     visited: HashSet<Located>,
     pending: Vec<Located>,
     found: BTreeSet<(ResourceInstanceAddress, Path)>,
-    /// References of whole resources: instances of a module share them.
+    /// The references of resource blocks: instances of a module share them.
     bodies: HashMap<ResourceAddress, Rc<[Reference]>>,
 }
 
@@ -95,7 +94,7 @@ impl<'a> Search<'a> {
         self.found.into_iter().map(|(resource, path)| RelevantAttribute { resource, path }).collect()
     }
 
-    /// Outputs of modules have no value in the state, so that each that has one is new.
+    /// The state has no values of module outputs, so each output with a value is new.
     fn module_outputs(&mut self, values: &Values) {
         for node in self.configuration.modules().filter(|node| !node.path.is_root()) {
             for instance in values.module_instances(&node.path) {
@@ -167,7 +166,7 @@ impl<'a> Search<'a> {
             }
             Subject::CountIndex | Subject::EachKey | Subject::EachValue => {
                 let Some(address) = resource else { return };
-                let written = self.written(address);
+                let written = self.declaration(address);
                 let repetition =
                     written.and_then(|resource| resource.count.as_ref().or(resource.for_each.as_ref()));
                 if let Some(repetition) = repetition {
@@ -190,14 +189,15 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn written(&self, address: &AbsoluteResourceAddress) -> Option<&'a Resource> {
+    fn declaration(&self, address: &AbsoluteResourceAddress) -> Option<&'a Resource> {
         let key = (address.mode, address.type_name.clone(), address.name.clone());
         self.module(&address.module)?.module.resources.get(&key)
     }
 
-    /// What the configuration of a resource refers to: all of it, or of one argument.
+    /// Follows the references in a resource's configuration: all of them, or those of one
+    /// argument.
     fn resource(&mut self, address: &AbsoluteResourceAddress, path: &[PathStep]) {
-        let Some(written) = self.written(address) else { return };
+        let Some(written) = self.declaration(address) else { return };
         let provider = self.configuration.provider_for(&address.module.path(), written).provider;
         let Some(schema) = self.schemas.resource(&provider, address.mode, &address.type_name) else { return };
         let container = Rc::new(address.clone());
@@ -220,7 +220,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Which instance is meant, and what of it.
+/// Returns the instance key, and the steps after it.
 fn instance_key(steps: &[PathStep]) -> (InstanceKey, &[PathStep]) {
     match steps {
         [PathStep::Key(key), rest @ ..] => (InstanceKey::String(key.clone()), rest),

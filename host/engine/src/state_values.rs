@@ -1,4 +1,4 @@
-//! Values from the state, as far as they can be read without asking a provider.
+//! Values from the state, decoded without a provider.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,7 +12,7 @@ use crate::nodes::{Node, NodeGraph};
 use crate::object::stale_attributes::without_stale;
 use crate::values::Repetition;
 
-/// The resources of a state by the block that they are of.
+/// Returns the resources of a state by their block in the configuration.
 pub fn state_by_config(state: &State) -> HashMap<ResourceAddress, Vec<AbsoluteResourceAddress>> {
     let mut by_config: HashMap<ResourceAddress, Vec<AbsoluteResourceAddress>> = HashMap::new();
     for (address, _) in state.resources() {
@@ -21,8 +21,8 @@ pub fn state_by_config(state: &State) -> HashMap<ResourceAddress, Vec<AbsoluteRe
     by_config
 }
 
-/// Sets the values of a resource's instances from the state, as far as they can be
-/// read without the provider.
+/// Sets the values of a resource's instances from the state, if they can be decoded without the
+/// provider.
 pub fn set_from_state(evaluator: &mut Evaluator, state: &State, address: &AbsoluteResourceAddress) {
     let Some(resource) = state.resource(address) else { return };
     let Some(schema) =
@@ -70,7 +70,7 @@ fn repetition_of_keys<'a>(keys: impl Iterator<Item = &'a InstanceKey>) -> Repeti
     repetition
 }
 
-/// A stored object as a value, where it is of the current schema.
+/// Decodes a stored object if it has the current schema.
 pub fn decode_stored(object: &Object, schema: &Schema) -> Option<Value> {
     let wardian_state::Attributes::Json(text) = &object.attributes else { return None };
     let ty = schema.implied_type();
@@ -81,8 +81,8 @@ pub fn decode_stored(object: &Object, schema: &Schema) -> Option<Value> {
     Some(crate::object::sensitive::mark_by_schema(&schema.block, &value.mark_at(&stored)))
 }
 
-/// Evaluates a whole configuration with the values that the state has, for a
-/// console: what cannot be evaluated stays unknown.
+/// Evaluates a configuration with the values of the state, for a console: values that cannot be
+/// evaluated are unknown.
 pub fn evaluate_all(
     evaluator: &mut Evaluator,
     graph: &NodeGraph,
@@ -91,12 +91,12 @@ pub fn evaluate_all(
 ) {
     evaluator.values.add_root();
     for (name, value) in variables {
-        // What is wrong with a variable is told when a plan is made.
+        // A plan reports errors in variables.
         let _ = evaluator.set_root_variable(&name, value);
     }
     let by_config = state_by_config(state);
     // The graph was built without cycles.
-    for id in graph.graph.order().unwrap_or_default() {
+    for id in graph.order().unwrap_or_default() {
         match graph.node(id) {
             Node::Module(path) if !path.is_root() => {
                 let _ = evaluator.expand_module(path);

@@ -1,4 +1,4 @@
-//! Which resources a node of the graph waits for, directly or not.
+//! The resources that a node of the graph waits for, directly or not.
 
 use std::sync::Arc;
 
@@ -8,32 +8,33 @@ use wardian_state::Dependencies;
 use crate::graph::NodeId;
 use crate::nodes::{Node, NodeGraph};
 
-/// Searches one graph, again and again, with tables that are made once: a search
-/// costs what it finds and the edges on the way, and allocates no more than that.
-pub struct Behind<'a> {
+/// Searches one graph many times with tables that are allocated once: a search costs
+/// the resources that it finds and the edges on the way. petgraph's `Dfs` would clear a
+/// set as large as the graph for each search.
+pub struct TransitiveDependencies<'a> {
     graph: &'a NodeGraph,
-    /// All resources, sorted by the text of their addresses, as they are stored.
+    /// All resources, sorted by the text of their addresses, as the state stores them.
     resources: Vec<Arc<ResourceAddress>>,
-    /// Where a node's resource is in that order.
+    /// The position of a node's resource in that order.
     rank: Vec<Option<u32>>,
-    /// In which search a node was last seen.
+    /// The search in which a node was last seen.
     seen: Vec<u32>,
     search: u32,
 }
 
-impl<'a> Behind<'a> {
+impl<'a> TransitiveDependencies<'a> {
     /// Sorts the graph's resources.
     pub fn new(graph: &'a NodeGraph) -> Self {
         let mut found: Vec<(&ResourceAddress, NodeId)> = graph
             .iter()
             .filter_map(|(id, node)| match node {
-                // Nothing that is stored names what is ephemeral.
+                // Stored dependencies never name ephemeral resources.
                 Node::Resource(address) if address.mode != ResourceMode::Ephemeral => Some((address, id)),
                 _ => None,
             })
             .collect();
         found.sort_by_cached_key(|(address, _)| address.to_string());
-        let size = graph.graph.size();
+        let size = graph.size();
         let mut rank = vec![None; size];
         for (place, (_, id)) in found.iter().enumerate() {
             rank[id.index()] = u32::try_from(place).ok();
@@ -42,19 +43,19 @@ impl<'a> Behind<'a> {
         Self { graph, resources, rank, seen: vec![0; size], search: 0 }
     }
 
-    /// The resources behind a node, sorted, without itself.
-    pub fn of(&mut self, id: NodeId) -> Dependencies {
+    /// Returns the resources that a node waits for, sorted, without itself.
+    pub fn resources(&mut self, id: NodeId) -> Dependencies {
         let mut ranks = self.ranks(id);
         ranks.sort_unstable();
-        ranks.into_iter().filter_map(|rank| self.resource(rank)).map(Arc::clone).collect()
+        ranks.into_iter().filter_map(|rank| self.address(rank)).map(Arc::clone).collect()
     }
 
-    /// Whether any resource behind a node is so.
-    pub fn any(&mut self, id: NodeId, is_so: impl Fn(&ResourceAddress) -> bool) -> bool {
-        self.ranks(id).into_iter().filter_map(|rank| self.resource(rank)).any(|address| is_so(address))
+    /// Whether any resource that a node waits for matches.
+    pub fn any(&mut self, id: NodeId, matches: impl Fn(&ResourceAddress) -> bool) -> bool {
+        self.ranks(id).into_iter().filter_map(|rank| self.address(rank)).any(|address| matches(address))
     }
 
-    fn resource(&self, rank: u32) -> Option<&Arc<ResourceAddress>> {
+    fn address(&self, rank: u32) -> Option<&Arc<ResourceAddress>> {
         self.resources.get(usize::try_from(rank).ok()?)
     }
 
@@ -68,9 +69,9 @@ impl<'a> Behind<'a> {
         let mut found = Vec::new();
         let mut open = vec![id];
         while let Some(node) = open.pop() {
-            for dependency in self.graph.graph.dependencies(node) {
-                if is_new(*dependency) {
-                    open.push(*dependency);
+            for dependency in self.graph.dependencies(node) {
+                if is_new(dependency) {
+                    open.push(dependency);
                     found.extend(self.rank.get(dependency.index()).copied().flatten());
                 }
             }

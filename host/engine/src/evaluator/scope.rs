@@ -1,4 +1,4 @@
-//! What expressions of a module instance refer to.
+//! The scope of expressions in a module instance.
 
 use std::path::{Path as FilePath, PathBuf};
 
@@ -8,11 +8,12 @@ use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{ProviderCall, Resolved, Scope, Subject};
 use wardian_value::{Marks, Refinement, Str, Type, Value};
 
-use crate::evaluator::{Evaluator, Phase, Repeats, call_repeats, declared_marks, resource_repeats};
+use super::{Evaluator, Phase, declared_marks};
+use crate::repeats::{Repeats, call_repeats, resource_repeats};
 use crate::values::{CallValue, RepetitionData, instance_key};
 use wardian_config::resource_mode;
 
-/// What expressions of one module instance see.
+/// The scope of expressions in one module instance.
 pub struct ModuleScope<'a> {
     evaluator: &'a Evaluator,
     instance: &'a ModuleInstance,
@@ -22,13 +23,13 @@ pub struct ModuleScope<'a> {
 }
 
 impl<'a> ModuleScope<'a> {
-    /// The scope of a module instance, where `count` and `each` stand for what they
-    /// do in one of the things that it declares.
+    /// Returns the scope of a module instance with the values of `count` and `each` for one of
+    /// its blocks.
     pub fn new(evaluator: &'a Evaluator, instance: &'a ModuleInstance, repetition: RepetitionData) -> Self {
         Self { evaluator, instance, path: instance.path(), repetition, self_value: None }
     }
 
-    /// The scope with something for `self` to stand for.
+    /// Adds a value for `self`.
     #[must_use]
     pub fn with_self(mut self, value: Value) -> Self {
         self.self_value = Some(value);
@@ -40,7 +41,7 @@ impl<'a> ModuleScope<'a> {
             Ok(Some(problem)) => problem.at(span.clone()).into(),
             Ok(None) => Self::invalid(
                 "Invalid reference",
-                format!("There is nothing that `{subject}` could stand for here."),
+                format!("`{subject}` does not refer to anything here."),
                 span,
             ),
             Err(problems) => problems,
@@ -121,14 +122,15 @@ impl<'a> ModuleScope<'a> {
         Ok(Resolved::Whole(known.whole(ty).clone()))
     }
 
-    /// What could not be renewed is of no use any more.
+    /// Rejects references to ephemeral resources that could not be renewed.
     fn check_expired(&self, type_name: &Str, name: &Str, span: &Span) -> Result<(), Diagnostics> {
         let expired = self.evaluator.expired.find(|address| {
             address.module() == self.instance && address.type_name() == type_name && address.name() == name
         });
         let Some(address) = expired else { return Ok(()) };
         let detail = format!(
-            "{address} could not be renewed, so that what it gave is no longer valid. Why is told beside this."
+            "{address} could not be renewed, so its value is no longer valid. Another error states the \
+             reason."
         );
         Err(Self::invalid("Ephemeral resource instance has expired", detail, span))
     }
@@ -176,7 +178,7 @@ impl Scope for ModuleScope<'_> {
         index: Option<&Value>,
         span: &Span,
     ) -> Result<Resolved, Diagnostics> {
-        if self.evaluator.told.contains(span) {
+        if self.evaluator.reported.contains(span) {
             return Ok(Resolved::Whole(Value::unknown(Type::Dynamic)));
         }
         let value = match subject {
@@ -192,7 +194,8 @@ impl Scope for ModuleScope<'_> {
                 _ => {
                     return Err(Self::invalid(
                         "Reference to \"count\" in non-counted context",
-                        "`count.index` is the number of an instance: it is there in a resource, data or module block that has the argument `count`, and this is not in one."
+                        "`count.index` is the index of an instance: it is available in a resource, data or \
+                         module block with the argument `count`, and this is not in such a block."
                             .into(),
                         span,
                     ));
@@ -210,7 +213,8 @@ impl Scope for ModuleScope<'_> {
                     };
                     return Err(Self::invalid(
                         summary,
-                        "`each` stands for the element of an instance: it is there in a resource, data or module block that has the argument `for_each`, and this is not in one."
+                        "`each` is the element of an instance: it is available in a resource, data or \
+                         module block with the argument `for_each`, and this is not in such a block."
                             .into(),
                         span,
                     ));
@@ -221,7 +225,8 @@ impl Scope for ModuleScope<'_> {
                 None => {
                     return Err(Self::invalid(
                         "Invalid \"self\" reference",
-                        "`self` stands for the object whose postcondition, provisioner or connection is looked at, and there is none here."
+                        "`self` is the object in a postcondition, provisioner or connection block, and this \
+                         is not in such a block."
                             .into(),
                         span,
                     ));
@@ -229,7 +234,7 @@ impl Scope for ModuleScope<'_> {
             },
             Subject::PathModule => shown_directory(&self.directory()),
             Subject::PathRoot => shown_directory(FilePath::new("")),
-            Subject::PathCwd => shown_directory(&self.evaluator.environment.working_directory),
+            Subject::PathCwd => shown_directory(&self.evaluator.directories.working_directory),
             Subject::Workspace => Value::string(self.evaluator.workspace.clone()),
             Subject::Applying => {
                 Value::bool(self.evaluator.phase == Phase::Apply).with_marks(Marks::EPHEMERAL)
@@ -237,7 +242,7 @@ impl Scope for ModuleScope<'_> {
             Subject::Name(name) => {
                 return Err(Self::invalid(
                     "Invalid reference",
-                    format!("There is nothing that `{name}` alone could stand for here."),
+                    format!("`{name}` alone does not refer to anything here."),
                     span,
                 ));
             }
@@ -266,16 +271,16 @@ impl Scope for ModuleScope<'_> {
     }
 
     fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
-        crate::files::below(&self.permitted(directory)?, &self.evaluator.environment.file_gate)
+        crate::files::below(&self.permitted(directory)?, &self.evaluator.directories.file_gate)
             .map_err(|e| e.to_string())
     }
 
     fn working_directory(&self) -> Option<String> {
-        Some(self.evaluator.environment.root_directory.to_string_lossy().into_owned())
+        Some(self.evaluator.directories.root_directory.to_string_lossy().into_owned())
     }
 
     fn home_directory(&self) -> Option<String> {
-        self.evaluator.environment.home_directory.as_ref().map(|p| p.to_string_lossy().into_owned())
+        self.evaluator.directories.home_directory.as_ref().map(|p| p.to_string_lossy().into_owned())
     }
 
     fn timestamp(&self) -> Option<String> {
@@ -292,11 +297,11 @@ impl Scope for ModuleScope<'_> {
 }
 
 impl ModuleScope<'_> {
-    /// Where a path leads, if it may be read.
+    /// Returns the absolute path of a file that may be read.
     fn permitted(&self, path: &str) -> Result<PathBuf, String> {
-        let environment = &self.evaluator.environment;
-        let path = environment.root_directory.join(path);
-        environment.file_gate.check(&path)?;
+        let directories = &self.evaluator.directories;
+        let path = directories.root_directory.join(path);
+        directories.file_gate.check(&path)?;
         Ok(path)
     }
 }

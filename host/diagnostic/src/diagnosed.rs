@@ -1,0 +1,86 @@
+//! A value together with the diagnostics of its computation.
+
+use crate::Diagnostics;
+
+/// A value, if there is one, and the diagnostics of its computation.
+///
+/// A function returns `Result<T, Diagnostics>` if it has either a value or errors and never
+/// warnings besides a value. It returns `Diagnosed<T>` if warnings may accompany the value. If
+/// there is no value, the diagnostics hold an error; errors besides a value mean that the
+/// value is partial.
+#[derive(Clone, Debug)]
+#[must_use = "the diagnostics may hold errors"]
+pub struct Diagnosed<T> {
+    /// The value; `None` if the computation failed.
+    pub value: Option<T>,
+    /// The warnings and errors.
+    pub diagnostics: Diagnostics,
+}
+
+impl<T> Diagnosed<T> {
+    /// Returns a value without diagnostics.
+    pub fn new(value: T) -> Self {
+        Self::with_diagnostics(value, Diagnostics::new())
+    }
+
+    /// Returns a value with diagnostics.
+    pub fn with_diagnostics(value: T, diagnostics: Diagnostics) -> Self {
+        Self { value: Some(value), diagnostics }
+    }
+
+    /// Returns the diagnostics of a failed computation.
+    pub fn failed(diagnostics: impl Into<Diagnostics>) -> Self {
+        Self { value: None, diagnostics: diagnostics.into() }
+    }
+
+    /// Returns the value with the diagnostics if they hold no error, or else the diagnostics
+    /// alone.
+    pub fn unless_errors(value: T, diagnostics: Diagnostics) -> Self {
+        if diagnostics.has_errors() {
+            Self::failed(diagnostics)
+        } else {
+            Self::with_diagnostics(value, diagnostics)
+        }
+    }
+
+    /// Converts the result of a block that uses `?`.
+    pub fn from_result(result: Result<(T, Diagnostics), Diagnostics>) -> Self {
+        match result {
+            Ok((value, diagnostics)) => Self::with_diagnostics(value, diagnostics),
+            Err(diagnostics) => Self::failed(diagnostics),
+        }
+    }
+
+    /// Converts the value.
+    pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Diagnosed<U> {
+        Diagnosed { value: self.value.map(convert), diagnostics: self.diagnostics }
+    }
+
+    /// Returns the value and adds the diagnostics to `all`.
+    pub fn take(self, all: &mut Diagnostics) -> Option<T> {
+        all.extend(self.diagnostics);
+        self.value
+    }
+
+    /// Returns the value with the diagnostics, or the diagnostics as the error, for `?`.
+    ///
+    /// # Errors
+    /// The diagnostics, if there is no value.
+    pub fn into_result(self) -> Result<(T, Diagnostics), Diagnostics> {
+        match self.value {
+            Some(value) => Ok((value, self.diagnostics)),
+            None => Err(self.diagnostics),
+        }
+    }
+
+    /// Whether any diagnostic is an error.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.has_errors()
+    }
+}
+
+impl<T> From<Result<T, Diagnostics>> for Diagnosed<T> {
+    fn from(result: Result<T, Diagnostics>) -> Self {
+        Self::from_result(result.map(|value| (value, Diagnostics::new())))
+    }
+}

@@ -1,0 +1,104 @@
+//! The context of the engine's operations: what a caller passes in and gets back.
+
+use std::sync::Arc;
+
+use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_config::Configuration;
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_plugin::{ProviderSource, ProvisionerSource};
+use wardian_state::{Instance, State};
+use wardian_value::Str;
+
+use crate::checks::Checks;
+use crate::evaluator::{Directories, Evaluator, Phase};
+use crate::events::Events;
+use crate::expired::Expired;
+use crate::function_results::FunctionResults;
+use crate::plan::ChangeCounts;
+use crate::providers::Schemas;
+use crate::values::Values;
+
+/// A configuration and everything that planning and applying it needs.
+pub struct EngineContext {
+    pub configuration: Arc<Configuration>,
+    /// The source of providers.
+    pub providers: Arc<dyn ProviderSource>,
+    /// The source of provisioners.
+    pub provisioners: Arc<dyn ProvisionerSource>,
+    /// The receiver of progress events.
+    pub events: Arc<dyn Events>,
+    /// `terraform.workspace`
+    pub workspace: Str,
+    /// The directories that functions use.
+    pub directories: Directories,
+}
+
+/// Makes finished changes durable before anything depends on them.
+pub trait StateSink: Send {
+    /// Records that a provider is about to `create`, `update` or `delete` an instance; the next
+    /// call of [`Self::record`] has the result.
+    ///
+    /// # Errors
+    /// Why it could not be recorded; the change does not start then.
+    fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String>;
+
+    /// Records the new value of an instance; `None` if it is destroyed.
+    ///
+    /// # Errors
+    /// Why it could not be recorded; the run then ends in order.
+    fn record(
+        &mut self,
+        address: &ResourceInstanceAddress,
+        provider: &ProviderConfigAddress,
+        instance: Option<&Instance>,
+    ) -> Result<(), String>;
+}
+
+/// An object that is imported at once, without an `import` block.
+#[derive(Clone, Debug)]
+pub struct DirectImport {
+    /// The resource instance to import to.
+    pub address: ResourceInstanceAddress,
+    /// The provider's ID of the object.
+    pub id: String,
+}
+
+/// The result of an apply.
+#[derive(Debug)]
+pub struct Applied {
+    /// The new state, also after errors.
+    pub state: State,
+    /// The number of changes of each kind.
+    pub counts: ChangeCounts,
+    /// The warnings and errors; after errors, some changes were not made.
+    pub diagnostics: Diagnostics,
+    /// Whether the run was stopped before it finished.
+    pub stopped: bool,
+}
+
+impl EngineContext {
+    pub(crate) fn evaluator(&self, schemas: &Schemas, phase: Phase, timestamp: String) -> Evaluator {
+        Evaluator {
+            configuration: Arc::clone(&self.configuration),
+            schemas: schemas.clone(),
+            values: Values::default(),
+            phase,
+            workspace: self.workspace.clone(),
+            directories: Arc::new(self.directories.clone()),
+            timestamp,
+            reported: Arc::default(),
+            checks: Checks::for_configuration(&self.configuration),
+            expired: Expired::default(),
+            function_results: FunctionResults::default(),
+        }
+    }
+}
+
+/// Returns the error of a run that was stopped.
+pub(crate) fn stopped() -> Diagnostic {
+    Diagnostic::error(
+        "Execution halted",
+        "The run was stopped before it finished. Completed changes are \
+        saved.",
+    )
+}

@@ -1,0 +1,26 @@
+//! Ephemeral resource instances that expired.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wardian_address::ResourceInstanceAddress;
+
+/// The instances that could not be renewed and must not be used any longer.
+#[derive(Clone, Debug, Default)]
+pub struct Expired(Arc<Mutex<HashSet<ResourceInstanceAddress>>>);
+
+impl Expired {
+    /// Adds an instance that could not be renewed.
+    pub fn add(&self, address: &ResourceInstanceAddress) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(address.clone());
+    }
+
+    /// Returns an expired instance that matches.
+    pub fn find(
+        &self,
+        is_meant: impl Fn(&ResourceInstanceAddress) -> bool,
+    ) -> Option<ResourceInstanceAddress> {
+        let expired = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        expired.iter().find(|address| is_meant(address)).cloned()
+    }
+}

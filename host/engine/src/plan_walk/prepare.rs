@@ -1,0 +1,195 @@
+//! The inputs of a walk that depend only on configuration and state.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use wardian_address::ResourceAddress;
+use wardian_config::RootVariables;
+use wardian_diagnostic::Diagnostics;
+use wardian_state::State;
+use wardian_value::{Str, Value};
+
+use super::orphans::{Orphan, orphans};
+use super::{Purpose, is_preceded_by_plan};
+use crate::context::EngineContext;
+use crate::ephemeral::add_closes;
+use crate::evaluator::{Evaluator, Phase, declared_marks};
+use crate::import::check::without_configuration;
+use crate::nodes::{self, Node, NodeGraph};
+use crate::plan::{Mode, Plan, PlanOptions};
+use crate::providers::Schemas;
+use crate::refactoring::{Forgotten, Moves};
+use crate::{clock, refactoring, targets};
+
+/// The inputs of a walk.
+pub(super) struct Prepared {
+    pub(super) graph: NodeGraph,
+    pub(super) evaluator: Evaluator,
+    /// The state after moves.
+    pub(super) state: State,
+    pub(super) variables: PlanVariables,
+    /// The errors of variable values that have the wrong type.
+    pub(super) refused: BTreeMap<Str, Diagnostics>,
+    pub(super) moves: Moves,
+    pub(super) forgotten: Forgotten,
+    pub(super) orphans: Vec<Orphan>,
+    pub(super) included: targets::Included,
+    /// Ephemeral resources that provider configurations depend on.
+    pub(super) for_providers: HashSet<ResourceAddress>,
+}
+
+/// Why no walk takes place.
+pub(super) enum Unprepared {
+    /// There are errors.
+    Failed(Diagnostics),
+    /// There are errors, and a plan without changes to show.
+    Errored(Box<(Plan, Evaluator)>, Diagnostics),
+}
+
+impl From<Diagnostics> for Unprepared {
+    fn from(errors: Diagnostics) -> Self {
+        Self::Failed(errors)
+    }
+}
+
+/// Prepares a walk: builds the graph, carries out moves and selects the targets.
+///
+/// # Errors
+/// A cycle, a move or an import that is not possible, an object without a provider.
+pub(super) async fn prepare(
+    context: &EngineContext,
+    schemas: &Schemas,
+    mut state: State,
+    variables: RootVariables,
+    options: &PlanOptions,
+    purpose: Purpose<'_>,
+) -> Result<Prepared, Unprepared> {
+    let configuration = &context.configuration;
+    let mut graph = nodes::build(configuration)?;
+    let (variables, refused) = PlanVariables::new(context, variables);
+    let mut evaluator = context.evaluator(schemas, Phase::Plan, clock::now());
+    evaluator.values.add_root();
+    let without_configuration = match (purpose, options.mode) {
+        (Purpose::Plan, Mode::Normal) => without_configuration(configuration, options.missing_configuration),
+        _ => Ok(Vec::new()),
+    };
+    let without_configuration = match without_configuration {
+        Ok(imports) => imports,
+        Err(errors) => {
+            let plan = variables.into_plan(options, state.clone(), state, evaluator.timestamp.clone());
+            return Err(Unprepared::Errored(Box::new((Plan { errored: true, ..plan }, evaluator)), errors));
+        }
+    };
+    let moves = match purpose {
+        Purpose::Plan => refactoring::apply(&evaluator, &mut state).await?,
+        Purpose::Import(_) => Moves::default(),
+    };
+    if let Some(problem) = refactoring::check_targets(&moves, &options.targets) {
+        return Err(Diagnostics::from(problem).into());
+    }
+    let forgotten = match (purpose, options.mode) {
+        (Purpose::Plan, Mode::Normal) => Forgotten::from_configuration(configuration)?,
+        (Purpose::Plan, Mode::Destroy) if is_preceded_by_plan(options) => {
+            Forgotten::from_configuration(configuration)?;
+            Forgotten::default()
+        }
+        _ => Forgotten::default(),
+    };
+    for import in without_configuration {
+        nodes::add_import(&mut graph, configuration, import);
+    }
+    let orphans = match purpose {
+        Purpose::Plan => orphans(context, &state)?,
+        Purpose::Import(_) => Vec::new(),
+    };
+    for (index, orphan) in orphans.iter().enumerate() {
+        let node = graph.add(Node::StateObject(index));
+        let provider = nodes::add_provider(&mut graph, configuration, &orphan.provider);
+        graph.depend(node, provider);
+    }
+    let included = included(&graph, options, &state, &orphans);
+    let for_providers = add_closes(&mut graph);
+    Ok(Prepared {
+        graph,
+        evaluator,
+        state,
+        variables,
+        refused,
+        moves,
+        forgotten,
+        orphans,
+        included,
+        for_providers,
+    })
+}
+
+fn included(
+    graph: &NodeGraph,
+    options: &PlanOptions,
+    state: &State,
+    orphans: &[Orphan],
+) -> targets::Included {
+    let orphan = |index: usize| &orphans[index].address;
+    if !options.excludes.is_empty() {
+        return targets::not_excluded(graph, options, state, orphan);
+    }
+    match options.mode {
+        Mode::Destroy => targets::included_in_destruction(graph, &options.targets, state, orphan),
+        Mode::Normal | Mode::RefreshOnly => targets::included(graph, &options.targets, orphan),
+    }
+}
+
+/// The variables of a plan; see [`Plan`].
+pub(super) struct PlanVariables {
+    /// The values, with defaults.
+    pub(super) values: BTreeMap<Str, Value>,
+    given: BTreeMap<Str, Value>,
+    ephemeral: BTreeSet<Str>,
+}
+
+impl PlanVariables {
+    /// Adds defaults and declared marks. Also returns the errors of values with a wrong type.
+    fn new(context: &EngineContext, variables: RootVariables) -> (Self, BTreeMap<Str, Diagnostics>) {
+        let declared = &context.configuration.root().module.variables;
+        let RootVariables { mut values, mut given, refused } = variables;
+        let is_ephemeral = |name: &&Str| declared.get(*name).is_some_and(|variable| variable.ephemeral);
+        let ephemeral = values.keys().filter(is_ephemeral).cloned().collect();
+        for (name, variable) in declared {
+            let marks = declared_marks(variable);
+            if let Some(value) = values.remove(name).or_else(|| variable.default.clone()) {
+                values.insert(name.clone(), value.with_marks(marks));
+            }
+            if let Some(value) = given.remove(name) {
+                given.insert(name.clone(), value.with_marks(marks));
+            }
+        }
+        (Self { values, given, ephemeral }, refused)
+    }
+
+    /// Returns a plan with these variables and without changes.
+    pub(super) fn into_plan(
+        self,
+        options: &PlanOptions,
+        previous_state: State,
+        prior_state: State,
+        timestamp: String,
+    ) -> Plan {
+        Plan {
+            mode: options.mode,
+            variables: self.values,
+            given_variables: self.given,
+            ephemeral_variables: self.ephemeral,
+            function_results: BTreeMap::new(),
+            targets: options.targets.clone(),
+            excludes: options.excludes.clone(),
+            changes: Vec::new(),
+            drift: Vec::new(),
+            outputs: BTreeMap::new(),
+            checks: Vec::new(),
+            relevant_attributes: Vec::new(),
+            previous_state,
+            prior_state,
+            timestamp,
+            errored: false,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The plan of a finished walk.
+
+use std::collections::HashSet;
+
+use wardian_address::{InstanceKey, ResourceInstanceAddress};
+use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Severity};
+
+use super::{PlanWalk, is_preceded_by_plan};
+use crate::evaluator::Evaluator;
+use crate::plan::{Mode, Plan, ResourceChange};
+use crate::refactoring::{self, Moves};
+use crate::relevant_attributes;
+
+impl PlanWalk<'_> {
+    /// Checks the moves and returns the plan with the planned values.
+    pub(super) fn into_plan(mut self, moves: &Moves) -> Diagnosed<(Plan, Evaluator)> {
+        let options = self.options;
+        if options.mode != Mode::Destroy || options.refresh {
+            let found = moves.check(&self.evaluator, options.mode);
+            // Objects at wrong addresses cause errors of all kinds.
+            if found.has_errors() {
+                return Diagnosed::failed(found);
+            }
+        }
+        // If objects could not be read, it is unknown which objects can be destroyed.
+        let errors = self.diagnostics.iter().filter(|problem| problem.severity == Severity::Error).count();
+        let has_previous = self.previous.resources().len() > 0 || !self.previous.outputs.is_empty();
+        if is_preceded_by_plan(options) && has_previous && errors > self.undestroyable.len() {
+            return Diagnosed::failed(self.diagnostics);
+        }
+        if errors == 0 {
+            self.diagnostics.extend(moves.blocked());
+        }
+        self.diagnostics.extend(refactoring::forgotten_warning(&self.changes));
+        self.diagnostics.extend(unmatched_replacements(&options.replace, &self.changes));
+        let outputs = self.outputs();
+        let errored = self.diagnostics.has_errors();
+        let checks = self.check_results();
+        let mut changes = std::mem::take(&mut self.changes);
+        if options.mode == Mode::Destroy && !self.undestroyable.is_empty() {
+            let needed = self.needed_by_undestroyable();
+            changes.retain(|change| !needed.contains(&change.address.config()));
+        }
+        changes.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
+        self.drift.sort_by(|a, b| a.address.cmp(&b.address));
+        let planned = relevant_attributes::Planned {
+            mode: options.mode,
+            changes: &changes,
+            state: &self.state,
+            outputs: &outputs,
+            values: &self.evaluator.values,
+        };
+        let relevant_attributes =
+            relevant_attributes::attributes(&self.context.configuration, &self.evaluator.schemas, &planned);
+        let timestamp = self.evaluator.timestamp.clone();
+        let plan = Plan {
+            function_results: self.evaluator.function_results.recorded(),
+            changes,
+            drift: self.drift,
+            outputs,
+            checks,
+            relevant_attributes,
+            errored,
+            ..self.variables.into_plan(options, self.previous, self.state, timestamp)
+        };
+        Diagnosed::with_diagnostics((plan, self.evaluator), self.diagnostics)
+    }
+}
+
+/// Warns of `-replace` options that replace nothing, which is not an error: the object may
+/// be gone already.
+fn unmatched_replacements(requested: &[ResourceInstanceAddress], changes: &[ResourceChange]) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
+    let planned: HashSet<&ResourceInstanceAddress> = changes.iter().map(|change| &change.address).collect();
+    for address in requested.iter().filter(|address| !planned.contains(address)) {
+        let keyed: Vec<String> = changes
+            .iter()
+            .filter(|change| address.key == InstanceKey::None && change.address.config() == address.config())
+            .map(|change| format!("\n  -replace='{}'", change.address))
+            .take(10)
+            .collect();
+        diagnostics.push(if keyed.is_empty() {
+            Diagnostic::warning(
+                "No such resource instance to replace",
+                format!("The plan has no {address}, so -replace has no effect on it."),
+            )
+        } else {
+            Diagnostic::warning(
+                "Incompletely-matched force-replace resource instance",
+                format!(
+                    "{address} has several instances, and -replace selects one at a time:{}",
+                    keyed.concat()
+                ),
+            )
+        });
+    }
+    diagnostics
+}

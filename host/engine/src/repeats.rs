@@ -1,0 +1,32 @@
+//! The meta-argument by which a resource or a module call repeats.
+
+use wardian_config::{ModuleCall, Resource};
+
+/// The meta-argument that makes several instances of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeats {
+    /// None: there is one instance.
+    No,
+    /// `count`
+    Count,
+    /// `for_each`
+    ForEach,
+}
+
+/// Returns the meta-argument by which a resource repeats.
+pub fn resource_repeats(resource: &Resource) -> Repeats {
+    match (&resource.count, &resource.for_each) {
+        (Some(_), _) => Repeats::Count,
+        (None, Some(_)) => Repeats::ForEach,
+        (None, None) => Repeats::No,
+    }
+}
+
+/// Returns the meta-argument by which a module call repeats.
+pub fn call_repeats(call: &ModuleCall) -> Repeats {
+    match (&call.count, &call.for_each) {
+        (Some(_), _) => Repeats::Count,
+        (None, Some(_)) => Repeats::ForEach,
+        (None, None) => Repeats::No,
+    }
+}

@@ -1,0 +1,28 @@
+//! References whose errors are already reported.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use wardian_diagnostic::Span;
+
+/// References with an error, by their positions: evaluation treats them as unknown, so that no
+/// second error follows from the first.
+#[derive(Debug, Default)]
+pub struct ReportedReferences(HashSet<(usize, usize)>);
+
+impl ReportedReferences {
+    /// Whether an error is reported for a reference.
+    pub fn contains(&self, reference: &Span) -> bool {
+        !self.0.is_empty() && self.0.contains(&Self::position(reference))
+    }
+
+    /// Adds a reference.
+    pub fn insert(&mut self, reference: &Span) {
+        self.0.insert(Self::position(reference));
+    }
+
+    /// Returns the file and the offset of a reference.
+    pub fn position(reference: &Span) -> (usize, usize) {
+        (Arc::as_ptr(&reference.file).addr(), reference.start)
+    }
+}

@@ -1,0 +1,121 @@
+//! The parts that the walks of plan and apply share: provider configurations, ephemeral
+//! resources and conditions.
+
+mod configure;
+mod ephemeral;
+
+use std::sync::Arc;
+
+use wardian_address::{ModulePath, ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_config::Resource;
+use wardian_diagnostic::{Diagnosed, Diagnostics};
+use wardian_plugin::Provider;
+use wardian_value::{Str, Value};
+
+use crate::context::EngineContext;
+use crate::ephemeral::Ephemerals;
+use crate::evaluator::Evaluator;
+use crate::operation::Subject;
+use crate::operation::ephemeral::Opened;
+use crate::plan::Mode;
+use crate::providers::Configured;
+use crate::scheduler::VisitResult;
+
+pub use ephemeral::start_close;
+
+/// The fields of a walk that the shared parts work with.
+pub struct WalkParts<'a> {
+    /// The context of the operation.
+    pub context: &'a EngineContext,
+    /// The mode of the plan.
+    pub mode: Mode,
+    /// The evaluator with the values so far.
+    pub evaluator: &'a mut Evaluator,
+    /// The providers that are configured so far.
+    pub configured: &'a mut Configured,
+    /// The ephemeral resources that are open.
+    pub ephemerals: &'a mut Ephemerals,
+    /// The diagnostics of the walk.
+    pub diagnostics: &'a mut Diagnostics,
+}
+
+/// The outcome of an operation that both walks start.
+pub enum SharedOutcome {
+    /// A provider was configured.
+    Configured {
+        /// Its configuration.
+        address: ProviderConfigAddress,
+        /// The configured provider.
+        result: Diagnosed<Arc<dyn Provider>>,
+    },
+    /// An ephemeral resource was opened.
+    Opened {
+        /// The resource instance.
+        subject: Subject,
+        /// Its value.
+        result: Box<Diagnosed<Opened>>,
+    },
+    /// An ephemeral resource was closed.
+    Closed {
+        /// The resource instance.
+        address: ResourceInstanceAddress,
+        /// The warnings and errors.
+        diagnostics: Diagnostics,
+    },
+}
+
+impl WalkParts<'_> {
+    /// Records the outcome of an operation. Returns whether it succeeded.
+    pub fn finish(&mut self, outcome: SharedOutcome) -> bool {
+        match outcome {
+            SharedOutcome::Configured { address, result } => self.configured(address, result),
+            SharedOutcome::Opened { subject, result } => self.opened(&subject, *result),
+            SharedOutcome::Closed { address, diagnostics } => self.closed(&address, diagnostics),
+        }
+    }
+
+    /// Records the evaluation of a node. In a destroy plan a value that cannot be evaluated
+    /// any more is not an error: it is unknown to the nodes that refer to it.
+    pub fn visited<P>(&mut self, result: impl Into<Diagnosed<()>>) -> VisitResult<P> {
+        let result = result.into();
+        if result.value.is_none() && self.mode == Mode::Destroy {
+            return VisitResult::Done;
+        }
+        match result.take(self.diagnostics) {
+            Some(()) => VisitResult::Done,
+            None => VisitResult::Failed,
+        }
+    }
+
+    /// Sets a variable of the root module and checks its validations.
+    pub fn set_root_variable<P>(&mut self, name: &Str, value: Value) -> VisitResult<P> {
+        match self.evaluator.set_root_variable(name, value).take(self.diagnostics) {
+            Some(()) => VisitResult::Done,
+            None => VisitResult::Failed,
+        }
+    }
+
+    /// Evaluates the assertions of a check. A destruction checks nothing.
+    pub fn visit_check<P>(&mut self, path: &ModulePath, name: &Str) -> VisitResult<P> {
+        if self.mode == Mode::Destroy {
+            return VisitResult::Done;
+        }
+        let found = self.evaluator.evaluate_check(path, name);
+        let failed = found.has_errors();
+        self.diagnostics.extend(found);
+        if failed { VisitResult::Failed } else { VisitResult::Done }
+    }
+
+    /// Checks the postconditions of a resource instance. Returns whether all hold.
+    pub fn postconditions_hold(
+        &mut self,
+        resource: &Resource,
+        address: &ResourceInstanceAddress,
+        value: Value,
+    ) -> bool {
+        let found = self.evaluator.check_postconditions(resource, address, value);
+        let hold = !found.has_errors();
+        self.diagnostics.extend(found);
+        hold
+    }
+}
