@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tonic::Code;
-use wardian_plugin::{FunctionError, PluginDiagnostic, PluginDiagnostics, printable};
+use wardian_plugin::{FunctionError, PluginCall, PluginDiagnostic, PluginDiagnostics, printable};
 
-use crate::context::CallContext;
 use crate::launch::LaunchError;
 
 /// Why a call has no answer.
@@ -55,17 +54,17 @@ pub(crate) struct Ended {
 
 impl Failure {
     /// For the person.
-    pub(crate) fn into_diagnostics(self, call: &CallContext) -> PluginDiagnostics {
+    pub(crate) fn into_diagnostics(self, call: &PluginCall) -> PluginDiagnostics {
         let (summary, detail) = self.describe(call);
         vec![PluginDiagnostic::error(summary, detail)]
     }
 
-    pub(crate) fn into_function_error(self, call: &CallContext) -> FunctionError {
+    pub(crate) fn into_function_error(self, call: &PluginCall) -> FunctionError {
         let (summary, detail) = self.describe(call);
         FunctionError { text: format!("{summary}: {detail}"), argument: None }
     }
 
-    fn describe(self, call: &CallContext) -> (&'static str, String) {
+    fn describe(self, call: &PluginCall) -> (&'static str, String) {
         match self {
             Self::Ended(ended) => match ended.by_us {
                 Some(reason) => {
@@ -122,7 +121,7 @@ impl Failure {
 }
 
 impl Ended {
-    fn describe(&self, call: &CallContext) -> String {
+    fn describe(&self, call: &PluginCall) -> String {
         let mut text = format!("{call}: its process ended ({}) instead of answering.", self.how);
         if let Some(words) = &self.last_words {
             text.push_str("\n\nIt said:\n");

@@ -26,7 +26,6 @@
 mod calls;
 mod codec;
 mod confine;
-mod context;
 mod conversion;
 mod executable;
 mod failure;

@@ -11,11 +11,10 @@ use std::sync::Arc;
 
 use tokio::sync::{Mutex, OnceCell};
 use tonic::Code;
-use wardian_plugin::{PluginDiagnostics, Provider, has_errors};
+use wardian_plugin::{CallContext, PluginCall, PluginDiagnostics, Provider, has_errors};
 use wardian_process::Spawner;
 
 use crate::calls::{self, Call};
-use crate::context::CallContext;
 use crate::conversion::diagnostics;
 use crate::failure::Failure;
 use crate::launch::{LaunchError, NativePackage, Offer, attach, launch};
@@ -161,26 +160,31 @@ impl Shared {
         &self.tenancies
     }
 
-    pub(crate) fn context(&self, call: &'static str, type_name: Option<&wardian_value::Str>) -> CallContext {
-        CallContext::new(self.origin.name(), call, type_name)
+    pub(crate) fn plugin_call(
+        &self,
+        context: &CallContext,
+        function: &'static str,
+        type_name: Option<&wardian_value::Str>,
+    ) -> PluginCall {
+        PluginCall::new(self.origin.name(), function, type_name, context)
     }
 
     /// The process for what needs no configuration.
-    pub(crate) async fn unconfigured(&self) -> Result<Arc<Process>, Failure> {
+    pub(crate) async fn unconfigured(&self, context: &CallContext) -> Result<Arc<Process>, Failure> {
         let mut unconfigured = self.unconfigured.lock().await;
         match &*unconfigured {
             Unconfigured::Started(process) if process.is_alive() => return Ok(Arc::clone(process)),
             Unconfigured::Closed => return Err(not_started(LaunchError::Closed)),
             Unconfigured::Started(_) | Unconfigured::NotStarted => {}
         }
-        let process = Arc::new(self.launch().await?);
+        let process = Arc::new(self.launch(context).await?);
         *unconfigured = Unconfigured::Started(Arc::clone(&process));
         Ok(process)
     }
 
     /// A process that is the caller's alone from now on. Calls that others have in
     /// flight on it come to their end.
-    pub(crate) async fn to_configure(&self) -> Result<Arc<Process>, Failure> {
+    pub(crate) async fn to_configure(&self, context: &CallContext) -> Result<Arc<Process>, Failure> {
         {
             let mut unconfigured = self.unconfigured.lock().await;
             match std::mem::replace(&mut *unconfigured, Unconfigured::NotStarted) {
@@ -192,10 +196,10 @@ impl Shared {
                 Unconfigured::Started(_) | Unconfigured::NotStarted => {}
             }
         }
-        Ok(Arc::new(self.launch().await?))
+        Ok(Arc::new(self.launch(context).await?))
     }
 
-    async fn launch(&self) -> Result<Process, Failure> {
+    async fn launch(&self, context: &CallContext) -> Result<Process, Failure> {
         let limit = self.limits.start;
         let process = match &self.origin {
             Origin::File(package) => launch(package, &self.spawner, limit, Offer::All).await,
@@ -206,18 +210,21 @@ impl Shared {
         let asked =
             self.schema.get().is_none_or(|known| known.schema.capabilities.get_provider_schema_optional);
         if !asked {
-            self.ask_for_all_schemas(&process).await?;
+            self.ask_for_all_schemas(context, &process).await?;
         }
         Ok(process)
     }
 
     /// The schema, which is kept from an earlier run, or the plugin is asked for once.
-    pub(crate) async fn schema(&self) -> Result<&Arc<DecodedSchema>, PluginDiagnostics> {
+    pub(crate) async fn schema(
+        &self,
+        context: &CallContext,
+    ) -> Result<&Arc<DecodedSchema>, PluginDiagnostics> {
         self.schema
             .get_or_try_init(|| async {
                 match self.kept_schema().await {
                     Some(kept) => Ok(kept),
-                    None => self.ask_for_schema().await,
+                    None => self.ask_for_schema(context).await,
                 }
             })
             .await
@@ -235,18 +242,18 @@ impl Shared {
         tokio::task::spawn_blocking(reading).await.ok()?.map(Arc::new)
     }
 
-    async fn ask_for_schema(&self) -> Result<Arc<DecodedSchema>, PluginDiagnostics> {
-        let call = self.context(six::provider::GET_PROVIDER_SCHEMA.name(), None);
+    async fn ask_for_schema(&self, context: &CallContext) -> Result<Arc<DecodedSchema>, PluginDiagnostics> {
+        let call = self.plugin_call(context, six::provider::GET_PROVIDER_SCHEMA.name(), None);
         let failed = |failure: Failure| failure.into_diagnostics(&call);
-        let process = self.unconfigured().await.map_err(failed)?;
+        let process = self.unconfigured(context).await.map_err(failed)?;
         let version = process.version();
-        let answer = self.ask_for_all_schemas(&process).await;
+        let answer = self.ask_for_all_schemas(context, &process).await;
         let mut answer = answer.map_err(failed)?;
         let said = diagnostics(std::mem::take(&mut answer.diagnostics));
         if has_errors(&said) {
             return Err(said);
         }
-        let identities = self.ask_for_identities(&process).await?;
+        let identities = self.ask_for_identities(context, &process).await?;
         let answered = Answered { version, schema: answer, identities };
         let kept = self.kept();
         let taking = move || {
@@ -260,16 +267,20 @@ impl Shared {
         taken.map(Arc::new).map_err(|problem| failed(Failure::BadAnswer(problem)))
     }
 
-    async fn ask_for_all_schemas(&self, process: &Process) -> Result<m::UndecodedProviderSchema, Failure> {
+    async fn ask_for_all_schemas(
+        &self,
+        context: &CallContext,
+        process: &Process,
+    ) -> Result<m::UndecodedProviderSchema, Failure> {
         let (limit, largest) = (self.limits.local_call, LARGEST_SCHEMA);
         match process.version() {
             ProtocolVersion::Five => {
                 let method = five::provider::GET_SCHEMA.with_answer();
-                process.unary(method, five::get_provider_schema::Request {}, limit, largest).await
+                process.unary(context, method, five::get_provider_schema::Request {}, limit, largest).await
             }
             ProtocolVersion::Six => {
                 let method = six::provider::GET_PROVIDER_SCHEMA.with_answer();
-                process.unary(method, six::get_provider_schema::Request {}, limit, largest).await
+                process.unary(context, method, six::get_provider_schema::Request {}, limit, largest).await
             }
         }
     }
@@ -277,12 +288,13 @@ impl Shared {
     /// What identifies resources; nothing where the plugin is older than that.
     async fn ask_for_identities(
         &self,
+        context: &CallContext,
         process: &Process,
     ) -> Result<HashMap<String, m::ResourceIdentitySchema>, PluginDiagnostics> {
-        let call = self.context(calls::IDENTITY_SCHEMAS.name(), None);
+        let call = self.plugin_call(context, calls::IDENTITY_SCHEMAS.name(), None);
         let request = m::get_resource_identity_schemas::Request {};
         let method = calls::IDENTITY_SCHEMAS.method(process.version());
-        match process.unary(method, request, self.limits.local_call, LARGEST_SCHEMA).await {
+        match process.unary(context, method, request, self.limits.local_call, LARGEST_SCHEMA).await {
             Ok(answer) => {
                 let said = diagnostics(answer.diagnostics);
                 if has_errors(&said) { Err(said) } else { Ok(answer.identity_schemas) }
@@ -295,6 +307,7 @@ impl Shared {
     /// Makes a call on a process.
     pub(crate) async fn ask<Q, A>(
         &self,
+        context: &CallContext,
         process: &Process,
         call: &Call<Q, A>,
         request: Q,
@@ -304,7 +317,7 @@ impl Shared {
         A: prost::Message + Default + 'static,
     {
         let method = call.method(process.version());
-        process.unary(method, request, call.time(&self.limits), LARGEST_MESSAGE).await
+        process.unary(context, method, request, call.time(&self.limits), LARGEST_MESSAGE).await
     }
 }
 

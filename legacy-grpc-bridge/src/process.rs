@@ -18,7 +18,7 @@ use tokio::sync::{Notify, RwLock, watch};
 use tokio::time::timeout;
 use tonic::client::Grpc;
 use tonic::{Code, Status, Streaming};
-use wardian_plugin::{current_secrets, printable};
+use wardian_plugin::{CallContext, printable};
 
 use crate::ProtocolVersion;
 use crate::codec::{Messages, Undecodable};
@@ -227,6 +227,7 @@ impl Process {
     /// Makes a call with one answer, which must come in time.
     pub(crate) async fn unary<Q, A>(
         &self,
+        context: &CallContext,
         method: Method<Q, A>,
         request: Q,
         limit: Duration,
@@ -237,7 +238,7 @@ impl Process {
         A: Message + Default + 'static,
     {
         let _in_use = self.begin().await?;
-        let _telling = self.speaker.secrets.begin(current_secrets());
+        let _telling = self.speaker.secrets.begin(context.sensitive_values().clone());
         let mut grpc = self.grpc(largest_answer);
         let answer = timeout(limit, async {
             grpc.ready().await.map_err(|broken| Status::from_error(Box::new(broken)))?;
@@ -255,6 +256,7 @@ impl Process {
     /// has enough. All must have come in time.
     pub(crate) async fn stream<Q, A, B>(
         &self,
+        context: &CallContext,
         method: Method<Q, A>,
         request: Q,
         limit: Duration,
@@ -265,7 +267,7 @@ impl Process {
         A: Message + Default + 'static,
     {
         let _in_use = self.begin().await?;
-        let _telling = self.speaker.secrets.begin(current_secrets());
+        let _telling = self.speaker.secrets.begin(context.sensitive_values().clone());
         let mut grpc = self.grpc(LARGEST_MESSAGE);
         let answers = timeout(limit, async {
             let mut stream = open_stream(&mut grpc, method, request).await?;
@@ -283,9 +285,9 @@ impl Process {
         }
     }
 
-    /// What the current work must not repeat, the process must not for as long as it is there.
-    pub(crate) fn keep_secrets(&self) {
-        self.speaker.secrets.keep(current_secrets());
+    /// Registers the sensitive values of a call for as long as the process runs.
+    pub(crate) fn keep_secrets(&self, context: &CallContext) {
+        self.speaker.secrets.keep(context.sensitive_values().clone());
     }
 
     async fn begin(&self) -> Result<tokio::sync::RwLockReadGuard<'_, ()>, Failure> {

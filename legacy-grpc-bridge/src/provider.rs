@@ -17,17 +17,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use prost::Message;
 use wardian_plugin::{
-    ActionRequest, ApplyRequest, ApplyResponse, ConfigKind, ConfigureRequest, Continue, FunctionError,
-    GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest, MoveRequest, MoveResponse,
-    OpenEphemeralRequest, OpenEphemeralResponse, PlanActionResponse, PlanRequest, PlanResponse,
-    PluginDiagnostics, PrivateBytes, Provider, ProviderSchema, ReadDataSourceRequest, ReadDataSourceResponse,
-    ReadResourceRequest, ReadResourceResponse, RenewEphemeralResponse, UpgradeStateRequest,
-    UpgradeStateResponse, ValidateConfigRequest, ValidateListRequest, has_errors, printable,
+    ActionRequest, ApplyRequest, ApplyResponse, CallContext, ConfigKind, ConfigureRequest, Continue,
+    FunctionError, GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest,
+    MoveRequest, MoveResponse, OpenEphemeralRequest, OpenEphemeralResponse, PlanActionResponse, PlanRequest,
+    PlanResponse, PluginCall, PluginDiagnostics, PrivateBytes, Provider, ProviderSchema,
+    ReadDataSourceRequest, ReadDataSourceResponse, ReadResourceRequest, ReadResourceResponse,
+    RenewEphemeralResponse, UpgradeStateRequest, UpgradeStateResponse, ValidateConfigRequest,
+    ValidateListRequest, has_errors, printable,
 };
 use wardian_value::{Str, Value};
 
 use crate::calls::{self, Call};
-use crate::context::CallContext;
 use crate::conversion::{capabilities, decode, diagnostics, encode};
 use crate::failure::Failure;
 use crate::plugin::Shared;
@@ -66,12 +66,17 @@ impl NativeProvider {
         }
     }
 
-    fn context<Q, A>(&self, call: &Call<Q, A>, type_name: Option<&Str>) -> CallContext {
-        self.plugin.context(call.name(), type_name)
+    fn plugin_call<Q, A>(
+        &self,
+        context: &CallContext,
+        rpc: &Call<Q, A>,
+        type_name: Option<&Str>,
+    ) -> PluginCall {
+        self.plugin.plugin_call(context, rpc.name(), type_name)
     }
 
     /// The process to ask.
-    async fn process(&self) -> Result<Arc<Process>, Failure> {
+    async fn process(&self, context: &CallContext) -> Result<Arc<Process>, Failure> {
         match &*self.lock() {
             Own::Configured(tenancy) => {
                 if let Some(process) = tenancy.process() {
@@ -81,37 +86,32 @@ impl NativeProvider {
             Own::Closed => return Err(Failure::Closed),
             Own::Nothing => {}
         }
-        self.plugin.unconfigured().await
+        self.plugin.unconfigured(context).await
     }
 
     /// Makes a call.
-    async fn answer<Q, A>(&self, call: &Call<Q, A>, request: Q) -> Result<A, Failure>
+    async fn answer<Q, A>(&self, context: &CallContext, rpc: &Call<Q, A>, request: Q) -> Result<A, Failure>
     where
         Q: Message + 'static,
         A: Message + Default + 'static,
     {
-        let process = self.process().await?;
-        self.plugin.ask(&process, call, request).await
+        let process = self.process(context).await?;
+        self.plugin.ask(context, &process, rpc, request).await
     }
 
-    async fn ask<Q, A>(
-        &self,
-        context: &CallContext,
-        call: &Call<Q, A>,
-        request: Q,
-    ) -> Result<A, PluginDiagnostics>
+    async fn ask<Q, A>(&self, call: &PluginCall, rpc: &Call<Q, A>, request: Q) -> Result<A, PluginDiagnostics>
     where
         Q: Message + 'static,
         A: Message + Default + 'static,
     {
-        written(context, self.answer(call, request).await)
+        written(call, self.answer(&call.context, rpc, request).await)
     }
 
     /// Makes a call with many answers.
     async fn draw<Q, A, B>(
         &self,
-        context: &CallContext,
-        call: &Call<Q, A>,
+        call: &PluginCall,
+        rpc: &Call<Q, A>,
         request: Q,
         each: impl FnMut(A) -> ControlFlow<B> + Send,
     ) -> Result<Option<B>, PluginDiagnostics>
@@ -119,18 +119,22 @@ impl NativeProvider {
         Q: Message + 'static,
         A: Message + Default + 'static,
     {
-        let process = written(context, self.process().await)?;
-        let (method, limit) = (call.method(process.version()), call.time(self.plugin.limits()));
-        written(context, process.stream(method, request, limit, each).await)
+        let process = written(call, self.process(&call.context).await)?;
+        let (method, limit) = (rpc.method(process.version()), rpc.time(self.plugin.limits()));
+        written(call, process.stream(&call.context, method, request, limit, each).await)
     }
 
-    async fn known_schema(&self) -> Result<&Arc<DecodedSchema>, PluginDiagnostics> {
-        self.plugin.schema().await
+    async fn known_schema(&self, context: &CallContext) -> Result<&Arc<DecodedSchema>, PluginDiagnostics> {
+        self.plugin.schema(context).await
     }
 
-    async fn validate_own_config(&self, config: Value) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.context(&calls::VALIDATE_PROVIDER, None);
-        let ty = self.known_schema().await?.schema.provider.implied_type();
+    async fn validate_own_config(
+        &self,
+        context: &CallContext,
+        config: Value,
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.plugin_call(context, &calls::VALIDATE_PROVIDER, None);
+        let ty = self.known_schema(context).await?.schema.provider.implied_type();
         let config = written(&call, encode("the configuration", &config, ty))?;
         let request = m::validate_provider_config::Request { config };
         // What is not configured yet is asked the same when it is validated and when it
@@ -143,9 +147,13 @@ impl NativeProvider {
         asking.await.cloned()
     }
 
-    async fn configure_all(&self, request: ConfigureRequest) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.context(&calls::CONFIGURE, None);
-        let ty = self.known_schema().await?.schema.provider.implied_type();
+    async fn configure_all(
+        &self,
+        context: &CallContext,
+        request: ConfigureRequest,
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.plugin_call(context, &calls::CONFIGURE, None);
+        let ty = self.known_schema(context).await?.schema.provider.implied_type();
         let request = m::configure_provider::Request {
             terraform_version: request.terraform_version.to_string(),
             config: written(&call, encode("the configuration", &request.config, ty))?,
@@ -156,15 +164,16 @@ impl NativeProvider {
             if let Own::Configured(tenancy) = &*self.lock() {
                 self.plugin.tenancies().forget(tenancy);
             }
-            process.keep_secrets();
-            let answer = written(&call, self.plugin.ask(&process, &calls::CONFIGURE, request).await)?;
+            process.keep_secrets(context);
+            let answer =
+                written(&call, self.plugin.ask(context, &process, &calls::CONFIGURE, request).await)?;
             return Ok(diagnostics(answer.diagnostics));
         }
         let tenancy = self.plugin.tenancies().of(request.encode_to_vec());
         let configuring = tenancy.0.get_or_try_init(|| async {
-            let process = self.plugin.to_configure().await?;
-            process.keep_secrets();
-            match self.plugin.ask(&process, &calls::CONFIGURE, request).await {
+            let process = self.plugin.to_configure(context).await?;
+            process.keep_secrets(context);
+            match self.plugin.ask(context, &process, &calls::CONFIGURE, request).await {
                 Ok(answer) => Ok(Configured { process, said: diagnostics(answer.diagnostics) }),
                 Err(failure) => {
                     process.shut_down().await;
@@ -190,6 +199,7 @@ impl NativeProvider {
 
     async fn validate_some_config(
         &self,
+        context: &CallContext,
         kind: ConfigKind,
         request: ValidateConfigRequest,
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
@@ -201,10 +211,10 @@ impl NativeProvider {
             ConfigKind::Action => None,
         };
         let call = match resource_like {
-            Some(call) => self.context(call, Some(type_name)),
-            None => self.context(&calls::VALIDATE_ACTION, Some(type_name)),
+            Some(call) => self.plugin_call(context, call, Some(type_name)),
+            None => self.plugin_call(context, &calls::VALIDATE_ACTION, Some(type_name)),
         };
-        let schema = self.known_schema().await?;
+        let schema = self.known_schema(context).await?;
         let ty = match kind {
             ConfigKind::Resource => schema.resource(type_name),
             ConfigKind::DataSource => schema.data_source(type_name),
@@ -232,10 +242,15 @@ impl NativeProvider {
         Ok(diagnostics(said))
     }
 
-    async fn function_result(&self, name: &Str, arguments: &[Value]) -> Result<Value, FunctionError> {
-        let call = self.context(&calls::FUNCTION, Some(name));
+    async fn function_result(
+        &self,
+        context: &CallContext,
+        name: &Str,
+        arguments: &[Value],
+    ) -> Result<Value, FunctionError> {
+        let call = self.plugin_call(context, &calls::FUNCTION, Some(name));
         let failed = |failure: Failure| failure.into_function_error(&call);
-        let schema = self.known_schema().await.map_err(|said| FunctionError {
+        let schema = self.known_schema(context).await.map_err(|said| FunctionError {
             text: said.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect::<Vec<_>>().join("; "),
             argument: None,
         })?;
@@ -251,7 +266,7 @@ impl NativeProvider {
             .collect::<Result<Vec<_>, _>>()
             .map_err(failed)?;
         let request = m::call_function::Request { name: name.to_string(), arguments };
-        let answer = self.answer(&calls::FUNCTION, request).await.map_err(failed)?;
+        let answer = self.answer(context, &calls::FUNCTION, request).await.map_err(failed)?;
         match answer.error {
             None => decode("the result", answer.result.as_ref(), &function.return_type).map_err(failed),
             Some(error) => Err(FunctionError {
@@ -268,14 +283,14 @@ fn private(bytes: &[u8]) -> PrivateBytes {
 }
 
 /// A request's part, or why the call cannot be made.
-fn written<T>(call: &CallContext, part: Result<T, Failure>) -> Result<T, PluginDiagnostics> {
+fn written<T>(call: &PluginCall, part: Result<T, Failure>) -> Result<T, PluginDiagnostics> {
     part.map_err(|failure| failure.into_diagnostics(call))
 }
 
 /// An answer's part; where it is not what it should be, that is said and the
 /// part is absent. The other parts count all the same: what an apply did must
 /// not be lost because its identity is wrong.
-fn heard<T>(call: &CallContext, said: &mut PluginDiagnostics, part: Result<Option<T>, Failure>) -> Option<T> {
+fn heard<T>(call: &PluginCall, said: &mut PluginDiagnostics, part: Result<Option<T>, Failure>) -> Option<T> {
     part.unwrap_or_else(|failure| {
         said.extend(failure.into_diagnostics(call));
         None
@@ -289,108 +304,156 @@ fn said(result: Result<PluginDiagnostics, PluginDiagnostics>) -> PluginDiagnosti
 
 #[async_trait]
 impl Provider for NativeProvider {
-    async fn schema(&self) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
-        Ok(Arc::clone(&self.known_schema().await?.schema))
+    async fn schema(&self, context: &CallContext) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
+        Ok(Arc::clone(&self.known_schema(context).await?.schema))
     }
 
-    async fn validate_provider_config(&self, config: Value) -> PluginDiagnostics {
-        said(self.validate_own_config(config).await)
+    async fn validate_provider_config(&self, context: &CallContext, config: Value) -> PluginDiagnostics {
+        said(self.validate_own_config(context, config).await)
     }
 
-    async fn configure(&self, request: ConfigureRequest) -> PluginDiagnostics {
-        said(self.configure_all(request).await)
+    async fn configure(&self, context: &CallContext, request: ConfigureRequest) -> PluginDiagnostics {
+        said(self.configure_all(context, request).await)
     }
 
-    async fn validate_config(&self, kind: ConfigKind, request: ValidateConfigRequest) -> PluginDiagnostics {
-        said(self.validate_some_config(kind, request).await)
+    async fn validate_config(
+        &self,
+        context: &CallContext,
+        kind: ConfigKind,
+        request: ValidateConfigRequest,
+    ) -> PluginDiagnostics {
+        said(self.validate_some_config(context, kind, request).await)
     }
 
-    async fn upgrade_resource_state(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
-        self.upgrade_state(request).await.unwrap_or_else(Into::into)
+    async fn upgrade_resource_state(
+        &self,
+        context: &CallContext,
+        request: UpgradeStateRequest,
+    ) -> UpgradeStateResponse {
+        self.upgrade_state(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn upgrade_resource_identity(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
-        self.upgrade_identity(request).await.unwrap_or_else(Into::into)
+    async fn upgrade_resource_identity(
+        &self,
+        context: &CallContext,
+        request: UpgradeStateRequest,
+    ) -> UpgradeStateResponse {
+        self.upgrade_identity(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn read_resource(&self, request: ReadResourceRequest) -> ReadResourceResponse {
-        self.read(request).await.unwrap_or_else(Into::into)
+    async fn read_resource(
+        &self,
+        context: &CallContext,
+        request: ReadResourceRequest,
+    ) -> ReadResourceResponse {
+        self.read(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn plan_resource_change(&self, request: PlanRequest) -> PlanResponse {
-        self.plan(request).await.unwrap_or_else(Into::into)
+    async fn plan_resource_change(&self, context: &CallContext, request: PlanRequest) -> PlanResponse {
+        self.plan(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn apply_resource_change(&self, request: ApplyRequest) -> ApplyResponse {
-        self.apply(request).await.unwrap_or_else(Into::into)
+    async fn apply_resource_change(&self, context: &CallContext, request: ApplyRequest) -> ApplyResponse {
+        self.apply(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn import_resource_state(&self, request: ImportRequest) -> ImportResponse {
-        self.import(request).await.unwrap_or_else(Into::into)
+    async fn import_resource_state(&self, context: &CallContext, request: ImportRequest) -> ImportResponse {
+        self.import(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn move_resource_state(&self, request: MoveRequest) -> MoveResponse {
-        self.take_over(request).await.unwrap_or_else(Into::into)
+    async fn move_resource_state(&self, context: &CallContext, request: MoveRequest) -> MoveResponse {
+        self.take_over(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn generate_resource_config(&self, type_name: Str, state: Value) -> GenerateConfigResponse {
-        self.generate(&type_name, &state).await.unwrap_or_else(Into::into)
+    async fn generate_resource_config(
+        &self,
+        context: &CallContext,
+        type_name: Str,
+        state: Value,
+    ) -> GenerateConfigResponse {
+        self.generate(context, &type_name, &state).await.unwrap_or_else(Into::into)
     }
 
-    async fn read_data_source(&self, request: ReadDataSourceRequest) -> ReadDataSourceResponse {
-        self.read_data(request).await.unwrap_or_else(Into::into)
+    async fn read_data_source(
+        &self,
+        context: &CallContext,
+        request: ReadDataSourceRequest,
+    ) -> ReadDataSourceResponse {
+        self.read_data(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn open_ephemeral_resource(&self, request: OpenEphemeralRequest) -> OpenEphemeralResponse {
-        self.open(request).await.unwrap_or_else(Into::into)
+    async fn open_ephemeral_resource(
+        &self,
+        context: &CallContext,
+        request: OpenEphemeralRequest,
+    ) -> OpenEphemeralResponse {
+        self.open(context, request).await.unwrap_or_else(Into::into)
     }
 
     async fn renew_ephemeral_resource(
         &self,
+        context: &CallContext,
         type_name: Str,
         private: PrivateBytes,
     ) -> RenewEphemeralResponse {
-        self.renew(&type_name, &private).await.unwrap_or_else(Into::into)
+        self.renew(context, &type_name, &private).await.unwrap_or_else(Into::into)
     }
 
-    async fn close_ephemeral_resource(&self, type_name: Str, private: PrivateBytes) -> PluginDiagnostics {
-        said(self.end(&type_name, &private).await)
+    async fn close_ephemeral_resource(
+        &self,
+        context: &CallContext,
+        type_name: Str,
+        private: PrivateBytes,
+    ) -> PluginDiagnostics {
+        said(self.end(context, &type_name, &private).await)
     }
 
-    async fn call_function(&self, name: Str, arguments: Vec<Value>) -> Result<Value, FunctionError> {
-        self.function_result(&name, &arguments).await
+    async fn call_function(
+        &self,
+        context: &CallContext,
+        name: Str,
+        arguments: Vec<Value>,
+    ) -> Result<Value, FunctionError> {
+        self.function_result(context, &name, &arguments).await
     }
 
-    async fn validate_list_resource_config(&self, request: ValidateListRequest) -> PluginDiagnostics {
-        said(self.validate_list(request).await)
+    async fn validate_list_resource_config(
+        &self,
+        context: &CallContext,
+        request: ValidateListRequest,
+    ) -> PluginDiagnostics {
+        said(self.validate_list(context, request).await)
     }
 
     async fn list_resource(
         &self,
+        context: &CallContext,
         request: ListRequest,
         found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
     ) -> PluginDiagnostics {
-        said(self.list(request, found).await)
+        said(self.list(context, request, found).await)
     }
 
-    async fn plan_action(&self, request: ActionRequest) -> PlanActionResponse {
-        self.plan_one_action(request).await.unwrap_or_else(Into::into)
+    async fn plan_action(&self, context: &CallContext, request: ActionRequest) -> PlanActionResponse {
+        self.plan_one_action(context, request).await.unwrap_or_else(Into::into)
     }
 
     async fn invoke_action(
         &self,
+        context: &CallContext,
         request: ActionRequest,
         progress: &mut (dyn FnMut(String) + Send),
     ) -> PluginDiagnostics {
-        said(self.carry_out(request, progress).await)
+        said(self.carry_out(context, request, progress).await)
     }
 
     async fn stop(&self) -> Result<(), String> {
         // What is not configured has nothing in flight that waits for anybody.
         let Some(process) = self.own() else { return Ok(()) };
-        let context = self.context(&calls::STOP, None);
-        let answer = self.plugin.ask(&process, &calls::STOP, m::stop_provider::Request {}).await;
-        let answer = answer.map_err(|failure| failure.into_function_error(&context).text)?;
+        let call = self.plugin_call(&CallContext::default(), &calls::STOP, None);
+        let request = m::stop_provider::Request {};
+        let answer = self.plugin.ask(&call.context, &process, &calls::STOP, request).await;
+        let answer = answer.map_err(|failure| failure.into_function_error(&call).text)?;
         if answer.error.is_empty() { Ok(()) } else { Err(printable(&answer.error)) }
     }
 

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::{Mutex, OnceCell};
 use wardian_plugin::{
-    PluginDiagnostics, ProvisionOutput, ProvisionRequest, Provisioner, Schema, has_errors, printable,
+    CallContext, PluginCall, PluginDiagnostics, ProvisionOutput, ProvisionRequest, Provisioner, Schema,
+    has_errors, printable,
 };
 use wardian_process::Spawner;
 use wardian_value::Value;
 
-use crate::context::CallContext;
 use crate::conversion::{diagnostics, encode};
 use crate::failure::Failure;
 use crate::launch::{LaunchError, NativePackage, Offer, launch};
@@ -68,8 +68,8 @@ struct Shared {
 }
 
 impl Shared {
-    fn context<Q, A>(&self, method: Method<Q, A>) -> CallContext {
-        CallContext::new(&self.package.name, method.name(), None)
+    fn plugin_call<Q, A>(&self, context: &CallContext, method: Method<Q, A>) -> PluginCall {
+        PluginCall::new(&self.package.name, method.name(), None, context)
     }
 
     async fn process(&self) -> Result<Arc<Process>, Failure> {
@@ -91,23 +91,23 @@ impl Shared {
     }
 
     /// Makes a call that reaches nothing but the plugin itself.
-    async fn ask<Q, A>(&self, method: Method<Q, A>, request: Q) -> Result<A, Failure>
+    async fn ask<Q, A>(&self, context: &CallContext, method: Method<Q, A>, request: Q) -> Result<A, Failure>
     where
         Q: prost::Message + 'static,
         A: prost::Message + Default + 'static,
     {
-        self.process().await?.unary(method, request, self.limits.local_call, LARGEST_MESSAGE).await
+        self.process().await?.unary(context, method, request, self.limits.local_call, LARGEST_MESSAGE).await
     }
 
     /// The schema, which the plugin is asked for once.
-    async fn known_schema(&self) -> Result<&Arc<Schema>, PluginDiagnostics> {
-        self.schema.get_or_try_init(|| self.ask_for_schema()).await
+    async fn known_schema(&self, context: &CallContext) -> Result<&Arc<Schema>, PluginDiagnostics> {
+        self.schema.get_or_try_init(|| self.ask_for_schema(context)).await
     }
 
-    async fn ask_for_schema(&self) -> Result<Arc<Schema>, PluginDiagnostics> {
-        let call = self.context(calls::GET_SCHEMA);
+    async fn ask_for_schema(&self, context: &CallContext) -> Result<Arc<Schema>, PluginDiagnostics> {
+        let call = self.plugin_call(context, calls::GET_SCHEMA);
         let failed = |failure: Failure| failure.into_diagnostics(&call);
-        let answer = self.ask(calls::GET_SCHEMA, get_provisioner_schema::Request {}).await;
+        let answer = self.ask(context, calls::GET_SCHEMA, get_provisioner_schema::Request {}).await;
         let answer = answer.map_err(failed)?;
         let said = diagnostics(answer.diagnostics);
         if has_errors(&said) {
@@ -117,24 +117,29 @@ impl Shared {
         decoded.map(Arc::new).map_err(|problem| failed(Failure::BadAnswer(problem)))
     }
 
-    async fn validate(&self, config: &Value) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.context(calls::VALIDATE_PROVISIONER_CONFIG);
+    async fn validate(
+        &self,
+        context: &CallContext,
+        config: &Value,
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.plugin_call(context, calls::VALIDATE_PROVISIONER_CONFIG);
         let failed = |failure: Failure| failure.into_diagnostics(&call);
-        let ty = self.known_schema().await?.implied_type();
+        let ty = self.known_schema(context).await?.implied_type();
         let config = encode("the configuration", config, ty).map_err(failed)?;
         let request = validate_provisioner_config::Request { config };
-        let answer = self.ask(calls::VALIDATE_PROVISIONER_CONFIG, request).await.map_err(failed)?;
+        let answer = self.ask(context, calls::VALIDATE_PROVISIONER_CONFIG, request).await.map_err(failed)?;
         Ok(diagnostics(answer.diagnostics))
     }
 
     async fn work(
         &self,
+        context: &CallContext,
         request: ProvisionRequest,
         output: &mut ProvisionOutput<'_>,
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.context(calls::PROVISION_RESOURCE);
+        let call = self.plugin_call(context, calls::PROVISION_RESOURCE);
         let failed = |failure: Failure| failure.into_diagnostics(&call);
-        let ty = self.known_schema().await?.implied_type();
+        let ty = self.known_schema(context).await?.implied_type();
         // A native provisioner connects by itself.
         let ProvisionRequest { config, connection, shared: _ } = request;
         let request = provision_resource::Request {
@@ -151,7 +156,9 @@ impl Shared {
                     said.extend(diagnostics(answer.diagnostics));
                     ControlFlow::<()>::Continue(())
                 };
-                process.stream(calls::PROVISION_RESOURCE, request, self.limits.remote_call, each).await
+                process
+                    .stream(context, calls::PROVISION_RESOURCE, request, self.limits.remote_call, each)
+                    .await
             }
             Err(failure) => Err(failure),
         };
@@ -166,10 +173,12 @@ impl Shared {
             State::Started(process) if process.is_alive() => Arc::clone(process),
             State::Started(_) | State::NotStarted | State::Closed => return Ok(()),
         };
+        let context = CallContext::default();
         let request = m::stop_provider::Request {};
-        let answer = process.unary(calls::STOP, request, self.limits.local_call, LARGEST_MESSAGE).await;
+        let answer =
+            process.unary(&context, calls::STOP, request, self.limits.local_call, LARGEST_MESSAGE).await;
         let answer = answer.map_err(|failure| {
-            let said = failure.into_diagnostics(&self.context(calls::STOP));
+            let said = failure.into_diagnostics(&self.plugin_call(&context, calls::STOP));
             said.into_iter().map(|diagnostic| diagnostic.detail).collect::<Vec<_>>().join("; ")
         })?;
         if answer.error.is_empty() { Ok(()) } else { Err(printable(&answer.error)) }
@@ -178,20 +187,21 @@ impl Shared {
 
 #[async_trait]
 impl Provisioner for Shared {
-    async fn schema(&self) -> Result<Arc<Schema>, PluginDiagnostics> {
-        self.known_schema().await.map(Arc::clone)
+    async fn schema(&self, context: &CallContext) -> Result<Arc<Schema>, PluginDiagnostics> {
+        self.known_schema(context).await.map(Arc::clone)
     }
 
-    async fn validate_config(&self, config: Value) -> PluginDiagnostics {
-        self.validate(&config).await.unwrap_or_else(|failed| failed)
+    async fn validate_config(&self, context: &CallContext, config: Value) -> PluginDiagnostics {
+        self.validate(context, &config).await.unwrap_or_else(|failed| failed)
     }
 
     async fn provision(
         &self,
+        context: &CallContext,
         request: ProvisionRequest,
         output: &mut ProvisionOutput<'_>,
     ) -> PluginDiagnostics {
-        self.work(request, output).await.unwrap_or_else(|failed| failed)
+        self.work(context, request, output).await.unwrap_or_else(|failed| failed)
     }
 
     async fn stop(&self) -> Result<(), String> {

@@ -29,7 +29,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Notify;
-use wardian_plugin::{PluginDiagnostics, Provider};
+use wardian_plugin::{CallContext, PluginDiagnostics, Provider};
 
 use crate::ProtocolVersion;
 use crate::launch::MAGIC_COOKIE;
@@ -105,7 +105,7 @@ pub async fn serve(
     }
     let version = choose(versions, host.versions.as_deref());
     if version == ProtocolVersion::Five {
-        schema::of_five(&*provider.schema().await.map_err(ServeError::Schema)?)?;
+        schema::of_five(&*provider.schema(&CallContext::default()).await.map_err(ServeError::Schema)?)?;
     }
     let directory = tempfile::Builder::new().prefix("wardian-").tempdir_in(&host.socket_directory)?;
     let socket = directory.path().join("plugin");

@@ -17,8 +17,8 @@ use wardian_address::ProviderAddress;
 use wardian_builtin::TYPE_NAME;
 use wardian_config::{DiskFiles, Files, lexically_normalize};
 use wardian_diagnostic::{Diagnostics, SourceFile};
-use wardian_monitor::{AuditLog, Call, Capability, Monitor, PluginIdentity};
-use wardian_plugin::FileGate;
+use wardian_monitor::{AuditLog, Capability, Monitor, PluginIdentity};
+use wardian_plugin::{CallContext, FileGate, PluginCall};
 use wardian_policy::{Access, FileAccess, Level, POLICY_FILE_NAME, Policy, PolicyFile, Request};
 use wardian_state::Sidecars;
 
@@ -122,7 +122,10 @@ impl HostConfinement {
             let is_read = IMPLICIT_FILES.contains(&&*name)
                 || name.ends_with(".tfvars")
                 || name.ends_with(".tfvars.json");
-            if is_read && let Err(reason) = self.check(&self.configuration, "read-file", &entry.path()) {
+            if is_read
+                && let Err(reason) =
+                    self.check(&CallContext::default(), &self.configuration, "read-file", &entry.path())
+            {
                 problems.error("File not permitted", format!("{name} leads outside: {reason}."));
             }
         }
@@ -154,7 +157,8 @@ impl HostConfinement {
     }
 
     fn refuse(&self, path: &Path, reason: &dyn std::fmt::Display) -> String {
-        let call = Call::new(&Arc::from("the configuration"), "read-file", None);
+        let call =
+            PluginCall::new(&Arc::from("the configuration"), "read-file", None, &CallContext::default());
         let target = path.to_string_lossy().into_owned();
         self.configuration.refuse(&call, Capability::Filesystem, target, reason).reason
     }
@@ -180,18 +184,24 @@ impl HostConfinement {
     /// Returns the decisions on files that functions of the language read.
     pub fn function_gate(&self) -> FileGate {
         let this = self.clone();
-        FileGate::new(move |path| this.check(&this.configuration, "function", path))
+        FileGate::new(move |context, path| this.check(context, &this.configuration, "function", path))
     }
 
     /// Returns the decisions on files that the host's own data sources read: other states hold
     /// sensitive values.
     pub fn state_gate(&self) -> FileGate {
         let this = self.clone();
-        FileGate::new(move |path| this.check(&this.states, "read-data-source", path))
+        FileGate::new(move |context, path| this.check(context, &this.states, "read-data-source", path))
     }
 
-    fn check(&self, monitor: &Monitor, function: &'static str, path: &Path) -> Result<(), String> {
-        let call = Call::new(&Arc::from("the configuration"), function, None);
+    fn check(
+        &self,
+        context: &CallContext,
+        monitor: &Monitor,
+        function: &'static str,
+        path: &Path,
+    ) -> Result<(), String> {
+        let call = PluginCall::new(&Arc::from("the configuration"), function, None, context);
         let refuse = |reason: &dyn std::fmt::Display| {
             monitor.refuse(&call, Capability::Filesystem, path.to_string_lossy().into_owned(), reason).reason
         };
@@ -203,12 +213,14 @@ impl HostConfinement {
 
 impl Files for HostConfinement {
     fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
-        self.check(&self.configuration, "load-module", directory).map_err(not_permitted)?;
+        self.check(&CallContext::default(), &self.configuration, "load-module", directory)
+            .map_err(not_permitted)?;
         DiskFiles.list(directory)
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.check(&self.configuration, "load-module", path).map_err(not_permitted)?;
+        self.check(&CallContext::default(), &self.configuration, "load-module", path)
+            .map_err(not_permitted)?;
         DiskFiles.read(path)
     }
 }
@@ -312,7 +324,7 @@ mod tests {
         let gate = place.confinement.function_gate();
         let directory = place.root.path().join("project");
         for name in [".", "main.tf", "module/a.txt", "module/../main.tf", "module/absent.txt", "absent/x"] {
-            assert_eq!(gate.check(&directory.join(name)), Ok(()), "{name}");
+            assert_eq!(gate.check(&CallContext::default(), &directory.join(name)), Ok(()), "{name}");
         }
         assert_eq!(place.log.denials(), []);
     }
@@ -347,10 +359,16 @@ mod tests {
             "kept/data/terraform.tfstate",
         ];
         for name in denied {
-            assert!(gate.check(&directory.join(name)).is_err(), "{name}");
+            assert!(gate.check(&CallContext::default(), &directory.join(name)).is_err(), "{name}");
             assert!(place.confinement.read(&directory.join(name)).is_err(), "{name}");
         }
-        assert!(place.confinement.state_gate().check(&directory.join("other.tfstate")).is_err());
+        assert!(
+            place
+                .confinement
+                .state_gate()
+                .check(&CallContext::default(), &directory.join("other.tfstate"))
+                .is_err()
+        );
         let recorded: u64 = place.log.denials().iter().map(|denied| denied.count).sum();
         assert_eq!(recorded, 2 * denied.len() as u64 + 1, "each is in the log");
     }
@@ -374,14 +392,21 @@ mod tests {
             std::os::unix::fs::symlink(target, directory.join(link)).unwrap();
         }
         for (name, _) in links {
-            assert!(gate.check(&directory.join(name)).is_err(), "{name}");
-            assert!(gate.check(&directory.join(name).join("below")).is_err(), "{name}/below");
+            assert!(gate.check(&CallContext::default(), &directory.join(name)).is_err(), "{name}");
+            assert!(
+                gate.check(&CallContext::default(), &directory.join(name).join("below")).is_err(),
+                "{name}/below"
+            );
         }
-        let denial = |name: &str| gate.check(&directory.join(name)).unwrap_err().replace("absent", "secret");
+        let denial = |name: &str| {
+            gate.check(&CallContext::default(), &directory.join(name))
+                .unwrap_err()
+                .replace("absent", "secret")
+        };
         assert_eq!(denial("there"), denial("absent"));
         assert_eq!(denial("../secret/x"), denial("../absent/x"));
         std::os::unix::fs::symlink("module/new", directory.join("inside")).unwrap();
-        assert_eq!(gate.check(&directory.join("inside")), Ok(()));
+        assert_eq!(gate.check(&CallContext::default(), &directory.join("inside")), Ok(()));
     }
 
     #[cfg(unix)]
@@ -470,7 +495,7 @@ mod tests {
         let confinement = HostConfinement::new(&directory, Path::new(".terraform"), &states, &log).unwrap();
         let gate = confinement.function_gate();
         for name in [".x.tfstate", ".x.tfstate.backup", ".x.tfstate.journal", ".x.tfstate.lock.info"] {
-            assert!(gate.check(&directory.join(name)).is_err(), "{name}");
+            assert!(gate.check(&CallContext::default(), &directory.join(name)).is_err(), "{name}");
         }
         assert!(confinement.check_state_path(&states[0]).is_ok());
         std::os::unix::fs::symlink("../secret", directory.join(".x.tfstate.journal")).unwrap();

@@ -8,7 +8,7 @@ mod local;
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use wardian_plugin::PluginDiagnostic;
+use wardian_plugin::{CallContext, PluginDiagnostic};
 use wardian_value::{Str, Type, Value, View, convert};
 
 use crate::state_files::StateFiles;
@@ -42,6 +42,7 @@ pub(crate) trait Backend: Send + Sync {
     /// Returns the outputs of a workspace's state, or `None` if there is no state.
     async fn outputs(
         &self,
+        context: &CallContext,
         arguments: &Arguments,
         workspace: &str,
         files: &StateFiles,

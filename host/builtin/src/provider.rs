@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use wardian_plugin::{
-    ActionRequest, ApplyRequest, ApplyResponse, ConfigKind, ConfigureRequest, Continue, FileGate,
-    FunctionError, GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest,
+    ActionRequest, ApplyRequest, ApplyResponse, CallContext, ConfigKind, ConfigureRequest, Continue,
+    FileGate, FunctionError, GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest,
     MoveRequest, MoveResponse, OpenEphemeralRequest, OpenEphemeralResponse, PlanActionResponse, PlanRequest,
     PlanResponse, PluginDiagnostic, PluginDiagnostics, PrivateBytes, Provider, ProviderSchema,
     ReadDataSourceRequest, ReadDataSourceResponse, ReadResourceRequest, ReadResourceResponse,
@@ -51,19 +51,24 @@ fn no_such_type(type_name: &str) -> PluginDiagnostics {
 
 #[async_trait]
 impl Provider for BuiltInProvider {
-    async fn schema(&self) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
+    async fn schema(&self, _context: &CallContext) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
         Ok(schemas::provider_schema())
     }
 
-    async fn validate_provider_config(&self, _config: Value) -> PluginDiagnostics {
+    async fn validate_provider_config(&self, _context: &CallContext, _config: Value) -> PluginDiagnostics {
         Vec::new()
     }
 
-    async fn configure(&self, _request: ConfigureRequest) -> PluginDiagnostics {
+    async fn configure(&self, _context: &CallContext, _request: ConfigureRequest) -> PluginDiagnostics {
         Vec::new()
     }
 
-    async fn validate_config(&self, kind: ConfigKind, request: ValidateConfigRequest) -> PluginDiagnostics {
+    async fn validate_config(
+        &self,
+        _context: &CallContext,
+        kind: ConfigKind,
+        request: ValidateConfigRequest,
+    ) -> PluginDiagnostics {
         match (kind, &*request.type_name) {
             (ConfigKind::Resource, data_resource::TYPE_NAME) => data_resource::validate(&request.config),
             (ConfigKind::DataSource, remote_state::TYPE_NAME) => remote_state::validate(&request.config),
@@ -71,18 +76,30 @@ impl Provider for BuiltInProvider {
         }
     }
 
-    async fn upgrade_resource_state(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
+    async fn upgrade_resource_state(
+        &self,
+        _context: &CallContext,
+        request: UpgradeStateRequest,
+    ) -> UpgradeStateResponse {
         if &*request.type_name != data_resource::TYPE_NAME {
             return UpgradeStateResponse { upgraded: None, diagnostics: no_such_type(&request.type_name) };
         }
         data_resource::upgrade(&request)
     }
 
-    async fn upgrade_resource_identity(&self, _request: UpgradeStateRequest) -> UpgradeStateResponse {
+    async fn upgrade_resource_identity(
+        &self,
+        _context: &CallContext,
+        _request: UpgradeStateRequest,
+    ) -> UpgradeStateResponse {
         UpgradeStateResponse { upgraded: None, diagnostics: unsupported("identities") }
     }
 
-    async fn read_resource(&self, request: ReadResourceRequest) -> ReadResourceResponse {
+    async fn read_resource(
+        &self,
+        _context: &CallContext,
+        request: ReadResourceRequest,
+    ) -> ReadResourceResponse {
         ReadResourceResponse {
             new_state: Some(request.current_state),
             private: request.private,
@@ -92,15 +109,15 @@ impl Provider for BuiltInProvider {
         }
     }
 
-    async fn plan_resource_change(&self, request: PlanRequest) -> PlanResponse {
+    async fn plan_resource_change(&self, _context: &CallContext, request: PlanRequest) -> PlanResponse {
         data_resource::plan(request)
     }
 
-    async fn apply_resource_change(&self, request: ApplyRequest) -> ApplyResponse {
+    async fn apply_resource_change(&self, _context: &CallContext, request: ApplyRequest) -> ApplyResponse {
         data_resource::apply(request)
     }
 
-    async fn import_resource_state(&self, request: ImportRequest) -> ImportResponse {
+    async fn import_resource_state(&self, _context: &CallContext, request: ImportRequest) -> ImportResponse {
         if &*request.type_name != data_resource::TYPE_NAME {
             let diagnostics = no_such_type(&request.type_name);
             return ImportResponse { imported: Vec::new(), deferred: None, diagnostics };
@@ -108,17 +125,26 @@ impl Provider for BuiltInProvider {
         data_resource::import(request)
     }
 
-    async fn move_resource_state(&self, request: MoveRequest) -> MoveResponse {
+    async fn move_resource_state(&self, _context: &CallContext, request: MoveRequest) -> MoveResponse {
         data_resource::move_state(&request)
     }
 
-    async fn generate_resource_config(&self, _type_name: Str, _state: Value) -> GenerateConfigResponse {
+    async fn generate_resource_config(
+        &self,
+        _context: &CallContext,
+        _type_name: Str,
+        _state: Value,
+    ) -> GenerateConfigResponse {
         GenerateConfigResponse { config: None, diagnostics: unsupported("generated configurations") }
     }
 
-    async fn read_data_source(&self, request: ReadDataSourceRequest) -> ReadDataSourceResponse {
+    async fn read_data_source(
+        &self,
+        context: &CallContext,
+        request: ReadDataSourceRequest,
+    ) -> ReadDataSourceResponse {
         let read = match &*request.type_name {
-            remote_state::TYPE_NAME => remote_state::read(&request.config, &self.state_files).await,
+            remote_state::TYPE_NAME => remote_state::read(context, &request.config, &self.state_files).await,
             other => Err(no_such_type(other)),
         };
         let (state, diagnostics) = match read {
@@ -128,7 +154,11 @@ impl Provider for BuiltInProvider {
         ReadDataSourceResponse { state, deferred: None, diagnostics }
     }
 
-    async fn open_ephemeral_resource(&self, request: OpenEphemeralRequest) -> OpenEphemeralResponse {
+    async fn open_ephemeral_resource(
+        &self,
+        _context: &CallContext,
+        request: OpenEphemeralRequest,
+    ) -> OpenEphemeralResponse {
         OpenEphemeralResponse {
             result: None,
             renew_at: None,
@@ -140,38 +170,55 @@ impl Provider for BuiltInProvider {
 
     async fn renew_ephemeral_resource(
         &self,
+        _context: &CallContext,
         type_name: Str,
         private: PrivateBytes,
     ) -> RenewEphemeralResponse {
         RenewEphemeralResponse { renew_at: None, private, diagnostics: no_such_type(&type_name) }
     }
 
-    async fn close_ephemeral_resource(&self, type_name: Str, _private: PrivateBytes) -> PluginDiagnostics {
+    async fn close_ephemeral_resource(
+        &self,
+        _context: &CallContext,
+        type_name: Str,
+        _private: PrivateBytes,
+    ) -> PluginDiagnostics {
         no_such_type(&type_name)
     }
 
-    async fn call_function(&self, name: Str, arguments: Vec<Value>) -> Result<Value, FunctionError> {
+    async fn call_function(
+        &self,
+        _context: &CallContext,
+        name: Str,
+        arguments: Vec<Value>,
+    ) -> Result<Value, FunctionError> {
         functions::call(&name, &arguments)
     }
 
-    async fn validate_list_resource_config(&self, request: ValidateListRequest) -> PluginDiagnostics {
+    async fn validate_list_resource_config(
+        &self,
+        _context: &CallContext,
+        request: ValidateListRequest,
+    ) -> PluginDiagnostics {
         no_such_type(&request.type_name)
     }
 
     async fn list_resource(
         &self,
+        _context: &CallContext,
         request: ListRequest,
         _found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
     ) -> PluginDiagnostics {
         no_such_type(&request.type_name)
     }
 
-    async fn plan_action(&self, request: ActionRequest) -> PlanActionResponse {
+    async fn plan_action(&self, _context: &CallContext, request: ActionRequest) -> PlanActionResponse {
         PlanActionResponse { deferred: None, diagnostics: no_such_type(&request.action_type) }
     }
 
     async fn invoke_action(
         &self,
+        _context: &CallContext,
         request: ActionRequest,
         _progress: &mut (dyn FnMut(String) + Send),
     ) -> PluginDiagnostics {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use wardian_plugin::{Attribute, Description, PluginDiagnostic, PluginDiagnostics, Schema, Setting};
+use wardian_plugin::{
+    Attribute, CallContext, Description, PluginDiagnostic, PluginDiagnostics, Schema, Setting,
+};
 use wardian_value::{Path, Str, Type, Value, View};
 
 use crate::backends::{self, Arguments, Backend, BackendError};
@@ -78,7 +80,11 @@ pub(crate) fn validate(config: &Value) -> PluginDiagnostics {
 }
 
 /// Reads the outputs. The configuration is wholly known.
-pub(crate) async fn read(config: &Value, files: &StateFiles) -> Result<Value, PluginDiagnostics> {
+pub(crate) async fn read(
+    context: &CallContext,
+    config: &Value,
+    files: &StateFiles,
+) -> Result<Value, PluginDiagnostics> {
     let found = validate(config);
     if !found.is_empty() {
         return Err(found);
@@ -87,7 +93,7 @@ pub(crate) async fn read(config: &Value, files: &StateFiles) -> Result<Value, Pl
         configured(&part(config, "backend"), &part(config, "config")).map_err(|found| vec![found])?;
     let workspace = part(config, "workspace");
     let workspace = workspace.as_str().unwrap_or("default");
-    let read = backend.outputs(&arguments, workspace, files).await.map_err(|found| vec![found])?;
+    let read = backend.outputs(context, &arguments, workspace, files).await.map_err(|found| vec![found])?;
     let Some(stored) = read else {
         let detail = format!(
             "The backend \"{}\" has no state of the workspace \"{workspace}\". Apply the other \

@@ -13,6 +13,7 @@ mod read;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use wardian_plugin::CallContext;
 
 use wardian_address::{ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_config::{Removed, Resource, decode_body};
@@ -417,6 +418,7 @@ impl ApplyWalk<'_> {
         let meta = self.evaluator.provider_meta(change.address.module(), &change.provider.provider);
         let provider_meta = meta.map_err(|found| self.applied.diagnostics.extend(found)).ok()?;
         Some(Subject {
+            context: CallContext::new(change.address.to_string()),
             address: change.address.clone(),
             provider_config: change.provider.clone(),
             provider: Arc::clone(provider),

@@ -40,7 +40,7 @@ impl Ephemerals {
         let open = std::mem::take(&mut self.0);
         let closed = futures::future::join_all(open.into_values().flatten().map(|lease| async move {
             let address = lease.subject().address.clone();
-            let diagnostics = wardian_plugin::on_behalf_of(address.to_string(), lease.close()).await;
+            let diagnostics = lease.close().await;
             (address, diagnostics)
         }));
         match walked {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wardian_plugin::FileGate;
+use wardian_plugin::{CallContext, FileGate};
 
 /// The maximum depth of directories: symbolic links may form a cycle.
 const MAX_DEPTH: usize = 64;
@@ -33,7 +33,10 @@ fn collect(
         let Ok(metadata) = std::fs::metadata(entry.path()) else { continue };
         if metadata.is_file() {
             found.push(relative);
-        } else if metadata.is_dir() && depth < MAX_DEPTH && gate.check(&entry.path()).is_ok() {
+        } else if metadata.is_dir()
+            && depth < MAX_DEPTH
+            && gate.check(&CallContext::default(), &entry.path()).is_ok()
+        {
             // Unreadable directories below are skipped.
             let _ = collect(&entry.path(), gate, &relative, depth + 1, found);
         }

@@ -12,7 +12,7 @@ use wardian_address::ProviderAddress;
 use wardian_config::Module;
 use wardian_diagnostic::Diagnostic;
 use wardian_lang::ProviderCall;
-use wardian_plugin::{Function, FunctionError, Parameter, Provider, Secrets, with_secrets};
+use wardian_plugin::{CallContext, Function, FunctionError, Parameter, Provider, Secrets};
 use wardian_value::{Str, Type, Value, convert};
 
 use crate::function_results::{Consistency, FunctionResults};
@@ -139,7 +139,8 @@ fn call_function(
             secrets.add_all(argument);
         }
     }
-    let answer = with_secrets(secrets, provider.call_function(Str::new(call.function()), arguments));
+    let context = CallContext::default().with_sensitive_values(secrets);
+    let answer = provider.call_function(&context, Str::new(call.function()), arguments);
     tokio::task::block_in_place(|| runtime.block_on(answer))
 }
 

@@ -10,8 +10,8 @@ use wardian_address::{ProviderAddress, ProviderConfigAddress, ResourceMode};
 use wardian_config::Resource;
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_plugin::{
-    ClientCapabilities, ConfigureRequest, MaskedProvider, PluginDiagnostics, Provider, ProviderSchema,
-    ProviderSource, Schema, Secrets, hand_over,
+    CallContext, ClientCapabilities, ConfigureRequest, MaskedProvider, PluginDiagnostics, Provider,
+    ProviderSchema, ProviderSource, Schema, Secrets,
 };
 
 use wardian_value::{Str, Value};
@@ -47,7 +47,9 @@ impl Schemas {
         let common = &secrets;
         let loads = addresses.into_iter().map(|address| async move {
             let loaded = match provider(source, &address, common).await {
-                Ok(provider) => provider.schema().await.map(|schema| (schema, provider)),
+                Ok(provider) => {
+                    provider.schema(&CallContext::default()).await.map(|schema| (schema, provider))
+                }
                 Err(diagnostics) => Err(diagnostics),
             };
             (address, loaded)
@@ -215,15 +217,17 @@ pub async fn configure(
         Ok(provider) => provider,
         Err(found) => return Diagnosed::failed(from_plugin_about(&found, &name)),
     };
-    let config = hand_over(&config);
-    let mut diagnostics = from_plugin_about(&provider.validate_provider_config(config.clone()).await, &name);
+    let context = CallContext::new(name.as_str());
+    let config = context.unmark_and_register(&config);
+    let mut diagnostics =
+        from_plugin_about(&provider.validate_provider_config(&context, config.clone()).await, &name);
     if !diagnostics.has_errors() {
         let request = ConfigureRequest {
             terraform_version: Str::new(TERRAFORM_VERSION),
             config,
             capabilities: ClientCapabilities::default(),
         };
-        diagnostics.extend(from_plugin_about(&provider.configure(request).await, &name));
+        diagnostics.extend(from_plugin_about(&provider.configure(&context, request).await, &name));
     }
     Diagnosed::unless_errors(provider, diagnostics)
 }

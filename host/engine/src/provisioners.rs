@@ -9,7 +9,7 @@ use futures::future::join_all;
 use wardian_config::{Configuration, Provisioner as ProvisionerBlock};
 use wardian_diagnostic::{Diagnostic, Diagnostics, closest};
 use wardian_plugin::{
-    Attribute, AttributeType, Block, Deprecation, Description, MaskedProvisioner, Provisioner,
+    Attribute, AttributeType, Block, CallContext, Deprecation, Description, MaskedProvisioner, Provisioner,
     ProvisionerSource, Schema, Secrets, Setting,
 };
 use wardian_value::{Str, Type};
@@ -43,7 +43,10 @@ impl Provisioners {
                 Ok(Some(provisioner)) => {
                     let provisioner: Arc<dyn Provisioner> =
                         Arc::new(MaskedProvisioner::new(provisioner, secrets.clone()));
-                    provisioner.schema().await.map(|schema| Some(Known { schema, provisioner }))
+                    provisioner
+                        .schema(&CallContext::default())
+                        .await
+                        .map(|schema| Some(Known { schema, provisioner }))
                 }
                 Ok(None) => Ok(None),
                 Err(diagnostics) => Err(diagnostics),

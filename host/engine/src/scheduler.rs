@@ -39,8 +39,8 @@ pub enum StartResult<T> {
 
 impl<T> StartResult<T> {
     /// Starts an operation on the resource or provider with an address.
-    pub fn running(subject: String, work: impl Future<Output = T> + Send + 'static) -> Self {
-        Self::Running(Box::pin(wardian_plugin::on_behalf_of(subject, work)))
+    pub fn running(work: impl Future<Output = T> + Send + 'static) -> Self {
+        Self::Running(Box::pin(work))
     }
 }
 

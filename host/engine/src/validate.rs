@@ -10,7 +10,7 @@ use std::sync::Arc;
 use wardian_address::ModulePath;
 use wardian_config::Module;
 use wardian_diagnostic::Diagnostics;
-use wardian_plugin::{Secrets, hand_over, with_secrets};
+use wardian_plugin::CallContext;
 use wardian_value::Str;
 
 use crate::clock;
@@ -62,8 +62,9 @@ pub async fn validate(
             Node::Provider(address) => match evaluator.provider_config(address) {
                 Ok(config) if nodes::provider_block(&configuration, address).is_some() => {
                     if let Some(provider) = evaluator.schemas.unconfigured(&address.provider) {
-                        let asking = async { provider.validate_provider_config(hand_over(&config)).await };
-                        let found = with_secrets(Secrets::default(), asking).await;
+                        let context = CallContext::default();
+                        let config = context.unmark_and_register(&config);
+                        let found = provider.validate_provider_config(&context, config).await;
                         let found = from_plugin_about(&found, &address.to_string());
                         diagnostics.extend(in_provider(&configuration, address, found));
                     }
@@ -78,7 +79,7 @@ pub async fn validate(
                     configuration.module(&address.module).and_then(|m| m.module.resources.get(&key))
                 {
                     let validating = resource::validate(&evaluator, &module, resource);
-                    diagnostics.extend(with_secrets(Secrets::default(), validating).await);
+                    diagnostics.extend(validating.await);
                 }
             }
             Node::ModuleDone(path) => {

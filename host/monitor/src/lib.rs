@@ -7,7 +7,7 @@
 //! and whose end is the record; or [`Denied`], which is recorded already. So no wall has
 //! a decision of its own, and nothing is used without a line in the [`AuditLog`].
 //!
-//! A [`Call`] says which call of which plugin it is, and for which resource.
+//! A [`PluginCall`](wardian_plugin::PluginCall) names the plugin, the function and the resource.
 //!
 //! This room knows no WebAssembly, no socket and no terminal, and opens no file but the
 //! log that it is told to write.
@@ -19,14 +19,12 @@
 //!   in a name is masked ([`wardian_plugin::Secrets`]).
 
 mod audit_log;
-mod call;
 mod denials;
 mod monitor;
 mod record;
 mod summary;
 
 pub use audit_log::{AuditError, AuditLog};
-pub use call::Call;
 pub use denials::DeniedUse;
 pub use monitor::{Denied, Monitor, PluginIdentity, Use};
 pub use record::{Capability, Outcome, Record};

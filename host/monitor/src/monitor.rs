@@ -8,10 +8,10 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use wardian_address::ProviderAddress;
+use wardian_plugin::PluginCall;
 use wardian_policy::{Decision, Denial, EnvironmentName, PluginPolicy, Policy, Request};
 
 use crate::audit_log::AuditLog;
-use crate::call::Call;
 use crate::record::{Capability, Described, Outcome, Record};
 
 /// What records say of a plugin.
@@ -81,7 +81,7 @@ impl Monitor {
     ///
     /// # Errors
     /// Where policy does not grant it, or it could not be recorded.
-    pub fn begin(&self, call: &Call, request: Request) -> Result<Use, Denied> {
+    pub fn begin(&self, call: &PluginCall, request: Request) -> Result<Use, Denied> {
         let decision = self.inner.policy.decide(&request);
         self.settle(call, request, None, decision)
     }
@@ -90,7 +90,7 @@ impl Monitor {
     ///
     /// # Errors
     /// As there.
-    pub fn begin_at(&self, call: &Call, request: Request, address: IpAddr) -> Result<Use, Denied> {
+    pub fn begin_at(&self, call: &PluginCall, request: Request, address: IpAddr) -> Result<Use, Denied> {
         let decision = self.inner.policy.decide_at(&request, address);
         self.settle(call, request, Some(address), decision)
     }
@@ -100,7 +100,7 @@ impl Monitor {
     ///
     /// # Errors
     /// Where policy does not grant it; that is recorded as a denied use.
-    pub fn check_at(&self, call: &Call, request: &Request, address: IpAddr) -> Result<(), Denied> {
+    pub fn check_at(&self, call: &PluginCall, request: &Request, address: IpAddr) -> Result<(), Denied> {
         match self.inner.policy.decide_at(request, address) {
             Decision::Allowed(_) => Ok(()),
             Decision::Denied(denial) => Err(self.denied(call, request, Some(address), &denial)),
@@ -111,7 +111,7 @@ impl Monitor {
     /// that is no host.
     pub fn refuse(
         &self,
-        call: &Call,
+        call: &PluginCall,
         capability: Capability,
         target: String,
         reason: impl fmt::Display,
@@ -119,14 +119,14 @@ impl Monitor {
         let described = Described { target, access: None, arguments: None };
         let mut record = self.record(call, capability, described, Outcome::Denied);
         let reason = reason.to_string();
-        record.reason = Some(call.secrets.mask(&reason).into_owned());
+        record.reason = Some(call.sensitive_values().mask(&reason).into_owned());
         self.inner.log.deny(&record, || None);
         Denied { reason, rule_to_add: None }
     }
 
     fn settle(
         &self,
-        call: &Call,
+        call: &PluginCall,
         request: Request,
         address: Option<IpAddr>,
         decision: Decision,
@@ -151,26 +151,38 @@ impl Monitor {
         })
     }
 
-    fn denied(&self, call: &Call, request: &Request, address: Option<IpAddr>, denial: &Denial) -> Denied {
+    fn denied(
+        &self,
+        call: &PluginCall,
+        request: &Request,
+        address: Option<IpAddr>,
+        denial: &Denial,
+    ) -> Denied {
         let reason = denial.to_string();
         let mut record = self.record(call, Capability::of(request), Described::of(request), Outcome::Denied);
         record.address = address.map(|address| address.to_string());
         record.rule = denial.rule().map(ToString::to_string);
-        record.reason = Some(call.secrets.mask(&reason).into_owned());
+        record.reason = Some(call.sensitive_values().mask(&reason).into_owned());
         let lacks_grant = denial.is_lack_of_grant();
         let rule_to_add = lacks_grant.then(|| self.inner.policy.rule_for(request, address)).flatten();
         // A rule with something else in a secret's place would not be the one.
         let can_be_shown =
-            |rule: &String| matches!(call.secrets.mask(rule), Cow::Borrowed(same) if same == rule);
+            |rule: &String| matches!(call.sensitive_values().mask(rule), Cow::Borrowed(same) if same == rule);
         self.inner.log.deny(&record, || rule_to_add.clone().filter(can_be_shown));
         Denied { reason, rule_to_add }
     }
 
-    fn record(&self, call: &Call, capability: Capability, mut what: Described, decision: Outcome) -> Record {
+    fn record(
+        &self,
+        call: &PluginCall,
+        capability: Capability,
+        mut what: Described,
+        decision: Outcome,
+    ) -> Record {
         let identity = &self.inner.identity;
-        call.secrets.mask_in_place(&mut what.target);
+        call.sensitive_values().mask_in_place(&mut what.target);
         for argument in what.arguments.iter_mut().flatten() {
-            call.secrets.mask_in_place(argument);
+            call.sensitive_values().mask_in_place(argument);
         }
         Record {
             time: text_of(Timestamp::now()),
@@ -214,7 +226,7 @@ impl fmt::Debug for Monitor {
 #[must_use = "dropping it ends the use"]
 pub struct Use {
     monitor: Monitor,
-    call: Call,
+    call: PluginCall,
     request: Request,
     address: Option<IpAddr>,
     rule: Option<String>,
@@ -232,7 +244,7 @@ impl Use {
     }
 
     /// On whose behalf.
-    pub fn call(&self) -> &Call {
+    pub fn call(&self) -> &PluginCall {
         &self.call
     }
 

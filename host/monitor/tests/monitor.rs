@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
-use wardian_monitor::{AuditLog, Call, Capability, Monitor, Outcome, PluginIdentity, Record, Summary};
+use wardian_monitor::{AuditLog, Capability, Monitor, Outcome, PluginIdentity, Record, Summary};
+use wardian_plugin::{CallContext, PluginCall};
 use wardian_policy::{
     Access, CommunicatorConnection, EnvironmentName, FileAccess, Host, Level, NetworkRequest, Policy,
     PolicyFile, ProcessStart, Request,
@@ -54,10 +55,10 @@ fn monitor(log: &Arc<AuditLog>) -> Monitor {
     Monitor::new(Policy::new(root, [file], []).of(&address()), identity, Arc::clone(log))
 }
 
-fn call() -> Call {
-    let mut call = Call::outside_of_calls(&Arc::from("acme/cloud v1.2.3"));
+fn call() -> PluginCall {
+    let mut call = PluginCall::outside_of_calls(&Arc::from("acme/cloud v1.2.3"));
     call.function = "read-resource";
-    call.subject = Some(Arc::from("cloud_vm.a"));
+    call.context = CallContext::new("cloud_vm.a");
     call
 }
 
@@ -131,7 +132,7 @@ fn a_denial_is_recorded_at_once_and_told_with_the_rule_that_is_missing() {
 fn what_the_call_must_not_repeat_is_in_no_record() {
     let logged = Logged::new();
     let call = call();
-    call.secrets.add_text("t0ken");
+    call.sensitive_values().add_text("t0ken");
     let denied = logged.monitor.begin(&call, https("t0ken.example.com", "GET")).unwrap_err();
     assert!(denied.rule_to_add.is_some(), "who asked knows");
     let start = ProcessStart::new("/usr/bin/tool", ["-token=t0ken".to_owned()]).unwrap();

@@ -6,6 +6,7 @@
 //! crate knows no transport, no configuration language and no engine. It also keeps what was
 //! told to a plugin in confidence out of what is shown and recorded of it ([`Secrets`]).
 
+mod call_context;
 mod diagnostic;
 mod file_gate;
 mod masked;
@@ -16,8 +17,8 @@ mod schema;
 mod schema_table;
 mod secrets;
 mod source;
-mod subject;
 
+pub use call_context::{CallContext, PluginCall};
 pub use diagnostic::{PluginDiagnostic, PluginDiagnostics, Severity, has_errors};
 pub use file_gate::FileGate;
 pub use masked::{MaskedProvider, MaskedProvisioner};
@@ -26,6 +27,5 @@ pub use provider::*;
 pub use provisioner::{ProvisionOutput, ProvisionRequest, Provisioner, Shareable, SharedByObject};
 pub use schema::*;
 pub use schema_table::{SchemaSource, SchemaTable};
-pub use secrets::{LONGEST_SECRET, MASK, RecentSecrets, Secrets, Telling, hand_over};
+pub use secrets::{LONGEST_SECRET, MASK, RecentSecrets, Secrets, Telling};
 pub use source::{NoProvisioners, ProviderSource, ProvisionerSource};
-pub use subject::{current_secrets, current_subject, on_behalf_of, with_secrets};

@@ -1,10 +1,11 @@
 //! Plugins whose words bear no secrets: what stands above each transport.
 //!
-//! Before a call it is noted what of its values the plugin's schema calls sensitive; with
-//! what the caller noted ([`hand_over`](crate::hand_over)) and what the provider was
-//! configured with these are the [`Secrets`] of the call. Whoever carries it out masks log
-//! lines and records by [`current_secrets`](crate::current_secrets). What is answered for
-//! people is masked here, whichever way it came: said by the plugin, or by the host of it.
+//! Before a call, the parts of its values that the plugin's schema declares sensitive are
+//! registered. With the values that the caller registered in the
+//! [`CallContext`](crate::CallContext) and those of the provider's configuration they are
+//! the sensitive values of the context that the transport receives, which redacts log lines
+//! and records. Texts in the response are redacted here, whether they are from the plugin or
+//! from its host.
 
 mod call;
 mod provider;

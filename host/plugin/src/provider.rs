@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 use wardian_value::{Path, Str, Value};
 
+use crate::call_context::CallContext;
 use crate::diagnostic::PluginDiagnostics;
 use crate::schema::ProviderSchema;
 
@@ -27,75 +28,125 @@ pub type PrivateBytes = Arc<[u8]>;
 #[async_trait]
 pub trait Provider: Send + Sync {
     /// All schemas; asked of the plugin once and shared from then on.
-    async fn schema(&self) -> Result<Arc<ProviderSchema>, PluginDiagnostics>;
+    async fn schema(&self, context: &CallContext) -> Result<Arc<ProviderSchema>, PluginDiagnostics>;
 
     /// Checks the provider's configuration, which may hold unknown values.
-    async fn validate_provider_config(&self, config: Value) -> PluginDiagnostics;
+    async fn validate_provider_config(&self, context: &CallContext, config: Value) -> PluginDiagnostics;
 
     /// Configures the provider.
-    async fn configure(&self, request: ConfigureRequest) -> PluginDiagnostics;
+    async fn configure(&self, context: &CallContext, request: ConfigureRequest) -> PluginDiagnostics;
 
     /// Checks the configuration of a resource, data source, ephemeral resource or
     /// action; which is said by `kind`.
-    async fn validate_config(&self, kind: ConfigKind, request: ValidateConfigRequest) -> PluginDiagnostics;
+    async fn validate_config(
+        &self,
+        context: &CallContext,
+        kind: ConfigKind,
+        request: ValidateConfigRequest,
+    ) -> PluginDiagnostics;
 
     /// Brings a stored object to the current schema.
-    async fn upgrade_resource_state(&self, request: UpgradeStateRequest) -> UpgradeStateResponse;
+    async fn upgrade_resource_state(
+        &self,
+        context: &CallContext,
+        request: UpgradeStateRequest,
+    ) -> UpgradeStateResponse;
 
     /// Brings a stored identity to the current identity schema.
-    async fn upgrade_resource_identity(&self, request: UpgradeStateRequest) -> UpgradeStateResponse;
+    async fn upgrade_resource_identity(
+        &self,
+        context: &CallContext,
+        request: UpgradeStateRequest,
+    ) -> UpgradeStateResponse;
 
     /// Reads an object as it is now.
-    async fn read_resource(&self, request: ReadResourceRequest) -> ReadResourceResponse;
+    async fn read_resource(
+        &self,
+        context: &CallContext,
+        request: ReadResourceRequest,
+    ) -> ReadResourceResponse;
 
     /// Plans a change.
-    async fn plan_resource_change(&self, request: PlanRequest) -> PlanResponse;
+    async fn plan_resource_change(&self, context: &CallContext, request: PlanRequest) -> PlanResponse;
 
     /// Carries out a planned change.
-    async fn apply_resource_change(&self, request: ApplyRequest) -> ApplyResponse;
+    async fn apply_resource_change(&self, context: &CallContext, request: ApplyRequest) -> ApplyResponse;
 
     /// Finds an existing object.
-    async fn import_resource_state(&self, request: ImportRequest) -> ImportResponse;
+    async fn import_resource_state(&self, context: &CallContext, request: ImportRequest) -> ImportResponse;
 
     /// Takes over an object of another resource type.
-    async fn move_resource_state(&self, request: MoveRequest) -> MoveResponse;
+    async fn move_resource_state(&self, context: &CallContext, request: MoveRequest) -> MoveResponse;
 
     /// Makes a configuration from a state.
-    async fn generate_resource_config(&self, type_name: Str, state: Value) -> GenerateConfigResponse;
+    async fn generate_resource_config(
+        &self,
+        context: &CallContext,
+        type_name: Str,
+        state: Value,
+    ) -> GenerateConfigResponse;
 
     /// Reads a data source.
-    async fn read_data_source(&self, request: ReadDataSourceRequest) -> ReadDataSourceResponse;
+    async fn read_data_source(
+        &self,
+        context: &CallContext,
+        request: ReadDataSourceRequest,
+    ) -> ReadDataSourceResponse;
 
     /// Opens an ephemeral resource.
-    async fn open_ephemeral_resource(&self, request: OpenEphemeralRequest) -> OpenEphemeralResponse;
+    async fn open_ephemeral_resource(
+        &self,
+        context: &CallContext,
+        request: OpenEphemeralRequest,
+    ) -> OpenEphemeralResponse;
 
     /// Keeps an ephemeral resource alive.
-    async fn renew_ephemeral_resource(&self, type_name: Str, private: PrivateBytes)
-    -> RenewEphemeralResponse;
+    async fn renew_ephemeral_resource(
+        &self,
+        context: &CallContext,
+        type_name: Str,
+        private: PrivateBytes,
+    ) -> RenewEphemeralResponse;
 
     /// Ends an ephemeral resource.
-    async fn close_ephemeral_resource(&self, type_name: Str, private: PrivateBytes) -> PluginDiagnostics;
+    async fn close_ephemeral_resource(
+        &self,
+        context: &CallContext,
+        type_name: Str,
+        private: PrivateBytes,
+    ) -> PluginDiagnostics;
 
     /// Calls a function; arguments are of the parameters' types. May be called on
     /// a provider that is not configured.
-    async fn call_function(&self, name: Str, arguments: Vec<Value>) -> Result<Value, FunctionError>;
+    async fn call_function(
+        &self,
+        context: &CallContext,
+        name: Str,
+        arguments: Vec<Value>,
+    ) -> Result<Value, FunctionError>;
 
     /// Checks a list block's configuration.
-    async fn validate_list_resource_config(&self, request: ValidateListRequest) -> PluginDiagnostics;
+    async fn validate_list_resource_config(
+        &self,
+        context: &CallContext,
+        request: ValidateListRequest,
+    ) -> PluginDiagnostics;
 
     /// Lists objects, handing each to `found` until it says stop.
     async fn list_resource(
         &self,
+        context: &CallContext,
         request: ListRequest,
         found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
     ) -> PluginDiagnostics;
 
     /// Plans an action.
-    async fn plan_action(&self, request: ActionRequest) -> PlanActionResponse;
+    async fn plan_action(&self, context: &CallContext, request: ActionRequest) -> PlanActionResponse;
 
     /// Carries out an action, telling `progress` what it says meanwhile.
     async fn invoke_action(
         &self,
+        context: &CallContext,
         request: ActionRequest,
         progress: &mut (dyn FnMut(String) + Send),
     ) -> PluginDiagnostics;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use wardian_value::Value;
 
+use crate::call_context::CallContext;
 use crate::diagnostic::PluginDiagnostics;
 use crate::schema::Schema;
 
@@ -19,14 +20,15 @@ use crate::schema::Schema;
 #[async_trait]
 pub trait Provisioner: Send + Sync {
     /// The schema of its configuration.
-    async fn schema(&self) -> Result<Arc<Schema>, PluginDiagnostics>;
+    async fn schema(&self, context: &CallContext) -> Result<Arc<Schema>, PluginDiagnostics>;
 
     /// Checks a configuration, which may hold unknown values.
-    async fn validate_config(&self, config: Value) -> PluginDiagnostics;
+    async fn validate_config(&self, context: &CallContext, config: Value) -> PluginDiagnostics;
 
     /// Does the work, telling `output` what it shows meanwhile.
     async fn provision(
         &self,
+        context: &CallContext,
         request: ProvisionRequest,
         output: &mut ProvisionOutput<'_>,
     ) -> PluginDiagnostics;

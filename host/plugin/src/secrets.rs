@@ -1,8 +1,9 @@
 //! Sensitive values that a plugin was told, and that it must not repeat to people.
 //!
-//! Whoever hands a marked value to a plugin does so with [`hand_over`], which takes the
-//! marks off and notes what was marked, for as long as the work lasts that is done inside
-//! [`on_behalf_of`](crate::on_behalf_of). What a schema calls sensitive is noted by
+//! A marked value is passed to a plugin through
+//! [`CallContext::unmark_and_register`](crate::CallContext::unmark_and_register), which
+//! removes the marks and registers the marked parts for as long as the context lives. The
+//! parts that a schema declares sensitive are registered by
 //! [`MaskedProvider`](crate::MaskedProvider). Whatever the plugin says meanwhile, and what
 //! is recorded of it, goes through [`Secrets::mask`].
 //!
@@ -33,7 +34,6 @@ use wardian_value::{Path, Str, Value};
 
 use crate::provider::RawState;
 use crate::schema::{ProviderSchema, Schema};
-use crate::subject::current_secrets;
 use finder::Finder;
 pub use recent::{RecentSecrets, Telling};
 use told::Told;
@@ -45,16 +45,6 @@ pub const LONGEST_SECRET: usize = 32 << 10;
 /// What stands in the place of everything that is said, where more was to be looked for
 /// than can be.
 const ALL_MASKED: &str = "(not shown: the plugin was told more sensitive values than can be looked for)";
-
-/// A value as it is given to a plugin: without marks. What was marked as sensitive or
-/// ephemeral is a secret of the current work from then on.
-pub fn hand_over(value: &Value) -> Value {
-    if value.inside_marks().is_empty() {
-        return value.clone();
-    }
-    current_secrets().add_marked(value);
-    value.unmark_deep()
-}
 
 /// What must not be repeated of some work. Clones are the same.
 #[derive(Clone, Default)]

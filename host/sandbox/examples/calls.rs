@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wardian_plugin::{
-    ClientCapabilities, ConfigKind, PlanRequest, PrivateBytes, Provider, ValidateConfigRequest, has_errors,
+    CallContext, ClientCapabilities, ConfigKind, PlanRequest, PrivateBytes, Provider, ValidateConfigRequest,
+    has_errors,
 };
 use wardian_sandbox::{CacheDirectories, Grants, LoadedPlugin, Sandbox, SandboxOptions};
 use wardian_value::Value;
@@ -43,7 +44,7 @@ async fn measure(bytes: &[u8], type_name: &str) -> Result<(), Failed> {
 
     let first = Instant::now();
     let provider = plugin.provider(Grants::nothing());
-    let schema = provider.schema().await.map_err(|said| format!("{said:?}"))?;
+    let schema = provider.schema(&CallContext::default()).await.map_err(|said| format!("{said:?}"))?;
     print("first schema call", first.elapsed(), Unit::Microseconds);
     let resource = schema.resources.get(type_name).ok_or("there is no such resource type")?;
 
@@ -69,12 +70,12 @@ async fn fresh_call(
 }
 
 async fn call(provider: &Arc<dyn Provider>, request: &ValidateConfigRequest) -> Result<(), Failed> {
-    let said = provider.validate_config(ConfigKind::Resource, request.clone()).await;
+    let said = provider.validate_config(&CallContext::default(), ConfigKind::Resource, request.clone()).await;
     if has_errors(&said) { Err(format!("{said:?}").into()) } else { Ok(()) }
 }
 
 async fn plan_once(provider: &Arc<dyn Provider>, request: &PlanRequest) -> Result<(), Failed> {
-    let response = provider.plan_resource_change(request.clone()).await;
+    let response = provider.plan_resource_change(&CallContext::default(), request.clone()).await;
     match response.planned_state {
         Some(_) => Ok(()),
         None => Err(format!("{:?}", response.diagnostics).into()),

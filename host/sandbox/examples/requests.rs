@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
-use wardian_plugin::{ClientCapabilities, Provider, ReadDataSourceRequest};
+use wardian_plugin::{CallContext, ClientCapabilities, Provider, ReadDataSourceRequest};
 use wardian_policy::{Level, Policy, PolicyFile};
 use wardian_sandbox::{Grants, Sandbox, SandboxOptions};
 use wardian_value::{Type, Value};
@@ -101,7 +101,7 @@ async fn probes(provider: &Arc<dyn Provider>, input: &str) -> Result<Duration, F
             capabilities: ClientCapabilities::default(),
         };
         let started = Instant::now();
-        let answer = provider.read_data_source(request).await;
+        let answer = provider.read_data_source(&CallContext::default(), request).await;
         times.push(started.elapsed());
         let state = format!("{:?}", answer.state.ok_or_else(|| format!("{:?}", answer.diagnostics))?);
         if input.starts_with("http") && !state.contains("200 ok") {

@@ -2,8 +2,7 @@
 //! opened files, streams.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use wardian_monitor::Call;
+use wardian_plugin::PluginCall;
 
 /// The call that an instance is in. Clones are of the same instance.
 #[derive(Clone)]
@@ -11,7 +10,7 @@ pub(crate) struct CurrentCall(Arc<Mutex<Numbered>>);
 
 struct Numbered {
     number: CallNumber,
-    call: Call,
+    call: PluginCall,
 }
 
 /// Tells calls of one instance apart.
@@ -19,12 +18,12 @@ struct Numbered {
 pub(crate) struct CallNumber(u64);
 
 impl CurrentCall {
-    pub(crate) fn new(call: Call) -> Self {
+    pub(crate) fn new(call: PluginCall) -> Self {
         Self(Arc::new(Mutex::new(Numbered { number: CallNumber(0), call })))
     }
 
     /// A call begins.
-    pub(crate) fn begin(&self, call: Call) {
+    pub(crate) fn begin(&self, call: PluginCall) {
         let mut current = self.lock();
         current.number.0 += 1;
         current.call = call;
@@ -34,7 +33,7 @@ impl CurrentCall {
         self.lock().number
     }
 
-    pub(crate) fn get(&self) -> Call {
+    pub(crate) fn get(&self) -> PluginCall {
         self.lock().call.clone()
     }
 

@@ -4,14 +4,13 @@
 
 use std::time::Duration;
 
-use wardian_plugin::{FunctionError, PluginDiagnostic, PluginDiagnostics};
+use wardian_plugin::{FunctionError, PluginCall, PluginDiagnostic, PluginDiagnostics};
 use wasmtime::{Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
 use crate::computation::OutOfTime;
 use crate::error::chain;
 use crate::limits::{Bound, Refusal, WroteTooMuch};
-use wardian_monitor::Call;
 
 /// Why a call has no answer.
 #[derive(Debug)]
@@ -87,7 +86,7 @@ impl Failure {
     }
 
     /// For the person.
-    pub(crate) fn into_diagnostics(self, call: &Call) -> PluginDiagnostics {
+    pub(crate) fn into_diagnostics(self, call: &PluginCall) -> PluginDiagnostics {
         if let Self::NotConfigured(diagnostics) = self {
             return diagnostics;
         }
@@ -95,12 +94,12 @@ impl Failure {
         vec![PluginDiagnostic::error(summary, detail)]
     }
 
-    pub(crate) fn into_function_error(self, call: &Call) -> FunctionError {
+    pub(crate) fn into_function_error(self, call: &PluginCall) -> FunctionError {
         let (summary, detail) = self.describe(call);
         FunctionError { text: format!("{summary}: {detail}"), argument: None }
     }
 
-    fn describe(self, call: &Call) -> (&'static str, String) {
+    fn describe(self, call: &PluginCall) -> (&'static str, String) {
         match self {
             Self::Trapped(trapped) => ("Plugin crashed", trapped.describe(call)),
             Self::TimedOut(limit) => (
@@ -153,7 +152,7 @@ impl Failure {
 }
 
 impl Trapped {
-    fn describe(self, call: &Call) -> String {
+    fn describe(self, call: &PluginCall) -> String {
         let mut text = format!("{call}: {}.", self.causes.trim_end_matches('.'));
         if let Some(refusal) = self.refusal {
             text += "\n\nBefore that, ";

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wardian_address::ProviderAddress;
-use wardian_monitor::{Call, Monitor};
+use wardian_monitor::Monitor;
+use wardian_plugin::PluginCall;
 use wardian_policy::{EnvironmentName, Request};
 
 use crate::capability::GrantedFiles;
@@ -56,7 +57,7 @@ impl Grants {
         let works_there = files.working_directory().is_some();
         let working_directory = root_module.to_str().filter(|_| works_there).map(str::to_owned);
         let plugin = monitor.policy().plugin().for_display().to_string().into();
-        let call = Call::outside_of_calls(&plugin);
+        let call = PluginCall::outside_of_calls(&plugin);
         // What is granted is given, and recorded, once for all instances.
         let given = |name: &str| {
             let name = EnvironmentName::new(name).ok().filter(|name| monitor.grants_variable(name.as_str()));

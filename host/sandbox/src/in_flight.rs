@@ -1,6 +1,7 @@
 //! The call that an instance is in, and who decides on what it does there.
 
-use wardian_monitor::{Call, Monitor};
+use wardian_monitor::Monitor;
+use wardian_plugin::PluginCall;
 
 use crate::current_call::CurrentCall;
 
@@ -24,7 +25,7 @@ impl InFlight {
     }
 
     /// The call as it is now. What goes on for longer keeps what it began in.
-    pub(crate) fn call(&self) -> Call {
+    pub(crate) fn call(&self) -> PluginCall {
         self.current.get()
     }
 }

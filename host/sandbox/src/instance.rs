@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
+use wardian_plugin::PluginCall;
 use wasmtime::Store;
 
 use crate::bindings::ProviderPlugin;
@@ -17,7 +18,6 @@ use crate::network::ProviderNetwork;
 use crate::plugin::Plugin;
 use crate::state::GuestState;
 use crate::ticker::{Ticker, Ticking};
-use wardian_monitor::Call;
 
 /// A call on its way.
 pub(crate) type Running<'a, R> = Pin<Box<dyn Future<Output = wasmtime::Result<R>> + Send + 'a>>;
@@ -43,7 +43,7 @@ impl Instance {
         network: &Arc<ProviderNetwork>,
     ) -> Result<Self, Failure> {
         let mut store = GuestState::store(&plugin.engine, &plugin.name, grants, network, limits);
-        let call = Call::outside_of_calls(&plugin.name);
+        let call = PluginCall::outside_of_calls(&plugin.name);
         let running = begin(&plugin.ticker, &mut store, call)?;
         let (limit, clock) = (&limits.local_call, store.data().clock());
         let starting = plugin.component.instantiate_async(&mut store);
@@ -56,7 +56,7 @@ impl Instance {
     /// Makes a call.
     pub(crate) async fn call<R: Send>(
         &mut self,
-        call: Call,
+        call: PluginCall,
         limit: &Bound<Duration>,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, Failure> {
@@ -78,7 +78,7 @@ impl Instance {
 pub(crate) fn begin<'a>(
     ticker: &'a Ticker,
     store: &mut Store<GuestState>,
-    call: Call,
+    call: PluginCall,
 ) -> Result<Ticking<'a>, Failure> {
     let ticking = ticker.start().map_err(Failure::NotStarted)?;
     store.data_mut().begin(call);

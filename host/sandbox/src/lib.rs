@@ -18,8 +18,8 @@
 //! - whatever a component answers, the host does not panic: it becomes an error
 //!   diagnostic that names plugin, call and resource.
 //!
-//! Who calls a provider on behalf of a resource says so with
-//! [`wardian_plugin::on_behalf_of`]; diagnostics and log lines then name it.
+//! Diagnostics and log lines name the resource that the call's
+//! [context](wardian_plugin::CallContext) has.
 
 mod artifact;
 mod bindings;

@@ -19,9 +19,7 @@ use wasmtime_wasi_io::poll::Pollable;
 use wasmtime_wasi_io::streams::{DynOutputStream, OutputStream, StreamResult};
 
 pub(crate) use wardian_plugin::printable;
-use wardian_plugin::{LONGEST_SECRET, printable_line};
-
-use wardian_monitor::Call;
+use wardian_plugin::{LONGEST_SECRET, PluginCall, printable_line};
 
 /// The longest line that is kept together.
 const LONGEST_LINE: usize = LONGEST_SECRET + (8 << 10);
@@ -52,7 +50,7 @@ pub(crate) enum Severity {
 pub(crate) struct Output(Arc<Mutex<Spoken>>);
 
 struct Spoken {
-    call: Call,
+    call: PluginCall,
     budget: usize,
     left: usize,
     out: Vec<u8>,
@@ -61,7 +59,7 @@ struct Spoken {
 }
 
 impl Output {
-    pub(crate) fn new(call: Call, budget: usize) -> Self {
+    pub(crate) fn new(call: PluginCall, budget: usize) -> Self {
         Self(Arc::new(Mutex::new(Spoken {
             call,
             budget,
@@ -73,7 +71,7 @@ impl Output {
     }
 
     /// A call begins: what is said from here on is said in it.
-    pub(crate) fn begin(&self, call: Call) {
+    pub(crate) fn begin(&self, call: PluginCall) {
         let mut spoken = self.lock();
         spoken.finish_lines();
         spoken.last_words.clear();
@@ -82,7 +80,7 @@ impl Output {
     }
 
     /// The call that is heard.
-    pub(crate) fn call(&self) -> Call {
+    pub(crate) fn call(&self) -> PluginCall {
         self.lock().call.clone()
     }
 
@@ -91,7 +89,7 @@ impl Output {
         let mut spoken = self.lock();
         spoken.finish_lines();
         let said = String::from_utf8_lossy(&spoken.last_words);
-        let words = printable(spoken.call.secrets.mask_end(said.trim(), LAST_WORDS).trim());
+        let words = printable(spoken.call.sensitive_values().mask_end(said.trim(), LAST_WORDS).trim());
         (!words.is_empty()).then_some(words)
     }
 
@@ -105,7 +103,7 @@ impl Output {
         let mut text = message;
         for (name, value) in fields {
             // Writing into a string cannot fail.
-            let _ = write!(text, " {name}={:?}", spoken.call.secrets.mask(value));
+            let _ = write!(text, " {name}={:?}", spoken.call.sensitive_values().mask(value));
         }
         spoken.say(severity, module, &text);
     }
@@ -178,7 +176,7 @@ impl Spoken {
             return;
         }
         let text = String::from_utf8_lossy(&line);
-        let (settled, rest) = text.split_at(self.call.secrets.masked_up_to(&text));
+        let (settled, rest) = text.split_at(self.call.sensitive_values().masked_up_to(&text));
         self.line(stream).extend_from_slice(rest.as_bytes());
         self.say_line(stream, settled);
     }
@@ -203,7 +201,7 @@ impl Spoken {
         if !is_heard(severity) {
             return;
         }
-        let shown = |text: &str| printable_line(&self.call.secrets.mask(text));
+        let shown = |text: &str| printable_line(&self.call.sensitive_values().mask(text));
         let (module, message) = (shown(module), shown(message));
         macro_rules! event {
             ($level:expr) => {
@@ -316,7 +314,7 @@ mod tests {
     use super::*;
 
     fn output(budget: usize) -> Output {
-        Output::new(Call::outside_of_calls(&Arc::from("acme/x")), budget)
+        Output::new(PluginCall::outside_of_calls(&Arc::from("acme/x")), budget)
     }
 
     fn hear(output: &Output, text: &str) {
@@ -327,7 +325,7 @@ mod tests {
     fn last_words_are_those_of_the_call() {
         let output = output(1_000);
         hear(&output, "of the call before\n");
-        output.begin(Call::outside_of_calls(&Arc::from("acme/x")));
+        output.begin(PluginCall::outside_of_calls(&Arc::from("acme/x")));
         assert_eq!(output.last_words(), None);
         hear(&output, "panicked at ");
         hear(&output, "lib.rs:1\n\u{1b}[31mred\n");

@@ -10,7 +10,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
-use wardian_plugin::{PluginDiagnostics, has_errors};
+use wardian_plugin::{CallContext, PluginCall, PluginDiagnostics, has_errors};
 use wasmtime::Store;
 
 use crate::bindings::exports::wardian::plugin::provider::{ConfigureProviderRequest, Guest};
@@ -22,7 +22,6 @@ use crate::limits::EffectiveLimits;
 use crate::network::ProviderNetwork;
 use crate::plugin::Plugin;
 use crate::state::GuestState;
-use wardian_monitor::Call;
 
 /// Whether a call needs the provider's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,11 +78,11 @@ impl Pool {
     /// Makes a call on some instance.
     pub(crate) async fn call<R: Send>(
         &self,
-        call: Call,
+        call: PluginCall,
         needs: Needs,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, Failure> {
-        let mut lease = self.lease(needs).await?;
+        let mut lease = self.lease(&call.context, needs).await?;
         let answer = lease.call(call, make).await?;
         lease.give_back();
         Ok(answer)
@@ -92,7 +91,7 @@ impl Pool {
     /// Configures the provider: one instance now, the others when they are made.
     pub(crate) async fn configure(
         &self,
-        call: Call,
+        call: PluginCall,
         request: ConfigureProviderRequest,
     ) -> Result<PluginDiagnostics, Failure> {
         let configuration = Arc::new(Configuration(request));
@@ -114,7 +113,7 @@ impl Pool {
     pub(crate) async fn stop(&self) -> Result<(), Failure> {
         let idle = std::mem::take(&mut self.state().idle);
         for mut idle in idle.into_iter().filter(|idle| idle.configured.is_some()) {
-            let call = Call::new(&self.plugin.name, "stop-provider", None);
+            let call = PluginCall::new(&self.plugin.name, "stop-provider", None, &CallContext::default());
             let limit = &self.limits.local_call;
             let answer = idle
                 .instance
@@ -133,8 +132,8 @@ impl Pool {
         self.state().idle.clear();
     }
 
-    /// Takes an instance for several calls in a row.
-    pub(crate) async fn lease(&self, needs: Needs) -> Result<Lease<'_>, Failure> {
+    /// Takes an instance for several calls in a row, all in this context.
+    pub(crate) async fn lease(&self, context: &CallContext, needs: Needs) -> Result<Lease<'_>, Failure> {
         let permit = self.permits.acquire().await.map_err(|_| Failure::Closed)?;
         let (idle, wanted) = {
             let mut state = self.state();
@@ -152,7 +151,7 @@ impl Pool {
         if let Some(wanted) = wanted
             && lease.in_use.configured.is_none()
         {
-            let call = Call::new(&self.plugin.name, "configure-provider", None);
+            let call = PluginCall::new(&self.plugin.name, "configure-provider", None, context);
             let diagnostics = lease.configure(call, &wanted).await?;
             if has_errors(&diagnostics) {
                 return Err(Failure::NotConfigured(diagnostics));
@@ -207,7 +206,7 @@ impl Lease<'_> {
     /// Makes a call on the instance; the lease must not be used after a failure.
     pub(crate) async fn call<R: Send>(
         &mut self,
-        call: Call,
+        call: PluginCall,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, Failure> {
         let limits = &self.pool.limits;
@@ -220,7 +219,7 @@ impl Lease<'_> {
 
     async fn configure(
         &mut self,
-        call: Call,
+        call: PluginCall,
         configuration: &Arc<Configuration>,
     ) -> Result<PluginDiagnostics, Failure> {
         let request = Arc::clone(configuration);

@@ -16,12 +16,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use wardian_plugin::{
-    ActionRequest, ApplyRequest, ApplyResponse, ConfigKind, ConfigureRequest, Continue, FunctionError,
-    GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest, MoveRequest, MoveResponse,
-    OpenEphemeralRequest, OpenEphemeralResponse, PlanActionResponse, PlanRequest, PlanResponse,
-    PluginDiagnostics, PrivateBytes, Provider, ProviderSchema, ReadDataSourceRequest, ReadDataSourceResponse,
-    ReadResourceRequest, ReadResourceResponse, RenewEphemeralResponse, UpgradeStateRequest,
-    UpgradeStateResponse, ValidateConfigRequest, ValidateListRequest, has_errors,
+    ActionRequest, ApplyRequest, ApplyResponse, CallContext, ConfigKind, ConfigureRequest, Continue,
+    FunctionError, GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest,
+    MoveRequest, MoveResponse, OpenEphemeralRequest, OpenEphemeralResponse, PlanActionResponse, PlanRequest,
+    PlanResponse, PluginCall, PluginDiagnostics, PrivateBytes, Provider, ProviderSchema,
+    ReadDataSourceRequest, ReadDataSourceResponse, ReadResourceRequest, ReadResourceResponse,
+    RenewEphemeralResponse, UpgradeStateRequest, UpgradeStateResponse, ValidateConfigRequest,
+    ValidateListRequest, has_errors,
 };
 use wardian_value::{Str, Value};
 use wasmtime::Store;
@@ -35,7 +36,6 @@ use crate::instance::Running;
 use crate::pool::{Needs, Pool};
 use crate::schema::{self, DecodedSchema};
 use crate::state::GuestState;
-use wardian_monitor::Call;
 
 /// A provider configuration whose calls a component carries out.
 pub(crate) struct ComponentProvider {
@@ -47,14 +47,19 @@ impl ComponentProvider {
         Self { pool }
     }
 
-    fn context(&self, call: &'static str, type_name: Option<&Str>) -> Call {
-        Call::new(&self.pool.plugin().name, call, type_name)
+    fn plugin_call(
+        &self,
+        context: &CallContext,
+        function: &'static str,
+        type_name: Option<&Str>,
+    ) -> PluginCall {
+        PluginCall::new(&self.pool.plugin().name, function, type_name, context)
     }
 
     /// Makes a call of the component.
     async fn ask<R: Send>(
         &self,
-        call: &Call,
+        call: &PluginCall,
         needs: Needs,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, PluginDiagnostics> {
@@ -63,12 +68,12 @@ impl ComponentProvider {
     }
 
     /// The schema, which the component is asked for once.
-    async fn known_schema(&self) -> Result<&Arc<DecodedSchema>, PluginDiagnostics> {
-        self.pool.plugin().schema.get_or_try_init(|| self.ask_for_schema()).await
+    async fn known_schema(&self, context: &CallContext) -> Result<&Arc<DecodedSchema>, PluginDiagnostics> {
+        self.pool.plugin().schema.get_or_try_init(|| self.ask_for_schema(context)).await
     }
 
-    async fn ask_for_schema(&self) -> Result<Arc<DecodedSchema>, PluginDiagnostics> {
-        let call = self.context("get-provider-schema", None);
+    async fn ask_for_schema(&self, context: &CallContext) -> Result<Arc<DecodedSchema>, PluginDiagnostics> {
+        let call = self.plugin_call(context, "get-provider-schema", None);
         let mut schemas = self
             .ask(&call, Needs::Nothing, |guest, store| Box::pin(guest.call_get_provider_schema(store)))
             .await?;
@@ -76,7 +81,7 @@ impl ComponentProvider {
         if has_errors(&said) {
             return Err(said);
         }
-        let identities_call = self.context("get-resource-identity-schemas", None);
+        let identities_call = self.plugin_call(context, "get-resource-identity-schemas", None);
         let identities = self
             .ask(&identities_call, Needs::Nothing, |guest, store| {
                 Box::pin(guest.call_get_resource_identity_schemas(store))
@@ -91,9 +96,13 @@ impl ComponentProvider {
             .map_err(|problem| Failure::BadAnswer(problem).into_diagnostics(&call))
     }
 
-    async fn validate_own_config(&self, config: Value) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.context("validate-provider-config", None);
-        let ty = self.known_schema().await?.schema.provider.implied_type();
+    async fn validate_own_config(
+        &self,
+        context: &CallContext,
+        config: Value,
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.plugin_call(context, "validate-provider-config", None);
+        let ty = self.known_schema(context).await?.schema.provider.implied_type();
         let config = written(&call, encode("the configuration", &config, ty))?;
         let said = self
             .ask(&call, Needs::Nothing, |guest, store| {
@@ -103,9 +112,13 @@ impl ComponentProvider {
         Ok(diagnostics(said))
     }
 
-    async fn configure_all(&self, request: ConfigureRequest) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.context("configure-provider", None);
-        let ty = self.known_schema().await?.schema.provider.implied_type();
+    async fn configure_all(
+        &self,
+        context: &CallContext,
+        request: ConfigureRequest,
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.plugin_call(context, "configure-provider", None);
+        let ty = self.known_schema(context).await?.schema.provider.implied_type();
         let request = ConfigureProviderRequest {
             terraform_version: request.terraform_version.as_str().to_owned(),
             config: written(&call, encode("the configuration", &request.config, ty))?,
@@ -117,6 +130,7 @@ impl ComponentProvider {
 
     async fn validate_some_config(
         &self,
+        context: &CallContext,
         kind: ConfigKind,
         request: ValidateConfigRequest,
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
@@ -126,8 +140,8 @@ impl ComponentProvider {
             ConfigKind::EphemeralResource => "validate-ephemeral-resource-config",
             ConfigKind::Action => "validate-action-config",
         };
-        let call = self.context(name, Some(&request.type_name));
-        let schema = self.known_schema().await?;
+        let call = self.plugin_call(context, name, Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = match kind {
             ConfigKind::Resource => schema.resource(&request.type_name),
             ConfigKind::DataSource => schema.data_source(&request.type_name),
@@ -159,10 +173,15 @@ impl ComponentProvider {
         Ok(diagnostics(said))
     }
 
-    async fn function_result(&self, name: &Str, arguments: &[Value]) -> Result<Value, FunctionError> {
-        let call = self.context("call-function", Some(name));
+    async fn function_result(
+        &self,
+        context: &CallContext,
+        name: &Str,
+        arguments: &[Value],
+    ) -> Result<Value, FunctionError> {
+        let call = self.plugin_call(context, "call-function", Some(name));
         let failed = |failure: Failure| failure.into_function_error(&call);
-        let schema = self.known_schema().await.map_err(|said| FunctionError {
+        let schema = self.known_schema(context).await.map_err(|said| FunctionError {
             text: said.iter().map(|d| d.summary.as_str()).collect::<Vec<_>>().join("; "),
             argument: None,
         })?;
@@ -195,14 +214,14 @@ impl ComponentProvider {
 }
 
 /// A request's part, or why the call cannot be made.
-fn written<T>(call: &Call, part: Result<T, Failure>) -> Result<T, PluginDiagnostics> {
+fn written<T>(call: &PluginCall, part: Result<T, Failure>) -> Result<T, PluginDiagnostics> {
     part.map_err(|failure| failure.into_diagnostics(call))
 }
 
 /// An answer's part; where it is not what it should be, that is said and the
 /// part is absent. The other parts count all the same: what an apply did must
 /// not be lost because its identity is wrong.
-fn heard<T>(call: &Call, said: &mut PluginDiagnostics, part: Result<Option<T>, Failure>) -> Option<T> {
+fn heard<T>(call: &PluginCall, said: &mut PluginDiagnostics, part: Result<Option<T>, Failure>) -> Option<T> {
     part.unwrap_or_else(|failure| {
         said.extend(failure.into_diagnostics(call));
         None
@@ -216,104 +235,151 @@ fn said(result: Result<PluginDiagnostics, PluginDiagnostics>) -> PluginDiagnosti
 
 #[async_trait]
 impl Provider for ComponentProvider {
-    async fn schema(&self) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
-        Ok(Arc::clone(&self.known_schema().await?.schema))
+    async fn schema(&self, context: &CallContext) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
+        Ok(Arc::clone(&self.known_schema(context).await?.schema))
     }
 
-    async fn validate_provider_config(&self, config: Value) -> PluginDiagnostics {
-        said(self.validate_own_config(config).await)
+    async fn validate_provider_config(&self, context: &CallContext, config: Value) -> PluginDiagnostics {
+        said(self.validate_own_config(context, config).await)
     }
 
-    async fn configure(&self, request: ConfigureRequest) -> PluginDiagnostics {
-        said(self.configure_all(request).await)
+    async fn configure(&self, context: &CallContext, request: ConfigureRequest) -> PluginDiagnostics {
+        said(self.configure_all(context, request).await)
     }
 
-    async fn validate_config(&self, kind: ConfigKind, request: ValidateConfigRequest) -> PluginDiagnostics {
-        said(self.validate_some_config(kind, request).await)
+    async fn validate_config(
+        &self,
+        context: &CallContext,
+        kind: ConfigKind,
+        request: ValidateConfigRequest,
+    ) -> PluginDiagnostics {
+        said(self.validate_some_config(context, kind, request).await)
     }
 
-    async fn upgrade_resource_state(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
-        self.upgrade_state(request).await.unwrap_or_else(Into::into)
+    async fn upgrade_resource_state(
+        &self,
+        context: &CallContext,
+        request: UpgradeStateRequest,
+    ) -> UpgradeStateResponse {
+        self.upgrade_state(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn upgrade_resource_identity(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
-        self.upgrade_identity(request).await.unwrap_or_else(Into::into)
+    async fn upgrade_resource_identity(
+        &self,
+        context: &CallContext,
+        request: UpgradeStateRequest,
+    ) -> UpgradeStateResponse {
+        self.upgrade_identity(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn read_resource(&self, request: ReadResourceRequest) -> ReadResourceResponse {
-        self.read(request).await.unwrap_or_else(Into::into)
+    async fn read_resource(
+        &self,
+        context: &CallContext,
+        request: ReadResourceRequest,
+    ) -> ReadResourceResponse {
+        self.read(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn plan_resource_change(&self, request: PlanRequest) -> PlanResponse {
-        self.plan(request).await.unwrap_or_else(Into::into)
+    async fn plan_resource_change(&self, context: &CallContext, request: PlanRequest) -> PlanResponse {
+        self.plan(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn apply_resource_change(&self, request: ApplyRequest) -> ApplyResponse {
-        self.apply(request).await.unwrap_or_else(Into::into)
+    async fn apply_resource_change(&self, context: &CallContext, request: ApplyRequest) -> ApplyResponse {
+        self.apply(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn import_resource_state(&self, request: ImportRequest) -> ImportResponse {
-        self.import(request).await.unwrap_or_else(Into::into)
+    async fn import_resource_state(&self, context: &CallContext, request: ImportRequest) -> ImportResponse {
+        self.import(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn move_resource_state(&self, request: MoveRequest) -> MoveResponse {
-        self.take_over(request).await.unwrap_or_else(Into::into)
+    async fn move_resource_state(&self, context: &CallContext, request: MoveRequest) -> MoveResponse {
+        self.take_over(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn generate_resource_config(&self, type_name: Str, state: Value) -> GenerateConfigResponse {
-        self.generate(&type_name, &state).await.unwrap_or_else(Into::into)
+    async fn generate_resource_config(
+        &self,
+        context: &CallContext,
+        type_name: Str,
+        state: Value,
+    ) -> GenerateConfigResponse {
+        self.generate(context, &type_name, &state).await.unwrap_or_else(Into::into)
     }
 
-    async fn read_data_source(&self, request: ReadDataSourceRequest) -> ReadDataSourceResponse {
-        self.read_data(request).await.unwrap_or_else(Into::into)
+    async fn read_data_source(
+        &self,
+        context: &CallContext,
+        request: ReadDataSourceRequest,
+    ) -> ReadDataSourceResponse {
+        self.read_data(context, request).await.unwrap_or_else(Into::into)
     }
 
-    async fn open_ephemeral_resource(&self, request: OpenEphemeralRequest) -> OpenEphemeralResponse {
-        self.open(request).await.unwrap_or_else(Into::into)
+    async fn open_ephemeral_resource(
+        &self,
+        context: &CallContext,
+        request: OpenEphemeralRequest,
+    ) -> OpenEphemeralResponse {
+        self.open(context, request).await.unwrap_or_else(Into::into)
     }
 
     async fn renew_ephemeral_resource(
         &self,
+        context: &CallContext,
         type_name: Str,
         private: PrivateBytes,
     ) -> RenewEphemeralResponse {
-        self.renew(&type_name, &private).await.unwrap_or_else(Into::into)
+        self.renew(context, &type_name, &private).await.unwrap_or_else(Into::into)
     }
 
-    async fn close_ephemeral_resource(&self, type_name: Str, private: PrivateBytes) -> PluginDiagnostics {
-        said(self.end(&type_name, &private).await)
+    async fn close_ephemeral_resource(
+        &self,
+        context: &CallContext,
+        type_name: Str,
+        private: PrivateBytes,
+    ) -> PluginDiagnostics {
+        said(self.end(context, &type_name, &private).await)
     }
 
-    async fn call_function(&self, name: Str, arguments: Vec<Value>) -> Result<Value, FunctionError> {
-        self.function_result(&name, &arguments).await
+    async fn call_function(
+        &self,
+        context: &CallContext,
+        name: Str,
+        arguments: Vec<Value>,
+    ) -> Result<Value, FunctionError> {
+        self.function_result(context, &name, &arguments).await
     }
 
-    async fn validate_list_resource_config(&self, request: ValidateListRequest) -> PluginDiagnostics {
-        said(self.validate_list(request).await)
+    async fn validate_list_resource_config(
+        &self,
+        context: &CallContext,
+        request: ValidateListRequest,
+    ) -> PluginDiagnostics {
+        said(self.validate_list(context, request).await)
     }
 
     async fn list_resource(
         &self,
+        context: &CallContext,
         request: ListRequest,
         found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
     ) -> PluginDiagnostics {
-        said(self.list(request, found).await)
+        said(self.list(context, request, found).await)
     }
 
-    async fn plan_action(&self, request: ActionRequest) -> PlanActionResponse {
-        self.plan_one_action(request).await.unwrap_or_else(Into::into)
+    async fn plan_action(&self, context: &CallContext, request: ActionRequest) -> PlanActionResponse {
+        self.plan_one_action(context, request).await.unwrap_or_else(Into::into)
     }
 
     async fn invoke_action(
         &self,
+        context: &CallContext,
         request: ActionRequest,
         progress: &mut (dyn FnMut(String) + Send),
     ) -> PluginDiagnostics {
-        said(self.carry_out(request, progress).await)
+        said(self.carry_out(context, request, progress).await)
     }
 
     async fn stop(&self) -> Result<(), String> {
-        let call = self.context("stop-provider", None);
+        let call = self.plugin_call(&CallContext::default(), "stop-provider", None);
         self.pool.stop().await.map_err(|failure| failure.into_function_error(&call).text)
     }
 

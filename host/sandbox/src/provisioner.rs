@@ -13,8 +13,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::{OnceCell, mpsc, watch};
 use tokio::time::timeout;
-use wardian_monitor::{Call, Monitor};
-use wardian_plugin::{PluginDiagnostics, ProvisionOutput, ProvisionRequest, Provisioner, Schema, has_errors};
+use wardian_monitor::Monitor;
+use wardian_plugin::{
+    CallContext, PluginCall, PluginDiagnostics, ProvisionOutput, ProvisionRequest, Provisioner, Schema,
+    has_errors,
+};
 use wardian_process::Runner;
 use wardian_value::{Path, PathStep, Value};
 use wasmtime::component::Resource;
@@ -105,14 +108,14 @@ struct ComponentProvisioner {
 }
 
 impl ComponentProvisioner {
-    fn context(&self, function: &'static str) -> Call {
-        Call::new(&self.plugin.name, function, None)
+    fn plugin_call(&self, context: &CallContext, function: &'static str) -> PluginCall {
+        PluginCall::new(&self.plugin.name, function, None, context)
     }
 
     /// Makes a call on an instance of its own.
     async fn call<R: Send>(
         &self,
-        call: &Call,
+        call: &PluginCall,
         limit: &Bound<Duration>,
         audience: Option<mpsc::Sender<String>>,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
@@ -123,7 +126,7 @@ impl ComponentProvisioner {
 
     async fn try_call<R: Send>(
         &self,
-        call: Call,
+        call: PluginCall,
         limit: &Bound<Duration>,
         audience: Option<mpsc::Sender<String>>,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
@@ -131,7 +134,7 @@ impl ComponentProvisioner {
         let ProvisionerPlugin { name, engine, component, ticker, .. } = &*self.plugin;
         let limits = &self.limits;
         let mut store = GuestState::store(engine, name, &self.grants, &self.network, limits);
-        let running = begin(ticker, &mut store, Call::outside_of_calls(name))?;
+        let running = begin(ticker, &mut store, PluginCall::outside_of_calls(name))?;
         let clock = store.data().clock();
         let starting = component.instantiate_async(&mut store);
         let started = timeout(limits.local_call.value, clock.measure(starting)).await;
@@ -148,12 +151,12 @@ impl ComponentProvisioner {
     }
 
     /// The schema, which the component is asked for once.
-    async fn known_schema(&self) -> Result<&Arc<Schema>, PluginDiagnostics> {
-        self.plugin.schema.get_or_try_init(|| self.ask_for_schema()).await
+    async fn known_schema(&self, context: &CallContext) -> Result<&Arc<Schema>, PluginDiagnostics> {
+        self.plugin.schema.get_or_try_init(|| self.ask_for_schema(context)).await
     }
 
-    async fn ask_for_schema(&self) -> Result<Arc<Schema>, PluginDiagnostics> {
-        let call = self.context("get-schema");
+    async fn ask_for_schema(&self, context: &CallContext) -> Result<Arc<Schema>, PluginDiagnostics> {
+        let call = self.plugin_call(context, "get-schema");
         let limit = &self.limits.local_call;
         let answer =
             self.call(&call, limit, None, |guest, store| Box::pin(guest.call_get_schema(store))).await?;
@@ -166,9 +169,13 @@ impl ComponentProvisioner {
             .map_err(|problem| Failure::BadAnswer(problem).into_diagnostics(&call))
     }
 
-    async fn validate(&self, config: &Value) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.context("validate-provisioner-config");
-        let ty = self.known_schema().await?.implied_type();
+    async fn validate(
+        &self,
+        context: &CallContext,
+        config: &Value,
+    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+        let call = self.plugin_call(context, "validate-provisioner-config");
+        let ty = self.known_schema(context).await?.implied_type();
         let config = encode("the configuration", config, ty).map_err(|f| f.into_diagnostics(&call))?;
         let limit = &self.limits.local_call;
         let said = self
@@ -181,11 +188,12 @@ impl ComponentProvisioner {
 
     async fn work(
         &self,
+        context: &CallContext,
         request: ProvisionRequest,
         output: &mut ProvisionOutput<'_>,
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.context("provision-resource");
-        let ty = self.known_schema().await?.implied_type();
+        let call = self.plugin_call(context, "provision-resource");
+        let ty = self.known_schema(context).await?.implied_type();
         let ProvisionRequest { config, connection: block, shared } = request;
         let connection = without_secrets(&block);
         let config = encode("the configuration", &config, ty);
@@ -239,20 +247,21 @@ fn without_secrets(connection: &Value) -> Value {
 
 #[async_trait]
 impl Provisioner for ComponentProvisioner {
-    async fn schema(&self) -> Result<Arc<Schema>, PluginDiagnostics> {
-        self.known_schema().await.map(Arc::clone)
+    async fn schema(&self, context: &CallContext) -> Result<Arc<Schema>, PluginDiagnostics> {
+        self.known_schema(context).await.map(Arc::clone)
     }
 
-    async fn validate_config(&self, config: Value) -> PluginDiagnostics {
-        self.validate(&config).await.unwrap_or_else(|failed| failed)
+    async fn validate_config(&self, context: &CallContext, config: Value) -> PluginDiagnostics {
+        self.validate(context, &config).await.unwrap_or_else(|failed| failed)
     }
 
     async fn provision(
         &self,
+        context: &CallContext,
         request: ProvisionRequest,
         output: &mut ProvisionOutput<'_>,
     ) -> PluginDiagnostics {
-        self.work(request, output).await.unwrap_or_else(|failed| failed)
+        self.work(context, request, output).await.unwrap_or_else(|failed| failed)
     }
 
     async fn stop(&self) -> Result<(), String> {

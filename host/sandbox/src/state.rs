@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
+use wardian_plugin::PluginCall;
 use wasmtime::component::ResourceTable;
 use wasmtime::{Engine, Store};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
@@ -16,7 +17,6 @@ use crate::in_flight::InFlight;
 use crate::limits::{EffectiveLimits, SpaceBudget};
 use crate::network::ProviderNetwork;
 use crate::output::Output;
-use wardian_monitor::Call;
 
 /// The data of an instance's store.
 pub(crate) struct GuestState {
@@ -45,7 +45,7 @@ impl GuestState {
         network: &Arc<ProviderNetwork>,
         limits: &EffectiveLimits,
     ) -> Store<Self> {
-        let call = Call::outside_of_calls(plugin);
+        let call = PluginCall::outside_of_calls(plugin);
         let current_call = CurrentCall::new(call.clone());
         let in_flight = InFlight::new(grants.monitor.clone(), current_call.clone());
         let output = Output::new(call.clone(), limits.output);
@@ -91,7 +91,7 @@ impl GuestState {
     }
 
     /// A call begins.
-    pub(crate) fn begin(&mut self, call: Call) {
+    pub(crate) fn begin(&mut self, call: PluginCall) {
         self.clock.restart();
         self.output.begin(call.clone());
         self.current_call.begin(call);
@@ -121,7 +121,7 @@ impl GuestState {
     }
 
     /// The call that the instance is in.
-    pub(crate) fn call(&self) -> Call {
+    pub(crate) fn call(&self) -> PluginCall {
         self.current_call.get()
     }
 

@@ -3,14 +3,13 @@
 use std::ops::ControlFlow;
 
 use wardian_plugin::{
-    ActionRequest, Continue, ListEvent, ListRequest, PlanActionResponse, PluginDiagnostics,
-    ValidateListRequest, printable,
+    ActionRequest, CallContext, Continue, ListEvent, ListRequest, PlanActionResponse, PluginCall,
+    PluginDiagnostics, ValidateListRequest, printable,
 };
 use wardian_value::{Str, Type};
 
 use super::{NativeProvider, heard, written};
 use crate::calls;
-use crate::context::CallContext;
 use crate::conversion::{capabilities, decode, decode_identity, deferred, diagnostics, encode};
 use crate::failure::Failure;
 use crate::protocol::tfplugin as m;
@@ -19,10 +18,11 @@ use crate::schema::DecodedSchema;
 impl NativeProvider {
     pub(super) async fn validate_list(
         &self,
+        context: &CallContext,
         request: ValidateListRequest,
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.context(&calls::VALIDATE_LIST, Some(&request.type_name));
-        let schema = self.known_schema().await?;
+        let call = self.plugin_call(context, &calls::VALIDATE_LIST, Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.list_resource(&request.type_name))?;
         let include = &request.include_resource_object;
         let request = m::validate_list_resource_config::Request {
@@ -37,12 +37,13 @@ impl NativeProvider {
 
     pub(super) async fn list(
         &self,
+        context: &CallContext,
         request: ListRequest,
         found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.context(&calls::LIST, Some(&request.type_name));
+        let call = self.plugin_call(context, &calls::LIST, Some(&request.type_name));
         let type_name = request.type_name.clone();
-        let schema = self.known_schema().await?;
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.list_resource(&type_name))?;
         let request = m::list_resource::Request {
             type_name: request.type_name.to_string(),
@@ -62,10 +63,11 @@ impl NativeProvider {
 
     pub(super) async fn plan_one_action(
         &self,
+        context: &CallContext,
         request: ActionRequest,
     ) -> Result<PlanActionResponse, PluginDiagnostics> {
-        let call = self.context(&calls::PLAN_ACTION, Some(&request.action_type));
-        let ty = written(&call, self.known_schema().await?.action(&request.action_type))?;
+        let call = self.plugin_call(context, &calls::PLAN_ACTION, Some(&request.action_type));
+        let ty = written(&call, self.known_schema(context).await?.action(&request.action_type))?;
         let request = m::plan_action::Request {
             action_type: request.action_type.to_string(),
             config: written(&call, encode("the configuration", &request.config, ty))?,
@@ -80,12 +82,13 @@ impl NativeProvider {
 
     pub(super) async fn carry_out(
         &self,
+        context: &CallContext,
         request: ActionRequest,
         progress: &mut (dyn FnMut(String) + Send),
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
         use m::invoke_action::event::Type as Event;
-        let call = self.context(&calls::INVOKE_ACTION, Some(&request.action_type));
-        let ty = written(&call, self.known_schema().await?.action(&request.action_type))?;
+        let call = self.plugin_call(context, &calls::INVOKE_ACTION, Some(&request.action_type));
+        let ty = written(&call, self.known_schema(context).await?.action(&request.action_type))?;
         let request = m::invoke_action::Request {
             action_type: request.action_type.to_string(),
             config: written(&call, encode("the configuration", &request.config, ty))?,
@@ -110,7 +113,7 @@ impl NativeProvider {
 }
 
 fn list_event(
-    call: &CallContext,
+    call: &PluginCall,
     schema: &DecodedSchema,
     type_name: &Str,
     event: m::list_resource::Event,

@@ -1,8 +1,8 @@
 //! Calls about data sources and ephemeral resources.
 
 use wardian_plugin::{
-    OpenEphemeralRequest, OpenEphemeralResponse, PluginDiagnostics, PrivateBytes, ReadDataSourceRequest,
-    ReadDataSourceResponse, RenewEphemeralResponse,
+    CallContext, OpenEphemeralRequest, OpenEphemeralResponse, PluginDiagnostics, PrivateBytes,
+    ReadDataSourceRequest, ReadDataSourceResponse, RenewEphemeralResponse,
 };
 use wardian_value::Str;
 
@@ -15,10 +15,11 @@ use crate::protocol::tfplugin as m;
 impl NativeProvider {
     pub(super) async fn read_data(
         &self,
+        context: &CallContext,
         request: ReadDataSourceRequest,
     ) -> Result<ReadDataSourceResponse, PluginDiagnostics> {
-        let call = self.context(&calls::READ_DATA, Some(&request.type_name));
-        let schema = self.known_schema().await?;
+        let call = self.plugin_call(context, &calls::READ_DATA, Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.data_source(&request.type_name))?;
         let request = m::read_data_source::Request {
             type_name: request.type_name.to_string(),
@@ -35,10 +36,11 @@ impl NativeProvider {
 
     pub(super) async fn open(
         &self,
+        context: &CallContext,
         request: OpenEphemeralRequest,
     ) -> Result<OpenEphemeralResponse, PluginDiagnostics> {
-        let call = self.context(&calls::OPEN, Some(&request.type_name));
-        let schema = self.known_schema().await?;
+        let call = self.plugin_call(context, &calls::OPEN, Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.ephemeral_resource(&request.type_name))?;
         let request = m::open_ephemeral_resource::Request {
             type_name: request.type_name.to_string(),
@@ -61,10 +63,11 @@ impl NativeProvider {
 
     pub(super) async fn renew(
         &self,
+        context: &CallContext,
         type_name: &Str,
         private: &PrivateBytes,
     ) -> Result<RenewEphemeralResponse, PluginDiagnostics> {
-        let call = self.context(&calls::RENEW, Some(type_name));
+        let call = self.plugin_call(context, &calls::RENEW, Some(type_name));
         let request = m::renew_ephemeral_resource::Request {
             type_name: type_name.to_string(),
             private: Some(private.to_vec().into()),
@@ -81,10 +84,11 @@ impl NativeProvider {
 
     pub(super) async fn end(
         &self,
+        context: &CallContext,
         type_name: &Str,
         private: &PrivateBytes,
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.context(&calls::CLOSE, Some(type_name));
+        let call = self.plugin_call(context, &calls::CLOSE, Some(type_name));
         let request = m::close_ephemeral_resource::Request {
             type_name: type_name.to_string(),
             private: Some(private.to_vec().into()),

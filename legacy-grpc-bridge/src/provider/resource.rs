@@ -1,8 +1,8 @@
 //! Calls about managed resources.
 
 use wardian_plugin::{
-    ApplyRequest, ApplyResponse, GenerateConfigResponse, ImportRequest, ImportResponse, ImportTarget,
-    ImportedResource, MoveRequest, MoveResponse, PlanRequest, PlanResponse, PluginDiagnostics,
+    ApplyRequest, ApplyResponse, CallContext, GenerateConfigResponse, ImportRequest, ImportResponse,
+    ImportTarget, ImportedResource, MoveRequest, MoveResponse, PlanRequest, PlanResponse, PluginDiagnostics,
     ReadResourceRequest, ReadResourceResponse, UpgradeStateRequest, UpgradeStateResponse, printable,
 };
 use wardian_value::{Str, Value};
@@ -20,10 +20,11 @@ use crate::schema::DecodedSchema;
 impl NativeProvider {
     pub(super) async fn upgrade_state(
         &self,
+        context: &CallContext,
         request: UpgradeStateRequest,
     ) -> Result<UpgradeStateResponse, PluginDiagnostics> {
-        let call = self.context(&calls::UPGRADE_STATE, Some(&request.type_name));
-        let schema = self.known_schema().await?;
+        let call = self.plugin_call(context, &calls::UPGRADE_STATE, Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.resource(&request.type_name))?;
         let request = m::upgrade_resource_state::Request {
             type_name: request.type_name.to_string(),
@@ -39,10 +40,11 @@ impl NativeProvider {
 
     pub(super) async fn upgrade_identity(
         &self,
+        context: &CallContext,
         request: UpgradeStateRequest,
     ) -> Result<UpgradeStateResponse, PluginDiagnostics> {
-        let call = self.context(&calls::UPGRADE_IDENTITY, Some(&request.type_name));
-        let schema = self.known_schema().await?;
+        let call = self.plugin_call(context, &calls::UPGRADE_IDENTITY, Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = schema.identity(&request.type_name).ok_or_else(|| no_identity(&request.type_name));
         let ty = written(&call, ty)?;
         let request = m::upgrade_resource_identity::Request {
@@ -60,10 +62,11 @@ impl NativeProvider {
 
     pub(super) async fn read(
         &self,
+        context: &CallContext,
         request: ReadResourceRequest,
     ) -> Result<ReadResourceResponse, PluginDiagnostics> {
-        let call = self.context(&calls::READ, Some(&request.type_name));
-        let schema = self.known_schema().await?;
+        let call = self.plugin_call(context, &calls::READ, Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.resource(&request.type_name))?;
         let identity = schema.identity(&request.type_name);
         let request = written(&call, read_request(schema, &request))?;
@@ -82,9 +85,13 @@ impl NativeProvider {
         })
     }
 
-    pub(super) async fn plan(&self, request: PlanRequest) -> Result<PlanResponse, PluginDiagnostics> {
-        let call = self.context(&calls::PLAN, Some(&request.type_name));
-        let schema = self.known_schema().await?;
+    pub(super) async fn plan(
+        &self,
+        context: &CallContext,
+        request: PlanRequest,
+    ) -> Result<PlanResponse, PluginDiagnostics> {
+        let call = self.plugin_call(context, &calls::PLAN, Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.resource(&request.type_name))?;
         let identity = schema.identity(&request.type_name);
         let request = written(&call, plan_request(schema, &request))?;
@@ -106,9 +113,13 @@ impl NativeProvider {
         })
     }
 
-    pub(super) async fn apply(&self, request: ApplyRequest) -> Result<ApplyResponse, PluginDiagnostics> {
-        let call = self.context(&calls::APPLY, Some(&request.type_name));
-        let schema = self.known_schema().await?;
+    pub(super) async fn apply(
+        &self,
+        context: &CallContext,
+        request: ApplyRequest,
+    ) -> Result<ApplyResponse, PluginDiagnostics> {
+        let call = self.plugin_call(context, &calls::APPLY, Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.resource(&request.type_name))?;
         let identity = schema.identity(&request.type_name);
         let request = written(&call, apply_request(schema, &request))?;
@@ -127,9 +138,13 @@ impl NativeProvider {
         })
     }
 
-    pub(super) async fn import(&self, request: ImportRequest) -> Result<ImportResponse, PluginDiagnostics> {
-        let call = self.context(&calls::IMPORT, Some(&request.type_name));
-        let schema = self.known_schema().await?;
+    pub(super) async fn import(
+        &self,
+        context: &CallContext,
+        request: ImportRequest,
+    ) -> Result<ImportResponse, PluginDiagnostics> {
+        let call = self.plugin_call(context, &calls::IMPORT, Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         written(&call, schema.resource(&request.type_name))?;
         let request = written(&call, import_request(schema, &request))?;
         let answer = self.ask(&call, &calls::IMPORT, request).await?;
@@ -142,9 +157,13 @@ impl NativeProvider {
         Ok(ImportResponse { imported, deferred: deferred(answer.deferred), diagnostics: said })
     }
 
-    pub(super) async fn take_over(&self, request: MoveRequest) -> Result<MoveResponse, PluginDiagnostics> {
-        let call = self.context(&calls::MOVE, Some(&request.target_type_name));
-        let schema = self.known_schema().await?;
+    pub(super) async fn take_over(
+        &self,
+        context: &CallContext,
+        request: MoveRequest,
+    ) -> Result<MoveResponse, PluginDiagnostics> {
+        let call = self.plugin_call(context, &calls::MOVE, Some(&request.target_type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.resource(&request.target_type_name))?;
         let identity = schema.identity(&request.target_type_name);
         let request = move_request(&request);
@@ -165,11 +184,12 @@ impl NativeProvider {
 
     pub(super) async fn generate(
         &self,
+        context: &CallContext,
         type_name: &Str,
         state: &Value,
     ) -> Result<GenerateConfigResponse, PluginDiagnostics> {
-        let call = self.context(&calls::GENERATE, Some(type_name));
-        let schema = self.known_schema().await?;
+        let call = self.plugin_call(context, &calls::GENERATE, Some(type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.resource(type_name))?;
         let state = written(&call, encode("the state", state, ty))?;
         let request = m::generate_resource_config::Request { type_name: type_name.to_string(), state };

@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use wardian_plugin::{
-    ActionRequest, ApplyRequest, ApplyResponse, ConfigKind, ConfigureRequest, Continue, FunctionError,
-    GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest, MoveRequest, MoveResponse,
-    OpenEphemeralRequest, OpenEphemeralResponse, PlanActionResponse, PlanRequest, PlanResponse,
-    PluginDiagnostic, PluginDiagnostics, PrivateBytes, Provider, ProviderSchema, ReadDataSourceRequest,
-    ReadDataSourceResponse, ReadResourceRequest, ReadResourceResponse, RenewEphemeralResponse, Schema,
-    SchemaTable, ServerCapabilities, UpgradeStateRequest, UpgradeStateResponse, ValidateConfigRequest,
-    ValidateListRequest,
+    ActionRequest, ApplyRequest, ApplyResponse, CallContext, ConfigKind, ConfigureRequest, Continue,
+    FunctionError, GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest,
+    MoveRequest, MoveResponse, OpenEphemeralRequest, OpenEphemeralResponse, PlanActionResponse, PlanRequest,
+    PlanResponse, PluginDiagnostic, PluginDiagnostics, PrivateBytes, Provider, ProviderSchema,
+    ReadDataSourceRequest, ReadDataSourceResponse, ReadResourceRequest, ReadResourceResponse,
+    RenewEphemeralResponse, Schema, SchemaTable, ServerCapabilities, UpgradeStateRequest,
+    UpgradeStateResponse, ValidateConfigRequest, ValidateListRequest,
 };
 use wardian_value::{Str, Value};
 
@@ -105,7 +105,7 @@ impl Multiplexed {
     pub async fn new(providers: Vec<(Arc<str>, Arc<dyn Provider>)>) -> Result<Self, MultiplexError> {
         let mut parts = Vec::with_capacity(providers.len());
         for (name, provider) in providers {
-            match provider.schema().await {
+            match provider.schema(&CallContext::default()).await {
                 Ok(schema) => parts.push(Part { name, provider, schema }),
                 Err(said) => return Err(MultiplexError::Schema { name, said }),
             }
@@ -252,22 +252,22 @@ fn lacking(part: &Part, what: &str) -> PluginDiagnostics {
 
 #[async_trait]
 impl Provider for Multiplexed {
-    async fn schema(&self) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
+    async fn schema(&self, _context: &CallContext) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
         Ok(Arc::clone(&self.schema))
     }
 
-    async fn validate_provider_config(&self, config: Value) -> PluginDiagnostics {
+    async fn validate_provider_config(&self, context: &CallContext, config: Value) -> PluginDiagnostics {
         let mut said = PluginDiagnostics::new();
         for part in &self.parts {
             let config = Self::configuration(part, &config);
-            let more = part.provider.validate_provider_config(config).await;
+            let more = part.provider.validate_provider_config(context, config).await;
             // Equal configurations are often complained about in equal words.
             said.extend(more.into_iter().filter(|one| !said.contains(one)).collect::<Vec<_>>());
         }
         said
     }
 
-    async fn configure(&self, request: ConfigureRequest) -> PluginDiagnostics {
+    async fn configure(&self, context: &CallContext, request: ConfigureRequest) -> PluginDiagnostics {
         let mut said = PluginDiagnostics::new();
         for part in &self.parts {
             let request = ConfigureRequest {
@@ -275,13 +275,18 @@ impl Provider for Multiplexed {
                 config: Self::configuration(part, &request.config),
                 capabilities: request.capabilities,
             };
-            let more = part.provider.configure(request).await;
+            let more = part.provider.configure(context, request).await;
             said.extend(more.into_iter().filter(|one| !said.contains(one)).collect::<Vec<_>>());
         }
         said
     }
 
-    async fn validate_config(&self, kind: ConfigKind, request: ValidateConfigRequest) -> PluginDiagnostics {
+    async fn validate_config(
+        &self,
+        context: &CallContext,
+        kind: ConfigKind,
+        request: ValidateConfigRequest,
+    ) -> PluginDiagnostics {
         let (owners, of) = match kind {
             ConfigKind::Resource => (&self.resources, "resource"),
             ConfigKind::DataSource => (&self.data_sources, "data source"),
@@ -289,36 +294,48 @@ impl Provider for Multiplexed {
             ConfigKind::Action => (&self.actions, "action"),
         };
         match self.part(owners, of, &request.type_name) {
-            Ok(part) => part.provider.validate_config(kind, request).await,
+            Ok(part) => part.provider.validate_config(context, kind, request).await,
             Err(said) => said,
         }
     }
 
-    async fn upgrade_resource_state(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
+    async fn upgrade_resource_state(
+        &self,
+        context: &CallContext,
+        request: UpgradeStateRequest,
+    ) -> UpgradeStateResponse {
         match self.resource(&request.type_name) {
-            Ok(part) => part.provider.upgrade_resource_state(request).await,
+            Ok(part) => part.provider.upgrade_resource_state(context, request).await,
             Err(said) => said.into(),
         }
     }
 
-    async fn upgrade_resource_identity(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
+    async fn upgrade_resource_identity(
+        &self,
+        context: &CallContext,
+        request: UpgradeStateRequest,
+    ) -> UpgradeStateResponse {
         match self.resource(&request.type_name) {
-            Ok(part) => part.provider.upgrade_resource_identity(request).await,
+            Ok(part) => part.provider.upgrade_resource_identity(context, request).await,
             Err(said) => said.into(),
         }
     }
 
-    async fn read_resource(&self, mut request: ReadResourceRequest) -> ReadResourceResponse {
+    async fn read_resource(
+        &self,
+        context: &CallContext,
+        mut request: ReadResourceRequest,
+    ) -> ReadResourceResponse {
         match self.resource(&request.type_name) {
             Ok(part) => {
                 request.provider_meta = meta_for(part, request.provider_meta);
-                part.provider.read_resource(request).await
+                part.provider.read_resource(context, request).await
             }
             Err(said) => said.into(),
         }
     }
 
-    async fn plan_resource_change(&self, mut request: PlanRequest) -> PlanResponse {
+    async fn plan_resource_change(&self, context: &CallContext, mut request: PlanRequest) -> PlanResponse {
         let part = match self.resource(&request.type_name) {
             Ok(part) => part,
             Err(said) => return said.into(),
@@ -332,84 +349,108 @@ impl Provider for Multiplexed {
             return answer;
         }
         request.provider_meta = meta_for(part, request.provider_meta);
-        part.provider.plan_resource_change(request).await
+        part.provider.plan_resource_change(context, request).await
     }
 
-    async fn apply_resource_change(&self, mut request: ApplyRequest) -> ApplyResponse {
+    async fn apply_resource_change(&self, context: &CallContext, mut request: ApplyRequest) -> ApplyResponse {
         match self.resource(&request.type_name) {
             Ok(part) => {
                 request.provider_meta = meta_for(part, request.provider_meta);
-                part.provider.apply_resource_change(request).await
+                part.provider.apply_resource_change(context, request).await
             }
             Err(said) => said.into(),
         }
     }
 
-    async fn import_resource_state(&self, request: ImportRequest) -> ImportResponse {
+    async fn import_resource_state(&self, context: &CallContext, request: ImportRequest) -> ImportResponse {
         match self.resource(&request.type_name) {
-            Ok(part) => part.provider.import_resource_state(request).await,
+            Ok(part) => part.provider.import_resource_state(context, request).await,
             Err(said) => said.into(),
         }
     }
 
-    async fn move_resource_state(&self, request: MoveRequest) -> MoveResponse {
+    async fn move_resource_state(&self, context: &CallContext, request: MoveRequest) -> MoveResponse {
         match self.resource(&request.target_type_name) {
             Ok(part) if part.schema.capabilities.move_resource_state => {
-                part.provider.move_resource_state(request).await
+                part.provider.move_resource_state(context, request).await
             }
             Ok(part) => lacking(part, "take over objects of other resource types").into(),
             Err(said) => said.into(),
         }
     }
 
-    async fn generate_resource_config(&self, type_name: Str, state: Value) -> GenerateConfigResponse {
+    async fn generate_resource_config(
+        &self,
+        context: &CallContext,
+        type_name: Str,
+        state: Value,
+    ) -> GenerateConfigResponse {
         match self.resource(&type_name) {
             Ok(part) if part.schema.capabilities.generate_resource_config => {
-                part.provider.generate_resource_config(type_name, state).await
+                part.provider.generate_resource_config(context, type_name, state).await
             }
             Ok(part) => lacking(part, "make a configuration of a state").into(),
             Err(said) => said.into(),
         }
     }
 
-    async fn read_data_source(&self, mut request: ReadDataSourceRequest) -> ReadDataSourceResponse {
+    async fn read_data_source(
+        &self,
+        context: &CallContext,
+        mut request: ReadDataSourceRequest,
+    ) -> ReadDataSourceResponse {
         match self.part(&self.data_sources, "data source", &request.type_name) {
             Ok(part) => {
                 request.provider_meta = meta_for(part, request.provider_meta);
-                part.provider.read_data_source(request).await
+                part.provider.read_data_source(context, request).await
             }
             Err(said) => said.into(),
         }
     }
 
-    async fn open_ephemeral_resource(&self, request: OpenEphemeralRequest) -> OpenEphemeralResponse {
+    async fn open_ephemeral_resource(
+        &self,
+        context: &CallContext,
+        request: OpenEphemeralRequest,
+    ) -> OpenEphemeralResponse {
         match self.ephemeral_resource(&request.type_name) {
-            Ok(part) => part.provider.open_ephemeral_resource(request).await,
+            Ok(part) => part.provider.open_ephemeral_resource(context, request).await,
             Err(said) => said.into(),
         }
     }
 
     async fn renew_ephemeral_resource(
         &self,
+        context: &CallContext,
         type_name: Str,
         private: PrivateBytes,
     ) -> RenewEphemeralResponse {
         match self.ephemeral_resource(&type_name) {
-            Ok(part) => part.provider.renew_ephemeral_resource(type_name, private).await,
+            Ok(part) => part.provider.renew_ephemeral_resource(context, type_name, private).await,
             Err(said) => said.into(),
         }
     }
 
-    async fn close_ephemeral_resource(&self, type_name: Str, private: PrivateBytes) -> PluginDiagnostics {
+    async fn close_ephemeral_resource(
+        &self,
+        context: &CallContext,
+        type_name: Str,
+        private: PrivateBytes,
+    ) -> PluginDiagnostics {
         match self.ephemeral_resource(&type_name) {
-            Ok(part) => part.provider.close_ephemeral_resource(type_name, private).await,
+            Ok(part) => part.provider.close_ephemeral_resource(context, type_name, private).await,
             Err(said) => said,
         }
     }
 
-    async fn call_function(&self, name: Str, arguments: Vec<Value>) -> Result<Value, FunctionError> {
+    async fn call_function(
+        &self,
+        context: &CallContext,
+        name: Str,
+        arguments: Vec<Value>,
+    ) -> Result<Value, FunctionError> {
         match self.part(&self.functions, "function", &name) {
-            Ok(part) => part.provider.call_function(name, arguments).await,
+            Ok(part) => part.provider.call_function(context, name, arguments).await,
             Err(said) => {
                 let text = said.into_iter().map(|one| one.detail).collect();
                 Err(FunctionError { text, argument: None })
@@ -417,38 +458,44 @@ impl Provider for Multiplexed {
         }
     }
 
-    async fn validate_list_resource_config(&self, request: ValidateListRequest) -> PluginDiagnostics {
+    async fn validate_list_resource_config(
+        &self,
+        context: &CallContext,
+        request: ValidateListRequest,
+    ) -> PluginDiagnostics {
         match self.part(&self.list_resources, "list", &request.type_name) {
-            Ok(part) => part.provider.validate_list_resource_config(request).await,
+            Ok(part) => part.provider.validate_list_resource_config(context, request).await,
             Err(said) => said,
         }
     }
 
     async fn list_resource(
         &self,
+        context: &CallContext,
         request: ListRequest,
         found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
     ) -> PluginDiagnostics {
         match self.part(&self.list_resources, "list", &request.type_name) {
-            Ok(part) => part.provider.list_resource(request, found).await,
+            Ok(part) => part.provider.list_resource(context, request, found).await,
             Err(said) => said,
         }
     }
 
-    async fn plan_action(&self, request: ActionRequest) -> PlanActionResponse {
+    async fn plan_action(&self, context: &CallContext, request: ActionRequest) -> PlanActionResponse {
         match self.part(&self.actions, "action", &request.action_type) {
-            Ok(part) => part.provider.plan_action(request).await,
+            Ok(part) => part.provider.plan_action(context, request).await,
             Err(said) => said.into(),
         }
     }
 
     async fn invoke_action(
         &self,
+        context: &CallContext,
         request: ActionRequest,
         progress: &mut (dyn FnMut(String) + Send),
     ) -> PluginDiagnostics {
         match self.part(&self.actions, "action", &request.action_type) {
-            Ok(part) => part.provider.invoke_action(request, progress).await,
+            Ok(part) => part.provider.invoke_action(context, request, progress).await,
             Err(said) => said,
         }
     }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use prost::Message;
 use tonic::{Code, Status};
 use wardian_plugin::{
-    ApplyRequest, ConfigKind, ConfigureRequest, ImportRequest, ImportTarget, MoveRequest,
+    ApplyRequest, CallContext, ConfigKind, ConfigureRequest, ImportRequest, ImportTarget, MoveRequest,
     OpenEphemeralRequest, PlanRequest, Provider, ProviderSchema, ReadDataSourceRequest, ReadResourceRequest,
     Schema, SchemaTable, UpgradeStateRequest, ValidateConfigRequest,
 };
@@ -98,14 +98,14 @@ impl Service {
     }
 
     async fn schema(&self) -> Result<Arc<ProviderSchema>, Status> {
-        self.provider.schema().await.map_err(|said| {
+        self.provider.schema(&CallContext::default()).await.map_err(|said| {
             let said: Vec<String> = said.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect();
             Status::new(Code::Internal, said.join("; "))
         })
     }
 
     async fn schemas(&self) -> Answer {
-        match (self.provider.schema().await, self.version) {
+        match (self.provider.schema(&CallContext::default()).await, self.version) {
             (Ok(schema), ProtocolVersion::Six) => answer(&schema::of_six(&schema)),
             (Ok(schema), ProtocolVersion::Five) => match schema::of_five(&schema) {
                 Ok(schema) => answer(&schema),
@@ -123,7 +123,7 @@ impl Service {
         let request: m::validate_provider_config::Request = request(body)?;
         let schema = self.schema().await?;
         let config = taken("the configuration", request.config.as_ref(), schema.provider.implied_type())?;
-        let said = self.provider.validate_provider_config(config).await;
+        let said = self.provider.validate_provider_config(&CallContext::default(), config).await;
         answer(&m::validate_provider_config::Response {
             prepared_config: match self.version {
                 ProtocolVersion::Five => request.config,
@@ -142,7 +142,7 @@ impl Service {
             config,
             capabilities: capabilities(request.client_capabilities),
         };
-        let said = self.provider.configure(request).await;
+        let said = self.provider.configure(&CallContext::default(), request).await;
         answer(&m::configure_provider::Response { diagnostics: diagnostics(said) })
     }
 
@@ -163,7 +163,7 @@ impl Service {
             config,
             capabilities: capabilities(request.client_capabilities),
         };
-        let said = self.provider.validate_config(kind, request).await;
+        let said = self.provider.validate_config(&CallContext::default(), kind, request).await;
         answer(&m::validate_resource_config::Response { diagnostics: diagnostics(said) })
     }
 
@@ -174,7 +174,7 @@ impl Service {
         let raw = raw_state(request.raw_state)?;
         let request =
             UpgradeStateRequest { type_name: request.type_name.into(), version: request.version, raw };
-        let response = self.provider.upgrade_resource_state(request).await;
+        let response = self.provider.upgrade_resource_state(&CallContext::default(), request).await;
         answer(&m::upgrade_resource_state::Response {
             upgraded_state: given("the upgraded state", response.upgraded.as_ref(), ty)?,
             diagnostics: diagnostics(response.diagnostics),
@@ -187,7 +187,7 @@ impl Service {
         let raw = raw_state(request.raw_identity)?;
         let request =
             UpgradeStateRequest { type_name: request.type_name.into(), version: request.version, raw };
-        let response = self.provider.upgrade_resource_identity(request).await;
+        let response = self.provider.upgrade_resource_identity(&CallContext::default(), request).await;
         answer(&m::upgrade_resource_identity::Response {
             upgraded_identity: given_identity(
                 "the upgraded identity",
@@ -219,7 +219,7 @@ impl Service {
             capabilities: capabilities(request.client_capabilities),
             type_name: request.type_name.into(),
         };
-        let response = self.provider.read_resource(request).await;
+        let response = self.provider.read_resource(&CallContext::default(), request).await;
         answer(&m::read_resource::Response {
             new_state: given("the new state", response.new_state.as_ref(), ty)?,
             diagnostics: diagnostics(response.diagnostics),
@@ -245,7 +245,7 @@ impl Service {
             capabilities: capabilities(request.client_capabilities),
             type_name: request.type_name.into(),
         };
-        let response = self.provider.plan_resource_change(request).await;
+        let response = self.provider.plan_resource_change(&CallContext::default(), request).await;
         let planned_identity = response.planned_identity.as_ref();
         answer(&m::plan_resource_change::Response {
             planned_state: given("the planned state", response.planned_state.as_ref(), ty)?,
@@ -273,7 +273,7 @@ impl Service {
             planned_identity: taken_identity("the identity", planned_identity, identity.as_ref())?,
             type_name: request.type_name.into(),
         };
-        let response = self.provider.apply_resource_change(request).await;
+        let response = self.provider.apply_resource_change(&CallContext::default(), request).await;
         answer(&m::apply_resource_change::Response {
             new_state: given("the new state", response.new_state.as_ref(), ty)?,
             private: Bytes::copy_from_slice(&response.private),
@@ -293,7 +293,7 @@ impl Service {
             target: identity.map_or(ImportTarget::Id(request.id), ImportTarget::Identity),
             capabilities: capabilities(request.client_capabilities),
         };
-        let response = self.provider.import_resource_state(request).await;
+        let response = self.provider.import_resource_state(&CallContext::default(), request).await;
         let mut imported_resources = Vec::with_capacity(response.imported.len());
         for imported in response.imported {
             let ty = type_of(&schema.resources, "resource", &imported.type_name)?;
@@ -330,7 +330,7 @@ impl Service {
             source_private: request.source_private.as_ref().into(),
             source_identity,
         };
-        let response = self.provider.move_resource_state(request).await;
+        let response = self.provider.move_resource_state(&CallContext::default(), request).await;
         let target_identity = response.target_identity.as_ref();
         answer(&m::move_resource_state::Response {
             target_state: given("the target state", response.target_state.as_ref(), ty)?,
@@ -345,7 +345,10 @@ impl Service {
         let schema = self.schema().await?;
         let ty = type_of(&schema.resources, "resource", &request.type_name)?;
         let state = taken("the state", request.state.as_ref(), ty)?;
-        let response = self.provider.generate_resource_config(request.type_name.into(), state).await;
+        let response = self
+            .provider
+            .generate_resource_config(&CallContext::default(), request.type_name.into(), state)
+            .await;
         answer(&m::generate_resource_config::Response {
             config: given("the configuration", response.config.as_ref(), ty)?,
             diagnostics: diagnostics(response.diagnostics),
@@ -362,7 +365,7 @@ impl Service {
             capabilities: capabilities(request.client_capabilities),
             type_name: request.type_name.into(),
         };
-        let response = self.provider.read_data_source(request).await;
+        let response = self.provider.read_data_source(&CallContext::default(), request).await;
         answer(&m::read_data_source::Response {
             state: given("the state", response.state.as_ref(), ty)?,
             diagnostics: diagnostics(response.diagnostics),
@@ -379,7 +382,7 @@ impl Service {
             capabilities: capabilities(request.client_capabilities),
             type_name: request.type_name.into(),
         };
-        let response = self.provider.open_ephemeral_resource(request).await;
+        let response = self.provider.open_ephemeral_resource(&CallContext::default(), request).await;
         answer(&m::open_ephemeral_resource::Response {
             diagnostics: diagnostics(response.diagnostics),
             renew_at: moment(response.renew_at),
@@ -393,7 +396,10 @@ impl Service {
         let request: m::renew_ephemeral_resource::Request = request(body)?;
         let private = request.private.unwrap_or_default();
         let name = Str::from(request.type_name);
-        let response = self.provider.renew_ephemeral_resource(name, private.as_ref().into()).await;
+        let response = self
+            .provider
+            .renew_ephemeral_resource(&CallContext::default(), name, private.as_ref().into())
+            .await;
         answer(&m::renew_ephemeral_resource::Response {
             diagnostics: diagnostics(response.diagnostics),
             renew_at: moment(response.renew_at),
@@ -405,7 +411,10 @@ impl Service {
         let request: m::close_ephemeral_resource::Request = request(body)?;
         let private = request.private.unwrap_or_default();
         let name = Str::from(request.type_name);
-        let said = self.provider.close_ephemeral_resource(name, private.as_ref().into()).await;
+        let said = self
+            .provider
+            .close_ephemeral_resource(&CallContext::default(), name, private.as_ref().into())
+            .await;
         answer(&m::close_ephemeral_resource::Response { diagnostics: diagnostics(said) })
     }
 
@@ -422,7 +431,8 @@ impl Service {
             let parameter = function.parameter(index).ok_or_else(surplus)?;
             arguments.push(taken("an argument", Some(argument), &parameter.ty)?);
         }
-        let result = self.provider.call_function(Str::new(&request.name), arguments).await;
+        let result =
+            self.provider.call_function(&CallContext::default(), Str::new(&request.name), arguments).await;
         answer(&match result {
             Ok(value) => m::call_function::Response {
                 result: given("the result", Some(&value), &function.return_type)?,

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, Security};
-use wardian_plugin::{ClientCapabilities, ConfigureRequest, PlanRequest, PrivateBytes, Provider, has_errors};
+use wardian_plugin::{
+    CallContext, ClientCapabilities, ConfigureRequest, PlanRequest, PrivateBytes, Provider, has_errors,
+};
 use wardian_value::{Type, Value};
 
 type Failed = Box<dyn std::error::Error>;
@@ -59,7 +61,8 @@ async fn start(bridge: &Bridge, executable: &Path) -> Result<Duration, Failed> {
     let plugin = plugin(bridge, executable);
     let provider = plugin.provider();
     let begun = Instant::now();
-    let schema = provider.schema().await.map_err(|diagnostics| format!("{diagnostics:?}"))?;
+    let schema =
+        provider.schema(&CallContext::default()).await.map_err(|diagnostics| format!("{diagnostics:?}"))?;
     let taken = begun.elapsed();
     if schema.resources.is_empty() {
         return Err(format!("{} has no resources", executable.display()).into());
@@ -77,7 +80,7 @@ async fn plan_call(bridge: &Bridge, fake: &Path) -> Result<Duration, Failed> {
         config: Value::object([("greeting", Value::null(Type::String))]),
         capabilities: ClientCapabilities::default(),
     };
-    let diagnostics = provider.configure(configuration).await;
+    let diagnostics = provider.configure(&CallContext::default(), configuration).await;
     if has_errors(&diagnostics) {
         return Err(format!("{diagnostics:?}").into());
     }
@@ -109,7 +112,7 @@ async fn plan_once(provider: &dyn Provider) -> Result<(), Failed> {
         prior_identity: None,
         capabilities: ClientCapabilities::default(),
     };
-    let response = provider.plan_resource_change(request).await;
+    let response = provider.plan_resource_change(&CallContext::default(), request).await;
     match response.planned_state {
         Some(_) => Ok(()),
         None => Err(format!("{:?}", response.diagnostics).into()),

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, Security};
 use wardian_plugin::{
-    ClientCapabilities, ConfigureRequest, Provider, ReadDataSourceRequest, ReadDataSourceResponse,
+    CallContext, ClientCapabilities, ConfigureRequest, Provider, ReadDataSourceRequest,
+    ReadDataSourceResponse,
 };
 use wardian_value::{Path as ValuePath, Type, Value, View};
 
@@ -37,7 +38,7 @@ async fn echo(provider: &dyn Provider, input: Value) -> ReadDataSourceResponse {
         provider_meta: None,
         capabilities: ClientCapabilities::default(),
     };
-    provider.read_data_source(request).await
+    provider.read_data_source(&CallContext::default(), request).await
 }
 
 fn output_length(answer: &ReadDataSourceResponse) -> Option<usize> {
@@ -52,7 +53,7 @@ fn output_length(answer: &ReadDataSourceResponse) -> Option<usize> {
 async fn schemas_of_64_megabytes_are_accepted() {
     for words in ["large-schema", "5,large-schema"] {
         let (_bridge, provider) = provider(words);
-        let schema = provider.schema().await.unwrap();
+        let schema = provider.schema(&CallContext::default()).await.unwrap();
         assert_eq!(schema.resources.len(), 2_001);
         let large = schema.resources.get("fake_large_1999").unwrap();
         assert_eq!(large.block.attributes.len(), 108);
@@ -68,7 +69,7 @@ async fn data_of_256_megabytes_is_transferred() {
         config: Value::object([("greeting", Value::null(Type::String))]),
         capabilities: ClientCapabilities::default(),
     };
-    assert_eq!(provider.configure(request).await, []);
+    assert_eq!(provider.configure(&CallContext::default(), request).await, []);
     let answer = echo(&*provider, Value::string(format!("bytes:{LARGE}"))).await;
     assert_eq!(answer.diagnostics, []);
     assert_eq!(output_length(&answer), Some(LARGE));

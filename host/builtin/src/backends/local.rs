@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use wardian_plugin::PluginDiagnostic;
+use wardian_plugin::{CallContext, PluginDiagnostic};
 use wardian_state::decode_state;
 use wardian_value::{Str, Type, Value};
 
@@ -38,12 +38,13 @@ impl Backend for Local {
 
     async fn outputs(
         &self,
+        context: &CallContext,
         arguments: &Arguments,
         workspace: &str,
         files: &StateFiles,
     ) -> Result<Option<BTreeMap<Str, Value>>, PluginDiagnostic> {
         let path = files.root_directory.join(state_file(arguments, workspace));
-        files.gate.check(&path).map_err(|reason| {
+        files.gate.check(context, &path).map_err(|reason| {
             let detail = format!("The state in {} is not read: {reason}.", path.display());
             PluginDiagnostic::error("State file not permitted", detail)
         })?;

@@ -10,7 +10,7 @@ use wardian_config::load_root_from;
 use wardian_config::{MemoryFiles, RootVariables};
 use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_engine::{Applied, Directories, EngineContext, Plan, PlanOptions, Silent, StateSink, StopSignal};
-use wardian_plugin::{NoProvisioners, PluginDiagnostics, Provider, ProviderSource};
+use wardian_plugin::{CallContext, NoProvisioners, PluginDiagnostics, Provider, ProviderSource};
 use wardian_state::{Instance, State};
 use wardian_value::Str;
 
@@ -63,7 +63,7 @@ fn run(files: Files<'_>, directory: &Path) -> Result<EngineContext, Diagnostics>
 /// Returns the object type of `terraform_remote_state`.
 pub fn data_source_type() -> wardian_value::Type {
     let provider = BuiltInProvider::new("/srv/nowhere");
-    let schema = runtime().block_on(provider.schema()).unwrap();
+    let schema = runtime().block_on(provider.schema(&CallContext::default())).unwrap();
     schema.data_sources.get("terraform_remote_state").unwrap().implied_type().clone()
 }
 

@@ -1,6 +1,7 @@
 //! Opening ephemeral resources again in an apply: a plan stores nothing of them.
 
 use std::sync::Arc;
+use wardian_plugin::CallContext;
 
 use wardian_address::{ResourceAddress, ResourceInstanceAddress};
 
@@ -55,7 +56,9 @@ impl ApplyWalk<'_> {
         };
         let (schema, provider) = (Arc::clone(schema), Arc::clone(provider));
         let events = Arc::clone(&context.events);
-        let subject = Subject { address, provider_config, provider, schema, provider_meta: None, events };
+        let context = CallContext::new(address.to_string());
+        let subject =
+            Subject { context, address, provider_config, provider, schema, provider_meta: None, events };
         let Some(config) = self.config(&subject) else { return StartResult::Failed };
         if !config.is_wholly_known() {
             let problem = subject.error(
@@ -71,7 +74,7 @@ impl ApplyWalk<'_> {
             return StartResult::Failed;
         }
         let expired = self.evaluator.expired.clone();
-        StartResult::running(subject.address.to_string(), async move {
+        StartResult::running(async move {
             let result = ephemeral::open(&subject, &config, &expired).await;
             SharedOutcome::Opened { subject, result: Box::new(result) }.into()
         })

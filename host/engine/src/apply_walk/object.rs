@@ -45,7 +45,7 @@ impl ApplyWalk<'_> {
         };
         let change = change.clone();
         let input = ApplyInput { change, config, stored, ignore_changes, meta, afterwards };
-        StartResult::running(subject.address.to_string(), async move {
+        StartResult::running(async move {
             let outcome = apply_instance(&subject, &input).await;
             Outcome::Changed { index, subject, outcome }
         })
@@ -199,7 +199,7 @@ impl ApplyWalk<'_> {
         let is_left_over = change.action == Action::CreateThenDelete;
         let schemas = self.evaluator.schemas.provider(&change.provider.provider);
         let is_planned = is_left_over && schemas.is_some_and(|schema| schema.capabilities.plan_destroy);
-        StartResult::running(subject.address.to_string(), async move {
+        StartResult::running(async move {
             let outcome = if is_planned {
                 plan_and_destroy(&subject, &change, &object).await
             } else {

@@ -174,7 +174,7 @@ impl<'a> ApplyWalk<'a> {
             provisioning.progress.end(Completion::Failed);
             return StartResult::Failed;
         };
-        StartResult::running(provisioning.subject.address.to_string(), async move {
+        StartResult::running(async move {
             let diagnostics = provisioning.progress.during(provision(&provisioning.subject, step)).await;
             if is_last || diagnostics.has_errors() && !goes_on_after_failure {
                 provisioning.shared.close().await;

@@ -23,7 +23,7 @@ impl ApplyWalk<'_> {
         if let Some(check) = self.evaluator.checks.check_around(&subject.address.config()) {
             self.evaluator.checks.report_data(&check, subject.address.module(), ConditionResult::Pass);
         }
-        StartResult::running(subject.address.to_string(), async move {
+        StartResult::running(async move {
             let result = data::read(&subject, &config).await;
             Outcome::Read { subject: Box::new(subject), config, result }
         })

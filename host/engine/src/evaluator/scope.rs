@@ -1,6 +1,7 @@
 //! The scope of expressions in a module instance.
 
 use std::path::{Path as FilePath, PathBuf};
+use wardian_plugin::CallContext;
 
 use wardian_address::{ModuleInstance, ModulePath, ResourceMode};
 use wardian_config::ModuleNode;
@@ -301,7 +302,7 @@ impl ModuleScope<'_> {
     fn permitted(&self, path: &str) -> Result<PathBuf, String> {
         let directories = &self.evaluator.directories;
         let path = directories.root_directory.join(path);
-        directories.file_gate.check(&path)?;
+        directories.file_gate.check(&CallContext::default(), &path)?;
         Ok(path)
     }
 }

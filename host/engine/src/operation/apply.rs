@@ -5,7 +5,6 @@ use std::sync::Arc;
 use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_plugin::{
     ApplyRequest, ApplyResponse, ClientCapabilities, ConfigKind, PrivateBytes, ValidateConfigRequest,
-    hand_over,
 };
 use wardian_state::{Object, ObjectStatus};
 use wardian_value::{PathMarks, Value, View};
@@ -68,7 +67,7 @@ pub async fn destroy(
     object: &Arc<Object>,
     progress: Option<ProgressReporter>,
 ) -> ApplyOutcome {
-    let prior = hand_over(&change.before);
+    let prior = subject.context.unmark_and_register(&change.before);
     let work = async {
         let request = ApplyRequest {
             type_name: subject.address.type_name().clone(),
@@ -76,10 +75,13 @@ pub async fn destroy(
             planned_state: subject.null(),
             config: subject.null(),
             planned_private: Arc::clone(&change.planned_private),
-            provider_meta: subject.provider_meta.as_ref().map(hand_over),
+            provider_meta: subject
+                .provider_meta
+                .as_ref()
+                .map(|meta| subject.context.unmark_and_register(meta)),
             planned_identity: None,
         };
-        let response = subject.provider.apply_resource_change(request).await;
+        let response = subject.provider.apply_resource_change(&subject.context, request).await;
         let mut diagnostics = subject.about(&response.diagnostics);
         let left = response.new_state.filter(|left| {
             let fits = subject.check_conformance(left, "Provider produced invalid object", "returned");
@@ -186,7 +188,7 @@ pub enum Afterwards {
 pub async fn apply(subject: &Subject, input: &ApplyInput) -> ApplyOutcome {
     let action = if input.stored.is_some() { Action::Update } else { Action::Create };
     let prior = match &input.stored {
-        Some(_) => hand_over(&input.change.before),
+        Some(_) => subject.context.unmark_and_register(&input.change.before),
         None => subject.null(),
     };
     let unchanged = |diagnostics: Diagnostics| ApplyOutcome {
@@ -206,12 +208,15 @@ pub async fn apply(subject: &Subject, input: &ApplyInput) -> ApplyOutcome {
             type_name: subject.address.type_name().clone(),
             prior_state: prior.clone(),
             planned_state: planned.clone(),
-            config: hand_over(&input.config),
+            config: subject.context.unmark_and_register(&input.config),
             planned_private: private,
-            provider_meta: subject.provider_meta.as_ref().map(hand_over),
+            provider_meta: subject
+                .provider_meta
+                .as_ref()
+                .map(|meta| subject.context.unmark_and_register(meta)),
             planned_identity: None,
         };
-        let response = subject.provider.apply_resource_change(request).await;
+        let response = subject.provider.apply_resource_change(&subject.context, request).await;
         let mut diagnostics = diagnostics;
         diagnostics.extend(subject.about(&response.diagnostics));
         finish(subject, input, &planned, response, diagnostics)
@@ -237,7 +242,7 @@ async fn final_plan(
     input: &ApplyInput,
     prior: &Value,
 ) -> Diagnosed<(Value, PrivateBytes)> {
-    let config = hand_over(&input.config);
+    let config = subject.context.unmark_and_register(&input.config);
     if !config.is_wholly_known() {
         return Diagnosed::failed(subject.error(
             "Configuration contains unknown value",
@@ -248,15 +253,15 @@ async fn final_plan(
             ),
         ));
     }
-    let approved = hand_over(&input.change.after);
+    let approved = subject.context.unmark_and_register(&input.change.after);
     let private = if input.stored.is_some() { stored_private(input) } else { PrivateBytes::default() };
     let request = ValidateConfigRequest {
         type_name: subject.address.type_name().clone(),
         config: config.clone(),
         capabilities: ClientCapabilities::default(),
     };
-    let mut diagnostics =
-        subject.about(&subject.provider.validate_config(ConfigKind::Resource, request).await);
+    let mut diagnostics = subject
+        .about(&subject.provider.validate_config(&subject.context, ConfigKind::Resource, request).await);
     if diagnostics.has_errors() {
         return Diagnosed::failed(diagnostics);
     }

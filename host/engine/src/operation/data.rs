@@ -1,9 +1,7 @@
 //! Reading a data source.
 
 use wardian_diagnostic::{Diagnosed, Diagnostics};
-use wardian_plugin::{
-    ClientCapabilities, ConfigKind, ReadDataSourceRequest, ValidateConfigRequest, hand_over,
-};
+use wardian_plugin::{ClientCapabilities, ConfigKind, ReadDataSourceRequest, ValidateConfigRequest};
 use wardian_value::{Marks, Path, Value};
 
 use super::subject::{Completion, Subject, object_id};
@@ -14,10 +12,10 @@ use crate::plan::Action;
 pub async fn validate(subject: &Subject, config: &Value) -> Diagnostics {
     let request = ValidateConfigRequest {
         type_name: subject.address.type_name().clone(),
-        config: hand_over(config),
+        config: subject.context.unmark_and_register(config),
         capabilities: ClientCapabilities::default(),
     };
-    subject.about(&subject.provider.validate_config(ConfigKind::DataSource, request).await)
+    subject.about(&subject.provider.validate_config(&subject.context, ConfigKind::DataSource, request).await)
 }
 
 /// Reads a data source whose configuration is wholly known. The result has the marks of the
@@ -30,11 +28,14 @@ pub async fn read(subject: &Subject, config: &Value) -> Diagnosed<Value> {
         }
         let request = ReadDataSourceRequest {
             type_name: subject.address.type_name().clone(),
-            config: hand_over(config),
-            provider_meta: subject.provider_meta.as_ref().map(hand_over),
+            config: subject.context.unmark_and_register(config),
+            provider_meta: subject
+                .provider_meta
+                .as_ref()
+                .map(|meta| subject.context.unmark_and_register(meta)),
             capabilities: ClientCapabilities::default(),
         };
-        let response = subject.provider.read_data_source(request).await;
+        let response = subject.provider.read_data_source(&subject.context, request).await;
         diagnostics.extend(subject.about(&response.diagnostics));
         if diagnostics.has_errors() {
             return Err(diagnostics);

@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_plugin::{
-    ClientCapabilities, ConfigKind, OpenEphemeralRequest, OpenEphemeralResponse, PrivateBytes, Secrets,
-    ValidateConfigRequest, current_secrets, hand_over, on_behalf_of, with_secrets,
+    ClientCapabilities, ConfigKind, OpenEphemeralRequest, OpenEphemeralResponse, PrivateBytes,
+    ValidateConfigRequest,
 };
 use wardian_value::{Marks, Value};
 
@@ -37,8 +37,6 @@ pub struct Opened {
 pub struct Lease {
     subject: Subject,
     private: PrivateBytes,
-    /// The sensitive values of the call that opened it.
-    secrets: Secrets,
     renewals: Option<Renewals>,
 }
 
@@ -72,10 +70,10 @@ async fn try_open(
     let work = async {
         let request = OpenEphemeralRequest {
             type_name: subject.address.type_name().clone(),
-            config: hand_over(config),
+            config: subject.context.unmark_and_register(config),
             capabilities: ClientCapabilities::default(),
         };
-        let response = subject.provider.open_ephemeral_resource(request).await;
+        let response = subject.provider.open_ephemeral_resource(&subject.context, request).await;
         diagnostics.extend(subject.about(&response.diagnostics));
         if diagnostics.has_errors() {
             return Err(diagnostics);
@@ -96,21 +94,22 @@ async fn try_open(
     let renewals = response.renew_at.map(|at| {
         let (end, ended) = oneshot::channel();
         let work = renew(subject.clone(), PrivateBytes::clone(&private), at, ended, expired.clone());
-        let work = with_secrets(current_secrets(), work);
-        let task = tokio::spawn(on_behalf_of(subject.address.to_string(), work));
+        let task = tokio::spawn(work);
         Renewals { end, task }
     });
-    let lease = Lease { subject: subject.clone(), private, secrets: current_secrets(), renewals };
+    let lease = Lease { subject: subject.clone(), private, renewals };
     Ok((Opened { value: ephemeral(subject, config, &value), lease: Some(lease) }, diagnostics))
 }
 
 async fn validate(subject: &Subject, config: &Value) -> Diagnostics {
     let request = ValidateConfigRequest {
         type_name: subject.address.type_name().clone(),
-        config: hand_over(config),
+        config: subject.context.unmark_and_register(config),
         capabilities: ClientCapabilities::default(),
     };
-    subject.about(&subject.provider.validate_config(ConfigKind::EphemeralResource, request).await)
+    subject.about(
+        &subject.provider.validate_config(&subject.context, ConfigKind::EphemeralResource, request).await,
+    )
 }
 
 /// Returns the opened value if other objects can use it.
@@ -158,8 +157,10 @@ async fn renew(
         }
         let work = async {
             let type_name = subject.address.type_name().clone();
-            let response =
-                subject.provider.renew_ephemeral_resource(type_name, PrivateBytes::clone(&private)).await;
+            let response = subject
+                .provider
+                .renew_ephemeral_resource(&subject.context, type_name, PrivateBytes::clone(&private))
+                .await;
             let found = subject.about(&response.diagnostics);
             (response, found)
         };
@@ -201,14 +202,16 @@ impl Lease {
                 }
             }
         }
-        diagnostics.extend(with_secrets(self.secrets, end(&self.subject, self.private)).await);
+        diagnostics.extend(end(&self.subject, self.private).await);
         diagnostics
     }
 }
 
 async fn end(subject: &Subject, private: PrivateBytes) -> Diagnostics {
     let type_name = subject.address.type_name().clone();
-    let work = async { subject.about(&subject.provider.close_ephemeral_resource(type_name, private).await) };
+    let work = async {
+        subject.about(&subject.provider.close_ephemeral_resource(&subject.context, type_name, private).await)
+    };
     with_progress(subject, EphemeralAction::Close, work, Diagnostics::has_errors).await
 }
 

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use wardian_config::ProviderReference;
 use wardian_diagnostic::{Diagnosed, Diagnostics};
-use wardian_plugin::{
-    ClientCapabilities, ImportRequest, ImportTarget, ImportedResource, PrivateBytes, hand_over,
-};
+use wardian_plugin::{ClientCapabilities, ImportRequest, ImportTarget, ImportedResource, PrivateBytes};
 use wardian_state::{Object, ObjectStatus};
 use wardian_value::{Str, Value};
 
@@ -121,12 +119,13 @@ pub async fn generate(
 ) -> Diagnosed<GeneratedOutcome> {
     let Diagnosed { value: imported, mut diagnostics } = import(subject, &target).await;
     let Some(Imported { current, object }) = imported else { return Diagnosed::failed(diagnostics) };
-    let plain = hand_over(&current);
+    let plain = subject.context.unmark_and_register(&current);
     let model = match by {
         ConfigurationBy::Schema => plain,
         ConfigurationBy::Provider => {
             let type_name = subject.address.type_name().clone();
-            let answer = subject.provider.generate_resource_config(type_name, plain.clone()).await;
+            let answer =
+                subject.provider.generate_resource_config(&subject.context, type_name, plain.clone()).await;
             diagnostics.extend(subject.about(&answer.diagnostics));
             answer.config.filter(|config| !config.is_null() && config.is_wholly_known()).unwrap_or(plain)
         }
@@ -181,7 +180,7 @@ async fn try_find(
         target: target.clone(),
         capabilities: ClientCapabilities::default(),
     };
-    let response = subject.provider.import_resource_state(request).await;
+    let response = subject.provider.import_resource_state(&subject.context, request).await;
     let diagnostics = subject.about(&response.diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);

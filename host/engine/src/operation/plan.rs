@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_plugin::{
     ClientCapabilities, ConfigKind, ImportTarget, PlanRequest, PlanResponse, PrivateBytes,
-    ValidateConfigRequest, hand_over,
+    ValidateConfigRequest,
 };
 use wardian_state::Object;
 use wardian_value::{Path, PathMarks, Value};
@@ -108,14 +108,14 @@ pub async fn plan_change(
     object: Option<&Object>,
     current: &Value,
 ) -> Diagnosed<ResourceChange> {
-    let config = hand_over(&input.config);
+    let config = subject.context.unmark_and_register(&input.config);
     let request = ValidateConfigRequest {
         type_name: subject.address.type_name().clone(),
         config: config.clone(),
         capabilities: ClientCapabilities::default(),
     };
-    let mut diagnostics =
-        subject.about(&subject.provider.validate_config(ConfigKind::Resource, request).await);
+    let mut diagnostics = subject
+        .about(&subject.provider.validate_config(&subject.context, ConfigKind::Resource, request).await);
     if diagnostics.has_errors() {
         return Diagnosed::failed(diagnostics);
     }
@@ -123,7 +123,7 @@ pub async fn plan_change(
     let mut marks = input.config.mark_paths();
     marks.extend(current.mark_paths());
     let tainted = object.is_some_and(Object::is_tainted);
-    let before = hand_over(current);
+    let before = subject.context.unmark_and_register(current);
     let prior = if tainted { subject.null() } else { before.clone() };
     let private = object.filter(|_| !tainted).map(|o| Arc::clone(&o.private)).unwrap_or_default();
     let proposal =
@@ -221,11 +221,11 @@ pub async fn request_plan(
         proposed_new_state: proposed_new(block, prior, &config),
         config: config.clone(),
         prior_private: private,
-        provider_meta: subject.provider_meta.as_ref().map(hand_over),
+        provider_meta: subject.provider_meta.as_ref().map(|meta| subject.context.unmark_and_register(meta)),
         prior_identity: None,
         capabilities: ClientCapabilities::default(),
     };
-    let response: PlanResponse = subject.provider.plan_resource_change(request).await;
+    let response: PlanResponse = subject.provider.plan_resource_change(&subject.context, request).await;
     let mut diagnostics = subject.about(&response.diagnostics);
     if diagnostics.has_errors() {
         return Diagnosed::failed(diagnostics);
@@ -286,15 +286,15 @@ pub async fn request_destroy_plan(
 ) -> Diagnosed<PrivateBytes> {
     let request = PlanRequest {
         type_name: subject.address.type_name().clone(),
-        prior_state: hand_over(current),
+        prior_state: subject.context.unmark_and_register(current),
         proposed_new_state: subject.null(),
         config: subject.null(),
         prior_private: private,
-        provider_meta: subject.provider_meta.as_ref().map(hand_over),
+        provider_meta: subject.provider_meta.as_ref().map(|meta| subject.context.unmark_and_register(meta)),
         prior_identity: None,
         capabilities: ClientCapabilities::default(),
     };
-    let response = subject.provider.plan_resource_change(request).await;
+    let response = subject.provider.plan_resource_change(&subject.context, request).await;
     let diagnostics = subject.about(&response.diagnostics);
     if diagnostics.has_errors() {
         return Diagnosed::failed(diagnostics);

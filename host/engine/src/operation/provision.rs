@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wardian_diagnostic::Diagnostics;
-use wardian_plugin::{PluginDiagnostics, ProvisionRequest, Provisioner, SharedByObject, hand_over};
+use wardian_plugin::{CallContext, PluginDiagnostics, ProvisionRequest, Provisioner, SharedByObject};
 use wardian_value::{Marks, Str, Value};
 
 use super::Subject;
@@ -28,7 +28,13 @@ pub struct Step {
 /// Runs the provisioner and reports its output.
 pub async fn provision(subject: &Subject, step: Step) -> Diagnostics {
     let Step { type_name, provisioner, config, connection, shared, marks } = step;
-    let request = ProvisionRequest { config: hand_over(&config), connection: hand_over(&connection), shared };
+    // A provisioner receives none of the values that the provider received.
+    let context = CallContext::new(subject.address.to_string());
+    let request = ProvisionRequest {
+        config: context.unmark_and_register(&config),
+        connection: context.unmark_and_register(&connection),
+        shared,
+    };
     let address = &subject.address;
     let provisioner_type = &*type_name;
     subject.events.event(&Event::ProvisionStarted { address, provisioner: provisioner_type });
@@ -38,7 +44,7 @@ pub async fn provision(subject: &Subject, step: Step) -> Diagnostics {
     let withheld = withheld(marks);
     let mut is_told = false;
     let found = provisioner
-        .provision(request, &mut |text| match withheld {
+        .provision(&context, request, &mut |text| match withheld {
             None => show(text),
             Some(_) if is_told => {}
             Some(what) => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wardian_diagnostic::{Diagnosed, Diagnostics};
-use wardian_plugin::{ClientCapabilities, ReadResourceRequest, hand_over};
+use wardian_plugin::{ClientCapabilities, ReadResourceRequest};
 use wardian_state::Object;
 use wardian_value::Value;
 
@@ -55,13 +55,13 @@ async fn try_read(
     subject.events.event(&Event::RefreshStarted { address, id: id.clone() });
     let request = ReadResourceRequest {
         type_name: address.type_name().clone(),
-        current_state: hand_over(&stored),
+        current_state: subject.context.unmark_and_register(&stored),
         private: Arc::clone(&object.private),
-        provider_meta: subject.provider_meta.as_ref().map(hand_over),
+        provider_meta: subject.provider_meta.as_ref().map(|meta| subject.context.unmark_and_register(meta)),
         current_identity: None,
         capabilities: ClientCapabilities::default(),
     };
-    let response = subject.provider.read_resource(request).await;
+    let response = subject.provider.read_resource(&subject.context, request).await;
     let diagnostics = subject.about(&response.diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{
-    PluginDiagnostics, PrivateBytes, Provider, ProviderSchema, RawState, Schema, UpgradeStateRequest,
-    current_secrets,
+    CallContext, PluginDiagnostics, PrivateBytes, Provider, ProviderSchema, RawState, Schema,
+    UpgradeStateRequest,
 };
 use wardian_state::{Attributes, Dependencies, Object, ObjectStatus};
 use wardian_value::{Marks, Path, PathMarks, Str, Type, Value};
@@ -39,6 +39,8 @@ pub struct Subject {
     pub schema: Arc<Schema>,
     /// The `provider_meta` value of the module.
     pub provider_meta: Option<Value>,
+    /// The context of the provider calls of the operation.
+    pub context: CallContext,
     /// The receiver of progress events.
     pub events: Arc<dyn Events>,
 }
@@ -189,8 +191,8 @@ impl Subject {
             version: i64::try_from(object.schema_version).unwrap_or(i64::MAX),
             raw,
         };
-        current_secrets().add_stored_parts(&request.raw, &object.sensitive_paths);
-        let response = self.provider.upgrade_resource_state(request).await;
+        self.context.sensitive_values().add_stored_parts(&request.raw, &object.sensitive_paths);
+        let response = self.provider.upgrade_resource_state(&self.context, request).await;
         let diagnostics = self.about(&response.diagnostics);
         if diagnostics.has_errors() {
             return Err(diagnostics);

@@ -20,7 +20,7 @@ impl PlanWalk<'_> {
         };
         let is_ready = config.is_wholly_known() && !self.waits_for_changes(resource, &subject.address);
         let expired = self.evaluator.expired.clone();
-        StartResult::running(subject.address.to_string(), async move {
+        StartResult::running(async move {
             let result = if is_ready {
                 ephemeral::open(&subject, &config, &expired).await
             } else {

@@ -111,7 +111,7 @@ impl PlanWalk<'_> {
             Some(schema) if schema.capabilities.generate_resource_config => ConfigurationBy::Provider,
             _ => ConfigurationBy::Schema,
         };
-        StartResult::running(subject.address.to_string(), async move {
+        StartResult::running(async move {
             let result = Box::new(generate(&subject, target, &named, by).await);
             Outcome::Generated { subject, place, result }
         })
@@ -191,7 +191,7 @@ impl PlanWalk<'_> {
         }
         let Some(subject) = self.subject(address, provider) else { return StartResult::Failed };
         let provider_schema = self.evaluator.schemas.provider(&provider.provider).cloned();
-        StartResult::running(subject.address.to_string(), async move {
+        StartResult::running(async move {
             let result = async {
                 let target = ImportTarget::Id(id);
                 let (found, mut warnings) = find(&subject, &target).await.into_result()?;

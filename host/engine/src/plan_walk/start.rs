@@ -10,7 +10,7 @@ use wardian_address::{
 use wardian_config::{Resource, decode_body};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Resolved, Scope, Subject as Named};
-use wardian_plugin::ImportTarget;
+use wardian_plugin::{CallContext, ImportTarget};
 use wardian_state::Object;
 use wardian_value::{PathStep, Str, Value};
 
@@ -63,6 +63,7 @@ impl<'a> PlanWalk<'a> {
         let meta = self.evaluator.provider_meta(address.module(), &provider_config.provider);
         let meta = self.diagnostics.collect(meta)?;
         Some(Subject {
+            context: CallContext::new(address.to_string()),
             address,
             provider_config: provider_config.clone(),
             provider: Arc::clone(provider),
@@ -135,7 +136,7 @@ impl<'a> PlanWalk<'a> {
             force_replace,
             meta,
         };
-        StartResult::running(subject.address.to_string(), async move {
+        StartResult::running(async move {
             let result = Box::new(plan_instance(&subject, input).await);
             Outcome::Planned { subject, result }
         })
@@ -203,7 +204,7 @@ impl<'a> PlanWalk<'a> {
         } else {
             None
         };
-        StartResult::running(subject.address.to_string(), async move {
+        StartResult::running(async move {
             match reason {
                 None => {
                     let result = data::read(&subject, &config).await;
@@ -226,7 +227,7 @@ impl<'a> PlanWalk<'a> {
         reason: Option<ActionReason>,
     ) -> StartResult<Outcome> {
         let Some(subject) = self.subject(address, provider) else { return StartResult::Failed };
-        StartResult::running(subject.address.to_string(), async move {
+        StartResult::running(async move {
             let result = Box::new(plan_forget(&subject, &object, deposed.clone(), reason).await);
             Outcome::Destroyed { subject, deposed, keep: false, result }
         })
@@ -249,7 +250,7 @@ impl<'a> PlanWalk<'a> {
                 .provider(&provider.provider)
                 .is_some_and(|schema| schema.capabilities.plan_destroy);
         let read = self.options.refresh;
-        StartResult::running(subject.address.to_string(), async move {
+        StartResult::running(async move {
             let result =
                 Box::new(plan_destroy(&subject, &object, read, deposed.as_ref(), reason, supported).await);
             Outcome::Destroyed { subject, deposed, keep, result }

@@ -10,7 +10,7 @@ use wardian_address::{
 };
 use wardian_config::Configuration;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_plugin::{MoveRequest, Provider, RawState, Schema};
+use wardian_plugin::{CallContext, MoveRequest, Provider, RawState, Schema};
 use wardian_state::{Attributes, Object};
 
 use super::statement::{Origin, Statement};
@@ -88,6 +88,7 @@ impl TypeConversion {
         object: &Object,
     ) -> Result<Object, Diagnostics> {
         let subject = Subject {
+            context: CallContext::default(),
             address: to.clone(),
             provider_config: self.target.clone(),
             provider: Arc::clone(&self.provider),
@@ -111,7 +112,7 @@ impl TypeConversion {
             source_private: Arc::clone(&object.private),
             source_identity: identity,
         };
-        let response = self.provider.move_resource_state(request).await;
+        let response = self.provider.move_resource_state(&subject.context, request).await;
         let found = subject.about(&response.diagnostics);
         if found.has_errors() {
             return Err(found.into_iter().map(|problem| located(problem, &self.origin)).collect());

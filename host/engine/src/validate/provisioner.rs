@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wardian_config::{Provisioner as ProvisionerBlock, decode_body};
 use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_lang::{Body, Scope};
-use wardian_plugin::{Provisioner, hand_over};
+use wardian_plugin::{CallContext, Provisioner};
 use wardian_value::Value;
 
 use crate::diagnostic_spans::in_provisioner;
@@ -44,8 +44,9 @@ pub(super) fn validate<'a>(
 
 impl Unchecked<'_> {
     /// Returns the provisioner's diagnostics.
-    pub(super) async fn check(self, address: &str) -> Diagnostics {
-        let found = self.provisioner.validate_config(hand_over(&self.config)).await;
+    pub(super) async fn check(self, context: &CallContext, address: &str) -> Diagnostics {
+        let found =
+            self.provisioner.validate_config(context, context.unmark_and_register(&self.config)).await;
         in_provisioner(self.block, from_plugin_about(&found, address))
     }
 }

@@ -4,7 +4,7 @@ use wardian_address::{InstanceKey, ModuleInstance, ResourceMode};
 use wardian_config::{IgnoreChanges, Resource, decode_body};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{
-    Block, ClientCapabilities, ConfigKind, Schema, Setting, ValidateConfigRequest, hand_over,
+    Block, CallContext, ClientCapabilities, ConfigKind, Schema, Setting, ValidateConfigRequest,
 };
 use wardian_value::{Marks, PathStep, Value};
 
@@ -47,16 +47,18 @@ pub(super) async fn validate(
         ResourceMode::Data => ConfigKind::DataSource,
         ResourceMode::Ephemeral => ConfigKind::EphemeralResource,
     };
+    let context = CallContext::default();
     let request = ValidateConfigRequest {
         type_name: resource.type_name.clone(),
-        config: hand_over(&config),
+        config: context.unmark_and_register(&config),
         capabilities: ClientCapabilities::default(),
     };
-    let found = from_plugin_about(&provider.validate_config(kind, request).await, &instance.to_string());
+    let found =
+        from_plugin_about(&provider.validate_config(&context, kind, request).await, &instance.to_string());
     let mut diagnostics = diagnostics;
     diagnostics.extend(in_resource(&evaluator.configuration, &instance, found));
     for unchecked in unchecked {
-        let found = unchecked.check(&instance.to_string()).await;
+        let found = unchecked.check(&context, &instance.to_string()).await;
         diagnostics.extend(in_resource(&evaluator.configuration, &instance, found));
     }
     diagnostics

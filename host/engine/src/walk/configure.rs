@@ -26,7 +26,7 @@ impl WalkParts<'_> {
     {
         let source = Arc::clone(&self.context.providers);
         let secrets = self.evaluator.schemas.secrets().clone();
-        StartResult::running(address.to_string(), async move {
+        StartResult::running(async move {
             let result = configure(&*source, &address, config, &secrets).await;
             SharedOutcome::Configured { address, result }.into()
         })

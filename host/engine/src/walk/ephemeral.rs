@@ -15,7 +15,7 @@ where
     O: From<SharedOutcome> + Send + 'static,
 {
     let address = lease.subject().address.clone();
-    StartResult::running(address.to_string(), async move {
+    StartResult::running(async move {
         let diagnostics = lease.close().await;
         SharedOutcome::Closed { address, diagnostics }.into()
     })

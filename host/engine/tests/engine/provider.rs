@@ -153,15 +153,15 @@ fn refuse() -> PluginDiagnostics {
 
 #[async_trait]
 impl Provider for Memory {
-    async fn schema(&self) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
+    async fn schema(&self, _context: &CallContext) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
         Ok(Arc::clone(&self.schema))
     }
 
-    async fn validate_provider_config(&self, _config: Value) -> PluginDiagnostics {
+    async fn validate_provider_config(&self, _context: &CallContext, _config: Value) -> PluginDiagnostics {
         Vec::new()
     }
 
-    async fn configure(&self, request: ConfigureRequest) -> PluginDiagnostics {
+    async fn configure(&self, _context: &CallContext, request: ConfigureRequest) -> PluginDiagnostics {
         match request.config.get("region").and_then(Value::as_str) {
             Some(region) if region.starts_with("token-") => {
                 self.world.calls.lock().unwrap().push(format!("configure {region}"));
@@ -175,7 +175,12 @@ impl Provider for Memory {
         }
     }
 
-    async fn validate_config(&self, _kind: ConfigKind, request: ValidateConfigRequest) -> PluginDiagnostics {
+    async fn validate_config(
+        &self,
+        _context: &CallContext,
+        _kind: ConfigKind,
+        request: ValidateConfigRequest,
+    ) -> PluginDiagnostics {
         let found = match request.config.get("name").and_then(Value::as_str) {
             Some("") => vec![PluginDiagnostic {
                 attribute: Some(Path::root().attribute("name")),
@@ -186,7 +191,11 @@ impl Provider for Memory {
         twisted(&self.world.twist.lock().unwrap().validate, &request, found)
     }
 
-    async fn upgrade_resource_state(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
+    async fn upgrade_resource_state(
+        &self,
+        _context: &CallContext,
+        request: UpgradeStateRequest,
+    ) -> UpgradeStateResponse {
         let RawState::Json(text) = request.raw.clone() else {
             return UpgradeStateResponse { upgraded: None, diagnostics: refuse() };
         };
@@ -200,11 +209,19 @@ impl Provider for Memory {
         twisted(&self.world.twist.lock().unwrap().upgrade, &request, answer)
     }
 
-    async fn upgrade_resource_identity(&self, _request: UpgradeStateRequest) -> UpgradeStateResponse {
+    async fn upgrade_resource_identity(
+        &self,
+        _context: &CallContext,
+        _request: UpgradeStateRequest,
+    ) -> UpgradeStateResponse {
         UpgradeStateResponse { upgraded: None, diagnostics: refuse() }
     }
 
-    async fn read_resource(&self, request: ReadResourceRequest) -> ReadResourceResponse {
+    async fn read_resource(
+        &self,
+        _context: &CallContext,
+        request: ReadResourceRequest,
+    ) -> ReadResourceResponse {
         self.world.call("read", &request.current_state);
         let name = request.current_state.get("name").and_then(Value::as_str).unwrap_or_default();
         let gone = self.world.gone.lock().unwrap().iter().any(|gone| gone == name);
@@ -225,7 +242,7 @@ impl Provider for Memory {
         twisted(&self.world.twist.lock().unwrap().read, &request, answer)
     }
 
-    async fn plan_resource_change(&self, request: PlanRequest) -> PlanResponse {
+    async fn plan_resource_change(&self, _context: &CallContext, request: PlanRequest) -> PlanResponse {
         let mut planned = request.proposed_new_state.clone();
         if planned.is_null() {
             self.world.call("plan to destroy", &request.prior_state);
@@ -269,7 +286,7 @@ impl Provider for Memory {
         twisted(&self.world.twist.lock().unwrap().plan, &request, answer)
     }
 
-    async fn apply_resource_change(&self, request: ApplyRequest) -> ApplyResponse {
+    async fn apply_resource_change(&self, _context: &CallContext, request: ApplyRequest) -> ApplyResponse {
         let answer = |new_state: Option<Value>, diagnostics: PluginDiagnostics| {
             let answer = ApplyResponse {
                 new_state,
@@ -321,7 +338,7 @@ impl Provider for Memory {
     }
 
     /// Objects are found by their name; some names select a misbehavior.
-    async fn import_resource_state(&self, request: ImportRequest) -> ImportResponse {
+    async fn import_resource_state(&self, _context: &CallContext, request: ImportRequest) -> ImportResponse {
         let ImportTarget::Id(id) = &request.target else {
             return ImportResponse { imported: Vec::new(), deferred: None, diagnostics: refuse() };
         };
@@ -358,7 +375,7 @@ impl Provider for Memory {
         ImportResponse { imported, deferred: None, diagnostics: Vec::new() }
     }
 
-    async fn move_resource_state(&self, request: MoveRequest) -> MoveResponse {
+    async fn move_resource_state(&self, _context: &CallContext, request: MoveRequest) -> MoveResponse {
         let RawState::Json(text) = &request.source_state else { panic!("a thing is stored as JSON") };
         let object = json::decode(text.as_bytes(), self.thing().implied_type()).unwrap();
         let label = Value::string(format!("once a {}", request.source_type_name));
@@ -374,11 +391,20 @@ impl Provider for Memory {
         }
     }
 
-    async fn generate_resource_config(&self, _type_name: Str, _state: Value) -> GenerateConfigResponse {
+    async fn generate_resource_config(
+        &self,
+        _context: &CallContext,
+        _type_name: Str,
+        _state: Value,
+    ) -> GenerateConfigResponse {
         GenerateConfigResponse { config: None, diagnostics: refuse() }
     }
 
-    async fn read_data_source(&self, request: ReadDataSourceRequest) -> ReadDataSourceResponse {
+    async fn read_data_source(
+        &self,
+        _context: &CallContext,
+        request: ReadDataSourceRequest,
+    ) -> ReadDataSourceResponse {
         self.world.call("look up", &request.config);
         let name = request.config.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         if self.world.gone.lock().unwrap().contains(&name) {
@@ -394,44 +420,65 @@ impl Provider for Memory {
         twisted(&self.world.twist.lock().unwrap().look_up, &request, answer)
     }
 
-    async fn open_ephemeral_resource(&self, request: OpenEphemeralRequest) -> OpenEphemeralResponse {
+    async fn open_ephemeral_resource(
+        &self,
+        _context: &CallContext,
+        request: OpenEphemeralRequest,
+    ) -> OpenEphemeralResponse {
         token::open(&self.world, &request)
     }
 
     async fn renew_ephemeral_resource(
         &self,
+        _context: &CallContext,
         _type_name: Str,
         private: PrivateBytes,
     ) -> RenewEphemeralResponse {
         token::renew(&self.world, &private)
     }
 
-    async fn close_ephemeral_resource(&self, _type_name: Str, private: PrivateBytes) -> PluginDiagnostics {
+    async fn close_ephemeral_resource(
+        &self,
+        _context: &CallContext,
+        _type_name: Str,
+        private: PrivateBytes,
+    ) -> PluginDiagnostics {
         token::close(&self.world, &private)
     }
 
-    async fn call_function(&self, name: Str, arguments: Vec<Value>) -> Result<Value, FunctionError> {
+    async fn call_function(
+        &self,
+        _context: &CallContext,
+        name: Str,
+        arguments: Vec<Value>,
+    ) -> Result<Value, FunctionError> {
         Ok(token::call_function(&self.world, &name, &arguments))
     }
 
-    async fn validate_list_resource_config(&self, _request: ValidateListRequest) -> PluginDiagnostics {
+    async fn validate_list_resource_config(
+        &self,
+        _context: &CallContext,
+        _request: ValidateListRequest,
+    ) -> PluginDiagnostics {
         refuse()
     }
 
     async fn list_resource(
         &self,
+        _context: &CallContext,
         _request: ListRequest,
         _found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
     ) -> PluginDiagnostics {
         refuse()
     }
 
-    async fn plan_action(&self, _request: ActionRequest) -> PlanActionResponse {
+    async fn plan_action(&self, _context: &CallContext, _request: ActionRequest) -> PlanActionResponse {
         PlanActionResponse { deferred: None, diagnostics: refuse() }
     }
 
     async fn invoke_action(
         &self,
+        _context: &CallContext,
         _request: ActionRequest,
         _progress: &mut (dyn FnMut(String) + Send),
     ) -> PluginDiagnostics {

@@ -37,7 +37,7 @@ struct Memory {
 
 #[async_trait]
 impl Provisioner for Memory {
-    async fn schema(&self) -> Result<Arc<Schema>, PluginDiagnostics> {
+    async fn schema(&self, _context: &CallContext) -> Result<Arc<Schema>, PluginDiagnostics> {
         let block = block([
             ("command", attribute(Type::String, Setting::Required)),
             ("environment", attribute(Type::map(Type::String), Setting::Optional)),
@@ -45,7 +45,7 @@ impl Provisioner for Memory {
         Ok(Arc::new(Schema::new(0, block)))
     }
 
-    async fn validate_config(&self, config: Value) -> PluginDiagnostics {
+    async fn validate_config(&self, _context: &CallContext, config: Value) -> PluginDiagnostics {
         match config.get("command").and_then(Value::as_str) {
             Some("never") => vec![PluginDiagnostic {
                 attribute: Some(Path::root().attribute("command")),
@@ -57,11 +57,12 @@ impl Provisioner for Memory {
 
     async fn provision(
         &self,
+        context: &CallContext,
         request: ProvisionRequest,
         output: &mut ProvisionOutput<'_>,
     ) -> PluginDiagnostics {
         let command = request.config.get("command").and_then(Value::as_str).unwrap_or("?").to_owned();
-        let subject = current_subject().unwrap_or_default();
+        let subject = context.address().map(|address| &**address).unwrap_or_default();
         let reached = match request.connection.get("host").and_then(Value::as_str) {
             Some(host) => {
                 let user = request.connection.get("user").and_then(Value::as_str).unwrap_or("nobody");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use wardian_value::Value;
 
+use crate::call_context::CallContext;
 use crate::diagnostic::{PluginDiagnostic, PluginDiagnostics};
 use crate::provider::{
     ApplyResponse, ConfigKind, FunctionError, GenerateConfigResponse, ImportResponse, MoveResponse,
@@ -13,11 +14,11 @@ use crate::provider::{
 };
 use crate::schema::{ProviderSchema, Schema};
 use crate::secrets::Secrets;
-use crate::subject::with_secrets;
 
 /// A call that is about to be made.
 pub(super) struct MaskedCall {
-    pub(super) secrets: Secrets,
+    /// With all sensitive values that the plugin must not repeat in this call.
+    pub(super) context: CallContext,
     pub(super) schema: Option<Arc<ProviderSchema>>,
 }
 
@@ -30,7 +31,7 @@ impl MaskedCall {
     /// An object as it is stored.
     pub(super) fn stored(&self, type_name: &str, stored: &RawState) {
         if let Some(schema) = self.resource_schema(type_name) {
-            self.secrets.add_stored(stored, schema);
+            self.sensitive_values().add_stored(stored, schema);
         }
     }
 
@@ -55,20 +56,19 @@ impl MaskedCall {
         let schema = self.schema.as_ref().and_then(|schema| schema.provider_meta.as_ref());
         // Rarely there, and small.
         if let (Some(meta), Some(schema)) = (meta, schema) {
-            self.secrets.add_by_schema(meta, &Arc::new(schema.clone()));
+            self.sensitive_values().add_by_schema(meta, &Arc::new(schema.clone()));
         }
     }
 
-    /// Makes the call; what is said in answer is masked.
+    /// Awaits a call that has only diagnostics to redact.
     pub(super) async fn make<T: Said>(&self, call: impl Future<Output = T>) -> T {
-        let mut answer = self.during(call).await;
-        answer.mask(&self.secrets);
+        let mut answer = call.await;
+        answer.mask(self.sensitive_values());
         answer
     }
 
-    /// Makes the call.
-    pub(super) async fn during<T>(&self, call: impl Future<Output = T>) -> T {
-        with_secrets(self.secrets.clone(), call).await
+    pub(super) fn sensitive_values(&self) -> &Secrets {
+        self.context.sensitive_values()
     }
 
     fn resource_schema(&self, type_name: &str) -> Option<&Arc<Schema>> {
@@ -77,7 +77,7 @@ impl MaskedCall {
 
     fn object(&self, schema: Option<&Arc<Schema>>, object: &Value) {
         if let Some(schema) = schema {
-            self.secrets.add_by_schema(object, schema);
+            self.sensitive_values().add_by_schema(object, schema);
         }
     }
 }

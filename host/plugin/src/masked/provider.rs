@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use wardian_value::{Str, Value};
 
 use super::call::{MaskedCall, Said as _};
+use crate::call_context::CallContext;
 use crate::diagnostic::PluginDiagnostics;
 use crate::provider::{
     ActionRequest, ApplyRequest, ApplyResponse, ConfigKind, ConfigureRequest, Continue, FunctionError,
@@ -17,7 +18,6 @@ use crate::provider::{
 };
 use crate::schema::ProviderSchema;
 use crate::secrets::Secrets;
-use crate::subject::current_secrets;
 
 /// A provider, above whatever carries out its calls.
 pub struct MaskedProvider {
@@ -35,215 +35,268 @@ impl MaskedProvider {
         Self { provider, common, schema: OnceLock::new(), configured: OnceLock::new() }
     }
 
-    /// A call for the current work.
-    async fn call(&self) -> MaskedCall {
+    async fn call(&self, context: &CallContext) -> MaskedCall {
         let configured = self.configured.get().cloned();
-        let beside = configured.into_iter().chain([self.common.clone(), current_secrets()]);
-        MaskedCall { secrets: Secrets::beside(beside), schema: self.known_schema().await }
+        let common = [self.common.clone(), context.sensitive_values().clone()];
+        let secrets = Secrets::beside(configured.into_iter().chain(common));
+        MaskedCall {
+            context: context.with_sensitive_values(secrets),
+            schema: self.known_schema(context).await,
+        }
     }
 
     /// Where there is none the call will say why.
-    async fn known_schema(&self) -> Option<Arc<ProviderSchema>> {
+    async fn known_schema(&self, context: &CallContext) -> Option<Arc<ProviderSchema>> {
         if let Some(known) = self.schema.get() {
             return Some(Arc::clone(known));
         }
-        let schema = self.provider.schema().await.ok()?;
+        let schema = self.provider.schema(context).await.ok()?;
         Some(Arc::clone(self.schema.get_or_init(|| schema)))
     }
 }
 
 #[async_trait]
 impl Provider for MaskedProvider {
-    async fn schema(&self) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
-        let schema = self.provider.schema().await?;
+    async fn schema(&self, context: &CallContext) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
+        let schema = self.provider.schema(context).await?;
         Ok(Arc::clone(self.schema.get_or_init(|| schema)))
     }
 
-    async fn validate_provider_config(&self, config: Value) -> PluginDiagnostics {
-        let call = self.call().await;
+    async fn validate_provider_config(&self, context: &CallContext, config: Value) -> PluginDiagnostics {
+        let call = self.call(context).await;
         if let Some(schema) = &call.schema {
-            call.secrets.add_configuration(&config, schema);
+            call.sensitive_values().add_configuration(&config, schema);
         }
-        call.make(self.provider.validate_provider_config(config)).await
+        call.make(self.provider.validate_provider_config(&call.context, config)).await
     }
 
-    async fn configure(&self, request: ConfigureRequest) -> PluginDiagnostics {
-        let secrets = Secrets::beside([current_secrets()]);
-        if let Some(schema) = self.known_schema().await {
+    async fn configure(&self, context: &CallContext, request: ConfigureRequest) -> PluginDiagnostics {
+        let secrets = Secrets::beside([context.sensitive_values().clone()]);
+        if let Some(schema) = self.known_schema(context).await {
             secrets.add_configuration(&request.config, &schema);
         }
         // One that is configured twice is not: nobody does that.
         let _ = self.configured.set(secrets);
-        let call = self.call().await;
-        call.make(self.provider.configure(request)).await
+        let call = self.call(context).await;
+        call.make(self.provider.configure(&call.context, request)).await
     }
 
-    async fn validate_config(&self, kind: ConfigKind, request: ValidateConfigRequest) -> PluginDiagnostics {
-        let call = self.call().await;
+    async fn validate_config(
+        &self,
+        context: &CallContext,
+        kind: ConfigKind,
+        request: ValidateConfigRequest,
+    ) -> PluginDiagnostics {
+        let call = self.call(context).await;
         call.config(kind, &request.type_name, &request.config);
-        call.make(self.provider.validate_config(kind, request)).await
+        call.make(self.provider.validate_config(&call.context, kind, request)).await
     }
 
-    async fn upgrade_resource_state(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
-        let call = self.call().await;
+    async fn upgrade_resource_state(
+        &self,
+        context: &CallContext,
+        request: UpgradeStateRequest,
+    ) -> UpgradeStateResponse {
+        let call = self.call(context).await;
         call.stored(&request.type_name, &request.raw);
-        call.make(self.provider.upgrade_resource_state(request)).await
+        call.make(self.provider.upgrade_resource_state(&call.context, request)).await
     }
 
-    async fn upgrade_resource_identity(&self, request: UpgradeStateRequest) -> UpgradeStateResponse {
-        let call = self.call().await;
-        call.make(self.provider.upgrade_resource_identity(request)).await
+    async fn upgrade_resource_identity(
+        &self,
+        context: &CallContext,
+        request: UpgradeStateRequest,
+    ) -> UpgradeStateResponse {
+        let call = self.call(context).await;
+        call.make(self.provider.upgrade_resource_identity(&call.context, request)).await
     }
 
-    async fn read_resource(&self, request: ReadResourceRequest) -> ReadResourceResponse {
-        let (call, type_name) = (self.call().await, request.type_name.clone());
+    async fn read_resource(
+        &self,
+        context: &CallContext,
+        request: ReadResourceRequest,
+    ) -> ReadResourceResponse {
+        let (call, type_name) = (self.call(context).await, request.type_name.clone());
         call.resource(&type_name, &request.current_state);
         call.provider_meta(request.provider_meta.as_ref());
-        let mut answer = call.during(self.provider.read_resource(request)).await;
+        let mut answer = self.provider.read_resource(&call.context, request).await;
         if let Some(object) = answer.new_state.as_ref().filter(|_| !answer.diagnostics.is_empty()) {
             call.resource(&type_name, object);
         }
-        answer.mask(&call.secrets);
+        answer.mask(call.sensitive_values());
         answer
     }
 
-    async fn plan_resource_change(&self, request: PlanRequest) -> PlanResponse {
-        let (call, type_name) = (self.call().await, request.type_name.clone());
+    async fn plan_resource_change(&self, context: &CallContext, request: PlanRequest) -> PlanResponse {
+        let (call, type_name) = (self.call(context).await, request.type_name.clone());
         call.resource(&type_name, &request.prior_state);
         call.resource(&type_name, &request.proposed_new_state);
         call.resource(&type_name, &request.config);
         call.provider_meta(request.provider_meta.as_ref());
-        let mut answer = call.during(self.provider.plan_resource_change(request)).await;
+        let mut answer = self.provider.plan_resource_change(&call.context, request).await;
         if let Some(object) = answer.planned_state.as_ref().filter(|_| !answer.diagnostics.is_empty()) {
             call.resource(&type_name, object);
         }
-        answer.mask(&call.secrets);
+        answer.mask(call.sensitive_values());
         answer
     }
 
-    async fn apply_resource_change(&self, request: ApplyRequest) -> ApplyResponse {
-        let (call, type_name) = (self.call().await, request.type_name.clone());
+    async fn apply_resource_change(&self, context: &CallContext, request: ApplyRequest) -> ApplyResponse {
+        let (call, type_name) = (self.call(context).await, request.type_name.clone());
         call.resource(&type_name, &request.prior_state);
         call.resource(&type_name, &request.planned_state);
         call.resource(&type_name, &request.config);
         call.provider_meta(request.provider_meta.as_ref());
-        let mut answer = call.during(self.provider.apply_resource_change(request)).await;
+        let mut answer = self.provider.apply_resource_change(&call.context, request).await;
         if let Some(object) = answer.new_state.as_ref().filter(|_| !answer.diagnostics.is_empty()) {
             call.resource(&type_name, object);
         }
-        answer.mask(&call.secrets);
+        answer.mask(call.sensitive_values());
         answer
     }
 
-    async fn import_resource_state(&self, request: ImportRequest) -> ImportResponse {
-        let call = self.call().await;
-        let mut answer = call.during(self.provider.import_resource_state(request)).await;
+    async fn import_resource_state(&self, context: &CallContext, request: ImportRequest) -> ImportResponse {
+        let call = self.call(context).await;
+        let mut answer = self.provider.import_resource_state(&call.context, request).await;
         for imported in answer.imported.iter().filter(|_| !answer.diagnostics.is_empty()) {
             call.resource(&imported.type_name, &imported.state);
         }
-        answer.mask(&call.secrets);
+        answer.mask(call.sensitive_values());
         answer
     }
 
-    async fn move_resource_state(&self, request: MoveRequest) -> MoveResponse {
-        let (call, type_name) = (self.call().await, request.target_type_name.clone());
+    async fn move_resource_state(&self, context: &CallContext, request: MoveRequest) -> MoveResponse {
+        let (call, type_name) = (self.call(context).await, request.target_type_name.clone());
         // What it was of is not known here; as a rule what becomes of it has the same names.
         call.stored(&type_name, &request.source_state);
-        let mut answer = call.during(self.provider.move_resource_state(request)).await;
+        let mut answer = self.provider.move_resource_state(&call.context, request).await;
         if let Some(object) = answer.target_state.as_ref().filter(|_| !answer.diagnostics.is_empty()) {
             call.resource(&type_name, object);
         }
-        answer.mask(&call.secrets);
+        answer.mask(call.sensitive_values());
         answer
     }
 
-    async fn generate_resource_config(&self, type_name: Str, state: Value) -> GenerateConfigResponse {
-        let call = self.call().await;
+    async fn generate_resource_config(
+        &self,
+        context: &CallContext,
+        type_name: Str,
+        state: Value,
+    ) -> GenerateConfigResponse {
+        let call = self.call(context).await;
         call.resource(&type_name, &state);
-        call.make(self.provider.generate_resource_config(type_name, state)).await
+        call.make(self.provider.generate_resource_config(&call.context, type_name, state)).await
     }
 
-    async fn read_data_source(&self, request: ReadDataSourceRequest) -> ReadDataSourceResponse {
-        let (call, type_name) = (self.call().await, request.type_name.clone());
+    async fn read_data_source(
+        &self,
+        context: &CallContext,
+        request: ReadDataSourceRequest,
+    ) -> ReadDataSourceResponse {
+        let (call, type_name) = (self.call(context).await, request.type_name.clone());
         call.config(ConfigKind::DataSource, &type_name, &request.config);
         call.provider_meta(request.provider_meta.as_ref());
-        let mut answer = call.during(self.provider.read_data_source(request)).await;
+        let mut answer = self.provider.read_data_source(&call.context, request).await;
         if let Some(object) = answer.state.as_ref().filter(|_| !answer.diagnostics.is_empty()) {
             call.config(ConfigKind::DataSource, &type_name, object);
         }
-        answer.mask(&call.secrets);
+        answer.mask(call.sensitive_values());
         answer
     }
 
-    async fn open_ephemeral_resource(&self, request: OpenEphemeralRequest) -> OpenEphemeralResponse {
-        let call = self.call().await;
+    async fn open_ephemeral_resource(
+        &self,
+        context: &CallContext,
+        request: OpenEphemeralRequest,
+    ) -> OpenEphemeralResponse {
+        let call = self.call(context).await;
         call.config(ConfigKind::EphemeralResource, &request.type_name, &request.config);
-        let mut answer = call.during(self.provider.open_ephemeral_resource(request)).await;
+        let mut answer = self.provider.open_ephemeral_resource(&call.context, request).await;
         if let Some(result) = &answer.result {
             // It is what renewing and closing it is about, too.
-            current_secrets().add_all(result);
+            context.sensitive_values().add_all(result);
         }
-        answer.mask(&call.secrets);
+        answer.mask(call.sensitive_values());
         answer
     }
 
     async fn renew_ephemeral_resource(
         &self,
+        context: &CallContext,
         type_name: Str,
         private: PrivateBytes,
     ) -> RenewEphemeralResponse {
-        self.call().await.make(self.provider.renew_ephemeral_resource(type_name, private)).await
+        let call = self.call(context).await;
+        call.make(self.provider.renew_ephemeral_resource(&call.context, type_name, private)).await
     }
 
-    async fn close_ephemeral_resource(&self, type_name: Str, private: PrivateBytes) -> PluginDiagnostics {
-        self.call().await.make(self.provider.close_ephemeral_resource(type_name, private)).await
+    async fn close_ephemeral_resource(
+        &self,
+        context: &CallContext,
+        type_name: Str,
+        private: PrivateBytes,
+    ) -> PluginDiagnostics {
+        let call = self.call(context).await;
+        call.make(self.provider.close_ephemeral_resource(&call.context, type_name, private)).await
     }
 
-    async fn call_function(&self, name: Str, arguments: Vec<Value>) -> Result<Value, FunctionError> {
-        self.call().await.make(self.provider.call_function(name, arguments)).await
+    async fn call_function(
+        &self,
+        context: &CallContext,
+        name: Str,
+        arguments: Vec<Value>,
+    ) -> Result<Value, FunctionError> {
+        let call = self.call(context).await;
+        call.make(self.provider.call_function(&call.context, name, arguments)).await
     }
 
-    async fn validate_list_resource_config(&self, request: ValidateListRequest) -> PluginDiagnostics {
-        let call = self.call().await;
+    async fn validate_list_resource_config(
+        &self,
+        context: &CallContext,
+        request: ValidateListRequest,
+    ) -> PluginDiagnostics {
+        let call = self.call(context).await;
         call.list_config(&request.type_name, &request.config);
-        call.make(self.provider.validate_list_resource_config(request)).await
+        call.make(self.provider.validate_list_resource_config(&call.context, request)).await
     }
 
     async fn list_resource(
         &self,
+        context: &CallContext,
         request: ListRequest,
         found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
     ) -> PluginDiagnostics {
-        let call = self.call().await;
+        let call = self.call(context).await;
         call.list_config(&request.type_name, &request.config);
-        let secrets = call.secrets.clone();
+        let secrets = call.sensitive_values().clone();
         let mut found = |mut event: ListEvent| {
             event.display_name.mask(&secrets);
             event.diagnostics.mask(&secrets);
             found(event)
         };
-        call.make(self.provider.list_resource(request, &mut found)).await
+        call.make(self.provider.list_resource(&call.context, request, &mut found)).await
     }
 
-    async fn plan_action(&self, request: ActionRequest) -> PlanActionResponse {
-        let call = self.call().await;
+    async fn plan_action(&self, context: &CallContext, request: ActionRequest) -> PlanActionResponse {
+        let call = self.call(context).await;
         call.config(ConfigKind::Action, &request.action_type, &request.config);
-        call.make(self.provider.plan_action(request)).await
+        call.make(self.provider.plan_action(&call.context, request)).await
     }
 
     async fn invoke_action(
         &self,
+        context: &CallContext,
         request: ActionRequest,
         progress: &mut (dyn FnMut(String) + Send),
     ) -> PluginDiagnostics {
-        let call = self.call().await;
+        let call = self.call(context).await;
         call.config(ConfigKind::Action, &request.action_type, &request.config);
-        let secrets = call.secrets.clone();
+        let secrets = call.sensitive_values().clone();
         let mut progress = |mut text: String| {
             text.mask(&secrets);
             progress(text);
         };
-        call.make(self.provider.invoke_action(request, &mut progress)).await
+        call.make(self.provider.invoke_action(&call.context, request, &mut progress)).await
     }
 
     async fn stop(&self) -> Result<(), String> {

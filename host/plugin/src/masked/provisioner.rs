@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use wardian_value::Value;
 
 use super::call::{MaskedCall, Said as _};
+use crate::call_context::CallContext;
 use crate::diagnostic::PluginDiagnostics;
 use crate::provisioner::{ProvisionOutput, ProvisionRequest, Provisioner};
 use crate::schema::Schema;
 use crate::secrets::Secrets;
-use crate::subject::current_secrets;
 
 /// What of a connection is secret, whoever marked it.
 const CONNECTION_SECRETS: [&str; 5] =
@@ -29,42 +29,44 @@ impl MaskedProvisioner {
         Self { provisioner, common }
     }
 
-    async fn call(&self, config: &Value) -> MaskedCall {
-        let secrets = Secrets::beside([self.common.clone(), current_secrets()]);
-        if let Ok(schema) = self.provisioner.schema().await {
+    async fn call(&self, context: &CallContext, config: &Value) -> MaskedCall {
+        let secrets = Secrets::beside([self.common.clone(), context.sensitive_values().clone()]);
+        if let Ok(schema) = self.provisioner.schema(context).await {
             secrets.add_by_schema(config, &schema);
         }
-        MaskedCall { secrets, schema: None }
+        MaskedCall { context: context.with_sensitive_values(secrets), schema: None }
     }
 }
 
 #[async_trait]
 impl Provisioner for MaskedProvisioner {
-    async fn schema(&self) -> Result<Arc<Schema>, PluginDiagnostics> {
-        self.provisioner.schema().await
+    async fn schema(&self, context: &CallContext) -> Result<Arc<Schema>, PluginDiagnostics> {
+        self.provisioner.schema(context).await
     }
 
-    async fn validate_config(&self, config: Value) -> PluginDiagnostics {
-        self.call(&config).await.make(self.provisioner.validate_config(config)).await
+    async fn validate_config(&self, context: &CallContext, config: Value) -> PluginDiagnostics {
+        let call = self.call(context, &config).await;
+        call.make(self.provisioner.validate_config(&call.context, config)).await
     }
 
     async fn provision(
         &self,
+        context: &CallContext,
         request: ProvisionRequest,
         output: &mut ProvisionOutput<'_>,
     ) -> PluginDiagnostics {
-        let call = self.call(&request.config).await;
+        let call = self.call(context, &request.config).await;
         for value in CONNECTION_SECRETS.iter().filter_map(|name| request.connection.get(name)) {
-            call.secrets.add_all(value);
+            call.sensitive_values().add_all(value);
         }
-        let secrets = call.secrets.clone();
+        let secrets = call.sensitive_values().clone();
         let mut output = |text: &str| output(&secrets.mask(text));
-        call.make(self.provisioner.provision(request, &mut output)).await
+        call.make(self.provisioner.provision(&call.context, request, &mut output)).await
     }
 
     async fn stop(&self) -> Result<(), String> {
         let mut answer = self.provisioner.stop().await;
-        answer.mask(&current_secrets());
+        answer.mask(&self.common);
         answer
     }
 }

@@ -78,21 +78,6 @@ fn only_what_is_marked_is_secret() {
 }
 
 #[test]
-fn what_is_handed_over_is_secret_in_the_current_work() {
-    let value = Value::object([("x", Value::from("hunter22").with_marks(Marks::SENSITIVE))]);
-    let work = crate::on_behalf_of("a.b", async {
-        let plain = hand_over(&value);
-        (plain.inside_marks().is_empty(), current_secrets().mask("hunter22").into_owned())
-    });
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    let std::task::Poll::Ready((is_plain, masked)) = std::pin::pin!(work).poll(&mut context) else {
-        panic!("nothing is waited for");
-    };
-    assert!(is_plain);
-    assert_eq!(masked, MASK);
-}
-
-#[test]
 fn lines_of_a_secret_are_secret_and_short_texts_and_words_are_not() {
     let secrets = secrets(&["-----BEGIN-----\r\nfirst\"line\r\n}\r\n", "abc", "", "true", "null"]);
     assert_eq!(secrets.mask("first\"line"), MASK);

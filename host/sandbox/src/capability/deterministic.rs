@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use rand_core::TryRng;
 use wardian_address::ProviderAddress;
-use wardian_monitor::Call;
+use wardian_plugin::PluginCall;
 use wasmtime::component::Resource;
 use wasmtime_wasi::clocks::WasiClocksView as _;
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
@@ -52,7 +52,7 @@ enum Kind {
 }
 
 impl Deterministic {
-    pub(crate) fn new(plugin: &ProviderAddress, call: &Call) -> Self {
+    pub(crate) fn new(plugin: &ProviderAddress, call: &PluginCall) -> Self {
         let plugin: Arc<str> = plugin.to_string().into();
         let randomness = |kind| Randomness(Arc::new(Mutex::new(seeded(&plugin, call, kind))));
         Self {
@@ -64,7 +64,7 @@ impl Deterministic {
     }
 
     /// What an instance gets instead of the host's.
-    pub(super) fn configure(&self, call: &Call, wasi: &mut WasiCtxBuilder) {
+    pub(super) fn configure(&self, call: &PluginCall, wasi: &mut WasiCtxBuilder) {
         let mut seed = [0; 16];
         seeded(&self.plugin, call, Kind::Seed).fill(&mut seed);
         wasi.wall_clock(StandingClock)
@@ -75,7 +75,7 @@ impl Deterministic {
     }
 
     /// A call begins.
-    pub(super) fn begin(&self, call: &Call) {
+    pub(super) fn begin(&self, call: &PluginCall) {
         self.clock.store(0, Ordering::Relaxed);
         self.secure.restart(seeded(&self.plugin, call, Kind::Secure));
         self.insecure.restart(seeded(&self.plugin, call, Kind::Insecure));
@@ -91,14 +91,14 @@ fn advance(clock: &AtomicU64, nanoseconds: u64) -> u64 {
     clock.try_update(Ordering::Relaxed, Ordering::Relaxed, advanced).unwrap_or_default()
 }
 
-fn seeded(plugin: &str, call: &Call, kind: Kind) -> blake3::OutputReader {
+fn seeded(plugin: &str, call: &PluginCall, kind: Kind) -> blake3::OutputReader {
     let kind = match kind {
         Kind::Secure => "secure",
         Kind::Insecure => "insecure",
         Kind::Seed => "seed",
     };
     let type_name = call.type_name.as_ref().map(|name| name.as_str()).unwrap_or_default();
-    let subject = call.subject.as_deref().unwrap_or_default();
+    let subject = call.context.address().map(|address| &**address).unwrap_or_default();
     let mut hasher = blake3::Hasher::new_derive_key("Wardian 2026 deterministic randomness of plugins");
     for part in [kind, plugin, call.function, type_name, subject] {
         hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
@@ -185,13 +185,16 @@ impl monotonic_clock::Host for GuestState {
 
 #[cfg(test)]
 mod tests {
+    use wardian_plugin::CallContext;
+
     use super::*;
 
     fn randomness(address: &str, function: &'static str, subject: Option<&str>) -> u64 {
         let plugin = ProviderAddress::parse(address).unwrap();
-        let start = Call::outside_of_calls(&Arc::from("x"));
+        let start = PluginCall::outside_of_calls(&Arc::from("x"));
         let deterministic = Deterministic::new(&plugin, &start);
-        let call = Call { function, subject: subject.map(Arc::from), ..start };
+        let context = subject.map_or_else(CallContext::default, CallContext::new);
+        let call = PluginCall { function, context, ..start };
         deterministic.begin(&call);
         deterministic.secure.clone().try_next_u64().unwrap()
     }

@@ -14,8 +14,9 @@ mod exchanges;
 use std::sync::Arc;
 
 use http_body_util::BodyExt as _;
-use wardian_monitor::{Call, Capability as Capabilities};
+use wardian_monitor::Capability as Capabilities;
 use wardian_network::{NetworkError, Timeouts, TlsError};
+use wardian_plugin::PluginCall;
 use wasmtime::component::Linker;
 use wasmtime_wasi_http::p2::add_only_http_to_linker_async;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpHooks};
@@ -129,7 +130,7 @@ impl WasiHttpHooks for Sender {
 }
 
 /// The guest gets a code; what the host knows besides is for its operator.
-fn told(call: &Call, error: &NetworkError) {
+fn told(call: &PluginCall, error: &NetworkError) {
     tracing::debug!(target: "wardian::network", %call, "{error}");
 }
 

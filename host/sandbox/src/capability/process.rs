@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use wardian_monitor::{Call, Capability as Used, Monitor, Use};
+use wardian_monitor::{Capability as Used, Monitor, Use};
+use wardian_plugin::PluginCall;
 use wardian_policy::{ProcessStart, Request};
 use wardian_process::{
     Authority, Command, Denied, Ended, Event, ExitStatus, Leftovers, Runner, Running, Start, Streams,
@@ -58,7 +59,7 @@ pub(crate) struct Programs {
 /// The right to run programs in one call.
 pub struct Spawner {
     pub(crate) programs: Arc<Programs>,
-    pub(crate) call: Call,
+    pub(crate) call: PluginCall,
 }
 
 /// A program that runs.
@@ -71,7 +72,7 @@ pub struct RunningProcess {
 /// Puts one start to the monitor.
 struct OneStart {
     monitor: Monitor,
-    call: Call,
+    call: PluginCall,
     begun: Mutex<Option<Use>>,
 }
 

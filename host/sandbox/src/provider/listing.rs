@@ -4,8 +4,8 @@
 //! are drawn one after the other. So the instance is held until the end.
 
 use wardian_plugin::{
-    ActionRequest, Continue, ListEvent, ListRequest, PlanActionResponse, PluginDiagnostics,
-    ValidateListRequest,
+    ActionRequest, CallContext, Continue, ListEvent, ListRequest, PlanActionResponse, PluginCall,
+    PluginDiagnostics, ValidateListRequest,
 };
 use wardian_value::{Str, Type};
 
@@ -16,7 +16,6 @@ use crate::failure::Failure;
 use crate::output::printable;
 use crate::pool::Needs;
 use crate::schema::DecodedSchema;
-use wardian_monitor::Call;
 
 /// How many listed objects cross at a time.
 const AT_A_TIME: u32 = 32;
@@ -24,10 +23,11 @@ const AT_A_TIME: u32 = 32;
 impl ComponentProvider {
     pub(super) async fn validate_list(
         &self,
+        context: &CallContext,
         request: ValidateListRequest,
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.context("validate-list-resource-config", Some(&request.type_name));
-        let schema = self.known_schema().await?;
+        let call = self.plugin_call(context, "validate-list-resource-config", Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.list_resource(&request.type_name))?;
         let include = &request.include_resource_object;
         let request = wit::ValidateListResourceConfigRequest {
@@ -46,12 +46,13 @@ impl ComponentProvider {
 
     pub(super) async fn list(
         &self,
+        context: &CallContext,
         request: ListRequest,
         found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.context("list-resource", Some(&request.type_name));
+        let call = self.plugin_call(context, "list-resource", Some(&request.type_name));
         let type_name = request.type_name.clone();
-        let schema = self.known_schema().await?;
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.list_resource(&type_name))?;
         let request = wit::ListResourceRequest {
             type_name: request.type_name.as_str().to_owned(),
@@ -60,7 +61,7 @@ impl ComponentProvider {
             limit: request.limit,
         };
         let drawn = async {
-            let mut lease = self.pool.lease(Needs::Configuration).await?;
+            let mut lease = self.pool.lease(context, Needs::Configuration).await?;
             let events = lease
                 .call(call.clone(), |guest, store| {
                     Box::pin(async move { guest.call_list_resource(store, &request).await })
@@ -91,10 +92,11 @@ impl ComponentProvider {
 
     pub(super) async fn plan_one_action(
         &self,
+        context: &CallContext,
         request: ActionRequest,
     ) -> Result<PlanActionResponse, PluginDiagnostics> {
-        let call = self.context("plan-action", Some(&request.action_type));
-        let request = written(&call, action_request(self.known_schema().await?, &request))?;
+        let call = self.plugin_call(context, "plan-action", Some(&request.action_type));
+        let request = written(&call, action_request(self.known_schema(context).await?, &request))?;
         let answer = self
             .ask(&call, Needs::Configuration, |guest, store| {
                 Box::pin(async move { guest.call_plan_action(store, &request).await })
@@ -108,13 +110,14 @@ impl ComponentProvider {
 
     pub(super) async fn carry_out(
         &self,
+        context: &CallContext,
         request: ActionRequest,
         progress: &mut (dyn FnMut(String) + Send),
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.context("invoke-action", Some(&request.action_type));
-        let request = written(&call, action_request(self.known_schema().await?, &request))?;
+        let call = self.plugin_call(context, "invoke-action", Some(&request.action_type));
+        let request = written(&call, action_request(self.known_schema(context).await?, &request))?;
         let drawn = async {
-            let mut lease = self.pool.lease(Needs::Configuration).await?;
+            let mut lease = self.pool.lease(context, Needs::Configuration).await?;
             let events = lease
                 .call(call.clone(), |guest, store| {
                     Box::pin(async move { guest.call_invoke_action(store, &request).await })
@@ -144,7 +147,12 @@ impl ComponentProvider {
     }
 }
 
-fn list_event(call: &Call, schema: &DecodedSchema, type_name: &Str, event: wit::ListEvent) -> ListEvent {
+fn list_event(
+    call: &PluginCall,
+    schema: &DecodedSchema,
+    type_name: &Str,
+    event: wit::ListEvent,
+) -> ListEvent {
     let mut said = diagnostics(event.diagnostics);
     let identity = decode_optional("the identity", event.identity.as_deref(), schema.identity(type_name));
     let identity = heard(call, &mut said, identity);

@@ -1,8 +1,8 @@
 //! Calls about data sources and ephemeral resources.
 
 use wardian_plugin::{
-    OpenEphemeralRequest, OpenEphemeralResponse, PluginDiagnostics, PrivateBytes, ReadDataSourceRequest,
-    ReadDataSourceResponse, RenewEphemeralResponse,
+    CallContext, OpenEphemeralRequest, OpenEphemeralResponse, PluginDiagnostics, PrivateBytes,
+    ReadDataSourceRequest, ReadDataSourceResponse, RenewEphemeralResponse,
 };
 use wardian_value::Str;
 
@@ -15,10 +15,11 @@ use crate::pool::Needs;
 impl ComponentProvider {
     pub(super) async fn read_data(
         &self,
+        context: &CallContext,
         request: ReadDataSourceRequest,
     ) -> Result<ReadDataSourceResponse, PluginDiagnostics> {
-        let call = self.context("read-data-source", Some(&request.type_name));
-        let schema = self.known_schema().await?;
+        let call = self.plugin_call(context, "read-data-source", Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.data_source(&request.type_name))?;
         let request = wit::ReadDataSourceRequest {
             type_name: request.type_name.as_str().to_owned(),
@@ -39,10 +40,11 @@ impl ComponentProvider {
 
     pub(super) async fn open(
         &self,
+        context: &CallContext,
         request: OpenEphemeralRequest,
     ) -> Result<OpenEphemeralResponse, PluginDiagnostics> {
-        let call = self.context("open-ephemeral-resource", Some(&request.type_name));
-        let schema = self.known_schema().await?;
+        let call = self.plugin_call(context, "open-ephemeral-resource", Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.ephemeral_resource(&request.type_name))?;
         let request = wit::OpenEphemeralResourceRequest {
             type_name: request.type_name.as_str().to_owned(),
@@ -69,10 +71,11 @@ impl ComponentProvider {
 
     pub(super) async fn renew(
         &self,
+        context: &CallContext,
         type_name: &Str,
         private: &PrivateBytes,
     ) -> Result<RenewEphemeralResponse, PluginDiagnostics> {
-        let call = self.context("renew-ephemeral-resource", Some(type_name));
+        let call = self.plugin_call(context, "renew-ephemeral-resource", Some(type_name));
         let (name, private) = (type_name.as_str().to_owned(), private.to_vec());
         let answer = self
             .ask(&call, Needs::Configuration, |guest, store| {
@@ -86,10 +89,11 @@ impl ComponentProvider {
 
     pub(super) async fn end(
         &self,
+        context: &CallContext,
         type_name: &Str,
         private: &PrivateBytes,
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.context("close-ephemeral-resource", Some(type_name));
+        let call = self.plugin_call(context, "close-ephemeral-resource", Some(type_name));
         let (name, private) = (type_name.as_str().to_owned(), private.to_vec());
         let answer = self
             .ask(&call, Needs::Configuration, |guest, store| {

@@ -1,8 +1,8 @@
 //! Calls about managed resources.
 
 use wardian_plugin::{
-    ApplyRequest, ApplyResponse, GenerateConfigResponse, ImportRequest, ImportResponse, ImportTarget,
-    ImportedResource, MoveRequest, MoveResponse, PlanRequest, PlanResponse, PluginDiagnostics,
+    ApplyRequest, ApplyResponse, CallContext, GenerateConfigResponse, ImportRequest, ImportResponse,
+    ImportTarget, ImportedResource, MoveRequest, MoveResponse, PlanRequest, PlanResponse, PluginDiagnostics,
     ReadResourceRequest, ReadResourceResponse, UpgradeStateRequest, UpgradeStateResponse,
 };
 use wardian_value::{Str, Value};
@@ -20,10 +20,11 @@ use crate::schema::DecodedSchema;
 impl ComponentProvider {
     pub(super) async fn upgrade_state(
         &self,
+        context: &CallContext,
         request: UpgradeStateRequest,
     ) -> Result<UpgradeStateResponse, PluginDiagnostics> {
-        let call = self.context("upgrade-resource-state", Some(&request.type_name));
-        let schema = self.known_schema().await?;
+        let call = self.plugin_call(context, "upgrade-resource-state", Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.resource(&request.type_name))?;
         let request = wit::UpgradeResourceStateRequest {
             type_name: request.type_name.as_str().to_owned(),
@@ -43,10 +44,11 @@ impl ComponentProvider {
 
     pub(super) async fn upgrade_identity(
         &self,
+        context: &CallContext,
         request: UpgradeStateRequest,
     ) -> Result<UpgradeStateResponse, PluginDiagnostics> {
-        let call = self.context("upgrade-resource-identity", Some(&request.type_name));
-        let schema = self.known_schema().await?;
+        let call = self.plugin_call(context, "upgrade-resource-identity", Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = schema.identity(&request.type_name).ok_or_else(|| no_identity(&request.type_name));
         let ty = written(&call, ty)?;
         let request = wit::UpgradeResourceIdentityRequest {
@@ -67,10 +69,11 @@ impl ComponentProvider {
 
     pub(super) async fn read(
         &self,
+        context: &CallContext,
         request: ReadResourceRequest,
     ) -> Result<ReadResourceResponse, PluginDiagnostics> {
-        let call = self.context("read-resource", Some(&request.type_name));
-        let schema = self.known_schema().await?;
+        let call = self.plugin_call(context, "read-resource", Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.resource(&request.type_name))?;
         let identity = schema.identity(&request.type_name);
         let request = written(&call, read_request(schema, &request))?;
@@ -93,9 +96,13 @@ impl ComponentProvider {
         })
     }
 
-    pub(super) async fn plan(&self, request: PlanRequest) -> Result<PlanResponse, PluginDiagnostics> {
-        let call = self.context("plan-resource-change", Some(&request.type_name));
-        let schema = self.known_schema().await?;
+    pub(super) async fn plan(
+        &self,
+        context: &CallContext,
+        request: PlanRequest,
+    ) -> Result<PlanResponse, PluginDiagnostics> {
+        let call = self.plugin_call(context, "plan-resource-change", Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.resource(&request.type_name))?;
         let identity = schema.identity(&request.type_name);
         let request = written(&call, plan_request(schema, &request))?;
@@ -121,9 +128,13 @@ impl ComponentProvider {
         })
     }
 
-    pub(super) async fn apply(&self, request: ApplyRequest) -> Result<ApplyResponse, PluginDiagnostics> {
-        let call = self.context("apply-resource-change", Some(&request.type_name));
-        let schema = self.known_schema().await?;
+    pub(super) async fn apply(
+        &self,
+        context: &CallContext,
+        request: ApplyRequest,
+    ) -> Result<ApplyResponse, PluginDiagnostics> {
+        let call = self.plugin_call(context, "apply-resource-change", Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.resource(&request.type_name))?;
         let identity = schema.identity(&request.type_name);
         let request = written(&call, apply_request(schema, &request))?;
@@ -146,9 +157,13 @@ impl ComponentProvider {
         })
     }
 
-    pub(super) async fn import(&self, request: ImportRequest) -> Result<ImportResponse, PluginDiagnostics> {
-        let call = self.context("import-resource-state", Some(&request.type_name));
-        let schema = self.known_schema().await?;
+    pub(super) async fn import(
+        &self,
+        context: &CallContext,
+        request: ImportRequest,
+    ) -> Result<ImportResponse, PluginDiagnostics> {
+        let call = self.plugin_call(context, "import-resource-state", Some(&request.type_name));
+        let schema = self.known_schema(context).await?;
         written(&call, schema.resource(&request.type_name))?;
         let request = written(&call, import_request(schema, &request))?;
         let answer = self
@@ -165,9 +180,13 @@ impl ComponentProvider {
         Ok(ImportResponse { imported, deferred: deferred(answer.deferred), diagnostics: said })
     }
 
-    pub(super) async fn take_over(&self, request: MoveRequest) -> Result<MoveResponse, PluginDiagnostics> {
-        let call = self.context("move-resource-state", Some(&request.target_type_name));
-        let schema = self.known_schema().await?;
+    pub(super) async fn take_over(
+        &self,
+        context: &CallContext,
+        request: MoveRequest,
+    ) -> Result<MoveResponse, PluginDiagnostics> {
+        let call = self.plugin_call(context, "move-resource-state", Some(&request.target_type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.resource(&request.target_type_name))?;
         let identity = schema.identity(&request.target_type_name);
         let request = move_request(&request);
@@ -192,11 +211,12 @@ impl ComponentProvider {
 
     pub(super) async fn generate(
         &self,
+        context: &CallContext,
         type_name: &Str,
         state: &Value,
     ) -> Result<GenerateConfigResponse, PluginDiagnostics> {
-        let call = self.context("generate-resource-config", Some(type_name));
-        let schema = self.known_schema().await?;
+        let call = self.plugin_call(context, "generate-resource-config", Some(type_name));
+        let schema = self.known_schema(context).await?;
         let ty = written(&call, schema.resource(type_name))?;
         let state = written(&call, encode("the state", state, ty))?;
         let name = type_name.as_str().to_owned();

@@ -2,9 +2,9 @@
 //! part only.
 
 use wardian_plugin::{
-    ActionRequest, ApplyRequest, ClientCapabilities, ConfigKind, Continue, ImportRequest, ImportTarget,
-    ListRequest, MoveRequest, OpenEphemeralRequest, PrivateBytes, Provider, RawState, UpgradeStateRequest,
-    ValidateConfigRequest,
+    ActionRequest, ApplyRequest, CallContext, ClientCapabilities, ConfigKind, Continue, ImportRequest,
+    ImportTarget, ListRequest, MoveRequest, OpenEphemeralRequest, PrivateBytes, Provider, RawState,
+    UpgradeStateRequest, ValidateConfigRequest,
 };
 use wardian_value::{Path, Value};
 
@@ -21,7 +21,7 @@ async fn what_an_apply_did_is_not_lost_for_a_wrong_identity() {
         provider_meta: None,
         planned_identity: None,
     };
-    let response = provider(short()).apply_resource_change(request).await;
+    let response = provider(short()).apply_resource_change(&CallContext::default(), request).await;
     assert_eq!(text(&response.new_state.unwrap(), "result"), "applied");
     assert_eq!(response.new_identity, None);
     assert!(response.diagnostics[0].detail.contains("the new identity"), "{:?}", response.diagnostics);
@@ -40,24 +40,26 @@ async fn stored_states_cross_as_they_were_stored() {
     let flatmap = RawState::Flatmap(std::sync::Arc::new([("a.#".into(), "1".into())].into()));
     for (raw, expected) in [(json, r#"{"a": 1e400}"#), (flatmap, r#"[("a.#", "1")]"#)] {
         let upgraded = provider
-            .upgrade_resource_state(UpgradeStateRequest {
-                type_name: "hostile_honest".into(),
-                version: 0,
-                raw: raw.clone(),
-            })
+            .upgrade_resource_state(
+                &CallContext::default(),
+                UpgradeStateRequest { type_name: "hostile_honest".into(), version: 0, raw: raw.clone() },
+            )
             .await;
         assert_eq!(upgraded.diagnostics, []);
         assert_eq!(text(&upgraded.upgraded.unwrap(), "result"), expected);
         let moved = provider
-            .move_resource_state(MoveRequest {
-                source_provider_address: "registry.terraform.io/hashicorp/null".into(),
-                source_type_name: "null_resource".into(),
-                source_schema_version: 0,
-                source_state: raw,
-                target_type_name: "hostile_honest".into(),
-                source_private: PrivateBytes::default(),
-                source_identity: None,
-            })
+            .move_resource_state(
+                &CallContext::default(),
+                MoveRequest {
+                    source_provider_address: "registry.terraform.io/hashicorp/null".into(),
+                    source_type_name: "null_resource".into(),
+                    source_schema_version: 0,
+                    source_state: raw,
+                    target_type_name: "hostile_honest".into(),
+                    source_private: PrivateBytes::default(),
+                    source_identity: None,
+                },
+            )
             .await;
         assert_eq!(text(&moved.target_state.unwrap(), "result"), expected);
     }
@@ -70,7 +72,7 @@ async fn of_an_import_what_can_be_used_is_used() {
         target: ImportTarget::Id("some".into()),
         capabilities: ClientCapabilities::default(),
     };
-    let response = provider(short()).import_resource_state(request).await;
+    let response = provider(short()).import_resource_state(&CallContext::default(), request).await;
     assert_eq!(response.imported.len(), 1);
     assert_eq!(text(&response.imported[0].state, "result"), "whole");
     let [unheard_of, garbage] = &response.diagnostics[..] else { panic!("{:?}", response.diagnostics) };
@@ -91,14 +93,19 @@ async fn names_that_the_provider_does_not_have_are_not_asked_for() {
             config: object("x"),
             capabilities: ClientCapabilities::default(),
         };
-        assert_eq!(provider.validate_config(kind, request).await.len(), 1, "{kind:?}");
+        assert_eq!(
+            provider.validate_config(&CallContext::default(), kind, request).await.len(),
+            1,
+            "{kind:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn functions_answer_or_say_why_not() {
     let provider = provider(short());
-    let call = |name: &'static str, arguments| provider.call_function(name.into(), arguments);
+    let context = CallContext::default();
+    let call = |name: &'static str, arguments| provider.call_function(&context, name.into(), arguments);
     let list = Value::tuple([Value::from("a"), Value::from(1_i64)]);
     assert_eq!(call("first", vec![list.clone()]).await, Ok(list));
     for (name, arguments, part) in [
@@ -121,10 +128,12 @@ async fn a_moment_that_cannot_be_is_told_and_left_out() {
         capabilities: ClientCapabilities::default(),
     };
     let provider = provider(short());
-    let response = provider.open_ephemeral_resource(request).await;
+    let response = provider.open_ephemeral_resource(&CallContext::default(), request).await;
     assert_eq!(response.renew_at, None);
     assert!(response.diagnostics[0].detail.contains("no moment"), "{:?}", response.diagnostics);
-    let renewed = provider.renew_ephemeral_resource("hostile_honest".into(), PrivateBytes::default()).await;
+    let renewed = provider
+        .renew_ephemeral_resource(&CallContext::default(), "hostile_honest".into(), PrivateBytes::default())
+        .await;
     assert!(renewed.renew_at.is_some());
 }
 
@@ -137,7 +146,7 @@ async fn listed(provider: &dyn Provider, limit: Option<u64>, stop_after: usize) 
     };
     let mut names = Vec::new();
     let said = provider
-        .list_resource(request, &mut |event| {
+        .list_resource(&CallContext::default(), request, &mut |event| {
             assert_eq!(event.diagnostics, []);
             assert!(event.resource_object.is_some());
             names.push(event.display_name);
@@ -165,9 +174,10 @@ async fn an_action_tells_its_progress_and_must_say_how_it_ended() {
         capabilities: ClientCapabilities::default(),
     };
     let mut progress = Vec::new();
-    let said = provider.invoke_action(request("x"), &mut |text| progress.push(text)).await;
+    let said =
+        provider.invoke_action(&CallContext::default(), request("x"), &mut |text| progress.push(text)).await;
     assert_eq!(said, []);
     assert_eq!(progress[0], "3 to go \u{fffd}[2J x", "no control characters reach the terminal");
-    let said = provider.invoke_action(request("vanish"), &mut |_| {}).await;
+    let said = provider.invoke_action(&CallContext::default(), request("vanish"), &mut |_| {}).await;
     assert!(said[0].detail.contains("without saying whether it succeeded"), "{said:?}");
 }

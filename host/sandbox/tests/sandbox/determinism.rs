@@ -5,9 +5,9 @@ use std::fs;
 use std::sync::Arc;
 
 use wardian_monitor::{AuditLog, Capability, Record};
-use wardian_plugin::{Provider, on_behalf_of};
+use wardian_plugin::{CallContext, Provider};
 
-use crate::guest::{configure, granted, granted_and_recorded, load, probe, short};
+use crate::guest::{configure, granted, granted_and_recorded, load, probe, probe_for, short};
 
 fn deterministic() -> Arc<dyn Provider> {
     let place = tempfile::tempdir().unwrap();
@@ -15,7 +15,7 @@ fn deterministic() -> Arc<dyn Provider> {
 }
 
 async fn number(provider: &dyn Provider, subject: &str) -> String {
-    on_behalf_of(subject, probe(provider, "random-number")).await
+    probe_for(&CallContext::new(subject), provider, "random-number").await
 }
 
 #[tokio::test]

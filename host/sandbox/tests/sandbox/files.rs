@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wardian_monitor::{AuditLog, Capability, Outcome, Record};
-use wardian_plugin::Provider;
+use wardian_plugin::{CallContext, Provider};
 
-use crate::guest::{allow, deny, granted, granted_and_recorded, load, probe, short};
+use crate::guest::{allow, deny, granted, granted_and_recorded, load, probe, probe_for, short};
 
 /// A project with a directory that nobody may touch, and one that nobody may write.
 struct Project {
@@ -354,9 +354,9 @@ async fn what_is_held_past_its_call_is_recorded_for_the_next() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("audit");
     let (provider, _) = project.recorded(&Project::rules(), &path);
-    let call = |subject: &'static str, input| wardian_plugin::on_behalf_of(subject, probe(&*provider, input));
-    assert_eq!(call("data.a.one", "hold:open/file").await, "held");
-    assert_eq!(call("data.a.two", "held").await, "open/file");
+    let (one, two) = (CallContext::new("data.a.one"), CallContext::new("data.a.two"));
+    assert_eq!(probe_for(&one, &*provider, "hold:open/file").await, "held");
+    assert_eq!(probe_for(&two, &*provider, "held").await, "open/file");
     drop(provider);
     let told: Vec<_> =
         lines(&path).into_iter().map(|line| (line.resource.unwrap(), line.bytes_received)).collect();

@@ -8,8 +8,8 @@ use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
 use wardian_plugin::{
-    ClientCapabilities, ConfigureRequest, PlanRequest, PlanResponse, PluginDiagnostic, PrivateBytes,
-    Provider, ReadDataSourceRequest, ReadDataSourceResponse, on_behalf_of,
+    CallContext, ClientCapabilities, ConfigureRequest, PlanRequest, PlanResponse, PluginDiagnostic,
+    PrivateBytes, Provider, ReadDataSourceRequest, ReadDataSourceResponse,
 };
 use wardian_policy::{Level, Policy, PolicyFile};
 use wardian_sandbox::{CacheDirectories, Grants, Limits, LoadedPlugin, Sandbox, SandboxOptions};
@@ -121,7 +121,8 @@ pub(crate) async fn plan(provider: &dyn Provider, type_name: &str) -> PlanRespon
         prior_identity: None,
         capabilities: ClientCapabilities::default(),
     };
-    on_behalf_of(format!("{type_name}.here"), provider.plan_resource_change(request)).await
+    let context = CallContext::new(format!("{type_name}.here"));
+    provider.plan_resource_change(&context, request).await
 }
 
 /// The one error that a plan of a type fails with.
@@ -144,26 +145,35 @@ pub(crate) async fn assert_well(provider: &dyn Provider) {
 }
 
 /// What reading a probe comes to.
-pub(crate) async fn read_probe(provider: &dyn Provider, input: &str) -> ReadDataSourceResponse {
+pub(crate) async fn read_probe(
+    context: &CallContext,
+    provider: &dyn Provider,
+    input: &str,
+) -> ReadDataSourceResponse {
     let request = ReadDataSourceRequest {
         type_name: "hostile_probe".into(),
         config: object(input),
         provider_meta: None,
         capabilities: ClientCapabilities::default(),
     };
-    provider.read_data_source(request).await
+    provider.read_data_source(context, request).await
 }
 
-/// What a probe says.
+/// Reads a probe and returns its result.
 pub(crate) async fn probe(provider: &dyn Provider, input: &str) -> String {
-    let response = read_probe(provider, input).await;
+    probe_for(&CallContext::default(), provider, input).await
+}
+
+/// As [`probe`], in a call context.
+pub(crate) async fn probe_for(context: &CallContext, provider: &dyn Provider, input: &str) -> String {
+    let response = read_probe(context, provider, input).await;
     assert_eq!(response.diagnostics, []);
     text(&response.state.unwrap(), "result")
 }
 
 /// What a probe says, or what is told where it did not come back.
 pub(crate) async fn probe_or_failure(provider: &dyn Provider, input: &str) -> String {
-    let response = read_probe(provider, input).await;
+    let response = read_probe(&CallContext::default(), provider, input).await;
     match response.state {
         Some(state) => text(&state, "result"),
         None => format!("{} {}", response.diagnostics[0].summary, response.diagnostics[0].detail),
@@ -172,7 +182,7 @@ pub(crate) async fn probe_or_failure(provider: &dyn Provider, input: &str) -> St
 
 /// What is told of a probe that did not come back.
 pub(crate) async fn probe_failure(provider: &dyn Provider, input: &str) -> String {
-    let mut response = read_probe(provider, input).await;
+    let mut response = read_probe(&CallContext::default(), provider, input).await;
     assert!(response.state.is_none(), "{input}: {response:?}");
     let error = response.diagnostics.pop().unwrap();
     format!("{}: {}", error.summary, error.detail)
@@ -184,7 +194,7 @@ pub(crate) async fn configure(provider: &dyn Provider, input: &str) -> Vec<Plugi
         config: object(input),
         capabilities: ClientCapabilities::default(),
     };
-    provider.configure(request).await
+    provider.configure(&CallContext::default(), request).await
 }
 
 pub(crate) fn object_type() -> Type {

@@ -24,7 +24,7 @@ mod programs;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use wardian_plugin::Provider;
+use wardian_plugin::{CallContext, Provider};
 use wardian_sandbox::Limits;
 
 use crate::guest::{object, plan, read_probe, short, text};
@@ -61,7 +61,11 @@ async fn is_well(provider: &dyn Provider) -> bool {
 
 /// What a probe says, or what is told of it.
 async fn answer(provider: &dyn Provider, input: &str) -> String {
-    let response = read_probe(provider, input).await;
+    answer_for(&CallContext::default(), provider, input).await
+}
+
+async fn answer_for(context: &CallContext, provider: &dyn Provider, input: &str) -> String {
+    let response = read_probe(context, provider, input).await;
     match response.state {
         Some(state) => text(&state, "result"),
         None => response

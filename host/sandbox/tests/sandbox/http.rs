@@ -1,9 +1,9 @@
 //! Requests of HTTP: what policy grants arrives, and everything else does not leave.
 
 use wardian_monitor::Outcome;
-use wardian_plugin::on_behalf_of;
+use wardian_plugin::CallContext;
 
-use crate::guest::{assert_well, probe, probe_or_failure, short};
+use crate::guest::{assert_well, probe, probe_for, probe_or_failure, short};
 use crate::hostile::DISGUISES;
 use crate::server::{Reaching, closed, http_server, secure_server};
 
@@ -24,9 +24,9 @@ async fn what_is_granted_arrives_and_is_recorded_for_its_resource() {
     let (port, heard) = http_server().await;
     let reaching = Reaching::new(&allow("\"api.example\"", port));
     let request = format!("http:GET|http://api.example:{port}/hello?secret=1");
-    let answer = on_behalf_of("thing.a".to_owned(), probe(&*reaching.provider, &request)).await;
+    let answer = probe_for(&CallContext::new("thing.a"), &*reaching.provider, &request).await;
     assert_eq!(answer, format!("200 GET /hello at api.example:{port}"));
-    let answer = on_behalf_of("thing.b".to_owned(), probe(&*reaching.provider, &request)).await;
+    let answer = probe_for(&CallContext::new("thing.b"), &*reaching.provider, &request).await;
     assert!(answer.starts_with("200"), "{answer}");
     assert_eq!(heard.connections(), 1, "a connection is used again");
 

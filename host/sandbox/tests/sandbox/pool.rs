@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_of_calls::all;
+use wardian_plugin::CallContext;
 use wardian_sandbox::{Grants, Limits};
 
 use crate::guest::{assert_well, configure, load, plan_error, probe, provider, short};
@@ -24,7 +25,10 @@ async fn configurations_share_no_memory() {
     assert_eq!(configure(&*other, "blue").await, []);
     assert_eq!(probe(&*one, "configured").await, "with red");
     assert_eq!(probe(&*other, "configured").await, "with blue");
-    assert!(Arc::ptr_eq(&one.schema().await.unwrap(), &other.schema().await.unwrap()));
+    assert!(Arc::ptr_eq(
+        &one.schema(&CallContext::default()).await.unwrap(),
+        &other.schema(&CallContext::default()).await.unwrap()
+    ));
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use wardian_plugin::CallContext;
 use wardian_sandbox::{Grants, Limits};
 
 use crate::guest::{allow, granted, load, short};
@@ -16,7 +17,7 @@ async fn schema_error(variant: &str) -> String {
     let limits = Limits { computation, local_call: Duration::from_mins(1), ..short() };
     let provider = load(limits).provider(grants);
     let started = Instant::now();
-    let diagnostics = match provider.schema().await {
+    let diagnostics = match provider.schema(&CallContext::default()).await {
         Ok(schema) => panic!("{variant} was taken: {schema:?}"),
         Err(diagnostics) => diagnostics,
     };
@@ -31,7 +32,7 @@ async fn schema_error(variant: &str) -> String {
 #[tokio::test]
 async fn an_honest_schema_is_decoded_once() {
     let provider = load(short()).provider(Grants::nothing());
-    let schema = provider.schema().await.unwrap();
+    let schema = provider.schema(&CallContext::default()).await.unwrap();
     assert!(schema.resources.contains_key("hostile_honest"));
     assert!(schema.identities.contains_key("hostile_identity"));
     assert!(schema.capabilities.plan_destroy);

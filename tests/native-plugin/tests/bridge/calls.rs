@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use wardian_legacy_grpc_bridge::{NativePlugin, Security};
 use wardian_plugin::{
-    ActionRequest, ApplyRequest, ClientCapabilities, ConfigKind, Continue, ImportRequest, ImportTarget,
-    ListRequest, MoveRequest, OpenEphemeralRequest, PlanRequest, PrivateBytes, Provider, RawState,
-    ReadDataSourceRequest, ReadResourceRequest, UpgradeStateRequest, ValidateConfigRequest,
+    ActionRequest, ApplyRequest, CallContext, ClientCapabilities, ConfigKind, Continue, ImportRequest,
+    ImportTarget, ListRequest, MoveRequest, OpenEphemeralRequest, PlanRequest, PrivateBytes, Provider,
+    RawState, ReadDataSourceRequest, ReadResourceRequest, UpgradeStateRequest, ValidateConfigRequest,
     ValidateListRequest,
 };
 use wardian_value::{Path, Type, Value};
@@ -32,7 +32,9 @@ fn plan(prior: Value, proposed: Value) -> PlanRequest {
 
 /// Creates a thing and returns its new state.
 async fn create(provider: &dyn Provider, name: &str) -> (Value, PrivateBytes) {
-    let planned = provider.plan_resource_change(plan(Value::null(thing_type()), thing(name, 3))).await;
+    let planned = provider
+        .plan_resource_change(&CallContext::default(), plan(Value::null(thing_type()), thing(name, 3)))
+        .await;
     assert_eq!(planned.diagnostics, []);
     assert_eq!(&*planned.planned_private, b"planned");
     let planned_state = planned.planned_state.unwrap();
@@ -46,7 +48,7 @@ async fn create(provider: &dyn Provider, name: &str) -> (Value, PrivateBytes) {
         provider_meta: None,
         planned_identity: planned.planned_identity,
     };
-    let made = provider.apply_resource_change(request).await;
+    let made = provider.apply_resource_change(&CallContext::default(), request).await;
     assert_eq!(made.diagnostics, []);
     let id = Value::string(format!("id-of-{name}"));
     assert_eq!(made.new_identity, Some(Value::object([("id", id)])));
@@ -59,7 +61,7 @@ async fn life_of_a_thing(provider: &dyn Provider) {
         config: thing("wrong", 1),
         capabilities: capabilities(),
     };
-    let message = provider.validate_config(ConfigKind::Resource, wrong).await;
+    let message = provider.validate_config(&CallContext::default(), ConfigKind::Resource, wrong).await;
     assert_eq!(message[0].attribute, Some(Path::root().attribute("name")));
     assert_eq!(only(&message), "Wrong value: It is the one value that the fake does not take.");
 
@@ -72,25 +74,27 @@ async fn life_of_a_thing(provider: &dyn Provider) {
         current_identity: None,
         capabilities: capabilities(),
     };
-    let read = provider.read_resource(request).await;
+    let read = provider.read_resource(&CallContext::default(), request).await;
     assert_eq!((read.new_state.as_ref(), &read.private, read.deferred), (Some(&state), &private, None));
     assert_eq!(read.diagnostics, []);
 
-    let replaced = provider.plan_resource_change(plan(state.clone(), thing("two", 3))).await;
+    let replaced =
+        provider.plan_resource_change(&CallContext::default(), plan(state.clone(), thing("two", 3))).await;
     assert_eq!(replaced.requires_replace, [Path::root().attribute("name")]);
-    let gone = provider.plan_resource_change(plan(state, Value::null(thing_type()))).await;
+    let gone =
+        provider.plan_resource_change(&CallContext::default(), plan(state, Value::null(thing_type()))).await;
     assert_eq!(gone.planned_state, Some(Value::null(thing_type())));
 }
 
 async fn stored_objects(provider: &dyn Provider) {
     let stored = RawState::Json(r#"{"name":"old","size":"7"}"#.into());
     let request = UpgradeStateRequest { type_name: "fake_thing".into(), version: 0, raw: stored.clone() };
-    let upgraded = provider.upgrade_resource_state(request).await;
+    let upgraded = provider.upgrade_resource_state(&CallContext::default(), request).await;
     assert_eq!((upgraded.upgraded, upgraded.diagnostics), (Some(thing("old", 7)), Vec::new()));
 
     let raw = RawState::Json(r#"{"id":"x"}"#.into());
     let request = UpgradeStateRequest { type_name: "fake_thing".into(), version: 0, raw };
-    let identity = provider.upgrade_resource_identity(request).await;
+    let identity = provider.upgrade_resource_identity(&CallContext::default(), request).await;
     assert_eq!(identity.upgraded, Some(Value::object([("id", Value::string("x"))])));
 
     for target in [
@@ -98,7 +102,7 @@ async fn stored_objects(provider: &dyn Provider) {
         ImportTarget::Identity(Value::object([("id", Value::string("id-of-found"))])),
     ] {
         let request = ImportRequest { type_name: "fake_thing".into(), target, capabilities: capabilities() };
-        let found = provider.import_resource_state(request).await;
+        let found = provider.import_resource_state(&CallContext::default(), request).await;
         assert_eq!(found.diagnostics, []);
         let name = Path::root().attribute("name").apply(&found.imported[0].state).cloned();
         assert_eq!(name, Some(Value::string("found")));
@@ -114,8 +118,13 @@ async fn stored_objects(provider: &dyn Provider) {
         source_private: PrivateBytes::default(),
         source_identity: None,
     };
-    assert_eq!(provider.move_resource_state(request).await.target_state, Some(thing("old", 7)));
-    let generated = provider.generate_resource_config("fake_thing".into(), thing("made", 1)).await;
+    assert_eq!(
+        provider.move_resource_state(&CallContext::default(), request).await.target_state,
+        Some(thing("old", 7))
+    );
+    let generated = provider
+        .generate_resource_config(&CallContext::default(), "fake_thing".into(), thing("made", 1))
+        .await;
     assert_eq!(generated.config, Some(thing("made", 1)));
 }
 
@@ -126,7 +135,7 @@ async fn what_is_only_read(provider: &dyn Provider) {
         provider_meta: None,
         capabilities: capabilities(),
     };
-    let read = provider.read_data_source(request).await;
+    let read = provider.read_data_source(&CallContext::default(), request).await;
     let both = Value::object([("input", Value::string("hm")), ("output", Value::string("hm"))]);
     assert_eq!((read.state, read.diagnostics), (Some(both), Vec::new()));
 
@@ -135,16 +144,26 @@ async fn what_is_only_read(provider: &dyn Provider) {
         config: Value::object([("token", Value::null(Type::String))]),
         capabilities: capabilities(),
     };
-    let opened = provider.open_ephemeral_resource(request).await;
+    let opened = provider.open_ephemeral_resource(&CallContext::default(), request).await;
     assert_eq!(opened.result, Some(Value::object([("token", Value::string("t0ken"))])));
     assert_eq!((&*opened.private, opened.renew_at), (&b"opened"[..], None));
-    let renewed = provider.renew_ephemeral_resource("fake_token".into(), opened.private).await;
+    let renewed =
+        provider.renew_ephemeral_resource(&CallContext::default(), "fake_token".into(), opened.private).await;
     assert_eq!(&*renewed.private, b"opened");
-    assert_eq!(provider.close_ephemeral_resource("fake_token".into(), renewed.private).await, []);
+    assert_eq!(
+        provider
+            .close_ephemeral_resource(&CallContext::default(), "fake_token".into(), renewed.private)
+            .await,
+        []
+    );
 
-    let loud = provider.call_function("shout".into(), vec![Value::string("hm")]).await;
+    let loud =
+        provider.call_function(&CallContext::default(), "shout".into(), vec![Value::string("hm")]).await;
     assert_eq!(loud, Ok(Value::string("HM")));
-    let error = provider.call_function("shout".into(), vec![Value::string("")]).await.unwrap_err();
+    let error = provider
+        .call_function(&CallContext::default(), "shout".into(), vec![Value::string("")])
+        .await
+        .unwrap_err();
     assert_eq!((error.text.as_str(), error.argument), ("there is nothing to shout", Some(0)));
 }
 
@@ -155,7 +174,7 @@ async fn lists_and_actions(provider: &dyn Provider) {
         include_resource_object: Value::bool(false),
         limit: Value::unknown(Type::Number),
     };
-    assert_eq!(provider.validate_list_resource_config(request).await, []);
+    assert_eq!(provider.validate_list_resource_config(&CallContext::default(), request).await, []);
     let list = |limit| ListRequest {
         type_name: "fake_thing".into(),
         config: Value::empty_object(),
@@ -164,7 +183,7 @@ async fn lists_and_actions(provider: &dyn Provider) {
     };
     let mut names = Vec::new();
     let message = provider
-        .list_resource(list(Some(3)), &mut |event| {
+        .list_resource(&CallContext::default(), list(Some(3)), &mut |event| {
             names.push(event.display_name);
             if names.len() == 2 { Continue::Stop } else { Continue::Yes }
         })
@@ -176,9 +195,12 @@ async fn lists_and_actions(provider: &dyn Provider) {
         config: Value::empty_object(),
         capabilities: capabilities(),
     };
-    assert_eq!(provider.plan_action(ring()).await.diagnostics, []);
+    assert_eq!(provider.plan_action(&CallContext::default(), ring()).await.diagnostics, []);
     let mut heard = Vec::new();
-    assert_eq!(provider.invoke_action(ring(), &mut |text| heard.push(text)).await, []);
+    assert_eq!(
+        provider.invoke_action(&CallContext::default(), ring(), &mut |text| heard.push(text)).await,
+        []
+    );
     assert_eq!(heard, ["ding"]);
 }
 
@@ -191,7 +213,7 @@ async fn everything(words: &str, security: Security) {
 /// Makes every call on a plugin, and closes it.
 pub(crate) async fn everything_of(plugin: &NativePlugin) {
     let provider = configured(plugin).await;
-    let schema = provider.schema().await.unwrap();
+    let schema = provider.schema(&CallContext::default()).await.unwrap();
     assert!(schema.capabilities.move_resource_state && !schema.capabilities.plan_destroy);
     assert!(schema.identities.contains_key("fake_thing"));
     assert!(schema.resources.get("fake_thing").unwrap().block.attributes["name"].setting.is_required());
@@ -233,7 +255,7 @@ async fn served_plugin_matches_its_backend() {
     for (words, security) in served {
         let (_bridge, plugin) = plugin(executable, words, security);
         let provider = configured(&plugin).await;
-        let schema = provider.schema().await.unwrap();
+        let schema = provider.schema(&CallContext::default()).await.unwrap();
         assert!(schema.capabilities.move_resource_state && schema.capabilities.get_provider_schema_optional);
         assert!(schema.identities.contains_key("fake_thing"));
         life_of_a_thing(&*provider).await;
@@ -252,10 +274,15 @@ async fn plugin_of_first_protocol_version_works() {
     for words in ["5,old", "old"] {
         let (_bridge, plugin) = fake(words);
         let provider = configured(&plugin).await;
-        assert!(provider.schema().await.unwrap().identities.is_empty());
-        let planned = provider.plan_resource_change(plan(Value::null(thing_type()), thing("a", 1))).await;
+        assert!(provider.schema(&CallContext::default()).await.unwrap().identities.is_empty());
+        let planned = provider
+            .plan_resource_change(&CallContext::default(), plan(Value::null(thing_type()), thing("a", 1)))
+            .await;
         assert_eq!(planned.diagnostics, []);
-        let error = provider.call_function("shout".into(), vec![Value::string("hm")]).await.unwrap_err();
+        let error = provider
+            .call_function(&CallContext::default(), "shout".into(), vec![Value::string("hm")])
+            .await
+            .unwrap_err();
         assert!(
             error.text.starts_with(
                 "Unsupported plugin call: acme/fake v1.2.3 in CallFunction of shout: the plugin does not have \
@@ -296,7 +323,7 @@ async fn large_values_cross_in_both_directions() {
         provider_meta: None,
         capabilities: capabilities(),
     };
-    let read = provider.read_data_source(request).await;
+    let read = provider.read_data_source(&CallContext::default(), request).await;
     assert_eq!(read.diagnostics, []);
     let output = Path::root().attribute("output").apply(&read.state.unwrap()).cloned();
     assert!(output == Some(Value::string(text)));

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use wardian_legacy_grpc_bridge::{Bridge, Confinement, ConfinementError, Limits, NativePackage, TcpPorts};
-use wardian_plugin::{ClientCapabilities, ReadDataSourceRequest};
+use wardian_plugin::{CallContext, ClientCapabilities, ReadDataSourceRequest};
 use wardian_value::{Path as ValuePath, Type, Value, View};
 
 use crate::each_call::call_error;
@@ -34,7 +34,7 @@ async fn attempt(confinement: Confinement, what: &str) -> String {
         provider_meta: None,
         capabilities: ClientCapabilities::default(),
     };
-    let read = provider.read_data_source(request).await;
+    let read = provider.read_data_source(&CallContext::default(), request).await;
     assert_eq!(read.diagnostics, []);
     provider.close().await;
     plugin.close().await;

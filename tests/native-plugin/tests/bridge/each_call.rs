@@ -1,10 +1,10 @@
 //! Each call of a provider, made for `fake_thing.a`, and its error.
 
 use wardian_plugin::{
-    ActionRequest, ApplyRequest, ClientCapabilities, ConfigKind, ConfigureRequest, Continue, ImportRequest,
-    ImportTarget, ListRequest, MoveRequest, OpenEphemeralRequest, PlanRequest, PluginDiagnostics,
-    PrivateBytes, Provider, RawState, ReadDataSourceRequest, ReadResourceRequest, UpgradeStateRequest,
-    ValidateConfigRequest, ValidateListRequest, on_behalf_of,
+    ActionRequest, ApplyRequest, CallContext, ClientCapabilities, ConfigKind, ConfigureRequest, Continue,
+    ImportRequest, ImportTarget, ListRequest, MoveRequest, OpenEphemeralRequest, PlanRequest,
+    PluginDiagnostics, PrivateBytes, Provider, RawState, ReadDataSourceRequest, ReadResourceRequest,
+    UpgradeStateRequest, ValidateConfigRequest, ValidateListRequest,
 };
 use wardian_value::{Type, Value};
 
@@ -68,7 +68,11 @@ pub(crate) const CALLS: [EachCall; 26] = [
 
 /// Makes a call and returns its only error; an empty string if it succeeds.
 pub(crate) async fn call_error(provider: &dyn Provider, name: &str) -> String {
-    on_behalf_of("fake_thing.a", make(provider, name)).await
+    make(provider, name).await
+}
+
+fn context() -> CallContext {
+    CallContext::new("fake_thing.a")
 }
 
 fn shown(message: &PluginDiagnostics) -> String {
@@ -83,13 +87,13 @@ async fn make(provider: &dyn Provider, name: &str) -> String {
     let stored = |text: &str| RawState::Json(text.into());
     match name {
         "GetProviderSchema" | "GetResourceIdentitySchemas" => {
-            provider.schema().await.err().map(|message| shown(&message)).unwrap_or_default()
+            provider.schema(&context()).await.err().map(|message| shown(&message)).unwrap_or_default()
         }
-        "ValidateProviderConfig" => shown(&provider.validate_provider_config(greeting).await),
+        "ValidateProviderConfig" => shown(&provider.validate_provider_config(&context(), greeting).await),
         "ConfigureProvider" => {
             let request =
                 ConfigureRequest { terraform_version: "1.11.4".into(), config: greeting, capabilities };
-            shown(&provider.configure(request).await)
+            shown(&provider.configure(&context(), request).await)
         }
         "ValidateResourceConfig"
         | "ValidateDataResourceConfig"
@@ -98,12 +102,12 @@ async fn make(provider: &dyn Provider, name: &str) -> String {
         "UpgradeResourceState" => {
             let raw = stored(r#"{"name":"old"}"#);
             let request = UpgradeStateRequest { type_name: thing_name(), version: 0, raw };
-            shown(&provider.upgrade_resource_state(request).await.diagnostics)
+            shown(&provider.upgrade_resource_state(&context(), request).await.diagnostics)
         }
         "UpgradeResourceIdentity" => {
             let request =
                 UpgradeStateRequest { type_name: thing_name(), version: 0, raw: stored(r#"{"id":"x"}"#) };
-            shown(&provider.upgrade_resource_identity(request).await.diagnostics)
+            shown(&provider.upgrade_resource_identity(&context(), request).await.diagnostics)
         }
         "ReadResource" => {
             let request = ReadResourceRequest {
@@ -114,18 +118,18 @@ async fn make(provider: &dyn Provider, name: &str) -> String {
                 current_identity: None,
                 capabilities,
             };
-            shown(&provider.read_resource(request).await.diagnostics)
+            shown(&provider.read_resource(&context(), request).await.diagnostics)
         }
-        "PlanResourceChange" => shown(&provider.plan_resource_change(plan()).await.diagnostics),
+        "PlanResourceChange" => shown(&provider.plan_resource_change(&context(), plan()).await.diagnostics),
         "ApplyResourceChange" => {
-            let applied = provider.apply_resource_change(apply()).await;
+            let applied = provider.apply_resource_change(&context(), apply()).await;
             assert!(applied.diagnostics.is_empty() || applied.new_state.is_none(), "what was before stays");
             shown(&applied.diagnostics)
         }
         "ImportResourceState" => {
             let target = ImportTarget::Id("id-of-found".into());
             let request = ImportRequest { type_name: thing_name(), target, capabilities };
-            shown(&provider.import_resource_state(request).await.diagnostics)
+            shown(&provider.import_resource_state(&context(), request).await.diagnostics)
         }
         "MoveResourceState" => {
             let request = MoveRequest {
@@ -137,36 +141,36 @@ async fn make(provider: &dyn Provider, name: &str) -> String {
                 source_private: private(),
                 source_identity: None,
             };
-            shown(&provider.move_resource_state(request).await.diagnostics)
+            shown(&provider.move_resource_state(&context(), request).await.diagnostics)
         }
-        "GenerateResourceConfig" => {
-            shown(&provider.generate_resource_config(thing_name(), thing("a", 1)).await.diagnostics)
-        }
+        "GenerateResourceConfig" => shown(
+            &provider.generate_resource_config(&context(), thing_name(), thing("a", 1)).await.diagnostics,
+        ),
         "ReadDataSource" => {
             let config =
                 Value::object([("input", Value::string("hm")), ("output", Value::null(Type::String))]);
             let type_name = "fake_echo".into();
             let request = ReadDataSourceRequest { type_name, config, provider_meta: None, capabilities };
-            shown(&provider.read_data_source(request).await.diagnostics)
+            shown(&provider.read_data_source(&context(), request).await.diagnostics)
         }
         "OpenEphemeralResource" => {
             let config = Value::object([("token", Value::null(Type::String))]);
             let request = OpenEphemeralRequest { type_name: "fake_token".into(), config, capabilities };
-            shown(&provider.open_ephemeral_resource(request).await.diagnostics)
+            shown(&provider.open_ephemeral_resource(&context(), request).await.diagnostics)
         }
-        "RenewEphemeralResource" => {
-            shown(&provider.renew_ephemeral_resource("fake_token".into(), private()).await.diagnostics)
-        }
+        "RenewEphemeralResource" => shown(
+            &provider.renew_ephemeral_resource(&context(), "fake_token".into(), private()).await.diagnostics,
+        ),
         "CloseEphemeralResource" => {
-            shown(&provider.close_ephemeral_resource("fake_token".into(), private()).await)
+            shown(&provider.close_ephemeral_resource(&context(), "fake_token".into(), private()).await)
         }
         "CallFunction" => {
-            let result = provider.call_function("shout".into(), vec![Value::string("hm")]).await;
+            let result = provider.call_function(&context(), "shout".into(), vec![Value::string("hm")]).await;
             result.err().map(|error| error.text).unwrap_or_default()
         }
         "ValidateListResourceConfig" | "ListResource" => list(provider, name).await,
-        "PlanAction" => shown(&provider.plan_action(action()).await.diagnostics),
-        "InvokeAction" => shown(&provider.invoke_action(action(), &mut |_| {}).await),
+        "PlanAction" => shown(&provider.plan_action(&context(), action()).await.diagnostics),
+        "InvokeAction" => shown(&provider.invoke_action(&context(), action(), &mut |_| {}).await),
         "StopProvider" => provider.stop().await.err().unwrap_or_default(),
         other => panic!("there is no call {other}"),
     }
@@ -191,7 +195,7 @@ async fn validate(provider: &dyn Provider, name: &str) -> String {
         config,
         capabilities: ClientCapabilities::default(),
     };
-    shown(&provider.validate_config(kind, request).await)
+    shown(&provider.validate_config(&context(), kind, request).await)
 }
 
 async fn list(provider: &dyn Provider, name: &str) -> String {
@@ -204,7 +208,7 @@ async fn list(provider: &dyn Provider, name: &str) -> String {
         };
         let mut found = Vec::new();
         let mut message = provider
-            .list_resource(request, &mut |event| {
+            .list_resource(&context(), request, &mut |event| {
                 found.extend(event.diagnostics);
                 Continue::Yes
             })
@@ -219,7 +223,7 @@ async fn list(provider: &dyn Provider, name: &str) -> String {
         include_resource_object: Value::bool(false),
         limit: Value::unknown(Type::Number),
     };
-    shown(&provider.validate_list_resource_config(request).await)
+    shown(&provider.validate_list_resource_config(&context(), request).await)
 }
 
 fn action() -> ActionRequest {

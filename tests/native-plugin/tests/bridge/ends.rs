@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, SchemaCache};
-use wardian_plugin::ProviderSchema;
+use wardian_plugin::{CallContext, ProviderSchema};
 use wardian_value::{Type, Value};
 
 use crate::{configure, configured, fake, package, processes_with, wait_for_no_zombies, wait_until};
@@ -20,7 +20,7 @@ async fn process_starts_at_first_call() {
     let (_bridge, plugin) = fake(&mark);
     let provider = plugin.provider();
     assert!(processes_with(&mark).is_empty());
-    provider.schema().await.unwrap();
+    provider.schema(&CallContext::default()).await.unwrap();
     assert_eq!(processes_with(&mark).len(), 1);
     plugin.close().await;
     assert!(processes_with(&mark).is_empty());
@@ -32,9 +32,9 @@ async fn configure_reuses_process_of_schema_call() {
     let mark = mark("takeover");
     let (_bridge, plugin) = fake(&mark);
     let (first, second) = (plugin.provider(), plugin.provider());
-    first.schema().await.unwrap();
+    first.schema(&CallContext::default()).await.unwrap();
     let config = || Value::object([("greeting", Value::null(Type::String))]);
-    assert_eq!(first.validate_provider_config(config()).await, []);
+    assert_eq!(first.validate_provider_config(&CallContext::default(), config()).await, []);
     assert_eq!(configure(&*first, config()).await, []);
     assert_eq!(processes_with(&mark).len(), 1);
     let other = Value::object([("greeting", Value::string("other"))]);
@@ -42,7 +42,9 @@ async fn configure_reuses_process_of_schema_call() {
     assert_eq!(processes_with(&mark).len(), 2);
     first.close().await;
     assert_eq!(processes_with(&mark).len(), 1);
-    assert!(second.call_function("shout".into(), vec![Value::string("a")]).await.is_ok());
+    assert!(
+        second.call_function(&CallContext::default(), "shout".into(), vec![Value::string("a")]).await.is_ok()
+    );
     second.close().await;
     assert!(processes_with(&mark).is_empty());
 }
@@ -65,7 +67,9 @@ async fn equal_configurations_share_a_process() {
         provider.close().await;
     }
     other.close().await;
-    assert!(last.call_function("shout".into(), vec![Value::string("a")]).await.is_ok());
+    assert!(
+        last.call_function(&CallContext::default(), "shout".into(), vec![Value::string("a")]).await.is_ok()
+    );
     assert_eq!(processes_with(&mark).len(), 1);
     last.close().await;
     assert!(processes_with(&mark).is_empty());
@@ -86,13 +90,13 @@ async fn cached_schema_needs_no_process() {
         Bridge::new(Limits::default()).with_schema_cache(cache).plugin(package)
     };
     let first = open("h1:one=");
-    let asked = first.provider().schema().await.unwrap();
+    let asked = first.provider().schema(&CallContext::default()).await.unwrap();
     assert_eq!(processes_with(&mark).len(), 1);
     first.close().await;
 
     let second = open("h1:one=");
     let provider = second.provider();
-    let cached = provider.schema().await.unwrap();
+    let cached = provider.schema(&CallContext::default()).await.unwrap();
     assert!(processes_with(&mark).is_empty());
     let thing = |schema: &ProviderSchema| schema.resources.get("fake_thing").unwrap().implied_type().clone();
     assert_eq!(thing(&cached), thing(&asked));
@@ -109,7 +113,7 @@ async fn cached_schema_needs_no_process() {
     }
     for content in ["h1:one=", "h1:another="] {
         let plugin = open(content);
-        plugin.provider().schema().await.unwrap();
+        plugin.provider().schema(&CallContext::default()).await.unwrap();
         assert_eq!(processes_with(&mark).len(), 1, "{content}");
         plugin.close().await;
     }

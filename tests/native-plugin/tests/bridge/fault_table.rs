@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 use wardian_legacy_grpc_bridge::{Bridge, Limits, Security};
+use wardian_plugin::CallContext;
 
 use crate::each_call::{CALLS, EachCall, When, call_error};
 use crate::{configured, fake, package, plugin, processes_with, script, wait_for_no_zombies, wait_until};
@@ -128,7 +129,7 @@ async fn call_fault(fault: &'static str, call: EachCall, protocol: &str) -> Stri
         When::Unconfigured => plugin.provider(),
     };
     if call.when == When::Unconfigured && !call.name.starts_with("Get") {
-        provider.schema().await.unwrap();
+        provider.schema(&CallContext::default()).await.unwrap();
     }
     let begun = Instant::now();
     let message = call_error(&*provider, call.name).await;

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use wardian_plugin::{PlanResponse, Provider, on_behalf_of};
+use wardian_plugin::{CallContext, PlanResponse, Provider};
 use wardian_value::Value;
 
 use crate::{configured, each_call, fake, only, wait_for_no_zombies};
 
 async fn plan(provider: &dyn Provider) -> PlanResponse {
-    on_behalf_of("fake_thing.a", provider.plan_resource_change(each_call::plan())).await
+    provider.plan_resource_change(&CallContext::new("fake_thing.a"), each_call::plan()).await
 }
 
 /// Returns the error of a plan with a fault.
@@ -88,7 +88,7 @@ async fn grpc_error_shows_its_message() {
 async fn later_calls_report_ended_process() {
     let (_bridge, plugin) = fake("die@ApplyResourceChange,hang@ReadDataSource");
     let provider = configured(&plugin).await;
-    let applied = provider.apply_resource_change(each_call::apply()).await;
+    let applied = provider.apply_resource_change(&CallContext::default(), each_call::apply()).await;
     assert!(only(&applied.diagnostics).starts_with("Plugin crashed: "));
     assert!(applied.new_state.is_none(), "what was before stays");
     let message = only(&plan(&*provider).await.diagnostics);
@@ -120,8 +120,11 @@ async fn failed_plugin_is_restarted_before_configure() {
     let (_bridge, plugin) = fake("die@ValidateProviderConfig");
     let provider = plugin.provider();
     let config = || Value::object([("greeting", Value::string("hm"))]);
-    assert!(only(&provider.validate_provider_config(config()).await).starts_with("Plugin crashed: "));
-    assert!(provider.schema().await.is_ok());
+    assert!(
+        only(&provider.validate_provider_config(&CallContext::default(), config()).await)
+            .starts_with("Plugin crashed: ")
+    );
+    assert!(provider.schema(&CallContext::default()).await.is_ok());
     assert_eq!(crate::configure(&*provider, config()).await, []);
     provider.close().await;
 }

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use wardian_legacy_grpc_bridge::{NativePlugin, Security};
+use wardian_plugin::CallContext;
 
 use crate::{fake, only, plugin, script, wait_for_no_zombies};
 
 async fn refusal(plugin: &NativePlugin) -> String {
     let begun = Instant::now();
-    let message = plugin.provider().schema().await.err().unwrap_or_default();
+    let message = plugin.provider().schema(&CallContext::default()).await.err().unwrap_or_default();
     assert!(begun.elapsed() < Duration::from_secs(28), "{:?}", begun.elapsed());
     plugin.close().await;
     wait_for_no_zombies().await;

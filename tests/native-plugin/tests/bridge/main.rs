@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, Security};
-use wardian_plugin::{ClientCapabilities, ConfigureRequest, PluginDiagnostics, Provider};
+use wardian_plugin::{CallContext, ClientCapabilities, ConfigureRequest, PluginDiagnostics, Provider};
 use wardian_value::{Type, Value};
 
 /// Returns the plugin `fake` with these words.
@@ -83,7 +83,7 @@ async fn configure(provider: &dyn Provider, config: Value) -> PluginDiagnostics 
         config,
         capabilities: ClientCapabilities::default(),
     };
-    provider.configure(request).await
+    provider.configure(&CallContext::default(), request).await
 }
 
 /// Returns the configuration of a `fake_thing`.

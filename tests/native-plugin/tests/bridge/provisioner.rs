@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wardian_legacy_grpc_bridge::{Bridge, Limits, NativeProvisioner, Security};
-use wardian_plugin::{PluginDiagnostics, ProvisionRequest, Provisioner, SharedByObject};
+use wardian_plugin::{CallContext, PluginDiagnostics, ProvisionRequest, Provisioner, SharedByObject};
 use wardian_value::{Type, Value};
 
 use crate::{only, package_of, wait_until};
@@ -30,7 +30,8 @@ async fn work(provisioner: &dyn Provisioner, message: &str) -> (String, PluginDi
     let connection = Value::null(Type::object([("host", Type::String)]));
     let request = ProvisionRequest { config: config(message), connection, shared: SharedByObject::default() };
     let mut shown = String::new();
-    let found = provisioner.provision(request, &mut |text| shown.extend([text, "|"])).await;
+    let found =
+        provisioner.provision(&CallContext::default(), request, &mut |text| shown.extend([text, "|"])).await;
     (shown, found)
 }
 
@@ -38,10 +39,10 @@ async fn work(provisioner: &dyn Provisioner, message: &str) -> (String, PluginDi
 async fn provisioner_answers_every_call_in_one_process() {
     let (_bridge, plugin) = fake("5");
     let provisioner = plugin.provisioner();
-    let schema = provisioner.schema().await.unwrap();
+    let schema = provisioner.schema(&CallContext::default()).await.unwrap();
     assert_eq!(schema.implied_type(), &Type::object([("message", Type::String)]));
-    assert_eq!(provisioner.validate_config(config("right")).await, []);
-    let refused = provisioner.validate_config(config("wrong")).await;
+    assert_eq!(provisioner.validate_config(&CallContext::default(), config("right")).await, []);
+    let refused = provisioner.validate_config(&CallContext::default(), config("wrong")).await;
     assert!(only(&refused).starts_with("Wrong value: "), "{refused:?}");
     assert!(refused[0].attribute.is_some());
     assert_eq!(work(&*provisioner, "hello").await, ("told: hello\nand a second line|".into(), vec![]));
@@ -65,7 +66,7 @@ async fn provisioner_ends_at_stop_request() {
         let connection = Value::null(Type::object([("host", Type::String)]));
         let request =
             ProvisionRequest { config: config("wait"), connection, shared: SharedByObject::default() };
-        working.provision(request, &mut |_| _ = begun.send_replace(true)).await
+        working.provision(&CallContext::default(), request, &mut |_| _ = begun.send_replace(true)).await
     });
     is_begun.wait_for(|is_begun| *is_begun).await.unwrap();
     assert_eq!(provisioner.stop().await, Ok(()));
@@ -87,12 +88,16 @@ async fn next_call_after_fault_starts_new_process() {
         let found = if words.contains("Provision") && !words.contains("Validate") {
             work(&*provisioner, "hello").await.1
         } else {
-            provisioner.validate_config(config("hello")).await
+            provisioner.validate_config(&CallContext::default(), config("hello")).await
         };
         assert!(only(&found).starts_with(told), "{words}: {found:?}");
         assert!(only(&found).contains("acme/fake v1.2.3 in "), "{words}: {found:?}");
         if words.contains("ProvisionResource") {
-            assert_eq!(provisioner.validate_config(config("again")).await, [], "{words}");
+            assert_eq!(
+                provisioner.validate_config(&CallContext::default(), config("again")).await,
+                [],
+                "{words}"
+            );
         }
         plugin.close().await;
     }
@@ -101,14 +106,14 @@ async fn next_call_after_fault_starts_new_process() {
 #[tokio::test]
 async fn protocol_6_plugin_is_not_a_provisioner() {
     let (_bridge, plugin) = fake("");
-    let found = plugin.provisioner().schema().await.unwrap_err();
+    let found = plugin.provisioner().schema(&CallContext::default()).await.unwrap_err();
     assert!(only(&found).contains("protocol 6"), "{found:?}");
 }
 
 #[tokio::test]
 async fn dropped_provisioner_ends_its_process() {
     let (bridge, plugin) = fake("5,marked-provisioner");
-    assert_eq!(plugin.provisioner().validate_config(config("right")).await, []);
+    assert_eq!(plugin.provisioner().validate_config(&CallContext::default(), config("right")).await, []);
     assert_eq!(crate::processes_with("marked-provisioner").len(), 1);
     drop((bridge, plugin));
     wait_until("the process is gone", || crate::processes_with("marked-provisioner").is_empty()).await;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, Security};
 use wardian_plugin::{
-    Attribute, AttributeType, Block, BlockNesting, ClientCapabilities, ConfigKind, PlanRequest, PrivateBytes,
-    ValidateConfigRequest,
+    Attribute, AttributeType, Block, BlockNesting, CallContext, ClientCapabilities, ConfigKind, PlanRequest,
+    PrivateBytes, ValidateConfigRequest,
 };
 use wardian_value::{Path as ValuePath, Type, Value, View};
 
@@ -67,7 +67,7 @@ async fn aws_provider_validates_and_plans() {
     });
     let provider = plugin.provider();
     let begun = Instant::now();
-    let schema = provider.schema().await.unwrap();
+    let schema = provider.schema(&CallContext::default()).await.unwrap();
     println!("schema of {} resource types in {:?}", schema.resources.len(), begun.elapsed());
     assert!(schema.resources.len() > 1000 && schema.data_sources.len() > 500);
     assert!(schema.capabilities.plan_destroy && schema.functions.contains_key("arn_parse"));
@@ -85,7 +85,7 @@ async fn aws_provider_validates_and_plans() {
             ("skip_region_validation", yes),
         ],
     );
-    assert_eq!(provider.validate_provider_config(config.clone()).await, []);
+    assert_eq!(provider.validate_provider_config(&CallContext::default(), config.clone()).await, []);
 
     let queue = &schema.resources.get("aws_sqs_queue").unwrap();
     let validate = async |set: &[(&str, Value)]| {
@@ -94,7 +94,7 @@ async fn aws_provider_validates_and_plans() {
             config: block(&queue.block, set),
             capabilities: ClientCapabilities::default(),
         };
-        provider.validate_config(ConfigKind::Resource, request).await
+        provider.validate_config(&CallContext::default(), ConfigKind::Resource, request).await
     };
     let long = |seconds: i64| [("delay_seconds", Value::number(seconds))];
     assert_eq!(validate(&long(5)).await, []);
@@ -102,7 +102,8 @@ async fn aws_provider_validates_and_plans() {
     assert_eq!(message[0].attribute, Some(ValuePath::root().attribute("delay_seconds")), "{message:?}");
 
     let arn = Value::string("arn:aws:sqs:eu-west-1:123456789012:queue");
-    let parsed = provider.call_function("arn_parse".into(), vec![arn]).await.unwrap();
+    let parsed =
+        provider.call_function(&CallContext::default(), "arn_parse".into(), vec![arn]).await.unwrap();
     assert_eq!(ValuePath::root().attribute("service").apply(&parsed), Some(&Value::string("sqs")));
 
     assert_eq!(configure(&*provider, config).await, []);
@@ -117,7 +118,7 @@ async fn aws_provider_validates_and_plans() {
         prior_identity: None,
         capabilities: ClientCapabilities::default(),
     };
-    let planned = provider.plan_resource_change(request).await;
+    let planned = provider.plan_resource_change(&CallContext::default(), request).await;
     assert_eq!(planned.diagnostics, []);
     assert!(planned.legacy_type_system);
     let planned = planned.planned_state.unwrap();

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePlugin, parse_reattachments};
+use wardian_plugin::CallContext;
 use wardian_value::{Type, Value};
 
 use crate::each_call::call_error;
@@ -76,7 +77,12 @@ async fn running_plugin_serves_every_call_and_keeps_running() {
             assert_eq!(configure(&**provider, config).await, []);
         }
         one.close().await;
-        assert!(other.call_function("shout".into(), vec![Value::string("a")]).await.is_ok());
+        assert!(
+            other
+                .call_function(&CallContext::default(), "shout".into(), vec![Value::string("a")])
+                .await
+                .is_ok()
+        );
         other.close().await;
         plugin.close().await;
         assert!(debugged.is_there());

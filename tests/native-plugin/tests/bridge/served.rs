@@ -1,6 +1,6 @@
 //! Plugins served in another protocol, and several plugins served as one.
 
-use wardian_plugin::{ApplyRequest, Provider};
+use wardian_plugin::{ApplyRequest, CallContext, Provider};
 use wardian_value::{Path, Value};
 
 use crate::each_call::{apply, call_error, plan};
@@ -10,7 +10,7 @@ use crate::{configured, fake, processes_with, wait_for_no_zombies};
 async fn create(provider: &dyn Provider, type_name: &str) -> Option<Value> {
     let mut planning = plan();
     planning.type_name = type_name.into();
-    let planned = provider.plan_resource_change(planning).await;
+    let planned = provider.plan_resource_change(&CallContext::default(), planning).await;
     assert_eq!(planned.diagnostics, [], "{type_name}");
     let request = ApplyRequest {
         type_name: type_name.into(),
@@ -18,7 +18,7 @@ async fn create(provider: &dyn Provider, type_name: &str) -> Option<Value> {
         planned_private: planned.planned_private,
         ..apply()
     };
-    let made = provider.apply_resource_change(request).await;
+    let made = provider.apply_resource_change(&CallContext::default(), request).await;
     assert_eq!(made.diagnostics, [], "{type_name}");
     Path::root().attribute("id").apply(&made.new_state.unwrap()).cloned()
 }
@@ -29,7 +29,7 @@ async fn two_plugins_are_served_as_one() {
         let mark = format!("{words},both-{}", std::process::id());
         let (_bridge, plugin) = fake(&mark);
         let provider = configured(&plugin).await;
-        let schema = provider.schema().await.unwrap();
+        let schema = provider.schema(&CallContext::default()).await.unwrap();
         let names: Vec<&str> = schema.resources.keys().map(|name| &**name).collect();
         assert_eq!(names, ["fake_thing", "other_thing"]);
         assert!(schema.capabilities.move_resource_state && !schema.capabilities.plan_destroy);
@@ -38,7 +38,9 @@ async fn two_plugins_are_served_as_one() {
             assert_eq!(create(&*provider, name).await, Some(Value::string("id-of-a")));
         }
         for function in ["shout", "other_shout"] {
-            let loud = provider.call_function(function.into(), vec![Value::string("hm")]).await;
+            let loud = provider
+                .call_function(&CallContext::default(), function.into(), vec![Value::string("hm")])
+                .await;
             assert_eq!(loud, Ok(Value::string("HM")), "{function}");
         }
         assert_eq!(call_error(&*provider, "ReadDataSource").await, "");

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
-use wardian_monitor::{Call, Capability, Denied, Monitor, Use};
+use wardian_monitor::{Capability, Denied, Monitor, Use};
+use wardian_plugin::PluginCall;
 use wardian_policy::{Access, Decision, DenialReason, FileAccess, Request};
 
 use super::granted::GrantedFiles;
@@ -94,7 +95,7 @@ impl Watch {
     }
 
     /// The call as it is now.
-    pub(crate) fn call(&self) -> Call {
+    pub(crate) fn call(&self) -> PluginCall {
         self.0.call.get()
     }
 

@@ -4,15 +4,16 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderName, HeaderValue};
-use wardian_monitor::{Call, Capability, Monitor, Use};
+use wardian_monitor::{Capability, Monitor, Use};
 use wardian_network::{Authority, Credential, Denied, Exchange};
+use wardian_plugin::PluginCall;
 use wardian_policy::{CredentialBinding, NetworkRequest, Request};
 
 use crate::network::ProviderNetwork;
 
 pub(super) struct OneRequest {
     monitor: Monitor,
-    call: Call,
+    call: PluginCall,
     network: Arc<ProviderNetwork>,
     begun: Mutex<Begun>,
 }
@@ -25,7 +26,7 @@ struct Begun {
 }
 
 impl OneRequest {
-    pub(super) fn new(monitor: Monitor, call: Call, network: Arc<ProviderNetwork>) -> Self {
+    pub(super) fn new(monitor: Monitor, call: PluginCall, network: Arc<ProviderNetwork>) -> Self {
         Self { monitor, call, network, begun: Mutex::default() }
     }
 

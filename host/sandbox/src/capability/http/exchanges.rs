@@ -12,8 +12,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::sync::watch;
-use wardian_monitor::Call;
 use wardian_network::ResponseBody;
+use wardian_plugin::PluginCall;
 use wasmtime_wasi_http::Error;
 
 use super::{error_for_guest, told};
@@ -39,7 +39,7 @@ pub(super) struct HeldBody {
     going: Arc<Mutex<Going>>,
     number: u64,
     body: Arc<Mutex<Option<ResponseBody>>>,
-    call: Call,
+    call: PluginCall,
 }
 
 impl Default for Exchanges {
@@ -81,7 +81,7 @@ impl Begun {
     }
 
     /// Keeps the body of the answer, unless the work is over.
-    pub(super) fn hold(self, body: ResponseBody, call: Call) -> Option<HeldBody> {
+    pub(super) fn hold(self, body: ResponseBody, call: PluginCall) -> Option<HeldBody> {
         let body = Arc::new(Mutex::new(Some(body)));
         let number = {
             let mut going = lock(&self.going);

@@ -220,14 +220,15 @@ fn request(scheme: Scheme, host: &str, port: u16) -> Result<NetworkRequest, Requ
 #[cfg(test)]
 mod tests {
     use wardian_address::ProviderAddress;
-    use wardian_monitor::{Call, Monitor};
+    use wardian_monitor::Monitor;
+    use wardian_plugin::PluginCall;
 
     use super::*;
     use crate::current_call::CurrentCall;
 
     fn destinations() -> Destinations {
         let monitor = Monitor::that_denies_everything(&ProviderAddress::built_in("nobody"));
-        let call = Call::outside_of_calls(&"nobody".into());
+        let call = PluginCall::outside_of_calls(&"nobody".into());
         let network = Arc::new(ProviderNetwork::new(&Arc::default(), &monitor));
         Destinations::new(InFlight::new(monitor, CurrentCall::new(call)), network)
     }

@@ -88,10 +88,11 @@ impl Peers {
 mod tests {
     use std::path::Path;
     use std::sync::Arc;
+    use wardian_plugin::PluginCall;
 
     use wardian_address::ProviderAddress;
     use wardian_diagnostic::SourceFile;
-    use wardian_monitor::{AuditLog, Call, Monitor, PluginIdentity};
+    use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
     use wardian_policy::{Level, NetworkRequest, Policy, PolicyFile, Request};
 
     use super::*;
@@ -108,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_oldest_goes_when_there_are_too_many() {
-        let (monitor, call) = (monitor(), Call::outside_of_calls(&"acme/x".into()));
+        let (monitor, call) = (monitor(), PluginCall::outside_of_calls(&"acme/x".into()));
         let most = Bound { value: 10, set_at: None };
         let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         let mut peers = Peers::default();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wardian_monitor::{AuditLog, Outcome};
 use wardian_plugin::{
-    ApplyRequest, ClientCapabilities, ConfigKind, ImportRequest, ImportTarget, PlanRequest,
+    ApplyRequest, CallContext, ClientCapabilities, ConfigKind, ImportRequest, ImportTarget, PlanRequest,
     PluginDiagnostics, PrivateBytes, Provider, RawState, ReadResourceRequest, UpgradeStateRequest,
     ValidateConfigRequest,
 };
@@ -69,7 +69,7 @@ async fn plan(provider: &dyn Provider, type_name: &str) -> Attempt {
         prior_identity: None,
         capabilities: ClientCapabilities::default(),
     };
-    let response = provider.plan_resource_change(request).await;
+    let response = provider.plan_resource_change(&CallContext::default(), request).await;
     let got = told(&response.diagnostics);
     let failed = response.planned_state.is_none() && got.starts_with("Plugin");
     Attempt::new("limits", type_name, got, failed && is_well(provider).await)
@@ -112,16 +112,31 @@ async fn panics() -> Vec<Attempt> {
         capabilities: capabilities(),
     };
     let mut all = vec![
-        ("validate-provider-config", told(&provider.validate_provider_config(object("panic")).await)),
+        (
+            "validate-provider-config",
+            told(&provider.validate_provider_config(&CallContext::default(), object("panic")).await),
+        ),
         ("configure-provider", told(&configure(provider, "panic").await)),
-        ("validate-resource-config", told(&provider.validate_config(ConfigKind::Resource, config).await)),
-        ("upgrade-resource-state", told(&provider.upgrade_resource_state(upgrade).await.diagnostics)),
-        ("read-resource", told(&provider.read_resource(read).await.diagnostics)),
-        ("apply-resource-change", told(&provider.apply_resource_change(apply).await.diagnostics)),
-        ("import-resource-state", told(&provider.import_resource_state(import).await.diagnostics)),
+        (
+            "validate-resource-config",
+            told(&provider.validate_config(&CallContext::default(), ConfigKind::Resource, config).await),
+        ),
+        (
+            "upgrade-resource-state",
+            told(&provider.upgrade_resource_state(&CallContext::default(), upgrade).await.diagnostics),
+        ),
+        ("read-resource", told(&provider.read_resource(&CallContext::default(), read).await.diagnostics)),
+        (
+            "apply-resource-change",
+            told(&provider.apply_resource_change(&CallContext::default(), apply).await.diagnostics),
+        ),
+        (
+            "import-resource-state",
+            told(&provider.import_resource_state(&CallContext::default(), import).await.diagnostics),
+        ),
         ("read-data-source", answer(provider, "tell:panic|x").await),
     ];
-    let function = provider.call_function("panic".into(), vec![object("x")]).await;
+    let function = provider.call_function(&CallContext::default(), "panic".into(), vec![object("x")]).await;
     all.push(("call-function", function.map_or_else(|error| format!("{error:?}"), |_| "a value".into())));
     let mut attempts = Vec::new();
     for (call, got) in all {

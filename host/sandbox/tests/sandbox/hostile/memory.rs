@@ -4,10 +4,10 @@ use std::fs;
 use std::sync::Arc;
 
 use wardian_monitor::AuditLog;
-use wardian_plugin::on_behalf_of;
+use wardian_plugin::CallContext;
 use wardian_sandbox::Grants;
 
-use super::{Attempt, answer, is_well, limits};
+use super::{Attempt, answer, answer_for, is_well, limits};
 use crate::guest::{allow, configure, granted_and_recorded, load, plan};
 use crate::server::{Reaching, http_server};
 
@@ -61,8 +61,8 @@ async fn a_file_past_its_call() -> Attempt {
     let log = Arc::new(AuditLog::to_file(&path).unwrap());
     let grants = granted_and_recorded(place.path(), &allow("read", &["."]), &log);
     let provider = load(limits()).provider(grants);
-    on_behalf_of("data.a.one", answer(&*provider, "hold:file")).await;
-    let got = on_behalf_of("data.a.two", answer(&*provider, "held")).await;
+    answer_for(&CallContext::new("data.a.one"), &*provider, "hold:file").await;
+    let got = answer_for(&CallContext::new("data.a.two"), &*provider, "held").await;
     let is_well = is_well(&*provider).await;
     drop(provider);
     let log = fs::read_to_string(&path).unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
-use wardian_plugin::{ProvisionRequest, Provisioner, SharedByObject};
+use wardian_plugin::{CallContext, ProvisionRequest, Provisioner, SharedByObject};
 use wardian_policy::{Level, Policy, PolicyFile};
 use wardian_process::{Authority, Denied, Ended, Runner, Start};
 use wardian_sandbox::ProvisionerGrants;
@@ -110,7 +110,8 @@ async fn provision(
         shared: SharedByObject::default(),
     };
     let mut shown = String::new();
-    let diagnostics = provisioner.provision(request, &mut |text: &str| shown.push_str(text)).await;
+    let diagnostics =
+        provisioner.provision(&CallContext::default(), request, &mut |text: &str| shown.push_str(text)).await;
     (shown, diagnostics.iter().find(|one| one.is_error()).map(|one| one.detail.clone()))
 }
 

@@ -1,0 +1,138 @@
+//! The object that a plugin call is made for, and the values that must not be shown of it.
+//!
+//! Requests name resource types, as the protocol does; people know resource instances by
+//! their addresses. The engine makes one [`CallContext`] for each operation and passes it
+//! with every call. The crates that carry out calls name the address in diagnostics, log
+//! lines and audit records, and redact the [sensitive values](Secrets) in them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use wardian_value::{Str, Value};
+
+use crate::secrets::Secrets;
+
+/// What the calls of one operation have in common. Clones share the sensitive values.
+#[derive(Clone, Debug, Default)]
+pub struct CallContext {
+    address: Option<Arc<str>>,
+    sensitive_values: Secrets,
+}
+
+impl CallContext {
+    /// A context without sensitive values, for an object with this address: a resource
+    /// instance, a provider configuration, or another name that people know the work by.
+    pub fn new(address: impl Into<Arc<str>>) -> Self {
+        Self { address: Some(address.into()), sensitive_values: Secrets::default() }
+    }
+
+    /// A context for the same object, with other sensitive values.
+    #[must_use]
+    pub fn with_sensitive_values(&self, sensitive_values: Secrets) -> Self {
+        Self { address: self.address.clone(), sensitive_values }
+    }
+
+    /// The address of the object.
+    pub fn address(&self) -> Option<&Arc<str>> {
+        self.address.as_ref()
+    }
+
+    /// The values that must not be shown in diagnostics, log lines and records.
+    pub fn sensitive_values(&self) -> &Secrets {
+        &self.sensitive_values
+    }
+
+    /// Returns a value without marks, as plugins receive values, and registers the parts
+    /// that were marked as sensitive or ephemeral.
+    pub fn unmark_and_register(&self, value: &Value) -> Value {
+        if value.inside_marks().is_empty() {
+            return value.clone();
+        }
+        self.sensitive_values.add_marked(value);
+        value.unmark_deep()
+    }
+}
+
+/// One call of one plugin, for diagnostics, log lines and audit records.
+#[derive(Clone, Debug)]
+pub struct PluginCall {
+    /// The name that people know the plugin by.
+    pub plugin: Arc<str>,
+    /// The name of the called function in the plugin's protocol.
+    pub function: &'static str,
+    /// The resource type, data source, function or action that the call is about.
+    pub type_name: Option<Str>,
+    /// The object that the call is made for, and its sensitive values.
+    pub context: CallContext,
+}
+
+impl PluginCall {
+    /// A call that is made in this context.
+    pub fn new(
+        plugin: &Arc<str>,
+        function: &'static str,
+        type_name: Option<&Str>,
+        context: &CallContext,
+    ) -> Self {
+        Self { plugin: Arc::clone(plugin), function, type_name: type_name.cloned(), context: context.clone() }
+    }
+
+    /// The work of an instance while no call is in flight, such as its start.
+    pub fn outside_of_calls(plugin: &Arc<str>) -> Self {
+        Self::new(plugin, "start", None, &CallContext::default())
+    }
+
+    /// The values that must not be shown in diagnostics, log lines and records.
+    pub fn sensitive_values(&self) -> &Secrets {
+        self.context.sensitive_values()
+    }
+
+    /// The address of the object, or else the name of its type; empty if neither is known.
+    pub fn resource(&self) -> &str {
+        self.context.address().map(|address| &**address).or(self.type_name.as_deref()).unwrap_or_default()
+    }
+}
+
+/// `hashicorp/random in plan-resource-change of random_id.a (random_id)`.
+impl fmt::Display for PluginCall {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} in {}", self.plugin, self.function)?;
+        match (self.context.address(), &self.type_name) {
+            (Some(address), Some(name)) => write!(formatter, " of {address} ({name})"),
+            (Some(address), None) => write!(formatter, " of {address}"),
+            (None, Some(name)) => write!(formatter, " of {name}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wardian_value::Marks;
+
+    use super::*;
+
+    #[test]
+    fn unmark_and_register_registers_marked_parts() {
+        let context = CallContext::new("a.b");
+        let value = Value::object([("x", Value::from("hunter22").with_marks(Marks::SENSITIVE))]);
+        let clone = context.clone();
+        assert!(clone.unmark_and_register(&value).inside_marks().is_empty());
+        assert_eq!(context.sensitive_values().mask("hunter22"), crate::MASK);
+    }
+
+    #[test]
+    fn display_names_address_and_type() {
+        let plugin = Arc::from("hashicorp/random");
+        let name = Str::new("random_id");
+        let call = |type_name, context: &CallContext| {
+            PluginCall::new(&plugin, "read-resource", type_name, context).to_string()
+        };
+        let (with_address, without) = (CallContext::new("random_id.a"), CallContext::default());
+        let expected = "hashicorp/random in read-resource of random_id.a (random_id)";
+        assert_eq!(call(Some(&name), &with_address), expected);
+        assert_eq!(call(None, &with_address), "hashicorp/random in read-resource of random_id.a");
+        assert_eq!(call(Some(&name), &without), "hashicorp/random in read-resource of random_id");
+        assert_eq!(call(None, &without), "hashicorp/random in read-resource");
+    }
+}
