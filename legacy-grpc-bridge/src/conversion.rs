@@ -5,35 +5,39 @@
 //! its place (unknown values, changes that were not planned) is the engine's to
 //! check.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
+use wardian_plugin::transport::{self, PluginFailure, decode_timestamp, encode_value, schema_mismatch};
 use wardian_plugin::{
     ClientCapabilities, DeferredReason, PluginDiagnostic, PluginDiagnostics, RawState, Severity, has_errors,
     printable,
 };
 use wardian_value::{Path, PathStep, Type, Value, json, msgpack};
 
-use crate::failure::Failure;
 use crate::protocol::tfplugin as m;
 
-/// What a timestamp of the protocol can be, in seconds since 1970.
-const YEARS_1_TO_9999: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
-
 /// A value of a type, as it is sent.
-pub(crate) fn encode(what: &str, value: &Value, ty: &Type) -> Result<Option<m::DynamicValue>, Failure> {
-    let encoded = msgpack::encode(value, ty)
-        .map_err(|error| Failure::BadRequest(format!("{what} cannot be encoded: {error}")))?;
-    Ok(Some(m::DynamicValue { msgpack: encoded.into(), json: bytes::Bytes::new() }))
+pub(crate) fn encode(what: &str, value: &Value, ty: &Type) -> Result<Option<m::DynamicValue>, PluginFailure> {
+    encode_value(what, value, ty).map(|encoded| Some(dynamic_value(encoded)))
+}
+
+/// A value in MessagePack as a message.
+pub(crate) fn dynamic_value(encoded: Vec<u8>) -> m::DynamicValue {
+    m::DynamicValue { msgpack: encoded.into(), json: bytes::Bytes::new() }
 }
 
 /// What was answered as a value of a type; nothing is a null.
-pub(crate) fn decode(what: &str, answered: Option<&m::DynamicValue>, ty: &Type) -> Result<Value, Failure> {
+pub(crate) fn decode(
+    what: &str,
+    answered: Option<&m::DynamicValue>,
+    ty: &Type,
+) -> Result<Value, PluginFailure> {
     let decoded = match answered {
         Some(value) if !value.msgpack.is_empty() => msgpack::decode(&value.msgpack, ty),
         Some(value) if !value.json.is_empty() => json::decode(&value.json, ty),
         Some(_) | None => return Ok(Value::null(ty.clone())),
     };
-    decoded.map_err(|error| Failure::BadAnswer(format!("{what} is not what its schema says: {error}")))
+    decoded.map_err(|error| schema_mismatch(what, error))
 }
 
 fn is_nothing(value: Option<&m::DynamicValue>) -> bool {
@@ -46,7 +50,7 @@ pub(crate) fn decode_result(
     answered: Option<&m::DynamicValue>,
     ty: &Type,
     diagnostics: &[PluginDiagnostic],
-) -> Result<Option<Value>, Failure> {
+) -> Result<Option<Value>, PluginFailure> {
     if is_nothing(answered) && has_errors(diagnostics) {
         return Ok(None);
     }
@@ -57,19 +61,15 @@ pub(crate) fn encode_optional(
     what: &str,
     value: Option<&Value>,
     ty: Option<&Type>,
-) -> Result<Option<m::DynamicValue>, Failure> {
-    match (value, ty) {
-        (None, _) => Ok(None),
-        (Some(value), Some(ty)) => encode(what, value, ty),
-        (Some(_), None) => Err(Failure::BadRequest(format!("there is no schema for {what}"))),
-    }
+) -> Result<Option<m::DynamicValue>, PluginFailure> {
+    Ok(transport::encode_optional(what, value, ty)?.map(dynamic_value))
 }
 
 pub(crate) fn encode_identity(
     what: &str,
     value: Option<&Value>,
     ty: Option<&Type>,
-) -> Result<Option<m::ResourceIdentityData>, Failure> {
+) -> Result<Option<m::ResourceIdentityData>, PluginFailure> {
     let encoded = encode_optional(what, value, ty)?;
     Ok(encoded.map(|value| m::ResourceIdentityData { identity_data: Some(value) }))
 }
@@ -79,7 +79,7 @@ pub(crate) fn decode_identity(
     what: &str,
     answered: Option<&m::ResourceIdentityData>,
     ty: Option<&Type>,
-) -> Result<Option<Value>, Failure> {
+) -> Result<Option<Value>, PluginFailure> {
     let data = answered.and_then(|identity| identity.identity_data.as_ref());
     match (data, ty) {
         (data, _) if is_nothing(data) => Ok(None),
@@ -87,7 +87,7 @@ pub(crate) fn decode_identity(
             let identity = decode(what, data, ty)?;
             Ok((!identity.is_null()).then_some(identity))
         }
-        (_, None) => Err(Failure::BadAnswer(format!("there is no schema for {what}"))),
+        (_, None) => Err(PluginFailure::InvalidResponse(format!("there is no schema for {what}"))),
     }
 }
 
@@ -151,22 +151,9 @@ pub(crate) fn raw_state(raw: &RawState) -> m::RawState {
     }
 }
 
-pub(crate) fn moment(at: Option<prost_types::Timestamp>) -> Result<Option<SystemTime>, Failure> {
-    let Some(at) = at else { return Ok(None) };
-    let nanoseconds = u32::try_from(at.nanos).ok().filter(|nanos| *nanos < 1_000_000_000);
-    let moment = nanoseconds.filter(|_| YEARS_1_TO_9999.contains(&at.seconds)).and_then(|nanoseconds| {
-        let whole = Duration::from_secs(at.seconds.unsigned_abs());
-        let seconds =
-            if at.seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
-        seconds?.checked_add(Duration::from_nanos(nanoseconds.into()))
-    });
-    match moment {
-        Some(moment) => Ok(Some(moment)),
-        None => Err(Failure::BadAnswer(format!(
-            "{} s and {} ns is no moment at which to renew",
-            at.seconds, at.nanos
-        ))),
-    }
+/// The time at which to renew an ephemeral resource.
+pub(crate) fn renew_at(at: Option<prost_types::Timestamp>) -> Result<Option<SystemTime>, PluginFailure> {
+    at.map(|at| decode_timestamp(at.seconds, at.nanos.into())).transpose()
 }
 
 #[cfg(test)]
@@ -204,15 +191,5 @@ mod tests {
         let steps = [Selector::AttributeName("a".into()), Selector::ElementKeyInt(-1)];
         let steps = steps.into_iter().map(|selector| Step { selector: Some(selector) }).collect();
         assert_eq!(path(m::AttributePath { steps }), Path::root().attribute("a"));
-    }
-
-    #[test]
-    fn impossible_moments_are_refused() {
-        let at = |seconds, nanos| moment(Some(prost_types::Timestamp { seconds, nanos }));
-        assert_eq!(at(1, 5).unwrap(), Some(UNIX_EPOCH + Duration::new(1, 5)));
-        assert_eq!(at(-1, 0).unwrap(), Some(UNIX_EPOCH - Duration::from_secs(1)));
-        for (seconds, nanos) in [(0, -1), (0, 1_000_000_000), (i64::MAX, 0), (i64::MIN, 0)] {
-            assert!(at(seconds, nanos).is_err(), "{seconds} {nanos}");
-        }
     }
 }

@@ -1,147 +1,90 @@
-//! How a call fails in the plugin's or the bridge's own way, and how that is told:
-//! as an error diagnostic that names plugin, call and resource.
+//! Failures of calls that are the bridge's own: a process that ended, a lost connection, a
+//! timeout, and the gRPC statuses that plugins answer with.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tonic::Code;
-use wardian_plugin::{FunctionError, PluginCall, PluginDiagnostic, PluginDiagnostics, printable};
+use wardian_plugin::printable;
+use wardian_plugin::transport::{PluginFailure, format_seconds};
 
-use crate::launch::LaunchError;
-
-/// Why a call has no answer.
-#[derive(Clone, Debug)]
-pub(crate) enum Failure {
-    /// The process is gone.
-    Ended(Ended),
-    /// The connection is gone and the process is not.
-    Lost(String, Aftermath),
-    /// No answer came in time.
-    TimedOut(Duration, Aftermath),
-    /// The plugin answered that it cannot answer.
-    Refused { code: Code, message: String },
-    /// The answer was too large.
-    TooMuchData(usize),
-    /// The answer does not mean anything.
-    BadAnswer(String),
-    /// The request could not be written down.
-    BadRequest(String),
-    /// The process could not be started.
-    NotStarted(Arc<LaunchError>),
-    /// The provider was closed before.
-    Closed,
-}
-
-/// What became of a process that did not answer.
+/// What happened to the process of a plugin that did not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Aftermath {
-    /// We ended it.
+    /// The bridge ended it.
     Ended,
-    /// It is not ours to end.
+    /// The bridge did not start it, and left it alone.
     LeftAlone,
 }
 
 /// A process that is gone.
-#[derive(Clone, Debug)]
-pub(crate) struct Ended {
-    /// `exit status: 2`
-    pub(crate) how: String,
-    /// What it said last that was no log line.
-    pub(crate) last_words: Option<String>,
-    /// Why we ended it, where we did.
-    pub(crate) by_us: Option<String>,
+pub(crate) struct EndedProcess {
+    /// How it ended: `exit status: 2`.
+    pub(crate) status: String,
+    /// The end of its standard error, without log lines.
+    pub(crate) last_output: Option<String>,
+    /// Why the bridge ended it, if it did.
+    pub(crate) reason: Option<String>,
 }
 
-impl Failure {
-    /// For the person.
-    pub(crate) fn into_diagnostics(self, call: &PluginCall) -> PluginDiagnostics {
-        let (summary, detail) = self.describe(call);
-        vec![PluginDiagnostic::error(summary, detail)]
-    }
-
-    pub(crate) fn into_function_error(self, call: &PluginCall) -> FunctionError {
-        let (summary, detail) = self.describe(call);
-        FunctionError { text: format!("{summary}: {detail}"), argument: None }
-    }
-
-    fn describe(self, call: &PluginCall) -> (&'static str, String) {
-        match self {
-            Self::Ended(ended) => match ended.by_us {
-                Some(reason) => {
-                    ("Plugin was ended", format!("{call}: its process was ended, since {reason}."))
-                }
-                None => ("Plugin crashed", ended.describe(call)),
-            },
-            Self::Lost(reason, aftermath) => {
-                let then = match aftermath {
-                    Aftermath::Ended => "Its process was still there and was ended.",
-                    Aftermath::LeftAlone => "Somebody else started its process; look there for the reason.",
-                };
-                ("Plugin did not respond", format!("{call}: {reason}. {then}"))
-            }
-            Self::TimedOut(limit, aftermath) => {
-                let then = match aftermath {
-                    Aftermath::Ended => "Its process was ended.",
-                    Aftermath::LeftAlone => "Somebody else started its process, which was left alone.",
-                };
-                ("Plugin timed out", format!("{call}: no answer came within {}. {then}", seconds(limit)))
-            }
-            Self::Refused { code: Code::Unimplemented, message } => (
-                "Unsupported plugin call",
-                format!(
-                    "{call}: the plugin does not have this call{}. A newer version of it may.",
-                    in_its_words(&message)
-                ),
-            ),
-            Self::Refused { code: Code::Cancelled, message } => (
-                "Call was cancelled",
-                format!("{call}: the plugin gave up the call{}.", in_its_words(&message)),
-            ),
-            Self::Refused { code, message } => (
-                "Plugin failed",
-                format!("{call}: instead of an answer it gave the error {code:?}{}.", in_its_words(&message)),
-            ),
-            Self::TooMuchData(limit) => (
-                "Plugin answered too much",
-                format!("{call}: its answer is larger than {limit} bytes, which is the limit."),
-            ),
-            Self::BadAnswer(problem) => (
-                "Plugin gave an invalid answer",
-                format!(
-                    "{call}: {problem}\n\nThis is a bug in the plugin, which should be reported to its author."
-                ),
-            ),
-            Self::BadRequest(problem) => {
-                ("Value cannot be handed to the plugin", format!("{call}: {problem}"))
-            }
-            Self::NotStarted(error) => ("Plugin could not be started", format!("{call}: {error}")),
-            Self::Closed => ("Plugin was closed", format!("{call}: the call came after the plugin's end.")),
+impl From<EndedProcess> for PluginFailure {
+    fn from(process: EndedProcess) -> Self {
+        if let Some(reason) = process.reason {
+            return Self::transport("Plugin was ended", format!("its process was ended, since {reason}."));
         }
-    }
-}
-
-impl Ended {
-    fn describe(&self, call: &PluginCall) -> String {
-        let mut text = format!("{call}: its process ended ({}) instead of answering.", self.how);
-        if let Some(words) = &self.last_words {
-            text.push_str("\n\nIt said:\n");
-            text.push_str(words);
+        let mut problem = format!("its process ended ({}) instead of answering.", process.status);
+        if let Some(output) = &process.last_output {
+            problem.push_str("\n\nIt said:\n");
+            problem.push_str(output);
         }
-        text.push_str("\n\nThis is a bug in the plugin, which should be reported to its author.");
-        text
+        problem.push_str("\n\nThis is a bug in the plugin, which should be reported to its author.");
+        Self::transport("Plugin crashed", problem)
     }
 }
 
-fn in_its_words(message: &str) -> String {
+/// The connection is gone and the process is not.
+pub(crate) fn lost_connection(reason: &str, aftermath: Aftermath) -> PluginFailure {
+    let then = match aftermath {
+        Aftermath::Ended => "Its process was still there and was ended.",
+        Aftermath::LeftAlone => "Somebody else started its process; look there for the reason.",
+    };
+    PluginFailure::transport("Plugin did not respond", format!("{reason}. {then}"))
+}
+
+/// No response came in time.
+pub(crate) fn timed_out(limit: Duration, aftermath: Aftermath) -> PluginFailure {
+    let then = match aftermath {
+        Aftermath::Ended => "Its process was ended.",
+        Aftermath::LeftAlone => "Somebody else started its process, which was left alone.",
+    };
+    let limit = format_seconds(limit);
+    PluginFailure::transport("Plugin timed out", format!("no answer came within {limit}. {then}"))
+}
+
+/// The response was larger than this number of bytes.
+pub(crate) fn too_much_data(limit: usize) -> PluginFailure {
+    let problem = format!("its answer is larger than {limit} bytes, which is the limit.");
+    PluginFailure::transport("Plugin answered too much", problem)
+}
+
+/// The plugin responded with a gRPC status that is an error.
+pub(crate) fn error_status(code: Code, message: &str) -> PluginFailure {
+    let quoted = quote(message);
+    match code {
+        Code::Unimplemented => PluginFailure::Unsupported(format!(
+            "the plugin does not have this call{quoted}. A newer version of it may."
+        )),
+        Code::Cancelled => {
+            PluginFailure::transport("Call was cancelled", format!("the plugin gave up the call{quoted}."))
+        }
+        code => PluginFailure::transport(
+            "Plugin failed",
+            format!("instead of an answer it gave the error {code:?}{quoted}."),
+        ),
+    }
+}
+
+fn quote(message: &str) -> String {
     let message = printable(message.trim());
     let message = message.trim_end_matches('.');
     if message.is_empty() { String::new() } else { format!(": {message}") }
-}
-
-pub(crate) fn seconds(limit: Duration) -> String {
-    if limit.subsec_millis() == 0 {
-        format!("{} s", limit.as_secs())
-    } else {
-        format!("{:.1} s", limit.as_secs_f64())
-    }
 }

@@ -20,7 +20,6 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::process::{ChildStdout, Command};
 use tokio::time::{Instant, timeout_at};
 
-use crate::failure::seconds;
 use crate::handshake::{Handshake, HandshakeError, PluginAddress};
 use crate::process::{Owner, Process, Running};
 use crate::reattach::Reattachment;
@@ -29,6 +28,7 @@ use crate::tls::{self, Identity, IdentityError};
 use crate::transport::{Bidirectional, Transport};
 use crate::{confine, executable};
 use wardian_plugin::RecentSecrets;
+use wardian_plugin::transport::format_seconds;
 use wardian_process::{Confinement, ConfinementError, Prepared, Spawner};
 
 /// What every plugin of the protocol expects to find in its environment; it says
@@ -149,7 +149,7 @@ pub enum LaunchError {
         said: Option<String>,
     },
     /// It did not answer in time.
-    #[error("{} printed no handshake within {}{}", executable.display(), seconds(*limit), saying(said.as_deref(), ""))]
+    #[error("{} printed no handshake within {}{}", executable.display(), format_seconds(*limit), saying(said.as_deref(), ""))]
     TimedOut {
         /// The file.
         executable: PathBuf,
@@ -272,7 +272,7 @@ pub(crate) async fn attach(
             Ok(Process::new(speaker, reattachment.version, transport, Owner::SomebodyElse))
         }
         Ok(Err(reason)) => failed(reason),
-        Err(_) => failed(format!("no connection within {}", seconds(limit))),
+        Err(_) => failed(format!("no connection within {}", format_seconds(limit))),
     }
 }
 
@@ -407,7 +407,7 @@ async fn connect(
     };
     let transport = match timeout_at(deadline, connecting).await {
         Ok(transport) => transport?,
-        Err(_) => return Err(unreachable(format!("no connection within {}", seconds(limit)))),
+        Err(_) => return Err(unreachable(format!("no connection within {}", format_seconds(limit)))),
     };
     tracing::debug!(
         target: "wardian::plugin",

@@ -10,20 +10,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::sync::{Mutex, OnceCell};
-use tonic::Code;
+use wardian_plugin::transport::{DecodedSchema, PluginFailure, Transport};
 use wardian_plugin::{CallContext, PluginCall, PluginDiagnostics, Provider, has_errors};
 use wardian_process::Spawner;
 
 use crate::calls::{self, Call};
 use crate::conversion::diagnostics;
-use crate::failure::Failure;
 use crate::launch::{LaunchError, NativePackage, Offer, attach, launch};
 use crate::process::{LARGEST_MESSAGE, Process};
 use crate::protocol::{tfplugin as m, tfplugin5 as five, tfplugin6 as six};
-use crate::provider::NativeProvider;
+use crate::provider::NativeWire;
 use crate::provisioner::NativeProvisioner;
 use crate::reattach::Reattachment;
-use crate::schema::{self, Answered, DecodedSchema};
+use crate::schema::{self, Answered};
 use crate::schema_cache::SchemaCache;
 use crate::tenancy::Tenancies;
 use crate::{Limits, ProtocolVersion};
@@ -94,7 +93,7 @@ pub struct NativePlugin(Arc<Shared>);
 impl NativePlugin {
     /// A provider that is not configured yet.
     pub fn provider(&self) -> Arc<dyn Provider> {
-        Arc::new(NativeProvider::new(Arc::clone(&self.0)))
+        Arc::new(Transport::new(NativeWire::new(Arc::clone(&self.0))))
     }
 
     /// Ends the process that no configuration has taken over, and starts none any
@@ -170,7 +169,7 @@ impl Shared {
     }
 
     /// The process for what needs no configuration.
-    pub(crate) async fn unconfigured(&self, context: &CallContext) -> Result<Arc<Process>, Failure> {
+    pub(crate) async fn unconfigured(&self, context: &CallContext) -> Result<Arc<Process>, PluginFailure> {
         let mut unconfigured = self.unconfigured.lock().await;
         match &*unconfigured {
             Unconfigured::Started(process) if process.is_alive() => return Ok(Arc::clone(process)),
@@ -184,7 +183,7 @@ impl Shared {
 
     /// A process that is the caller's alone from now on. Calls that others have in
     /// flight on it come to their end.
-    pub(crate) async fn to_configure(&self, context: &CallContext) -> Result<Arc<Process>, Failure> {
+    pub(crate) async fn to_configure(&self, context: &CallContext) -> Result<Arc<Process>, PluginFailure> {
         {
             let mut unconfigured = self.unconfigured.lock().await;
             match std::mem::replace(&mut *unconfigured, Unconfigured::NotStarted) {
@@ -199,7 +198,7 @@ impl Shared {
         Ok(Arc::new(self.launch(context).await?))
     }
 
-    async fn launch(&self, context: &CallContext) -> Result<Process, Failure> {
+    async fn launch(&self, context: &CallContext) -> Result<Process, PluginFailure> {
         let limit = self.limits.start;
         let process = match &self.origin {
             Origin::File(package) => launch(package, &self.spawner, limit, Offer::All).await,
@@ -244,7 +243,7 @@ impl Shared {
 
     async fn ask_for_schema(&self, context: &CallContext) -> Result<Arc<DecodedSchema>, PluginDiagnostics> {
         let call = self.plugin_call(context, six::provider::GET_PROVIDER_SCHEMA.name(), None);
-        let failed = |failure: Failure| failure.into_diagnostics(&call);
+        let failed = |failure: PluginFailure| failure.into_diagnostics(&call);
         let process = self.unconfigured(context).await.map_err(failed)?;
         let version = process.version();
         let answer = self.ask_for_all_schemas(context, &process).await;
@@ -264,14 +263,14 @@ impl Shared {
             schema::provider_schema(answered)
         };
         let taken = tokio::task::spawn_blocking(taking).await.map_err(|error| error.to_string()).flatten();
-        taken.map(Arc::new).map_err(|problem| failed(Failure::BadAnswer(problem)))
+        taken.map(Arc::new).map_err(|problem| failed(PluginFailure::InvalidResponse(problem)))
     }
 
     async fn ask_for_all_schemas(
         &self,
         context: &CallContext,
         process: &Process,
-    ) -> Result<m::UndecodedProviderSchema, Failure> {
+    ) -> Result<m::UndecodedProviderSchema, PluginFailure> {
         let (limit, largest) = (self.limits.local_call, LARGEST_SCHEMA);
         match process.version() {
             ProtocolVersion::Five => {
@@ -299,7 +298,7 @@ impl Shared {
                 let said = diagnostics(answer.diagnostics);
                 if has_errors(&said) { Err(said) } else { Ok(answer.identity_schemas) }
             }
-            Err(Failure::Refused { code: Code::Unimplemented, .. }) => Ok(HashMap::new()),
+            Err(PluginFailure::Unsupported(_)) => Ok(HashMap::new()),
             Err(failure) => Err(failure.into_diagnostics(&call)),
         }
     }
@@ -311,7 +310,7 @@ impl Shared {
         process: &Process,
         call: &Call<Q, A>,
         request: Q,
-    ) -> Result<A, Failure>
+    ) -> Result<A, PluginFailure>
     where
         Q: prost::Message + 'static,
         A: prost::Message + Default + 'static,
@@ -321,6 +320,6 @@ impl Shared {
     }
 }
 
-fn not_started(error: LaunchError) -> Failure {
-    Failure::NotStarted(Arc::new(error))
+fn not_started(error: LaunchError) -> PluginFailure {
+    PluginFailure::NotStarted(error.to_string())
 }

@@ -18,11 +18,12 @@ use tokio::sync::{Notify, RwLock, watch};
 use tokio::time::timeout;
 use tonic::client::Grpc;
 use tonic::{Code, Status, Streaming};
+use wardian_plugin::transport::{PluginFailure, format_seconds};
 use wardian_plugin::{CallContext, printable};
 
 use crate::ProtocolVersion;
 use crate::codec::{Messages, Undecodable};
-use crate::failure::{Aftermath, Ended, Failure, seconds};
+use crate::failure::{self, Aftermath, EndedProcess};
 use crate::method::Method;
 use crate::protocol::plugin::{grpccontroller, grpcstdio};
 use crate::said::{self, LastWords, Speaker};
@@ -232,7 +233,7 @@ impl Process {
         request: Q,
         limit: Duration,
         largest_answer: usize,
-    ) -> Result<A, Failure>
+    ) -> Result<A, PluginFailure>
     where
         Q: Message + 'static,
         A: Message + Default + 'static,
@@ -261,7 +262,7 @@ impl Process {
         request: Q,
         limit: Duration,
         mut each: impl FnMut(A) -> std::ops::ControlFlow<B> + Send,
-    ) -> Result<Option<B>, Failure>
+    ) -> Result<Option<B>, PluginFailure>
     where
         Q: Message + 'static,
         A: Message + Default + 'static,
@@ -290,30 +291,34 @@ impl Process {
         self.speaker.secrets.keep(context.sensitive_values().clone());
     }
 
-    async fn begin(&self) -> Result<tokio::sync::RwLockReadGuard<'_, ()>, Failure> {
+    async fn begin(&self) -> Result<tokio::sync::RwLockReadGuard<'_, ()>, PluginFailure> {
         let in_use = self.in_use.read().await;
         if self.closing.load(Ordering::Acquire) {
-            return Err(Failure::Closed);
+            return Err(PluginFailure::Closed);
         }
         Ok(in_use)
     }
 
-    fn timed_out(&self, call: &str, limit: Duration) -> Failure {
+    fn timed_out(&self, call: &str, limit: Duration) -> PluginFailure {
         // What others wait for in the same process will not come either.
-        let aftermath = self.owner.end(|| format!("{call} was not answered within {}", seconds(limit)));
-        Failure::TimedOut(limit, aftermath)
+        let aftermath =
+            self.owner.end(|| format!("{call} was not answered within {}", format_seconds(limit)));
+        failure::timed_out(limit, aftermath)
     }
 
     /// What a status stands for, which the plugin gave or which stands for what
     /// happened to it.
-    async fn failed(&self, status: Status, largest_answer: usize) -> Failure {
+    async fn failed(&self, status: Status, largest_answer: usize) -> PluginFailure {
         let source = std::error::Error::source(&status);
         if source.is_some_and(|source| source.is::<Undecodable>()) {
-            return Failure::BadAnswer(format!("{}.", source.map(ToString::to_string).unwrap_or_default()));
+            return PluginFailure::InvalidResponse(format!(
+                "{}.",
+                source.map(ToString::to_string).unwrap_or_default()
+            ));
         }
         let broken = source.and_then(|source| source.downcast_ref::<Broken>());
         if let Some(problem @ Broken::NotGrpc { .. }) = broken {
-            return Failure::BadAnswer(format!("{problem}."));
+            return PluginFailure::InvalidResponse(format!("{problem}."));
         }
         let is_over = broken.is_some_and(Broken::is_of_all);
         let broken = broken.map(ToString::to_string);
@@ -323,25 +328,28 @@ impl Process {
             if let Some(running) = self.owner.running()
                 && let Some(how) = running.wait_for_end(patience).await
             {
-                return Failure::Ended(Ended {
-                    how: how.to_string(),
-                    last_words: running.last_words(),
-                    by_us: running.by_us.get().cloned(),
+                return PluginFailure::from(EndedProcess {
+                    status: how.to_string(),
+                    last_output: running.last_words(),
+                    reason: running.by_us.get().cloned(),
                 });
             }
         }
         if let Some(broken) = broken {
             if is_over || self.transport.ends_within(LAST_WORDS_PATIENCE).await {
-                return Failure::Lost(broken, self.owner.end(|| "its connection was lost".into()));
+                return failure::lost_connection(
+                    &broken,
+                    self.owner.end(|| "its connection was lost".into()),
+                );
             }
-            return Failure::BadAnswer(format!("{}.", printable(&broken)));
+            return PluginFailure::InvalidResponse(format!("{}.", printable(&broken)));
         }
         // tonic's own words for what it refuses to take in.
         if status.code() == Code::OutOfRange && status.message().contains("decoded message length too large")
         {
-            return Failure::TooMuchData(largest_answer);
+            return failure::too_much_data(largest_answer);
         }
-        Failure::Refused { code: status.code(), message: status.message().to_owned() }
+        failure::error_status(status.code(), status.message())
     }
 
     /// Ends the process: when its calls are done, and in order if it can.

@@ -1,4 +1,4 @@
-//! A native plugin as a [`Provider`]: each call of the trait becomes one RPC.
+//! A native plugin as a wire of the plugin protocol: each call of a provider becomes one RPC.
 //!
 //! Values cross in the encoding of the protocol, against the types that the
 //! plugin's own schema implies. Whatever goes wrong on the way becomes an error
@@ -14,30 +14,25 @@ mod resource;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use async_trait::async_trait;
 use prost::Message;
+use wardian_plugin::transport::{
+    ConfigurationCalls, DecodedSchema, PluginFailure, WireResult, encode_function_arguments, or_diagnostics,
+};
 use wardian_plugin::{
-    ActionRequest, ApplyRequest, ApplyResponse, CallContext, ConfigKind, ConfigureRequest, Continue,
-    FunctionError, GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest,
-    MoveRequest, MoveResponse, OpenEphemeralRequest, OpenEphemeralResponse, PlanActionResponse, PlanRequest,
-    PlanResponse, PluginCall, PluginDiagnostics, PrivateBytes, Provider, ProviderSchema,
-    ReadDataSourceRequest, ReadDataSourceResponse, ReadResourceRequest, ReadResourceResponse,
-    RenewEphemeralResponse, UpgradeStateRequest, UpgradeStateResponse, ValidateConfigRequest,
-    ValidateListRequest, has_errors, printable,
+    CallContext, ConfigKind, ConfigureRequest, FunctionError, PluginCall, PluginDiagnostics, PrivateBytes,
+    ValidateConfigRequest, has_errors, printable,
 };
 use wardian_value::{Str, Value};
 
 use crate::calls::{self, Call};
-use crate::conversion::{capabilities, decode, diagnostics, encode};
-use crate::failure::Failure;
+use crate::conversion::{capabilities, decode, diagnostics, dynamic_value, encode};
 use crate::plugin::Shared;
 use crate::process::Process;
 use crate::protocol::tfplugin as m;
-use crate::schema::DecodedSchema;
 use crate::tenancy::{Configured, Tenancy, leave};
 
-/// A provider configuration whose calls a process carries out.
-pub(crate) struct NativeProvider {
+/// The calls of one provider configuration, which a process carries out.
+pub(crate) struct NativeWire {
     plugin: Arc<Shared>,
     own: Mutex<Own>,
 }
@@ -50,7 +45,7 @@ enum Own {
     Closed,
 }
 
-impl NativeProvider {
+impl NativeWire {
     pub(crate) fn new(plugin: Arc<Shared>) -> Self {
         Self { plugin, own: Mutex::new(Own::Nothing) }
     }
@@ -76,21 +71,26 @@ impl NativeProvider {
     }
 
     /// The process to ask.
-    async fn process(&self, context: &CallContext) -> Result<Arc<Process>, Failure> {
+    async fn process(&self, context: &CallContext) -> Result<Arc<Process>, PluginFailure> {
         match &*self.lock() {
             Own::Configured(tenancy) => {
                 if let Some(process) = tenancy.process() {
                     return Ok(Arc::clone(process));
                 }
             }
-            Own::Closed => return Err(Failure::Closed),
+            Own::Closed => return Err(PluginFailure::Closed),
             Own::Nothing => {}
         }
         self.plugin.unconfigured(context).await
     }
 
     /// Makes a call.
-    async fn answer<Q, A>(&self, context: &CallContext, rpc: &Call<Q, A>, request: Q) -> Result<A, Failure>
+    async fn answer<Q, A>(
+        &self,
+        context: &CallContext,
+        rpc: &Call<Q, A>,
+        request: Q,
+    ) -> Result<A, PluginFailure>
     where
         Q: Message + 'static,
         A: Message + Default + 'static,
@@ -99,12 +99,12 @@ impl NativeProvider {
         self.plugin.ask(context, &process, rpc, request).await
     }
 
-    async fn ask<Q, A>(&self, call: &PluginCall, rpc: &Call<Q, A>, request: Q) -> Result<A, PluginDiagnostics>
+    async fn ask<Q, A>(&self, call: &PluginCall, rpc: &Call<Q, A>, request: Q) -> WireResult<A>
     where
         Q: Message + 'static,
         A: Message + Default + 'static,
     {
-        written(call, self.answer(&call.context, rpc, request).await)
+        or_diagnostics(call, self.answer(&call.context, rpc, request).await)
     }
 
     /// Makes a call with many answers.
@@ -119,23 +119,29 @@ impl NativeProvider {
         Q: Message + 'static,
         A: Message + Default + 'static,
     {
-        let process = written(call, self.process(&call.context).await)?;
+        let process = or_diagnostics(call, self.process(&call.context).await)?;
         let (method, limit) = (rpc.method(process.version()), rpc.time(self.plugin.limits()));
-        written(call, process.stream(&call.context, method, request, limit, each).await)
+        or_diagnostics(call, process.stream(&call.context, method, request, limit, each).await)
     }
 
-    async fn known_schema(&self, context: &CallContext) -> Result<&Arc<DecodedSchema>, PluginDiagnostics> {
+    async fn known_schema(&self, context: &CallContext) -> WireResult<&Arc<DecodedSchema>> {
         self.plugin.schema(context).await
     }
+}
 
-    async fn validate_own_config(
+impl ConfigurationCalls for NativeWire {
+    async fn schema(&self, context: &CallContext) -> WireResult<&Arc<DecodedSchema>> {
+        self.known_schema(context).await
+    }
+
+    async fn validate_provider_config(
         &self,
         context: &CallContext,
         config: Value,
-    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+    ) -> WireResult<PluginDiagnostics> {
         let call = self.plugin_call(context, &calls::VALIDATE_PROVIDER, None);
-        let ty = self.known_schema(context).await?.schema.provider.implied_type();
-        let config = written(&call, encode("the configuration", &config, ty))?;
+        let ty = self.known_schema(context).await?.provider();
+        let config = or_diagnostics(&call, encode("the configuration", &config, ty))?;
         let request = m::validate_provider_config::Request { config };
         // What is not configured yet is asked the same when it is validated and when it
         // is configured, and equal aliases ask the same again; some plugins take seconds.
@@ -147,16 +153,16 @@ impl NativeProvider {
         asking.await.cloned()
     }
 
-    async fn configure_all(
+    async fn configure(
         &self,
         context: &CallContext,
         request: ConfigureRequest,
-    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+    ) -> WireResult<PluginDiagnostics> {
         let call = self.plugin_call(context, &calls::CONFIGURE, None);
-        let ty = self.known_schema(context).await?.schema.provider.implied_type();
+        let ty = self.known_schema(context).await?.provider();
         let request = m::configure_provider::Request {
             terraform_version: request.terraform_version.to_string(),
-            config: written(&call, encode("the configuration", &request.config, ty))?,
+            config: or_diagnostics(&call, encode("the configuration", &request.config, ty))?,
             client_capabilities: capabilities(request.capabilities),
         };
         if let Some(process) = self.own() {
@@ -166,7 +172,7 @@ impl NativeProvider {
             }
             process.keep_secrets(context);
             let answer =
-                written(&call, self.plugin.ask(context, &process, &calls::CONFIGURE, request).await)?;
+                or_diagnostics(&call, self.plugin.ask(context, &process, &calls::CONFIGURE, request).await)?;
             return Ok(diagnostics(answer.diagnostics));
         }
         let tenancy = self.plugin.tenancies().of(request.encode_to_vec());
@@ -181,7 +187,7 @@ impl NativeProvider {
                 }
             }
         });
-        let said = written(&call, configuring.await)?.said.clone();
+        let said = or_diagnostics(&call, configuring.await)?.said.clone();
         if has_errors(&said) {
             self.plugin.tenancies().forget(&tenancy);
         }
@@ -191,18 +197,18 @@ impl NativeProvider {
                 return Ok(said);
             }
             Own::Configured(_) => Ok(said),
-            Own::Closed => Err(Failure::Closed),
+            Own::Closed => Err(PluginFailure::Closed),
         };
         leave(tenancy).await;
-        written(&call, surplus)
+        or_diagnostics(&call, surplus)
     }
 
-    async fn validate_some_config(
+    async fn validate_config(
         &self,
         context: &CallContext,
         kind: ConfigKind,
         request: ValidateConfigRequest,
-    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+    ) -> WireResult<PluginDiagnostics> {
         let type_name = &request.type_name;
         let resource_like = match kind {
             ConfigKind::Resource => Some(&calls::VALIDATE_RESOURCE),
@@ -211,18 +217,12 @@ impl NativeProvider {
             ConfigKind::Action => None,
         };
         let call = match resource_like {
-            Some(call) => self.plugin_call(context, call, Some(type_name)),
-            None => self.plugin_call(context, &calls::VALIDATE_ACTION, Some(type_name)),
+            Some(call) => self.plugin_call(context, call, Some(&type_name)),
+            None => self.plugin_call(context, &calls::VALIDATE_ACTION, Some(&type_name)),
         };
-        let schema = self.known_schema(context).await?;
-        let ty = match kind {
-            ConfigKind::Resource => schema.resource(type_name),
-            ConfigKind::DataSource => schema.data_source(type_name),
-            ConfigKind::EphemeralResource => schema.ephemeral_resource(type_name),
-            ConfigKind::Action => schema.action(type_name),
-        };
+        let ty = self.known_schema(context).await?.config(kind, type_name);
         let config = ty.and_then(|ty| encode("the configuration", &request.config, ty));
-        let config = written(&call, config)?;
+        let config = or_diagnostics(&call, config)?;
         let said = match resource_like {
             Some(rpc) => {
                 let request = m::validate_resource_config::Request {
@@ -242,29 +242,17 @@ impl NativeProvider {
         Ok(diagnostics(said))
     }
 
-    async fn function_result(
+    async fn call_function(
         &self,
         context: &CallContext,
-        name: &Str,
-        arguments: &[Value],
+        name: Str,
+        arguments: Vec<Value>,
     ) -> Result<Value, FunctionError> {
-        let call = self.plugin_call(context, &calls::FUNCTION, Some(name));
-        let failed = |failure: Failure| failure.into_function_error(&call);
-        let schema = self.known_schema(context).await.map_err(|said| FunctionError {
-            text: said.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect::<Vec<_>>().join("; "),
-            argument: None,
-        })?;
-        let function = schema.function(name).map_err(failed)?;
-        let arguments = arguments
-            .iter()
-            .enumerate()
-            .map(|(index, argument)| match function.parameter(index) {
-                Some(parameter) => encode("an argument", argument, &parameter.ty),
-                None => Err(Failure::BadRequest(format!("there is no parameter {}", index + 1))),
-            })
-            .map(|encoded| encoded.map(Option::unwrap_or_default))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(failed)?;
+        let call = self.plugin_call(context, &calls::FUNCTION, Some(&name));
+        let failed = |failure: PluginFailure| failure.into_function_error(&call);
+        let schema = self.known_schema(context).await.map_err(FunctionError::from)?;
+        let (function, arguments) = encode_function_arguments(schema, &name, &arguments).map_err(failed)?;
+        let arguments = arguments.into_iter().map(dynamic_value).collect();
         let request = m::call_function::Request { name: name.to_string(), arguments };
         let answer = self.answer(context, &calls::FUNCTION, request).await.map_err(failed)?;
         match answer.error {
@@ -274,177 +262,6 @@ impl NativeProvider {
                 argument: error.function_argument.and_then(|index| usize::try_from(index).ok()),
             }),
         }
-    }
-}
-
-/// What a provider wants to be stored.
-fn private(bytes: &[u8]) -> PrivateBytes {
-    bytes.into()
-}
-
-/// A request's part, or why the call cannot be made.
-fn written<T>(call: &PluginCall, part: Result<T, Failure>) -> Result<T, PluginDiagnostics> {
-    part.map_err(|failure| failure.into_diagnostics(call))
-}
-
-/// An answer's part; where it is not what it should be, that is said and the
-/// part is absent. The other parts count all the same: what an apply did must
-/// not be lost because its identity is wrong.
-fn heard<T>(call: &PluginCall, said: &mut PluginDiagnostics, part: Result<Option<T>, Failure>) -> Option<T> {
-    part.unwrap_or_else(|failure| {
-        said.extend(failure.into_diagnostics(call));
-        None
-    })
-}
-
-/// What either way is diagnostics.
-fn said(result: Result<PluginDiagnostics, PluginDiagnostics>) -> PluginDiagnostics {
-    result.unwrap_or_else(|failed| failed)
-}
-
-#[async_trait]
-impl Provider for NativeProvider {
-    async fn schema(&self, context: &CallContext) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
-        Ok(Arc::clone(&self.known_schema(context).await?.schema))
-    }
-
-    async fn validate_provider_config(&self, context: &CallContext, config: Value) -> PluginDiagnostics {
-        said(self.validate_own_config(context, config).await)
-    }
-
-    async fn configure(&self, context: &CallContext, request: ConfigureRequest) -> PluginDiagnostics {
-        said(self.configure_all(context, request).await)
-    }
-
-    async fn validate_config(
-        &self,
-        context: &CallContext,
-        kind: ConfigKind,
-        request: ValidateConfigRequest,
-    ) -> PluginDiagnostics {
-        said(self.validate_some_config(context, kind, request).await)
-    }
-
-    async fn upgrade_resource_state(
-        &self,
-        context: &CallContext,
-        request: UpgradeStateRequest,
-    ) -> UpgradeStateResponse {
-        self.upgrade_state(context, request).await.unwrap_or_else(Into::into)
-    }
-
-    async fn upgrade_resource_identity(
-        &self,
-        context: &CallContext,
-        request: UpgradeStateRequest,
-    ) -> UpgradeStateResponse {
-        self.upgrade_identity(context, request).await.unwrap_or_else(Into::into)
-    }
-
-    async fn read_resource(
-        &self,
-        context: &CallContext,
-        request: ReadResourceRequest,
-    ) -> ReadResourceResponse {
-        self.read(context, request).await.unwrap_or_else(Into::into)
-    }
-
-    async fn plan_resource_change(&self, context: &CallContext, request: PlanRequest) -> PlanResponse {
-        self.plan(context, request).await.unwrap_or_else(Into::into)
-    }
-
-    async fn apply_resource_change(&self, context: &CallContext, request: ApplyRequest) -> ApplyResponse {
-        self.apply(context, request).await.unwrap_or_else(Into::into)
-    }
-
-    async fn import_resource_state(&self, context: &CallContext, request: ImportRequest) -> ImportResponse {
-        self.import(context, request).await.unwrap_or_else(Into::into)
-    }
-
-    async fn move_resource_state(&self, context: &CallContext, request: MoveRequest) -> MoveResponse {
-        self.take_over(context, request).await.unwrap_or_else(Into::into)
-    }
-
-    async fn generate_resource_config(
-        &self,
-        context: &CallContext,
-        type_name: Str,
-        state: Value,
-    ) -> GenerateConfigResponse {
-        self.generate(context, &type_name, &state).await.unwrap_or_else(Into::into)
-    }
-
-    async fn read_data_source(
-        &self,
-        context: &CallContext,
-        request: ReadDataSourceRequest,
-    ) -> ReadDataSourceResponse {
-        self.read_data(context, request).await.unwrap_or_else(Into::into)
-    }
-
-    async fn open_ephemeral_resource(
-        &self,
-        context: &CallContext,
-        request: OpenEphemeralRequest,
-    ) -> OpenEphemeralResponse {
-        self.open(context, request).await.unwrap_or_else(Into::into)
-    }
-
-    async fn renew_ephemeral_resource(
-        &self,
-        context: &CallContext,
-        type_name: Str,
-        private: PrivateBytes,
-    ) -> RenewEphemeralResponse {
-        self.renew(context, &type_name, &private).await.unwrap_or_else(Into::into)
-    }
-
-    async fn close_ephemeral_resource(
-        &self,
-        context: &CallContext,
-        type_name: Str,
-        private: PrivateBytes,
-    ) -> PluginDiagnostics {
-        said(self.end(context, &type_name, &private).await)
-    }
-
-    async fn call_function(
-        &self,
-        context: &CallContext,
-        name: Str,
-        arguments: Vec<Value>,
-    ) -> Result<Value, FunctionError> {
-        self.function_result(context, &name, &arguments).await
-    }
-
-    async fn validate_list_resource_config(
-        &self,
-        context: &CallContext,
-        request: ValidateListRequest,
-    ) -> PluginDiagnostics {
-        said(self.validate_list(context, request).await)
-    }
-
-    async fn list_resource(
-        &self,
-        context: &CallContext,
-        request: ListRequest,
-        found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
-    ) -> PluginDiagnostics {
-        said(self.list(context, request, found).await)
-    }
-
-    async fn plan_action(&self, context: &CallContext, request: ActionRequest) -> PlanActionResponse {
-        self.plan_one_action(context, request).await.unwrap_or_else(Into::into)
-    }
-
-    async fn invoke_action(
-        &self,
-        context: &CallContext,
-        request: ActionRequest,
-        progress: &mut (dyn FnMut(String) + Send),
-    ) -> PluginDiagnostics {
-        said(self.carry_out(context, request, progress).await)
     }
 
     async fn stop(&self) -> Result<(), String> {
@@ -463,4 +280,9 @@ impl Provider for NativeProvider {
             leave(tenancy).await;
         }
     }
+}
+
+/// What a provider wants to be stored.
+fn private(bytes: &[u8]) -> PrivateBytes {
+    bytes.into()
 }

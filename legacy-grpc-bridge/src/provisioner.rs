@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::{Mutex, OnceCell};
+use wardian_plugin::transport::PluginFailure;
 use wardian_plugin::{
     CallContext, PluginCall, PluginDiagnostics, ProvisionOutput, ProvisionRequest, Provisioner, Schema,
     has_errors, printable,
@@ -17,7 +18,6 @@ use wardian_process::Spawner;
 use wardian_value::Value;
 
 use crate::conversion::{diagnostics, encode};
-use crate::failure::Failure;
 use crate::launch::{LaunchError, NativePackage, Offer, launch};
 use crate::method::Method;
 use crate::process::{LARGEST_MESSAGE, Process};
@@ -72,17 +72,17 @@ impl Shared {
         PluginCall::new(&self.package.name, method.name(), None, context)
     }
 
-    async fn process(&self) -> Result<Arc<Process>, Failure> {
+    async fn process(&self) -> Result<Arc<Process>, PluginFailure> {
         let mut process = self.process.lock().await;
         match &*process {
             State::Started(process) if process.is_alive() => return Ok(Arc::clone(process)),
-            State::Closed => return Err(Failure::NotStarted(Arc::new(LaunchError::Closed))),
+            State::Closed => return Err(PluginFailure::NotStarted(LaunchError::Closed.to_string())),
             State::Started(_) | State::NotStarted => {}
         }
         let started = launch(&self.package, &self.spawner, self.limits.start, Offer::OnlyFive).await;
-        let started = Arc::new(started.map_err(|error| Failure::NotStarted(Arc::new(error)))?);
+        let started = Arc::new(started.map_err(|error| PluginFailure::NotStarted(error.to_string()))?);
         if started.version() != ProtocolVersion::Five {
-            return Err(Failure::BadAnswer(
+            return Err(PluginFailure::InvalidResponse(
                 "it speaks protocol 6, which it was not offered and which has no provisioners".to_owned(),
             ));
         }
@@ -91,7 +91,12 @@ impl Shared {
     }
 
     /// Makes a call that reaches nothing but the plugin itself.
-    async fn ask<Q, A>(&self, context: &CallContext, method: Method<Q, A>, request: Q) -> Result<A, Failure>
+    async fn ask<Q, A>(
+        &self,
+        context: &CallContext,
+        method: Method<Q, A>,
+        request: Q,
+    ) -> Result<A, PluginFailure>
     where
         Q: prost::Message + 'static,
         A: prost::Message + Default + 'static,
@@ -106,7 +111,7 @@ impl Shared {
 
     async fn ask_for_schema(&self, context: &CallContext) -> Result<Arc<Schema>, PluginDiagnostics> {
         let call = self.plugin_call(context, calls::GET_SCHEMA);
-        let failed = |failure: Failure| failure.into_diagnostics(&call);
+        let failed = |failure: PluginFailure| failure.into_diagnostics(&call);
         let answer = self.ask(context, calls::GET_SCHEMA, get_provisioner_schema::Request {}).await;
         let answer = answer.map_err(failed)?;
         let said = diagnostics(answer.diagnostics);
@@ -114,7 +119,7 @@ impl Shared {
             return Err(said);
         }
         let decoded = schema::provisioner_schema(answer.provisioner.unwrap_or_default());
-        decoded.map(Arc::new).map_err(|problem| failed(Failure::BadAnswer(problem)))
+        decoded.map(Arc::new).map_err(|problem| failed(PluginFailure::InvalidResponse(problem)))
     }
 
     async fn validate(
@@ -123,7 +128,7 @@ impl Shared {
         config: &Value,
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
         let call = self.plugin_call(context, calls::VALIDATE_PROVISIONER_CONFIG);
-        let failed = |failure: Failure| failure.into_diagnostics(&call);
+        let failed = |failure: PluginFailure| failure.into_diagnostics(&call);
         let ty = self.known_schema(context).await?.implied_type();
         let config = encode("the configuration", config, ty).map_err(failed)?;
         let request = validate_provisioner_config::Request { config };
@@ -138,7 +143,7 @@ impl Shared {
         output: &mut ProvisionOutput<'_>,
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
         let call = self.plugin_call(context, calls::PROVISION_RESOURCE);
-        let failed = |failure: Failure| failure.into_diagnostics(&call);
+        let failed = |failure: PluginFailure| failure.into_diagnostics(&call);
         let ty = self.known_schema(context).await?.implied_type();
         // A native provisioner connects by itself.
         let ProvisionRequest { config, connection, shared: _ } = request;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use prost::Message;
+use wardian_plugin::transport::DecodedSchema;
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, Function, IdentityAttribute,
     IdentitySchema, NestedBlock, NestedObject, ObjectNesting, Parameter, ProviderSchema, Schema,
@@ -23,15 +24,8 @@ use wardian_plugin::{
 use wardian_value::{Str, Type};
 
 use crate::ProtocolVersion;
-use crate::failure::Failure;
 use crate::handshake::shown;
 use crate::protocol::{tfplugin as m, tfplugin5 as five, tfplugin6 as six};
-
-/// A provider's schema with what is derived from it once.
-pub(crate) struct DecodedSchema {
-    pub(crate) schema: Arc<ProviderSchema>,
-    identity_types: BTreeMap<Str, Type>,
-}
 
 /// What a plugin has said of its schemas, and in which protocol.
 pub(crate) struct Answered {
@@ -72,8 +66,7 @@ pub(crate) fn provider_schema(answered: Answered) -> Result<DecodedSchema, Strin
         functions: by_name("function", answer.functions, function)?,
         identities: by_name("identity of resource", identities, identity)?,
     };
-    let identity_types = schema.identities.iter().map(|(name, s)| (name.clone(), s.implied_type())).collect();
-    Ok(DecodedSchema { schema: Arc::new(schema), identity_types })
+    Ok(DecodedSchema::new(schema))
 }
 
 /// Whether every schema of an answer can be decoded: what a plugin says is held
@@ -416,50 +409,6 @@ impl From<five::schema::NestedBlock> for six::schema::NestedBlock {
             max_items: nested.max_items,
         }
     }
-}
-
-/// Types of values by what they are of. Asking for what the provider does not
-/// have is the caller's mistake, not the plugin's.
-impl DecodedSchema {
-    pub(crate) fn resource(&self, name: &Str) -> Result<&Type, Failure> {
-        implied(&self.schema.resources, name, "resource type")
-    }
-
-    pub(crate) fn data_source(&self, name: &Str) -> Result<&Type, Failure> {
-        implied(&self.schema.data_sources, name, "data source")
-    }
-
-    pub(crate) fn ephemeral_resource(&self, name: &Str) -> Result<&Type, Failure> {
-        implied(&self.schema.ephemeral_resources, name, "ephemeral resource type")
-    }
-
-    pub(crate) fn list_resource(&self, name: &Str) -> Result<&Type, Failure> {
-        implied(&self.schema.list_resources, name, "resource type that can be listed")
-    }
-
-    pub(crate) fn action(&self, name: &Str) -> Result<&Type, Failure> {
-        implied(&self.schema.actions, name, "action")
-    }
-
-    pub(crate) fn function(&self, name: &Str) -> Result<&Function, Failure> {
-        self.schema.functions.get(name).ok_or_else(|| unknown("function", name))
-    }
-
-    pub(crate) fn identity(&self, name: &Str) -> Option<&Type> {
-        self.identity_types.get(name)
-    }
-
-    pub(crate) fn meta(&self) -> Option<&Type> {
-        self.schema.provider_meta.as_ref().map(Schema::implied_type)
-    }
-}
-
-fn implied<'a>(schemas: &'a SchemaTable, name: &Str, kind: &str) -> Result<&'a Type, Failure> {
-    schemas.get(name).map(|schema| schema.implied_type()).ok_or_else(|| unknown(kind, name))
-}
-
-fn unknown(kind: &str, name: &Str) -> Failure {
-    Failure::BadRequest(format!("the plugin has no {kind} {:?}", name.as_str()))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod schema;
 mod schema_table;
 mod secrets;
 mod source;
+pub mod transport;
 
 pub use call_context::{CallContext, PluginCall};
 pub use diagnostic::{PluginDiagnostic, PluginDiagnostics, Severity, has_errors};

@@ -5,61 +5,39 @@
 //! allowed at its place (unknown values, changes that were not planned) is the
 //! engine's to check.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
+use wardian_plugin::transport::{PluginFailure, decode_timestamp, schema_mismatch};
 use wardian_plugin::{
     ClientCapabilities, DeferredReason, PluginDiagnostic, PluginDiagnostics, RawState, Severity, has_errors,
 };
 use wardian_value::{Path, PathStep, Type, Value, msgpack};
 
 use crate::bindings::wardian::plugin::types as wit;
-use crate::failure::Failure;
 use crate::output::printable;
-
-/// What a timestamp of the protocol can be, in seconds since 1970.
-const YEARS_1_TO_9999: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
 /// How many diagnostics of one answer are kept.
 const MOST_DIAGNOSTICS: usize = 100;
 /// Bytes of all their summaries, of all their details, and of all their paths.
 const MOST_DIAGNOSTIC_TEXT: usize = 64 << 10;
 
-/// A value of a type, as bytes.
-pub(crate) fn encode(what: &str, value: &Value, ty: &Type) -> Result<Vec<u8>, Failure> {
-    msgpack::encode(value, ty)
-        .map_err(|error| Failure::BadRequest(format!("{what} cannot be encoded: {error}")))
-}
-
 /// Bytes as a value of a type; none are a null.
-pub(crate) fn decode(what: &str, bytes: &[u8], ty: &Type) -> Result<Value, Failure> {
+pub(crate) fn decode(what: &str, bytes: &[u8], ty: &Type) -> Result<Value, PluginFailure> {
     if bytes.is_empty() {
         return Ok(Value::null(ty.clone()));
     }
-    msgpack::decode(bytes, ty)
-        .map_err(|error| Failure::BadAnswer(format!("{what} is not what its schema says: {error}")))
-}
-
-pub(crate) fn encode_optional(
-    what: &str,
-    value: Option<&Value>,
-    ty: Option<&Type>,
-) -> Result<Option<Vec<u8>>, Failure> {
-    match (value, ty) {
-        (None, _) => Ok(None),
-        (Some(value), Some(ty)) => encode(what, value, ty).map(Some),
-        (Some(_), None) => Err(Failure::BadRequest(format!("there is no schema for {what}"))),
-    }
+    msgpack::decode(bytes, ty).map_err(|error| schema_mismatch(what, error))
 }
 
 pub(crate) fn decode_optional(
     what: &str,
     bytes: Option<&[u8]>,
     ty: Option<&Type>,
-) -> Result<Option<Value>, Failure> {
+) -> Result<Option<Value>, PluginFailure> {
     match (bytes, ty) {
         (None, _) => Ok(None),
         (Some(bytes), Some(ty)) => decode(what, bytes, ty).map(Some),
-        (Some(_), None) => Err(Failure::BadAnswer(format!("there is no schema for {what}"))),
+        (Some(_), None) => Err(PluginFailure::InvalidResponse(format!("there is no schema for {what}"))),
     }
 }
 
@@ -69,7 +47,7 @@ pub(crate) fn decode_result(
     bytes: &[u8],
     ty: &Type,
     diagnostics: &[PluginDiagnostic],
-) -> Result<Option<Value>, Failure> {
+) -> Result<Option<Value>, PluginFailure> {
     if bytes.is_empty() && has_errors(diagnostics) {
         return Ok(None);
     }
@@ -201,22 +179,9 @@ pub(crate) fn raw_state(raw: &RawState) -> wit::RawState {
     }
 }
 
-pub(crate) fn moment(at: Option<wit::Timestamp>) -> Result<Option<SystemTime>, Failure> {
-    let Some(at) = at else { return Ok(None) };
-    let moment = (YEARS_1_TO_9999.contains(&at.seconds) && at.nanoseconds < 1_000_000_000)
-        .then_some(())
-        .and_then(|()| {
-            let whole = Duration::from_secs(at.seconds.unsigned_abs());
-            if at.seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) }
-        })
-        .and_then(|whole| whole.checked_add(Duration::from_nanos(at.nanoseconds.into())));
-    match moment {
-        Some(moment) => Ok(Some(moment)),
-        None => Err(Failure::BadAnswer(format!(
-            "{} s and {} ns is no moment at which to renew",
-            at.seconds, at.nanoseconds
-        ))),
-    }
+/// The time at which to renew an ephemeral resource.
+pub(crate) fn renew_at(at: Option<wit::Timestamp>) -> Result<Option<SystemTime>, PluginFailure> {
+    at.map(|at| decode_timestamp(at.seconds, at.nanoseconds.into())).transpose()
 }
 
 #[cfg(test)]
@@ -275,18 +240,6 @@ mod tests {
         let steps = |d: &PluginDiagnostic| d.attribute.as_ref().map_or(0, |path| path.steps().len());
         assert!(total(steps) <= MOST_DIAGNOSTIC_TEXT / 8);
         assert!(said[0].detail.ends_with('\u{2026}'));
-    }
-
-    #[test]
-    fn moments_before_and_after_1970_are_exact_and_impossible_ones_are_refused() {
-        let at = |seconds, nanoseconds| moment(Some(wit::Timestamp { seconds, nanoseconds }));
-        let second = Duration::from_secs(1);
-        assert_eq!(at(1, 5).unwrap(), Some(UNIX_EPOCH + second + Duration::from_nanos(5)));
-        assert_eq!(at(-1, 0).unwrap(), Some(UNIX_EPOCH - second));
-        assert_eq!(moment(None).unwrap(), None);
-        assert!(at(0, 1_000_000_000).is_err());
-        assert!(at(i64::MAX, 0).is_err());
-        assert!(at(i64::MIN, 0).is_err());
     }
 
     #[test]

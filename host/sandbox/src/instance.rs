@@ -7,11 +7,12 @@ use std::time::Duration;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use wardian_plugin::PluginCall;
+use wardian_plugin::transport::PluginFailure;
 use wasmtime::Store;
 
 use crate::bindings::ProviderPlugin;
 use crate::bindings::exports::wardian::plugin::provider::Guest;
-use crate::failure::Failure;
+use crate::failure;
 use crate::grants::Grants;
 use crate::limits::{Bound, EffectiveLimits};
 use crate::network::ProviderNetwork;
@@ -41,7 +42,7 @@ impl Instance {
         grants: &Grants,
         limits: &Arc<EffectiveLimits>,
         network: &Arc<ProviderNetwork>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, PluginFailure> {
         let mut store = GuestState::store(&plugin.engine, &plugin.name, grants, network, limits);
         let call = PluginCall::outside_of_calls(&plugin.name);
         let running = begin(&plugin.ticker, &mut store, call)?;
@@ -59,7 +60,7 @@ impl Instance {
         call: PluginCall,
         limit: &Bound<Duration>,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
-    ) -> Result<R, Failure> {
+    ) -> Result<R, PluginFailure> {
         let running = begin(&self.plugin.ticker, &mut self.store, call)?;
         let clock = self.store.data().clock();
         let answering = make(self.exports.wardian_plugin_provider(), &mut self.store);
@@ -79,8 +80,8 @@ pub(crate) fn begin<'a>(
     ticker: &'a Ticker,
     store: &mut Store<GuestState>,
     call: PluginCall,
-) -> Result<Ticking<'a>, Failure> {
-    let ticking = ticker.start().map_err(Failure::NotStarted)?;
+) -> Result<Ticking<'a>, PluginFailure> {
+    let ticking = ticker.start().map_err(PluginFailure::NotStarted)?;
     store.data_mut().begin(call);
     store.set_epoch_deadline(1);
     Ok(ticking)
@@ -92,13 +93,13 @@ pub(crate) fn finish<R>(
     store: &mut Store<GuestState>,
     limit: &Bound<Duration>,
     result: Result<wasmtime::Result<R>, Elapsed>,
-) -> Result<R, Failure> {
+) -> Result<R, PluginFailure> {
     let Ok(result) = result else {
-        return Err(Failure::TimedOut(limit.clone()));
+        return Err(failure::timed_out(limit));
     };
     result.map_err(|error| {
         let state = store.data_mut();
         let refusal = state.space().take_refusal();
-        Failure::of_guest(&error, state.output().last_words(), refusal, limits.answer)
+        failure::from_guest(&error, state.output().last_words(), refusal, limits.answer)
     })
 }

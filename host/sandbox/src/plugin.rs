@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use tokio::sync::OnceCell;
+use wardian_plugin::transport::DecodedSchema;
 use wasmtime::Engine;
 
 use crate::bindings::ProviderPluginPre;
 use crate::limits::Limits;
 use crate::network::NetworkOptions;
-use crate::schema::DecodedSchema;
 use crate::state::GuestState;
 use crate::ticker::Ticker;
 

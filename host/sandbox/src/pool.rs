@@ -10,12 +10,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
+use wardian_plugin::transport::PluginFailure;
 use wardian_plugin::{CallContext, PluginCall, PluginDiagnostics, has_errors};
 use wasmtime::Store;
 
 use crate::bindings::exports::wardian::plugin::provider::{ConfigureProviderRequest, Guest};
 use crate::conversion;
-use crate::failure::Failure;
 use crate::grants::Grants;
 use crate::instance::{Instance, Running};
 use crate::limits::EffectiveLimits;
@@ -81,7 +81,7 @@ impl Pool {
         call: PluginCall,
         needs: Needs,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
-    ) -> Result<R, Failure> {
+    ) -> Result<R, PluginFailure> {
         let mut lease = self.lease(&call.context, needs).await?;
         let answer = lease.call(call, make).await?;
         lease.give_back();
@@ -93,7 +93,7 @@ impl Pool {
         &self,
         call: PluginCall,
         request: ConfigureProviderRequest,
-    ) -> Result<PluginDiagnostics, Failure> {
+    ) -> Result<PluginDiagnostics, PluginFailure> {
         let configuration = Arc::new(Configuration(request));
         let mut lease = self.unconfigured().await?;
         let diagnostics = lease.configure(call, &configuration).await?;
@@ -110,7 +110,7 @@ impl Pool {
 
     /// Asks idle instances to stop. One that is in a call cannot be reached: a
     /// component of WASI 0.2 does one thing at a time.
-    pub(crate) async fn stop(&self) -> Result<(), Failure> {
+    pub(crate) async fn stop(&self) -> Result<(), PluginFailure> {
         let idle = std::mem::take(&mut self.state().idle);
         for mut idle in idle.into_iter().filter(|idle| idle.configured.is_some()) {
             let call = PluginCall::new(&self.plugin.name, "stop-provider", None, &CallContext::default());
@@ -119,7 +119,7 @@ impl Pool {
                 .instance
                 .call(call, limit, |guest, store| Box::pin(guest.call_stop_provider(store)))
                 .await?;
-            answer.map_err(|reason| Failure::BadAnswer(crate::output::printable(&reason)))?;
+            answer.map_err(|reason| PluginFailure::InvalidResponse(crate::output::printable(&reason)))?;
             idle.instance.rest();
             self.state().idle.push(idle);
         }
@@ -133,8 +133,12 @@ impl Pool {
     }
 
     /// Takes an instance for several calls in a row, all in this context.
-    pub(crate) async fn lease(&self, context: &CallContext, needs: Needs) -> Result<Lease<'_>, Failure> {
-        let permit = self.permits.acquire().await.map_err(|_| Failure::Closed)?;
+    pub(crate) async fn lease(
+        &self,
+        context: &CallContext,
+        needs: Needs,
+    ) -> Result<Lease<'_>, PluginFailure> {
+        let permit = self.permits.acquire().await.map_err(|_| PluginFailure::Closed)?;
         let (idle, wanted) = {
             let mut state = self.state();
             let wanted = match needs {
@@ -154,14 +158,14 @@ impl Pool {
             let call = PluginCall::new(&self.plugin.name, "configure-provider", None, context);
             let diagnostics = lease.configure(call, &wanted).await?;
             if has_errors(&diagnostics) {
-                return Err(Failure::NotConfigured(diagnostics));
+                return Err(PluginFailure::NotConfigured(diagnostics));
             }
         }
         Ok(lease)
     }
 
-    async fn unconfigured(&self) -> Result<Lease<'_>, Failure> {
-        let permit = self.permits.acquire().await.map_err(|_| Failure::Closed)?;
+    async fn unconfigured(&self) -> Result<Lease<'_>, PluginFailure> {
+        let permit = self.permits.acquire().await.map_err(|_| PluginFailure::Closed)?;
         let idle = self.state().take_unconfigured();
         let in_use = match idle {
             Some(idle) => idle,
@@ -170,7 +174,7 @@ impl Pool {
         Ok(Lease { pool: self, needs: Needs::Configuration, in_use, _permit: permit })
     }
 
-    async fn start(&self) -> Result<Idle, Failure> {
+    async fn start(&self) -> Result<Idle, PluginFailure> {
         let instance = Instance::start(&self.plugin, &self.grants, &self.limits, &self.network).await?;
         Ok(Idle { instance, configured: None })
     }
@@ -208,7 +212,7 @@ impl Lease<'_> {
         &mut self,
         call: PluginCall,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
-    ) -> Result<R, Failure> {
+    ) -> Result<R, PluginFailure> {
         let limits = &self.pool.limits;
         let limit = match self.needs {
             Needs::Configuration => &limits.remote_call,
@@ -221,7 +225,7 @@ impl Lease<'_> {
         &mut self,
         call: PluginCall,
         configuration: &Arc<Configuration>,
-    ) -> Result<PluginDiagnostics, Failure> {
+    ) -> Result<PluginDiagnostics, PluginFailure> {
         let request = Arc::clone(configuration);
         let limit = &self.pool.limits.remote_call;
         let answer = self

@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use tokio::sync::{OnceCell, mpsc, watch};
 use tokio::time::timeout;
 use wardian_monitor::Monitor;
+use wardian_plugin::transport::{PluginFailure, encode_value};
 use wardian_plugin::{
     CallContext, PluginCall, PluginDiagnostics, ProvisionOutput, ProvisionRequest, Provisioner, Schema,
     has_errors,
@@ -26,8 +27,7 @@ use wasmtime::{Engine, Store};
 use crate::bindings::provisioner::ProvisionerPluginPre;
 use crate::bindings::provisioner::exports::wardian::plugin::provisioner::{Guest, ProvisionResourceRequest};
 use crate::capability::{Connection, Here, Programs, Spawner};
-use crate::conversion::{diagnostics, encode};
-use crate::failure::Failure;
+use crate::conversion::diagnostics;
 use crate::grants::Grants;
 use crate::instance::{Running, begin, finish};
 use crate::limits::{Bound, EffectiveLimits, Limits};
@@ -130,7 +130,7 @@ impl ComponentProvisioner {
         limit: &Bound<Duration>,
         audience: Option<mpsc::Sender<String>>,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
-    ) -> Result<R, Failure> {
+    ) -> Result<R, PluginFailure> {
         let ProvisionerPlugin { name, engine, component, ticker, .. } = &*self.plugin;
         let limits = &self.limits;
         let mut store = GuestState::store(engine, name, &self.grants, &self.network, limits);
@@ -166,7 +166,7 @@ impl ComponentProvisioner {
         }
         schema::provisioner_schema(answer.schema)
             .map(Arc::new)
-            .map_err(|problem| Failure::BadAnswer(problem).into_diagnostics(&call))
+            .map_err(|problem| PluginFailure::InvalidResponse(problem).into_diagnostics(&call))
     }
 
     async fn validate(
@@ -176,7 +176,7 @@ impl ComponentProvisioner {
     ) -> Result<PluginDiagnostics, PluginDiagnostics> {
         let call = self.plugin_call(context, "validate-provisioner-config");
         let ty = self.known_schema(context).await?.implied_type();
-        let config = encode("the configuration", config, ty).map_err(|f| f.into_diagnostics(&call))?;
+        let config = encode_value("the configuration", config, ty).map_err(|f| f.into_diagnostics(&call))?;
         let limit = &self.limits.local_call;
         let said = self
             .call(&call, limit, None, move |guest, store| {
@@ -196,8 +196,8 @@ impl ComponentProvisioner {
         let ty = self.known_schema(context).await?.implied_type();
         let ProvisionRequest { config, connection: block, shared } = request;
         let connection = without_secrets(&block);
-        let config = encode("the configuration", &config, ty);
-        let connection_info = encode("the connection", &connection, connection.ty());
+        let config = encode_value("the configuration", &config, ty);
+        let connection_info = encode_value("the connection", &connection, connection.ty());
         let (here, stopping) = (self.here.clone(), self.stop.subscribe());
         let request = ProvisionResourceRequest {
             config: config.map_err(|failure| failure.into_diagnostics(&call))?,

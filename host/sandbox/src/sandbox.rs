@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::OnceCell;
 use wardian_cache::CacheError;
 use wardian_plugin::Provider;
+use wardian_plugin::transport::Transport;
 use wasmtime::Engine;
 use wasmtime::component::Linker;
 
@@ -20,7 +21,7 @@ use crate::limits::Limits;
 use crate::network::NetworkOptions;
 use crate::plugin::Plugin;
 use crate::pool::Pool;
-use crate::provider::ComponentProvider;
+use crate::provider::ComponentWire;
 use crate::provisioner::{LoadedProvisioner, ProvisionerPlugin};
 use crate::state::GuestState;
 use crate::ticker::Ticker;
@@ -183,6 +184,6 @@ impl LoadedPlugin {
     ///
     /// No instance is made before the first call.
     pub fn provider(&self, grants: Grants) -> Arc<dyn Provider> {
-        Arc::new(ComponentProvider::new(Pool::new(Arc::clone(&self.plugin), grants)))
+        Arc::new(Transport::new(ComponentWire::new(Pool::new(Arc::clone(&self.plugin), grants))))
     }
 }

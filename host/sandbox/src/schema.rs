@@ -9,16 +9,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use wardian_plugin::transport::DecodedSchema;
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, Function, IdentityAttribute,
-    IdentitySchema, NestedBlock, NestedObject, ObjectNesting, Parameter, ProviderSchema, Schema, SchemaTable,
+    IdentitySchema, NestedBlock, NestedObject, ObjectNesting, Parameter, ProviderSchema, Schema,
     ServerCapabilities, Setting,
 };
 use wardian_value::{Str, Type};
 
 use crate::bindings::exports::wardian::plugin::provider as wit;
 use crate::bindings::wardian::plugin::types as wit_types;
-use crate::failure::Failure;
 use crate::output::printable;
 
 /// Attributes and blocks of all schemas together, unfolded. The AWS provider has
@@ -30,12 +30,6 @@ const MOST_TEXT: usize = 128 << 20;
 const DEEPEST_SCHEMA: usize = 64;
 /// Characters of a name that a message shows.
 const SHOWN_NAME: usize = 200;
-
-/// A provider's schema with what is derived from it once.
-pub(crate) struct DecodedSchema {
-    pub(crate) schema: Arc<ProviderSchema>,
-    pub(crate) identity_types: BTreeMap<Str, Type>,
-}
 
 /// Decodes all schemas. The error says where something is wrong and what.
 pub(crate) fn provider_schema(
@@ -64,8 +58,7 @@ pub(crate) fn provider_schema(
         functions: by_name("function", answer.functions, budget, function)?,
         identities: by_name("identity of resource", identities, budget, identity)?,
     };
-    let identity_types = schema.identities.iter().map(|(name, s)| (name.clone(), s.implied_type())).collect();
-    Ok(DecodedSchema { schema: Arc::new(schema), identity_types })
+    Ok(DecodedSchema::new(schema))
 }
 
 fn schemas(
@@ -456,50 +449,6 @@ fn identity(
         insert(place, "attribute", &mut attributes, attribute.name, value)?;
     }
     Ok(Arc::new(IdentitySchema { version: answer.version, attributes }))
-}
-
-/// Types of values by what they are of. Asking for what the provider does not
-/// have is the caller's mistake, not the component's.
-impl DecodedSchema {
-    pub(crate) fn resource(&self, name: &Str) -> Result<&Type, Failure> {
-        implied(&self.schema.resources, name, "resource type")
-    }
-
-    pub(crate) fn data_source(&self, name: &Str) -> Result<&Type, Failure> {
-        implied(&self.schema.data_sources, name, "data source")
-    }
-
-    pub(crate) fn ephemeral_resource(&self, name: &Str) -> Result<&Type, Failure> {
-        implied(&self.schema.ephemeral_resources, name, "ephemeral resource type")
-    }
-
-    pub(crate) fn list_resource(&self, name: &Str) -> Result<&Type, Failure> {
-        implied(&self.schema.list_resources, name, "resource type that can be listed")
-    }
-
-    pub(crate) fn action(&self, name: &Str) -> Result<&Type, Failure> {
-        implied(&self.schema.actions, name, "action")
-    }
-
-    pub(crate) fn function(&self, name: &Str) -> Result<&Function, Failure> {
-        self.schema.functions.get(name).ok_or_else(|| unknown("function", name))
-    }
-
-    pub(crate) fn identity(&self, name: &Str) -> Option<&Type> {
-        self.identity_types.get(name)
-    }
-
-    pub(crate) fn meta(&self) -> Option<&Type> {
-        self.schema.provider_meta.as_ref().map(Schema::implied_type)
-    }
-}
-
-fn implied<'a>(schemas: &'a SchemaTable, name: &Str, kind: &str) -> Result<&'a Type, Failure> {
-    schemas.get(name).map(|schema| schema.implied_type()).ok_or_else(|| unknown(kind, name))
-}
-
-fn unknown(kind: &str, name: &Str) -> Failure {
-    Failure::BadRequest(format!("the plugin has no {kind} {:?}", name.as_str()))
 }
 
 #[cfg(test)]

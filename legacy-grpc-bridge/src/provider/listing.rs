@@ -2,52 +2,53 @@
 
 use std::ops::ControlFlow;
 
+use wardian_plugin::transport::{
+    DecodedSchema, PluginFailure, StreamingCalls, WireResult, decode_field, or_diagnostics,
+};
 use wardian_plugin::{
-    ActionRequest, CallContext, Continue, ListEvent, ListRequest, PlanActionResponse, PluginCall,
+    ActionRequest, CallContext, ConfigKind, Continue, ListEvent, ListRequest, PlanActionResponse, PluginCall,
     PluginDiagnostics, ValidateListRequest, printable,
 };
 use wardian_value::{Str, Type};
 
-use super::{NativeProvider, heard, written};
+use super::NativeWire;
 use crate::calls;
 use crate::conversion::{capabilities, decode, decode_identity, deferred, diagnostics, encode};
-use crate::failure::Failure;
 use crate::protocol::tfplugin as m;
-use crate::schema::DecodedSchema;
 
-impl NativeProvider {
-    pub(super) async fn validate_list(
+impl StreamingCalls for NativeWire {
+    async fn validate_list(
         &self,
         context: &CallContext,
         request: ValidateListRequest,
-    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+    ) -> WireResult<PluginDiagnostics> {
         let call = self.plugin_call(context, &calls::VALIDATE_LIST, Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.list_resource(&request.type_name))?;
+        let ty = or_diagnostics(&call, schema.list_resource(&request.type_name))?;
         let include = &request.include_resource_object;
         let request = m::validate_list_resource_config::Request {
             type_name: request.type_name.to_string(),
-            config: written(&call, encode("the configuration", &request.config, ty))?,
-            include_resource_object: written(&call, encode("include_resource", include, &Type::Bool))?,
-            limit: written(&call, encode("the limit", &request.limit, &Type::Number))?,
+            config: or_diagnostics(&call, encode("the configuration", &request.config, ty))?,
+            include_resource_object: or_diagnostics(&call, encode("include_resource", include, &Type::Bool))?,
+            limit: or_diagnostics(&call, encode("the limit", &request.limit, &Type::Number))?,
         };
         let answer = self.ask(&call, &calls::VALIDATE_LIST, request).await?;
         Ok(diagnostics(answer.diagnostics))
     }
 
-    pub(super) async fn list(
+    async fn list(
         &self,
         context: &CallContext,
         request: ListRequest,
         found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
-    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+    ) -> WireResult<PluginDiagnostics> {
         let call = self.plugin_call(context, &calls::LIST, Some(&request.type_name));
         let type_name = request.type_name.clone();
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.list_resource(&type_name))?;
+        let ty = or_diagnostics(&call, schema.list_resource(&type_name))?;
         let request = m::list_resource::Request {
             type_name: request.type_name.to_string(),
-            config: written(&call, encode("the configuration", &request.config, ty))?,
+            config: or_diagnostics(&call, encode("the configuration", &request.config, ty))?,
             include_resource_object: request.include_resource_object,
             limit: request.limit.map_or(0, |limit| i64::try_from(limit).unwrap_or(i64::MAX)),
         };
@@ -61,16 +62,19 @@ impl NativeProvider {
         Ok(PluginDiagnostics::new())
     }
 
-    pub(super) async fn plan_one_action(
+    async fn plan_action(
         &self,
         context: &CallContext,
         request: ActionRequest,
-    ) -> Result<PlanActionResponse, PluginDiagnostics> {
+    ) -> WireResult<PlanActionResponse> {
         let call = self.plugin_call(context, &calls::PLAN_ACTION, Some(&request.action_type));
-        let ty = written(&call, self.known_schema(context).await?.action(&request.action_type))?;
+        let ty = or_diagnostics(
+            &call,
+            self.known_schema(context).await?.config(ConfigKind::Action, &request.action_type),
+        )?;
         let request = m::plan_action::Request {
             action_type: request.action_type.to_string(),
-            config: written(&call, encode("the configuration", &request.config, ty))?,
+            config: or_diagnostics(&call, encode("the configuration", &request.config, ty))?,
             client_capabilities: capabilities(request.capabilities),
         };
         let answer = self.ask(&call, &calls::PLAN_ACTION, request).await?;
@@ -80,18 +84,21 @@ impl NativeProvider {
         })
     }
 
-    pub(super) async fn carry_out(
+    async fn invoke_action(
         &self,
         context: &CallContext,
         request: ActionRequest,
         progress: &mut (dyn FnMut(String) + Send),
-    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+    ) -> WireResult<PluginDiagnostics> {
         use m::invoke_action::event::Type as Event;
         let call = self.plugin_call(context, &calls::INVOKE_ACTION, Some(&request.action_type));
-        let ty = written(&call, self.known_schema(context).await?.action(&request.action_type))?;
+        let ty = or_diagnostics(
+            &call,
+            self.known_schema(context).await?.config(ConfigKind::Action, &request.action_type),
+        )?;
         let request = m::invoke_action::Request {
             action_type: request.action_type.to_string(),
-            config: written(&call, encode("the configuration", &request.config, ty))?,
+            config: or_diagnostics(&call, encode("the configuration", &request.config, ty))?,
             client_capabilities: capabilities(request.capabilities),
         };
         let completed = self
@@ -106,7 +113,7 @@ impl NativeProvider {
             })
             .await?;
         completed.ok_or_else(|| {
-            Failure::BadAnswer("the action ended without saying whether it succeeded".into())
+            PluginFailure::InvalidResponse("the action ended without saying whether it succeeded".into())
                 .into_diagnostics(&call)
         })
     }
@@ -120,11 +127,11 @@ fn list_event(
 ) -> ListEvent {
     let mut said = diagnostics(event.diagnostic);
     let identity = decode_identity("the identity", event.identity.as_ref(), schema.identity(type_name));
-    let identity = heard(call, &mut said, identity);
+    let identity = decode_field(call, &mut said, identity);
     let object = event
         .resource_object
         .map(|object| decode("the object", Some(&object), schema.resource(type_name)?))
         .transpose();
-    let resource_object = heard(call, &mut said, object);
+    let resource_object = decode_field(call, &mut said, object);
     ListEvent { identity, display_name: printable(&event.display_name), resource_object, diagnostics: said }
 }

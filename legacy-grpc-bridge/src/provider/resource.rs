@@ -1,31 +1,32 @@
 //! Calls about managed resources.
 
+use wardian_plugin::transport::{
+    DecodedSchema, PluginFailure, ResourceCalls, WireResult, decode_field, or_diagnostics,
+};
 use wardian_plugin::{
     ApplyRequest, ApplyResponse, CallContext, GenerateConfigResponse, ImportRequest, ImportResponse,
-    ImportTarget, ImportedResource, MoveRequest, MoveResponse, PlanRequest, PlanResponse, PluginDiagnostics,
+    ImportTarget, ImportedResource, MoveRequest, MoveResponse, PlanRequest, PlanResponse,
     ReadResourceRequest, ReadResourceResponse, UpgradeStateRequest, UpgradeStateResponse, printable,
 };
 use wardian_value::{Str, Value};
 
-use super::{NativeProvider, heard, private, written};
+use super::{NativeWire, private};
 use crate::calls;
 use crate::conversion::{
     capabilities, decode, decode_identity, decode_result, deferred, diagnostics, encode, encode_identity,
     encode_optional, path, raw_state,
 };
-use crate::failure::Failure;
 use crate::protocol::tfplugin as m;
-use crate::schema::DecodedSchema;
 
-impl NativeProvider {
-    pub(super) async fn upgrade_state(
+impl ResourceCalls for NativeWire {
+    async fn upgrade_state(
         &self,
         context: &CallContext,
         request: UpgradeStateRequest,
-    ) -> Result<UpgradeStateResponse, PluginDiagnostics> {
+    ) -> WireResult<UpgradeStateResponse> {
         let call = self.plugin_call(context, &calls::UPGRADE_STATE, Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.resource(&request.type_name))?;
+        let ty = or_diagnostics(&call, schema.resource(&request.type_name))?;
         let request = m::upgrade_resource_state::Request {
             type_name: request.type_name.to_string(),
             version: request.version,
@@ -34,19 +35,19 @@ impl NativeProvider {
         let answer = self.ask(&call, &calls::UPGRADE_STATE, request).await?;
         let mut said = diagnostics(answer.diagnostics);
         let upgraded = decode_result("the upgraded state", answer.upgraded_state.as_ref(), ty, &said);
-        let upgraded = heard(&call, &mut said, upgraded);
+        let upgraded = decode_field(&call, &mut said, upgraded);
         Ok(UpgradeStateResponse { upgraded, diagnostics: said })
     }
 
-    pub(super) async fn upgrade_identity(
+    async fn upgrade_identity(
         &self,
         context: &CallContext,
         request: UpgradeStateRequest,
-    ) -> Result<UpgradeStateResponse, PluginDiagnostics> {
+    ) -> WireResult<UpgradeStateResponse> {
         let call = self.plugin_call(context, &calls::UPGRADE_IDENTITY, Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = schema.identity(&request.type_name).ok_or_else(|| no_identity(&request.type_name));
-        let ty = written(&call, ty)?;
+        let ty = schema.required_identity(&request.type_name);
+        let ty = or_diagnostics(&call, ty)?;
         let request = m::upgrade_resource_identity::Request {
             type_name: request.type_name.to_string(),
             version: request.version,
@@ -56,26 +57,26 @@ impl NativeProvider {
         let mut said = diagnostics(answer.diagnostics);
         let upgraded = answer.upgraded_identity.and_then(|identity| identity.identity_data);
         let upgraded = decode_result("the upgraded identity", upgraded.as_ref(), ty, &said);
-        let upgraded = heard(&call, &mut said, upgraded);
+        let upgraded = decode_field(&call, &mut said, upgraded);
         Ok(UpgradeStateResponse { upgraded, diagnostics: said })
     }
 
-    pub(super) async fn read(
+    async fn read(
         &self,
         context: &CallContext,
         request: ReadResourceRequest,
-    ) -> Result<ReadResourceResponse, PluginDiagnostics> {
+    ) -> WireResult<ReadResourceResponse> {
         let call = self.plugin_call(context, &calls::READ, Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.resource(&request.type_name))?;
+        let ty = or_diagnostics(&call, schema.resource(&request.type_name))?;
         let identity = schema.identity(&request.type_name);
-        let request = written(&call, read_request(schema, &request))?;
+        let request = or_diagnostics(&call, read_request(schema, &request))?;
         let answer = self.ask(&call, &calls::READ, request).await?;
         let mut said = diagnostics(answer.diagnostics);
         let new_state = decode_result("the new state", answer.new_state.as_ref(), ty, &said);
-        let new_state = heard(&call, &mut said, new_state);
+        let new_state = decode_field(&call, &mut said, new_state);
         let new_identity = decode_identity("the new identity", answer.new_identity.as_ref(), identity);
-        let new_identity = heard(&call, &mut said, new_identity);
+        let new_identity = decode_field(&call, &mut said, new_identity);
         Ok(ReadResourceResponse {
             new_state,
             private: private(&answer.private),
@@ -85,23 +86,19 @@ impl NativeProvider {
         })
     }
 
-    pub(super) async fn plan(
-        &self,
-        context: &CallContext,
-        request: PlanRequest,
-    ) -> Result<PlanResponse, PluginDiagnostics> {
+    async fn plan(&self, context: &CallContext, request: PlanRequest) -> WireResult<PlanResponse> {
         let call = self.plugin_call(context, &calls::PLAN, Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.resource(&request.type_name))?;
+        let ty = or_diagnostics(&call, schema.resource(&request.type_name))?;
         let identity = schema.identity(&request.type_name);
-        let request = written(&call, plan_request(schema, &request))?;
+        let request = or_diagnostics(&call, plan_request(schema, &request))?;
         let answer = self.ask(&call, &calls::PLAN, request).await?;
         let mut said = diagnostics(answer.diagnostics);
         let planned_state = decode_result("the planned state", answer.planned_state.as_ref(), ty, &said);
-        let planned_state = heard(&call, &mut said, planned_state);
+        let planned_state = decode_field(&call, &mut said, planned_state);
         let planned_identity =
             decode_identity("the planned identity", answer.planned_identity.as_ref(), identity);
-        let planned_identity = heard(&call, &mut said, planned_identity);
+        let planned_identity = decode_field(&call, &mut said, planned_identity);
         Ok(PlanResponse {
             planned_state,
             requires_replace: answer.requires_replace.into_iter().map(path).collect(),
@@ -113,22 +110,18 @@ impl NativeProvider {
         })
     }
 
-    pub(super) async fn apply(
-        &self,
-        context: &CallContext,
-        request: ApplyRequest,
-    ) -> Result<ApplyResponse, PluginDiagnostics> {
+    async fn apply(&self, context: &CallContext, request: ApplyRequest) -> WireResult<ApplyResponse> {
         let call = self.plugin_call(context, &calls::APPLY, Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.resource(&request.type_name))?;
+        let ty = or_diagnostics(&call, schema.resource(&request.type_name))?;
         let identity = schema.identity(&request.type_name);
-        let request = written(&call, apply_request(schema, &request))?;
+        let request = or_diagnostics(&call, apply_request(schema, &request))?;
         let answer = self.ask(&call, &calls::APPLY, request).await?;
         let mut said = diagnostics(answer.diagnostics);
         let new_state = decode_result("the new state", answer.new_state.as_ref(), ty, &said);
-        let new_state = heard(&call, &mut said, new_state);
+        let new_state = decode_field(&call, &mut said, new_state);
         let new_identity = decode_identity("the new identity", answer.new_identity.as_ref(), identity);
-        let new_identity = heard(&call, &mut said, new_identity);
+        let new_identity = decode_field(&call, &mut said, new_identity);
         Ok(ApplyResponse {
             new_state,
             private: private(&answer.private),
@@ -138,42 +131,34 @@ impl NativeProvider {
         })
     }
 
-    pub(super) async fn import(
-        &self,
-        context: &CallContext,
-        request: ImportRequest,
-    ) -> Result<ImportResponse, PluginDiagnostics> {
+    async fn import(&self, context: &CallContext, request: ImportRequest) -> WireResult<ImportResponse> {
         let call = self.plugin_call(context, &calls::IMPORT, Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        written(&call, schema.resource(&request.type_name))?;
-        let request = written(&call, import_request(schema, &request))?;
+        or_diagnostics(&call, schema.resource(&request.type_name))?;
+        let request = or_diagnostics(&call, import_request(schema, &request))?;
         let answer = self.ask(&call, &calls::IMPORT, request).await?;
         let mut said = diagnostics(answer.diagnostics);
         let imported = answer
             .imported_resources
             .into_iter()
-            .filter_map(|one| heard(&call, &mut said, imported(schema, one).map(Some)))
+            .filter_map(|one| decode_field(&call, &mut said, imported(schema, one).map(Some)))
             .collect();
         Ok(ImportResponse { imported, deferred: deferred(answer.deferred), diagnostics: said })
     }
 
-    pub(super) async fn take_over(
-        &self,
-        context: &CallContext,
-        request: MoveRequest,
-    ) -> Result<MoveResponse, PluginDiagnostics> {
+    async fn move_state(&self, context: &CallContext, request: MoveRequest) -> WireResult<MoveResponse> {
         let call = self.plugin_call(context, &calls::MOVE, Some(&request.target_type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.resource(&request.target_type_name))?;
+        let ty = or_diagnostics(&call, schema.resource(&request.target_type_name))?;
         let identity = schema.identity(&request.target_type_name);
         let request = move_request(&request);
         let answer = self.ask(&call, &calls::MOVE, request).await?;
         let mut said = diagnostics(answer.diagnostics);
         let target_state = decode_result("the moved state", answer.target_state.as_ref(), ty, &said);
-        let target_state = heard(&call, &mut said, target_state);
+        let target_state = decode_field(&call, &mut said, target_state);
         let target_identity =
             decode_identity("the moved identity", answer.target_identity.as_ref(), identity);
-        let target_identity = heard(&call, &mut said, target_identity);
+        let target_identity = decode_field(&call, &mut said, target_identity);
         Ok(MoveResponse {
             target_state,
             target_private: private(&answer.target_private),
@@ -182,21 +167,21 @@ impl NativeProvider {
         })
     }
 
-    pub(super) async fn generate(
+    async fn generate_config(
         &self,
         context: &CallContext,
-        type_name: &Str,
-        state: &Value,
-    ) -> Result<GenerateConfigResponse, PluginDiagnostics> {
-        let call = self.plugin_call(context, &calls::GENERATE, Some(type_name));
+        type_name: Str,
+        state: Value,
+    ) -> WireResult<GenerateConfigResponse> {
+        let call = self.plugin_call(context, &calls::GENERATE, Some(&type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.resource(type_name))?;
-        let state = written(&call, encode("the state", state, ty))?;
+        let ty = or_diagnostics(&call, schema.resource(&type_name))?;
+        let state = or_diagnostics(&call, encode("the state", &state, ty))?;
         let request = m::generate_resource_config::Request { type_name: type_name.to_string(), state };
         let answer = self.ask(&call, &calls::GENERATE, request).await?;
         let mut said = diagnostics(answer.diagnostics);
         let config = decode_result("the configuration", answer.config.as_ref(), ty, &said);
-        let config = heard(&call, &mut said, config);
+        let config = decode_field(&call, &mut said, config);
         Ok(GenerateConfigResponse { config, diagnostics: said })
     }
 }
@@ -204,7 +189,7 @@ impl NativeProvider {
 fn read_request(
     schema: &DecodedSchema,
     request: &ReadResourceRequest,
-) -> Result<m::read_resource::Request, Failure> {
+) -> Result<m::read_resource::Request, PluginFailure> {
     let ty = schema.resource(&request.type_name)?;
     let identity = schema.identity(&request.type_name);
     Ok(m::read_resource::Request {
@@ -220,7 +205,7 @@ fn read_request(
 fn plan_request(
     schema: &DecodedSchema,
     request: &PlanRequest,
-) -> Result<m::plan_resource_change::Request, Failure> {
+) -> Result<m::plan_resource_change::Request, PluginFailure> {
     let ty = schema.resource(&request.type_name)?;
     let identity = schema.identity(&request.type_name);
     Ok(m::plan_resource_change::Request {
@@ -238,7 +223,7 @@ fn plan_request(
 fn apply_request(
     schema: &DecodedSchema,
     request: &ApplyRequest,
-) -> Result<m::apply_resource_change::Request, Failure> {
+) -> Result<m::apply_resource_change::Request, PluginFailure> {
     let ty = schema.resource(&request.type_name)?;
     let identity = schema.identity(&request.type_name);
     Ok(m::apply_resource_change::Request {
@@ -259,11 +244,11 @@ fn apply_request(
 fn import_request(
     schema: &DecodedSchema,
     request: &ImportRequest,
-) -> Result<m::import_resource_state::Request, Failure> {
+) -> Result<m::import_resource_state::Request, PluginFailure> {
     let (id, identity) = match &request.target {
         ImportTarget::Id(id) => (id.clone(), None),
         ImportTarget::Identity(identity) => {
-            let ty = schema.identity(&request.type_name).ok_or_else(|| no_identity(&request.type_name))?;
+            let ty = schema.required_identity(&request.type_name)?;
             (String::new(), encode_identity("the identity", Some(identity), Some(ty))?)
         }
     };
@@ -278,11 +263,11 @@ fn import_request(
 fn imported(
     schema: &DecodedSchema,
     one: m::import_resource_state::ImportedResource,
-) -> Result<ImportedResource, Failure> {
+) -> Result<ImportedResource, PluginFailure> {
     let type_name = Str::from(one.type_name);
     // Here it is the component that names the type.
     let ty = schema.resource(&type_name).map_err(|_| {
-        Failure::BadAnswer(format!(
+        PluginFailure::InvalidResponse(format!(
             "it found a resource of the type {:?}, which it does not have",
             printable(&type_name)
         ))
@@ -312,13 +297,12 @@ fn move_request(request: &MoveRequest) -> m::move_resource_state::Request {
 
 /// What the module tells the provider, or that it tells nothing; absent where the
 /// provider does not ask.
-pub(super) fn meta(schema: &DecodedSchema, meta: Option<&Value>) -> Result<Option<m::DynamicValue>, Failure> {
-    match (meta, schema.meta()) {
+pub(super) fn meta(
+    schema: &DecodedSchema,
+    meta: Option<&Value>,
+) -> Result<Option<m::DynamicValue>, PluginFailure> {
+    match (meta, schema.provider_meta()) {
         (None, Some(ty)) => encode("the provider's metadata", &Value::null(ty.clone()), ty),
         (meta, ty) => encode_optional("the provider's metadata", meta, ty),
     }
-}
-
-fn no_identity(type_name: &Str) -> Failure {
-    Failure::BadRequest(format!("the plugin knows no identity of {:?}", type_name.as_str()))
 }

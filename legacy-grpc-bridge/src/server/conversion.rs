@@ -4,19 +4,19 @@
 use std::time::SystemTime;
 
 use tonic::{Code, Status};
+use wardian_plugin::transport::PluginFailure;
 use wardian_plugin::{
     ClientCapabilities, DeferredReason, PluginDiagnostic, PluginDiagnostics, RawState, Severity,
 };
 use wardian_value::{Path, PathStep, Type, Value};
 
 use crate::conversion::{decode, encode};
-use crate::failure::Failure;
 use crate::protocol::tfplugin as m;
 
 /// A request that cannot be followed.
-pub(super) fn refused(failure: &Failure) -> Status {
+pub(super) fn refused(failure: &PluginFailure) -> Status {
     let text = match failure {
-        Failure::BadAnswer(text) | Failure::BadRequest(text) => text.clone(),
+        PluginFailure::InvalidResponse(text) | PluginFailure::InvalidRequest(text) => text.clone(),
         other => format!("{other:?}"),
     };
     Status::new(Code::InvalidArgument, text)

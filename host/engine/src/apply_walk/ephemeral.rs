@@ -56,9 +56,16 @@ impl ApplyWalk<'_> {
         };
         let (schema, provider) = (Arc::clone(schema), Arc::clone(provider));
         let events = Arc::clone(&context.events);
-        let context = CallContext::new(address.to_string());
-        let subject =
-            Subject { context, address, provider_config, provider, schema, provider_meta: None, events };
+        let call_context = CallContext::new(address.to_string());
+        let subject = Subject {
+            context: call_context,
+            address,
+            provider_config,
+            provider,
+            schema,
+            provider_meta: None,
+            events,
+        };
         let Some(config) = self.config(&subject) else { return StartResult::Failed };
         if !config.is_wholly_known() {
             let problem = subject.error(

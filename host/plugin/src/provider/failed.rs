@@ -3,11 +3,11 @@
 //! the plugin failed.
 
 use super::{
-    ApplyResponse, GenerateConfigResponse, ImportResponse, MoveResponse, OpenEphemeralResponse,
-    PlanActionResponse, PlanResponse, PrivateBytes, ReadDataSourceResponse, ReadResourceResponse,
-    RenewEphemeralResponse, UpgradeStateResponse,
+    ApplyResponse, FunctionError, GenerateConfigResponse, ImportResponse, MoveResponse,
+    OpenEphemeralResponse, PlanActionResponse, PlanResponse, PrivateBytes, ReadDataSourceResponse,
+    ReadResourceResponse, RenewEphemeralResponse, UpgradeStateResponse,
 };
-use crate::diagnostic::PluginDiagnostics;
+use crate::diagnostic::{PluginDiagnostic, PluginDiagnostics};
 
 impl From<PluginDiagnostics> for UpgradeStateResponse {
     fn from(diagnostics: PluginDiagnostics) -> Self {
@@ -97,5 +97,12 @@ impl From<PluginDiagnostics> for RenewEphemeralResponse {
 impl From<PluginDiagnostics> for PlanActionResponse {
     fn from(diagnostics: PluginDiagnostics) -> Self {
         Self { deferred: None, diagnostics }
+    }
+}
+
+impl From<PluginDiagnostics> for FunctionError {
+    fn from(diagnostics: PluginDiagnostics) -> Self {
+        let one = |one: &PluginDiagnostic| format!("{}: {}", one.summary, one.detail);
+        Self { text: diagnostics.iter().map(one).collect::<Vec<_>>().join("; "), argument: None }
     }
 }

@@ -3,38 +3,42 @@
 //! What they answer is a resource of the component's, out of which the answers
 //! are drawn one after the other. So the instance is held until the end.
 
+use wardian_plugin::transport::{
+    DecodedSchema, PluginFailure, StreamingCalls, WireResult, decode_field, encode_value, or_diagnostics,
+};
 use wardian_plugin::{
-    ActionRequest, CallContext, Continue, ListEvent, ListRequest, PlanActionResponse, PluginCall,
+    ActionRequest, CallContext, ConfigKind, Continue, ListEvent, ListRequest, PlanActionResponse, PluginCall,
     PluginDiagnostics, ValidateListRequest,
 };
 use wardian_value::{Str, Type};
 
-use super::{ComponentProvider, heard, written};
+use super::ComponentWire;
 use crate::bindings::exports::wardian::plugin::provider as wit;
-use crate::conversion::{capabilities, decode_optional, deferred, diagnostics, encode};
-use crate::failure::Failure;
+use crate::conversion::{capabilities, decode_optional, deferred, diagnostics};
 use crate::output::printable;
 use crate::pool::Needs;
-use crate::schema::DecodedSchema;
 
 /// How many listed objects cross at a time.
 const AT_A_TIME: u32 = 32;
 
-impl ComponentProvider {
-    pub(super) async fn validate_list(
+impl StreamingCalls for ComponentWire {
+    async fn validate_list(
         &self,
         context: &CallContext,
         request: ValidateListRequest,
-    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+    ) -> WireResult<PluginDiagnostics> {
         let call = self.plugin_call(context, "validate-list-resource-config", Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.list_resource(&request.type_name))?;
+        let ty = or_diagnostics(&call, schema.list_resource(&request.type_name))?;
         let include = &request.include_resource_object;
         let request = wit::ValidateListResourceConfigRequest {
             type_name: request.type_name.as_str().to_owned(),
-            config: written(&call, encode("the configuration", &request.config, ty))?,
-            include_resource_object: written(&call, encode("include_resource", include, &Type::Bool))?,
-            limit: written(&call, encode("the limit", &request.limit, &Type::Number))?,
+            config: or_diagnostics(&call, encode_value("the configuration", &request.config, ty))?,
+            include_resource_object: or_diagnostics(
+                &call,
+                encode_value("include_resource", include, &Type::Bool),
+            )?,
+            limit: or_diagnostics(&call, encode_value("the limit", &request.limit, &Type::Number))?,
         };
         let said = self
             .ask(&call, Needs::Nothing, |guest, store| {
@@ -44,19 +48,19 @@ impl ComponentProvider {
         Ok(diagnostics(said))
     }
 
-    pub(super) async fn list(
+    async fn list(
         &self,
         context: &CallContext,
         request: ListRequest,
         found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
-    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+    ) -> WireResult<PluginDiagnostics> {
         let call = self.plugin_call(context, "list-resource", Some(&request.type_name));
         let type_name = request.type_name.clone();
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.list_resource(&type_name))?;
+        let ty = or_diagnostics(&call, schema.list_resource(&type_name))?;
         let request = wit::ListResourceRequest {
             type_name: request.type_name.as_str().to_owned(),
-            config: written(&call, encode("the configuration", &request.config, ty))?,
+            config: or_diagnostics(&call, encode_value("the configuration", &request.config, ty))?,
             include_resource_object: request.include_resource_object,
             limit: request.limit,
         };
@@ -84,19 +88,19 @@ impl ComponentProvider {
             }
             lease.call(call.clone(), |_, store| Box::pin(events.resource_drop_async(store))).await?;
             lease.give_back();
-            Ok(())
+            Ok::<(), PluginFailure>(())
         };
-        written(&call, drawn.await)?;
+        or_diagnostics(&call, drawn.await)?;
         Ok(PluginDiagnostics::new())
     }
 
-    pub(super) async fn plan_one_action(
+    async fn plan_action(
         &self,
         context: &CallContext,
         request: ActionRequest,
-    ) -> Result<PlanActionResponse, PluginDiagnostics> {
+    ) -> WireResult<PlanActionResponse> {
         let call = self.plugin_call(context, "plan-action", Some(&request.action_type));
-        let request = written(&call, action_request(self.known_schema(context).await?, &request))?;
+        let request = or_diagnostics(&call, action_request(self.known_schema(context).await?, &request))?;
         let answer = self
             .ask(&call, Needs::Configuration, |guest, store| {
                 Box::pin(async move { guest.call_plan_action(store, &request).await })
@@ -108,14 +112,14 @@ impl ComponentProvider {
         })
     }
 
-    pub(super) async fn carry_out(
+    async fn invoke_action(
         &self,
         context: &CallContext,
         request: ActionRequest,
         progress: &mut (dyn FnMut(String) + Send),
-    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
+    ) -> WireResult<PluginDiagnostics> {
         let call = self.plugin_call(context, "invoke-action", Some(&request.action_type));
-        let request = written(&call, action_request(self.known_schema(context).await?, &request))?;
+        let request = or_diagnostics(&call, action_request(self.known_schema(context).await?, &request))?;
         let drawn = async {
             let mut lease = self.pool.lease(context, Needs::Configuration).await?;
             let events = lease
@@ -133,7 +137,7 @@ impl ComponentProvider {
                     Some(wit::ActionEvent::Progress(text)) => progress(printable(&text)),
                     Some(wit::ActionEvent::Completed(said)) => break diagnostics(said),
                     None => {
-                        return Err(Failure::BadAnswer(
+                        return Err(PluginFailure::InvalidResponse(
                             "the action ended without saying whether it succeeded".into(),
                         ));
                     }
@@ -143,7 +147,7 @@ impl ComponentProvider {
             lease.give_back();
             Ok(said)
         };
-        written(&call, drawn.await)
+        or_diagnostics(&call, drawn.await)
     }
 }
 
@@ -155,17 +159,24 @@ fn list_event(
 ) -> ListEvent {
     let mut said = diagnostics(event.diagnostics);
     let identity = decode_optional("the identity", event.identity.as_deref(), schema.identity(type_name));
-    let identity = heard(call, &mut said, identity);
+    let identity = decode_field(call, &mut said, identity);
     let object =
         decode_optional("the object", event.resource_object.as_deref(), schema.resource(type_name).ok());
-    let resource_object = heard(call, &mut said, object);
+    let resource_object = decode_field(call, &mut said, object);
     ListEvent { identity, display_name: printable(&event.display_name), resource_object, diagnostics: said }
 }
 
-fn action_request(schema: &DecodedSchema, request: &ActionRequest) -> Result<wit::ActionRequest, Failure> {
+fn action_request(
+    schema: &DecodedSchema,
+    request: &ActionRequest,
+) -> Result<wit::ActionRequest, PluginFailure> {
     Ok(wit::ActionRequest {
         action_type: request.action_type.as_str().to_owned(),
-        config: encode("the configuration", &request.config, schema.action(&request.action_type)?)?,
+        config: encode_value(
+            "the configuration",
+            &request.config,
+            schema.config(ConfigKind::Action, &request.action_type)?,
+        )?,
         client_capabilities: capabilities(request.capabilities),
     })
 }

@@ -1,30 +1,31 @@
 //! Calls about data sources and ephemeral resources.
 
+use wardian_plugin::transport::{ReadingCalls, WireResult, decode_field, encode_value, or_diagnostics};
 use wardian_plugin::{
-    CallContext, OpenEphemeralRequest, OpenEphemeralResponse, PluginDiagnostics, PrivateBytes,
+    CallContext, ConfigKind, OpenEphemeralRequest, OpenEphemeralResponse, PluginDiagnostics, PrivateBytes,
     ReadDataSourceRequest, ReadDataSourceResponse, RenewEphemeralResponse,
 };
 use wardian_value::Str;
 
+use super::ComponentWire;
 use super::resource::meta;
-use super::{ComponentProvider, heard, written};
 use crate::bindings::exports::wardian::plugin::provider as wit;
-use crate::conversion::{capabilities, decode_result, deferred, diagnostics, encode, moment};
+use crate::conversion::{capabilities, decode_result, deferred, diagnostics, renew_at};
 use crate::pool::Needs;
 
-impl ComponentProvider {
-    pub(super) async fn read_data(
+impl ReadingCalls for ComponentWire {
+    async fn read_data_source(
         &self,
         context: &CallContext,
         request: ReadDataSourceRequest,
-    ) -> Result<ReadDataSourceResponse, PluginDiagnostics> {
+    ) -> WireResult<ReadDataSourceResponse> {
         let call = self.plugin_call(context, "read-data-source", Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.data_source(&request.type_name))?;
+        let ty = or_diagnostics(&call, schema.config(ConfigKind::DataSource, &request.type_name))?;
         let request = wit::ReadDataSourceRequest {
             type_name: request.type_name.as_str().to_owned(),
-            config: written(&call, encode("the configuration", &request.config, ty))?,
-            provider_meta: written(&call, meta(schema, request.provider_meta.as_ref()))?,
+            config: or_diagnostics(&call, encode_value("the configuration", &request.config, ty))?,
+            provider_meta: or_diagnostics(&call, meta(schema, request.provider_meta.as_ref()))?,
             client_capabilities: capabilities(request.capabilities),
         };
         let answer = self
@@ -34,21 +35,21 @@ impl ComponentProvider {
             .await?;
         let mut said = diagnostics(answer.diagnostics);
         let state = decode_result("what was read", &answer.state, ty, &said);
-        let state = heard(&call, &mut said, state);
+        let state = decode_field(&call, &mut said, state);
         Ok(ReadDataSourceResponse { state, deferred: deferred(answer.deferred), diagnostics: said })
     }
 
-    pub(super) async fn open(
+    async fn open(
         &self,
         context: &CallContext,
         request: OpenEphemeralRequest,
-    ) -> Result<OpenEphemeralResponse, PluginDiagnostics> {
+    ) -> WireResult<OpenEphemeralResponse> {
         let call = self.plugin_call(context, "open-ephemeral-resource", Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.ephemeral_resource(&request.type_name))?;
+        let ty = or_diagnostics(&call, schema.config(ConfigKind::EphemeralResource, &request.type_name))?;
         let request = wit::OpenEphemeralResourceRequest {
             type_name: request.type_name.as_str().to_owned(),
-            config: written(&call, encode("the configuration", &request.config, ty))?,
+            config: or_diagnostics(&call, encode_value("the configuration", &request.config, ty))?,
             client_capabilities: capabilities(request.capabilities),
         };
         let answer = self
@@ -58,8 +59,8 @@ impl ComponentProvider {
             .await?;
         let mut said = diagnostics(answer.diagnostics);
         let result = decode_result("what was opened", &answer.result, ty, &said);
-        let result = heard(&call, &mut said, result);
-        let renew_at = heard(&call, &mut said, moment(answer.renew_at));
+        let result = decode_field(&call, &mut said, result);
+        let renew_at = decode_field(&call, &mut said, renew_at(answer.renew_at));
         Ok(OpenEphemeralResponse {
             result,
             renew_at,
@@ -69,13 +70,13 @@ impl ComponentProvider {
         })
     }
 
-    pub(super) async fn renew(
+    async fn renew(
         &self,
         context: &CallContext,
-        type_name: &Str,
-        private: &PrivateBytes,
-    ) -> Result<RenewEphemeralResponse, PluginDiagnostics> {
-        let call = self.plugin_call(context, "renew-ephemeral-resource", Some(type_name));
+        type_name: Str,
+        private: PrivateBytes,
+    ) -> WireResult<RenewEphemeralResponse> {
+        let call = self.plugin_call(context, "renew-ephemeral-resource", Some(&type_name));
         let (name, private) = (type_name.as_str().to_owned(), private.to_vec());
         let answer = self
             .ask(&call, Needs::Configuration, |guest, store| {
@@ -83,17 +84,17 @@ impl ComponentProvider {
             })
             .await?;
         let mut said = diagnostics(answer.diagnostics);
-        let renew_at = heard(&call, &mut said, moment(answer.renew_at));
+        let renew_at = decode_field(&call, &mut said, renew_at(answer.renew_at));
         Ok(RenewEphemeralResponse { renew_at, private: answer.private.into(), diagnostics: said })
     }
 
-    pub(super) async fn end(
+    async fn close_ephemeral(
         &self,
         context: &CallContext,
-        type_name: &Str,
-        private: &PrivateBytes,
-    ) -> Result<PluginDiagnostics, PluginDiagnostics> {
-        let call = self.plugin_call(context, "close-ephemeral-resource", Some(type_name));
+        type_name: Str,
+        private: PrivateBytes,
+    ) -> WireResult<PluginDiagnostics> {
+        let call = self.plugin_call(context, "close-ephemeral-resource", Some(&type_name));
         let (name, private) = (type_name.as_str().to_owned(), private.to_vec());
         let answer = self
             .ask(&call, Needs::Configuration, |guest, store| {

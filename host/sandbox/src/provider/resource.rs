@@ -1,31 +1,32 @@
 //! Calls about managed resources.
 
+use wardian_plugin::transport::{
+    DecodedSchema, PluginFailure, ResourceCalls, WireResult, decode_field, encode_optional, encode_value,
+    or_diagnostics,
+};
 use wardian_plugin::{
     ApplyRequest, ApplyResponse, CallContext, GenerateConfigResponse, ImportRequest, ImportResponse,
-    ImportTarget, ImportedResource, MoveRequest, MoveResponse, PlanRequest, PlanResponse, PluginDiagnostics,
+    ImportTarget, ImportedResource, MoveRequest, MoveResponse, PlanRequest, PlanResponse,
     ReadResourceRequest, ReadResourceResponse, UpgradeStateRequest, UpgradeStateResponse,
 };
 use wardian_value::{Str, Value};
 
-use super::{ComponentProvider, heard, written};
+use super::ComponentWire;
 use crate::bindings::exports::wardian::plugin::provider as wit;
 use crate::conversion::{
-    capabilities, decode, decode_optional, decode_result, deferred, diagnostics, encode, encode_optional,
-    path, raw_state,
+    capabilities, decode, decode_optional, decode_result, deferred, diagnostics, path, raw_state,
 };
-use crate::failure::Failure;
 use crate::pool::Needs;
-use crate::schema::DecodedSchema;
 
-impl ComponentProvider {
-    pub(super) async fn upgrade_state(
+impl ResourceCalls for ComponentWire {
+    async fn upgrade_state(
         &self,
         context: &CallContext,
         request: UpgradeStateRequest,
-    ) -> Result<UpgradeStateResponse, PluginDiagnostics> {
+    ) -> WireResult<UpgradeStateResponse> {
         let call = self.plugin_call(context, "upgrade-resource-state", Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.resource(&request.type_name))?;
+        let ty = or_diagnostics(&call, schema.resource(&request.type_name))?;
         let request = wit::UpgradeResourceStateRequest {
             type_name: request.type_name.as_str().to_owned(),
             version: request.version,
@@ -38,19 +39,19 @@ impl ComponentProvider {
             .await?;
         let mut said = diagnostics(answer.diagnostics);
         let upgraded = decode_result("the upgraded state", &answer.upgraded_state, ty, &said);
-        let upgraded = heard(&call, &mut said, upgraded);
+        let upgraded = decode_field(&call, &mut said, upgraded);
         Ok(UpgradeStateResponse { upgraded, diagnostics: said })
     }
 
-    pub(super) async fn upgrade_identity(
+    async fn upgrade_identity(
         &self,
         context: &CallContext,
         request: UpgradeStateRequest,
-    ) -> Result<UpgradeStateResponse, PluginDiagnostics> {
+    ) -> WireResult<UpgradeStateResponse> {
         let call = self.plugin_call(context, "upgrade-resource-identity", Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = schema.identity(&request.type_name).ok_or_else(|| no_identity(&request.type_name));
-        let ty = written(&call, ty)?;
+        let ty = schema.required_identity(&request.type_name);
+        let ty = or_diagnostics(&call, ty)?;
         let request = wit::UpgradeResourceIdentityRequest {
             type_name: request.type_name.as_str().to_owned(),
             version: request.version,
@@ -63,20 +64,20 @@ impl ComponentProvider {
             .await?;
         let mut said = diagnostics(answer.diagnostics);
         let upgraded = decode_result("the upgraded identity", &answer.upgraded_identity, ty, &said);
-        let upgraded = heard(&call, &mut said, upgraded);
+        let upgraded = decode_field(&call, &mut said, upgraded);
         Ok(UpgradeStateResponse { upgraded, diagnostics: said })
     }
 
-    pub(super) async fn read(
+    async fn read(
         &self,
         context: &CallContext,
         request: ReadResourceRequest,
-    ) -> Result<ReadResourceResponse, PluginDiagnostics> {
+    ) -> WireResult<ReadResourceResponse> {
         let call = self.plugin_call(context, "read-resource", Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.resource(&request.type_name))?;
+        let ty = or_diagnostics(&call, schema.resource(&request.type_name))?;
         let identity = schema.identity(&request.type_name);
-        let request = written(&call, read_request(schema, &request))?;
+        let request = or_diagnostics(&call, read_request(schema, &request))?;
         let answer = self
             .ask(&call, Needs::Configuration, |guest, store| {
                 Box::pin(async move { guest.call_read_resource(store, &request).await })
@@ -84,9 +85,9 @@ impl ComponentProvider {
             .await?;
         let mut said = diagnostics(answer.diagnostics);
         let new_state = decode_result("the new state", &answer.new_state, ty, &said);
-        let new_state = heard(&call, &mut said, new_state);
+        let new_state = decode_field(&call, &mut said, new_state);
         let new_identity = decode_optional("the new identity", answer.new_identity.as_deref(), identity);
-        let new_identity = heard(&call, &mut said, new_identity);
+        let new_identity = decode_field(&call, &mut said, new_identity);
         Ok(ReadResourceResponse {
             new_state,
             private: answer.private.into(),
@@ -96,16 +97,12 @@ impl ComponentProvider {
         })
     }
 
-    pub(super) async fn plan(
-        &self,
-        context: &CallContext,
-        request: PlanRequest,
-    ) -> Result<PlanResponse, PluginDiagnostics> {
+    async fn plan(&self, context: &CallContext, request: PlanRequest) -> WireResult<PlanResponse> {
         let call = self.plugin_call(context, "plan-resource-change", Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.resource(&request.type_name))?;
+        let ty = or_diagnostics(&call, schema.resource(&request.type_name))?;
         let identity = schema.identity(&request.type_name);
-        let request = written(&call, plan_request(schema, &request))?;
+        let request = or_diagnostics(&call, plan_request(schema, &request))?;
         let answer = self
             .ask(&call, Needs::Configuration, |guest, store| {
                 Box::pin(async move { guest.call_plan_resource_change(store, &request).await })
@@ -113,10 +110,10 @@ impl ComponentProvider {
             .await?;
         let mut said = diagnostics(answer.diagnostics);
         let planned_state = decode_result("the planned state", &answer.planned_state, ty, &said);
-        let planned_state = heard(&call, &mut said, planned_state);
+        let planned_state = decode_field(&call, &mut said, planned_state);
         let planned_identity =
             decode_optional("the planned identity", answer.planned_identity.as_deref(), identity);
-        let planned_identity = heard(&call, &mut said, planned_identity);
+        let planned_identity = decode_field(&call, &mut said, planned_identity);
         Ok(PlanResponse {
             planned_state,
             requires_replace: answer.requires_replace.into_iter().map(path).collect(),
@@ -128,16 +125,12 @@ impl ComponentProvider {
         })
     }
 
-    pub(super) async fn apply(
-        &self,
-        context: &CallContext,
-        request: ApplyRequest,
-    ) -> Result<ApplyResponse, PluginDiagnostics> {
+    async fn apply(&self, context: &CallContext, request: ApplyRequest) -> WireResult<ApplyResponse> {
         let call = self.plugin_call(context, "apply-resource-change", Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.resource(&request.type_name))?;
+        let ty = or_diagnostics(&call, schema.resource(&request.type_name))?;
         let identity = schema.identity(&request.type_name);
-        let request = written(&call, apply_request(schema, &request))?;
+        let request = or_diagnostics(&call, apply_request(schema, &request))?;
         let answer = self
             .ask(&call, Needs::Configuration, |guest, store| {
                 Box::pin(async move { guest.call_apply_resource_change(store, &request).await })
@@ -145,9 +138,9 @@ impl ComponentProvider {
             .await?;
         let mut said = diagnostics(answer.diagnostics);
         let new_state = decode_result("the new state", &answer.new_state, ty, &said);
-        let new_state = heard(&call, &mut said, new_state);
+        let new_state = decode_field(&call, &mut said, new_state);
         let new_identity = decode_optional("the new identity", answer.new_identity.as_deref(), identity);
-        let new_identity = heard(&call, &mut said, new_identity);
+        let new_identity = decode_field(&call, &mut said, new_identity);
         Ok(ApplyResponse {
             new_state,
             private: answer.private.into(),
@@ -157,15 +150,11 @@ impl ComponentProvider {
         })
     }
 
-    pub(super) async fn import(
-        &self,
-        context: &CallContext,
-        request: ImportRequest,
-    ) -> Result<ImportResponse, PluginDiagnostics> {
+    async fn import(&self, context: &CallContext, request: ImportRequest) -> WireResult<ImportResponse> {
         let call = self.plugin_call(context, "import-resource-state", Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        written(&call, schema.resource(&request.type_name))?;
-        let request = written(&call, import_request(schema, &request))?;
+        or_diagnostics(&call, schema.resource(&request.type_name))?;
+        let request = or_diagnostics(&call, import_request(schema, &request))?;
         let answer = self
             .ask(&call, Needs::Configuration, |guest, store| {
                 Box::pin(async move { guest.call_import_resource_state(store, &request).await })
@@ -175,19 +164,15 @@ impl ComponentProvider {
         let imported = answer
             .imported_resources
             .into_iter()
-            .filter_map(|one| heard(&call, &mut said, imported(schema, one).map(Some)))
+            .filter_map(|one| decode_field(&call, &mut said, imported(schema, one).map(Some)))
             .collect();
         Ok(ImportResponse { imported, deferred: deferred(answer.deferred), diagnostics: said })
     }
 
-    pub(super) async fn take_over(
-        &self,
-        context: &CallContext,
-        request: MoveRequest,
-    ) -> Result<MoveResponse, PluginDiagnostics> {
+    async fn move_state(&self, context: &CallContext, request: MoveRequest) -> WireResult<MoveResponse> {
         let call = self.plugin_call(context, "move-resource-state", Some(&request.target_type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.resource(&request.target_type_name))?;
+        let ty = or_diagnostics(&call, schema.resource(&request.target_type_name))?;
         let identity = schema.identity(&request.target_type_name);
         let request = move_request(&request);
         let answer = self
@@ -197,10 +182,10 @@ impl ComponentProvider {
             .await?;
         let mut said = diagnostics(answer.diagnostics);
         let target_state = decode_result("the moved state", &answer.target_state, ty, &said);
-        let target_state = heard(&call, &mut said, target_state);
+        let target_state = decode_field(&call, &mut said, target_state);
         let target_identity =
             decode_optional("the moved identity", answer.target_identity.as_deref(), identity);
-        let target_identity = heard(&call, &mut said, target_identity);
+        let target_identity = decode_field(&call, &mut said, target_identity);
         Ok(MoveResponse {
             target_state,
             target_private: answer.target_private.into(),
@@ -209,16 +194,16 @@ impl ComponentProvider {
         })
     }
 
-    pub(super) async fn generate(
+    async fn generate_config(
         &self,
         context: &CallContext,
-        type_name: &Str,
-        state: &Value,
-    ) -> Result<GenerateConfigResponse, PluginDiagnostics> {
-        let call = self.plugin_call(context, "generate-resource-config", Some(type_name));
+        type_name: Str,
+        state: Value,
+    ) -> WireResult<GenerateConfigResponse> {
+        let call = self.plugin_call(context, "generate-resource-config", Some(&type_name));
         let schema = self.known_schema(context).await?;
-        let ty = written(&call, schema.resource(type_name))?;
-        let state = written(&call, encode("the state", state, ty))?;
+        let ty = or_diagnostics(&call, schema.resource(&type_name))?;
+        let state = or_diagnostics(&call, encode_value("the state", &state, ty))?;
         let name = type_name.as_str().to_owned();
         let answer = self
             .ask(&call, Needs::Nothing, |guest, store| {
@@ -227,7 +212,7 @@ impl ComponentProvider {
             .await?;
         let mut said = diagnostics(answer.diagnostics);
         let config = decode_result("the configuration", &answer.config, ty, &said);
-        let config = heard(&call, &mut said, config);
+        let config = decode_field(&call, &mut said, config);
         Ok(GenerateConfigResponse { config, diagnostics: said })
     }
 }
@@ -235,12 +220,12 @@ impl ComponentProvider {
 fn read_request(
     schema: &DecodedSchema,
     request: &ReadResourceRequest,
-) -> Result<wit::ReadResourceRequest, Failure> {
+) -> Result<wit::ReadResourceRequest, PluginFailure> {
     let ty = schema.resource(&request.type_name)?;
     let identity = schema.identity(&request.type_name);
     Ok(wit::ReadResourceRequest {
         type_name: request.type_name.as_str().to_owned(),
-        current_state: encode("the state", &request.current_state, ty)?,
+        current_state: encode_value("the state", &request.current_state, ty)?,
         private: request.private.to_vec(),
         provider_meta: meta(schema, request.provider_meta.as_ref())?,
         client_capabilities: capabilities(request.capabilities),
@@ -251,14 +236,14 @@ fn read_request(
 fn plan_request(
     schema: &DecodedSchema,
     request: &PlanRequest,
-) -> Result<wit::PlanResourceChangeRequest, Failure> {
+) -> Result<wit::PlanResourceChangeRequest, PluginFailure> {
     let ty = schema.resource(&request.type_name)?;
     let identity = schema.identity(&request.type_name);
     Ok(wit::PlanResourceChangeRequest {
         type_name: request.type_name.as_str().to_owned(),
-        prior_state: encode("the prior state", &request.prior_state, ty)?,
-        proposed_new_state: encode("the proposed state", &request.proposed_new_state, ty)?,
-        config: encode("the configuration", &request.config, ty)?,
+        prior_state: encode_value("the prior state", &request.prior_state, ty)?,
+        proposed_new_state: encode_value("the proposed state", &request.proposed_new_state, ty)?,
+        config: encode_value("the configuration", &request.config, ty)?,
         prior_private: request.prior_private.to_vec(),
         provider_meta: meta(schema, request.provider_meta.as_ref())?,
         client_capabilities: capabilities(request.capabilities),
@@ -269,14 +254,14 @@ fn plan_request(
 fn apply_request(
     schema: &DecodedSchema,
     request: &ApplyRequest,
-) -> Result<wit::ApplyResourceChangeRequest, Failure> {
+) -> Result<wit::ApplyResourceChangeRequest, PluginFailure> {
     let ty = schema.resource(&request.type_name)?;
     let identity = schema.identity(&request.type_name);
     Ok(wit::ApplyResourceChangeRequest {
         type_name: request.type_name.as_str().to_owned(),
-        prior_state: encode("the prior state", &request.prior_state, ty)?,
-        planned_state: encode("the planned state", &request.planned_state, ty)?,
-        config: encode("the configuration", &request.config, ty)?,
+        prior_state: encode_value("the prior state", &request.prior_state, ty)?,
+        planned_state: encode_value("the planned state", &request.planned_state, ty)?,
+        config: encode_value("the configuration", &request.config, ty)?,
         planned_private: request.planned_private.to_vec(),
         provider_meta: meta(schema, request.provider_meta.as_ref())?,
         planned_identity: encode_optional(
@@ -290,12 +275,12 @@ fn apply_request(
 fn import_request(
     schema: &DecodedSchema,
     request: &ImportRequest,
-) -> Result<wit::ImportResourceStateRequest, Failure> {
+) -> Result<wit::ImportResourceStateRequest, PluginFailure> {
     let target = match &request.target {
         ImportTarget::Id(id) => wit::ImportTarget::Id(id.clone()),
         ImportTarget::Identity(identity) => {
-            let ty = schema.identity(&request.type_name).ok_or_else(|| no_identity(&request.type_name))?;
-            wit::ImportTarget::Identity(encode("the identity", identity, ty)?)
+            let ty = schema.required_identity(&request.type_name)?;
+            wit::ImportTarget::Identity(encode_value("the identity", identity, ty)?)
         }
     };
     Ok(wit::ImportResourceStateRequest {
@@ -305,11 +290,11 @@ fn import_request(
     })
 }
 
-fn imported(schema: &DecodedSchema, one: wit::ImportedResource) -> Result<ImportedResource, Failure> {
+fn imported(schema: &DecodedSchema, one: wit::ImportedResource) -> Result<ImportedResource, PluginFailure> {
     let type_name = Str::from(one.type_name);
     // Here it is the component that names the type.
     let ty = schema.resource(&type_name).map_err(|_| {
-        Failure::BadAnswer(format!(
+        PluginFailure::InvalidResponse(format!(
             "it found a resource of the type {:?}, which it does not have",
             crate::output::printable(&type_name)
         ))
@@ -338,11 +323,7 @@ fn move_request(request: &MoveRequest) -> wit::MoveResourceStateRequest {
 }
 
 /// What the module tells the provider; nothing where the provider does not ask.
-pub(super) fn meta(schema: &DecodedSchema, meta: Option<&Value>) -> Result<Vec<u8>, Failure> {
-    let encoded = encode_optional("the provider's metadata", meta, schema.meta())?;
+pub(super) fn meta(schema: &DecodedSchema, meta: Option<&Value>) -> Result<Vec<u8>, PluginFailure> {
+    let encoded = encode_optional("the provider's metadata", meta, schema.provider_meta())?;
     Ok(encoded.unwrap_or_default())
-}
-
-fn no_identity(type_name: &Str) -> Failure {
-    Failure::BadRequest(format!("the plugin knows no identity of {:?}", type_name.as_str()))
 }

@@ -1,0 +1,107 @@
+//! A provider's schema as transports use it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use wardian_value::{Str, Type};
+
+use super::failure::PluginFailure;
+use crate::provider::ConfigKind;
+use crate::schema::{Function, ProviderSchema, Schema};
+use crate::schema_table::SchemaTable;
+
+/// A provider's schema with the types of its identities. A request for a name that the
+/// provider does not have is the caller's mistake, not the plugin's.
+pub struct DecodedSchema {
+    /// The schema as callers receive it.
+    pub schema: Arc<ProviderSchema>,
+    identity_types: BTreeMap<Str, Type>,
+}
+
+impl DecodedSchema {
+    /// Derives the types of identities from a schema.
+    pub fn new(schema: ProviderSchema) -> Self {
+        let identity_types =
+            schema.identities.iter().map(|(name, schema)| (name.clone(), schema.implied_type())).collect();
+        Self { schema: Arc::new(schema), identity_types }
+    }
+
+    /// The type of the provider's configuration.
+    pub fn provider(&self) -> &Type {
+        self.schema.provider.implied_type()
+    }
+
+    /// The type of a resource's objects.
+    ///
+    /// # Errors
+    /// The provider has no such resource type.
+    pub fn resource(&self, name: &Str) -> Result<&Type, PluginFailure> {
+        implied_type(&self.schema.resources, name, "resource type")
+    }
+
+    /// The type of a configuration of this kind.
+    ///
+    /// # Errors
+    /// The provider has no such name.
+    pub fn config(&self, kind: ConfigKind, name: &Str) -> Result<&Type, PluginFailure> {
+        match kind {
+            ConfigKind::Resource => self.resource(name),
+            ConfigKind::DataSource => implied_type(&self.schema.data_sources, name, "data source"),
+            ConfigKind::EphemeralResource => {
+                implied_type(&self.schema.ephemeral_resources, name, "ephemeral resource type")
+            }
+            ConfigKind::Action => implied_type(&self.schema.actions, name, "action"),
+        }
+    }
+
+    /// The type of a list block's configuration.
+    ///
+    /// # Errors
+    /// The provider cannot list resources of this type.
+    pub fn list_resource(&self, name: &Str) -> Result<&Type, PluginFailure> {
+        implied_type(&self.schema.list_resources, name, "resource type that can be listed")
+    }
+
+    /// The signature of a function.
+    ///
+    /// # Errors
+    /// The provider has no such function.
+    pub fn function(&self, name: &Str) -> Result<&Function, PluginFailure> {
+        self.schema.functions.get(name).ok_or_else(|| unknown("function", name))
+    }
+
+    /// The type of a resource type's identity, if it has one.
+    pub fn identity(&self, name: &Str) -> Option<&Type> {
+        self.identity_types.get(name)
+    }
+
+    /// The type of a resource type's identity.
+    ///
+    /// # Errors
+    /// The resource type has none.
+    pub fn required_identity(&self, name: &Str) -> Result<&Type, PluginFailure> {
+        self.identity(name).ok_or_else(|| {
+            PluginFailure::InvalidRequest(format!("the plugin knows no identity of {:?}", name.as_str()))
+        })
+    }
+
+    /// The type of `provider_meta`, if the provider has one.
+    pub fn provider_meta(&self) -> Option<&Type> {
+        self.schema.provider_meta.as_ref().map(Schema::implied_type)
+    }
+}
+
+impl fmt::Debug for DecodedSchema {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.schema.fmt(formatter)
+    }
+}
+
+fn implied_type<'a>(schemas: &'a SchemaTable, name: &Str, kind: &str) -> Result<&'a Type, PluginFailure> {
+    schemas.get(name).map(|schema| schema.implied_type()).ok_or_else(|| unknown(kind, name))
+}
+
+fn unknown(kind: &str, name: &Str) -> PluginFailure {
+    PluginFailure::InvalidRequest(format!("the plugin has no {kind} {:?}", name.as_str()))
+}

@@ -1,0 +1,101 @@
+//! Values and timestamps as they cross a wire.
+
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use wardian_value::{Str, Type, Value, msgpack};
+
+use super::decoded_schema::DecodedSchema;
+use super::failure::PluginFailure;
+use crate::schema::Function;
+
+/// The timestamps of the protocol, in seconds since 1970.
+const YEARS_1_TO_9999: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
+
+/// Encodes a value of a type in MessagePack.
+///
+/// # Errors
+/// It is not of that type.
+pub fn encode_value(what: &str, value: &Value, ty: &Type) -> Result<Vec<u8>, PluginFailure> {
+    msgpack::encode(value, ty)
+        .map_err(|error| PluginFailure::InvalidRequest(format!("{what} cannot be encoded: {error}")))
+}
+
+/// Encodes a value if there is one.
+///
+/// # Errors
+/// It is not of the type, or there is no type for it.
+pub fn encode_optional(
+    what: &str,
+    value: Option<&Value>,
+    ty: Option<&Type>,
+) -> Result<Option<Vec<u8>>, PluginFailure> {
+    match (value, ty) {
+        (None, _) => Ok(None),
+        (Some(value), Some(ty)) => encode_value(what, value, ty).map(Some),
+        (Some(_), None) => Err(PluginFailure::InvalidRequest(format!("there is no schema for {what}"))),
+    }
+}
+
+/// Encodes a function's arguments by its signature, which it returns as well.
+///
+/// # Errors
+/// The provider has no such function, or an argument does not fit its parameter.
+pub fn encode_function_arguments<'a>(
+    schema: &'a DecodedSchema,
+    name: &Str,
+    arguments: &[Value],
+) -> Result<(&'a Function, Vec<Vec<u8>>), PluginFailure> {
+    let function = schema.function(name)?;
+    let encode = |(index, argument): (usize, &Value)| match function.parameter(index) {
+        Some(parameter) => encode_value("an argument", argument, &parameter.ty),
+        None => Err(PluginFailure::InvalidRequest(format!("there is no parameter {}", index + 1))),
+    };
+    let encoded = arguments.iter().enumerate().map(encode).collect::<Result<_, _>>()?;
+    Ok((function, encoded))
+}
+
+/// The failure to decode a value by its schema.
+pub fn schema_mismatch(what: &str, error: impl fmt::Display) -> PluginFailure {
+    PluginFailure::InvalidResponse(format!("{what} is not what its schema says: {error}"))
+}
+
+/// The time at which to renew an ephemeral resource.
+///
+/// # Errors
+/// The protocol has no such timestamp.
+pub fn decode_timestamp(seconds: i64, nanoseconds: i64) -> Result<SystemTime, PluginFailure> {
+    let below_second = u32::try_from(nanoseconds).ok().filter(|nanoseconds| *nanoseconds < 1_000_000_000);
+    below_second
+        .filter(|_| YEARS_1_TO_9999.contains(&seconds))
+        .and_then(|below_second| {
+            let whole = Duration::from_secs(seconds.unsigned_abs());
+            let at = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
+            at?.checked_add(Duration::from_nanos(below_second.into()))
+        })
+        .ok_or_else(|| {
+            PluginFailure::InvalidResponse(format!(
+                "{seconds} s and {nanoseconds} ns is no moment at which to renew"
+            ))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decode_timestamp_is_exact_before_and_after_1970() {
+        let second = Duration::from_secs(1);
+        let at = |seconds, nanoseconds| decode_timestamp(seconds, nanoseconds).ok();
+        assert_eq!(at(1, 5), Some(UNIX_EPOCH + second + Duration::from_nanos(5)));
+        assert_eq!(at(-1, 0), Some(UNIX_EPOCH - second));
+    }
+
+    #[test]
+    fn decode_timestamp_rejects_impossible_ones() {
+        for (seconds, nanoseconds) in [(0, -1), (0, 1_000_000_000), (i64::MAX, 0), (i64::MIN, 0)] {
+            assert!(decode_timestamp(seconds, nanoseconds).is_err(), "{seconds} {nanoseconds}");
+        }
+    }
+}

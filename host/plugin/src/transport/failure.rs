@@ -1,0 +1,107 @@
+//! Calls without a response, and the diagnostics that report them.
+
+use std::time::Duration;
+
+use crate::call_context::PluginCall;
+use crate::diagnostic::{PluginDiagnostic, PluginDiagnostics};
+use crate::provider::FunctionError;
+
+/// Why a call has no response. Diagnostics name the plugin, the call and the resource.
+#[derive(Clone, Debug)]
+pub enum PluginFailure {
+    /// The request could not be encoded.
+    InvalidRequest(String),
+    /// The response does not follow the protocol or the plugin's schema.
+    InvalidResponse(String),
+    /// The plugin could not be started.
+    NotStarted(String),
+    /// The plugin does not have the call.
+    Unsupported(String),
+    /// The provider was closed before the call.
+    Closed,
+    /// The plugin rejected its configuration when it was started again.
+    NotConfigured(PluginDiagnostics),
+    /// The transport failed in its own way.
+    Transport {
+        /// The headline.
+        summary: &'static str,
+        /// What follows the call in the detail: full sentences.
+        problem: String,
+    },
+}
+
+impl PluginFailure {
+    /// A failure of the transport.
+    pub fn transport(summary: &'static str, problem: impl Into<String>) -> Self {
+        Self::Transport { summary, problem: problem.into() }
+    }
+
+    /// The failure as the diagnostics of a call.
+    pub fn into_diagnostics(self, call: &PluginCall) -> PluginDiagnostics {
+        match self {
+            Self::NotConfigured(diagnostics) => diagnostics,
+            failure => {
+                let (summary, problem) = failure.into_parts();
+                vec![PluginDiagnostic::error(summary, format!("{call}: {problem}"))]
+            }
+        }
+    }
+
+    /// The failure as the error of a function call.
+    pub fn into_function_error(self, call: &PluginCall) -> FunctionError {
+        let (summary, problem) = self.into_parts();
+        FunctionError { text: format!("{summary}: {call}: {problem}"), argument: None }
+    }
+
+    fn into_parts(self) -> (&'static str, String) {
+        match self {
+            Self::InvalidRequest(problem) => ("Value cannot be handed to the plugin", problem),
+            Self::InvalidResponse(problem) => (
+                "Plugin gave an invalid answer",
+                format!("{problem}\n\nThis is a bug in the plugin, which should be reported to its author."),
+            ),
+            Self::NotStarted(reason) => ("Plugin could not be started", reason),
+            Self::Unsupported(problem) => ("Unsupported plugin call", problem),
+            Self::Closed => ("Plugin was closed", "the call came after the plugin's end.".to_owned()),
+            Self::NotConfigured(diagnostics) => {
+                let summaries: Vec<&str> = diagnostics.iter().map(|one| one.summary.as_str()).collect();
+                ("Plugin could not be configured", summaries.join("; "))
+            }
+            Self::Transport { summary, problem } => (summary, problem),
+        }
+    }
+}
+
+/// Returns a result whose failure is reported as diagnostics of the call.
+///
+/// # Errors
+/// As the result.
+pub fn or_diagnostics<T>(
+    call: &PluginCall,
+    result: Result<T, impl Into<PluginFailure>>,
+) -> Result<T, PluginDiagnostics> {
+    result.map_err(|failure| failure.into().into_diagnostics(call))
+}
+
+/// Returns a field of a response. A field that could not be decoded is absent and reported,
+/// and the other fields count all the same: the result of an apply must not be lost because
+/// its identity is wrong.
+pub fn decode_field<T>(
+    call: &PluginCall,
+    diagnostics: &mut PluginDiagnostics,
+    field: Result<Option<T>, PluginFailure>,
+) -> Option<T> {
+    field.unwrap_or_else(|failure| {
+        diagnostics.extend(failure.into_diagnostics(call));
+        None
+    })
+}
+
+/// A duration as messages show it: `2 s`, `0.5 s`.
+pub fn format_seconds(duration: Duration) -> String {
+    if duration.subsec_millis() == 0 {
+        format!("{} s", duration.as_secs())
+    } else {
+        format!("{:.1} s", duration.as_secs_f64())
+    }
+}
