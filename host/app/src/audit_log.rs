@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use wardian_monitor::AuditLog;
 
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::error::{AppError, sentence};
 use crate::untrusted::{self, ConfigurationTrust};
 
@@ -15,7 +15,7 @@ use crate::untrusted::{self, ConfigurationTrust};
 pub fn open(
     path: Option<&Path>,
     trust: ConfigurationTrust,
-    environment: &Environment,
+    environment: &ProcessEnvironment,
     started_in: &Path,
 ) -> Result<AuditLog, AppError> {
     let Some(path) = absolute_path(path, environment, started_in) else { return Ok(AuditLog::nowhere()) };
@@ -29,7 +29,11 @@ pub fn open(
 }
 
 /// Returns an absolute path, so that comparisons mean the same file everywhere.
-fn absolute_path(path: Option<&Path>, environment: &Environment, started_in: &Path) -> Option<PathBuf> {
+fn absolute_path(
+    path: Option<&Path>,
+    environment: &ProcessEnvironment,
+    started_in: &Path,
+) -> Option<PathBuf> {
     let named = path.and_then(|path| std::path::absolute(path).ok());
     named.or_else(|| environment.audit_log().map(|path| started_in.join(path)))
 }

@@ -32,7 +32,7 @@ use crate::backend;
 use crate::catalogue;
 use crate::compatibility::DEFAULT_WORKSPACE;
 use crate::consent_lock;
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::error::{AppError, sentence};
 use crate::frontend::{AppEvent, Frontend};
 use crate::plugin_caches;
@@ -46,7 +46,7 @@ pub struct AppContext {
     /// Shows warnings and progress, and asks the user.
     pub frontend: Arc<dyn Frontend>,
     /// The environment variables.
-    pub environment: Environment,
+    pub environment: ProcessEnvironment,
     /// The root module's directory, absolute; the process is in it.
     pub directory: PathBuf,
     /// The directory in which the program was started, absolute.
@@ -74,7 +74,7 @@ pub struct AppOptions {
     /// Shows warnings and progress, and asks the user.
     pub frontend: Arc<dyn Frontend>,
     /// The environment variables.
-    pub environment: Environment,
+    pub environment: ProcessEnvironment,
     /// The directory in which the program was started, absolute.
     pub started_in: PathBuf,
     /// The selected workspace.

@@ -80,12 +80,12 @@ variables! {
 
 /// The environment as it was when the program started.
 #[derive(Clone, Debug, Default)]
-pub struct Environment {
+pub struct ProcessEnvironment {
     variables: BTreeMap<String, String>,
     account_home: Option<PathBuf>,
 }
 
-impl Environment {
+impl ProcessEnvironment {
     /// Sets the home directory that the system records for the account, which is used if `HOME`
     /// is not set.
     pub fn with_account_home(mut self, home: Option<PathBuf>) -> Self {
@@ -313,7 +313,7 @@ impl Environment {
     }
 }
 
-impl FromIterator<(String, String)> for Environment {
+impl FromIterator<(String, String)> for ProcessEnvironment {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(variables: I) -> Self {
         Self { variables: variables.into_iter().collect(), account_home: None }
     }
@@ -335,7 +335,7 @@ fn account_name() -> Option<String> {
 mod tests {
     use super::*;
 
-    fn environment(variables: &[(&str, &str)]) -> Environment {
+    fn environment(variables: &[(&str, &str)]) -> ProcessEnvironment {
         variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 

@@ -8,18 +8,18 @@ use std::path::Path;
 use wardian_policy::CredentialSource;
 use wardian_sandbox::{MissingSecret, Secret, Secrets};
 
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 
 /// The maximum size of a secret. No HTTP header is longer.
 const MAX_SECRET_BYTES: u64 = 64 << 10;
 
 /// Reads secrets from the environment and from files.
 pub(crate) struct HostSecrets {
-    environment: Environment,
+    environment: ProcessEnvironment,
 }
 
 impl HostSecrets {
-    pub(crate) fn new(environment: &Environment) -> Self {
+    pub(crate) fn new(environment: &ProcessEnvironment) -> Self {
         Self { environment: environment.clone() }
     }
 }
@@ -70,7 +70,7 @@ mod tests {
     fn secret_loses_last_line_break() {
         let place = tempfile::tempdir().unwrap();
         let environment = [("TOKEN", "from a variable"), ("EMPTY", "")];
-        let environment: Environment =
+        let environment: ProcessEnvironment =
             environment.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let secrets = HostSecrets::new(&environment);
         let variable = |name: &str| secrets.read(&CredentialSource::Environment(name.into()));

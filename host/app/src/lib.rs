@@ -10,7 +10,7 @@
 //! Invariants:
 //! - nothing here writes to a terminal, reads arguments, installs signal handlers or exits:
 //!   the caller implements [`Frontend`], which shows warnings and progress and asks the user;
-//! - no environment variable is read: the caller passes an [`Environment`];
+//! - no environment variable is read: the caller passes a [`ProcessEnvironment`];
 //! - wasmtime is never named here;
 //! - a state that was locked is unlocked and complete when its [`wardian_state::StateFile`]
 //!   is dropped.
@@ -50,7 +50,7 @@ pub mod workspaces;
 
 pub use cancellation::unless_stopped;
 pub use context::{AppContext, AppOptions};
-pub use environment::{Environment, EnvironmentVariable, VARIABLES};
+pub use environment::{EnvironmentVariable, ProcessEnvironment, VARIABLES};
 pub use error::{AppError, sentence, state_diagnostic};
 pub use frontend::{AppEvent, CapabilityChange, Confirmation, Frontend, RequestedCapability};
 pub use plugin_name::plugin_name;

@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use wardian_address::{ProviderAddress, provisioner_name};
 use wardian_policy::{Decision, Denial, DenialReason, EnvironmentName, PluginPolicy, Request};
 
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 
 /// The variables that every native plugin receives.
 const COMMON_VARIABLES: &[&str] = &[
@@ -70,7 +70,7 @@ const PROVIDER_FAMILIES: &[(&[&str], &[&str])] = &[
 pub(crate) fn variables(
     address: &ProviderAddress,
     policy: &PluginPolicy,
-    environment: &Environment,
+    environment: &ProcessEnvironment,
 ) -> Vec<(OsString, OsString)> {
     let own = provisioner_name(address).unwrap_or_else(|| address.type_name());
     let mut patterns: Vec<String> = COMMON_VARIABLES.iter().map(|pattern| (*pattern).to_owned()).collect();
@@ -113,7 +113,7 @@ mod tests {
         let all = names.map(|name| (name.to_owned(), "secret".to_owned()));
         let seen = |address: &str, more: &str| {
             let more = ("WARDIAN_NATIVE_ENVIRONMENT".to_owned(), more.to_owned());
-            let environment: Environment = all.iter().cloned().chain([more]).collect();
+            let environment: ProcessEnvironment = all.iter().cloned().chain([more]).collect();
             let address = ProviderAddress::parse(address).unwrap();
             let policy = Policy::default().of(&address);
             let given = variables(&address, &policy, &environment);

@@ -9,11 +9,11 @@ use wardian_install::file_digests::FileDigests;
 use wardian_install::package::NativeArtifact;
 use wardian_legacy_grpc_bridge::SchemaCache;
 
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::paths::lies_within;
 
 /// Returns the digests of files, cached if that is possible.
-pub(crate) fn file_digests(environment: &Environment, working_directory: &Path) -> FileDigests {
+pub(crate) fn file_digests(environment: &ProcessEnvironment, working_directory: &Path) -> FileDigests {
     let remembered = directories(environment, working_directory, "digests").and_then(|(directory, key)| {
         FileDigests::with_cache(&directory, &key).inspect_err(|refusal| note("digests", refusal)).ok()
     });
@@ -21,7 +21,7 @@ pub(crate) fn file_digests(environment: &Environment, working_directory: &Path) 
 }
 
 /// Returns the cache of native plugins' schemas, if there can be one.
-pub(crate) fn schemas(environment: &Environment, working_directory: &Path) -> Option<SchemaCache> {
+pub(crate) fn schemas(environment: &ProcessEnvironment, working_directory: &Path) -> Option<SchemaCache> {
     let (directory, key) = directories(environment, working_directory, "schemas")?;
     SchemaCache::open(&directory, &key).inspect_err(|refusal| note("schemas", refusal)).ok()
 }
@@ -39,7 +39,7 @@ fn reads_its_schema_from_files(address: &ProviderAddress) -> bool {
 }
 
 fn directories(
-    environment: &Environment,
+    environment: &ProcessEnvironment,
     working_directory: &Path,
     name: &str,
 ) -> Option<(PathBuf, PathBuf)> {

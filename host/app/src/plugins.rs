@@ -22,7 +22,7 @@ use wardian_sandbox::{
 };
 
 use crate::built_in;
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::error::AppError;
 use crate::frontend::{AppEvent, Frontend};
 use crate::host_secrets::HostSecrets;
@@ -105,7 +105,7 @@ impl Plugins {
         working_directory: PathBuf,
         parallelism: usize,
         supervision: &Supervision,
-        environment: &Environment,
+        environment: &ProcessEnvironment,
         frontend: &Arc<dyn Frontend>,
     ) -> Result<Self, AppError> {
         let Supervision { policy, audit_log, states } = supervision;
@@ -272,7 +272,7 @@ fn report_compiling(frontend: &dyn Frontend, event: LoadEvent) {
 /// can write both the cache and its key decides what code runs, so neither may be in a directory
 /// to which a plugin may be granted access.
 fn sandbox(
-    environment: &Environment,
+    environment: &ProcessEnvironment,
     parallelism: usize,
     working_directory: &Path,
 ) -> Result<(Sandbox, Option<String>), AppError> {
@@ -305,7 +305,7 @@ fn native_package(
     policy: &PluginPolicy,
     confinement: Option<Confinement>,
     working_directory: &Path,
-    environment: &Environment,
+    environment: &ProcessEnvironment,
 ) -> NativePackage {
     NativePackage {
         name: plugin_name(&native.address, native.version.as_ref()).into(),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::backend::LocalBackend;
 use crate::compatibility::DEFAULT_WORKSPACE;
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::error::AppError;
 
 /// The file in the data directory that contains the name.
@@ -46,7 +46,7 @@ impl Workspace {
     ///
     /// # Errors
     /// If the selection cannot be read, or is not a valid name.
-    pub fn selected(environment: &Environment) -> Result<Self, AppError> {
+    pub fn selected(environment: &ProcessEnvironment) -> Result<Self, AppError> {
         if let Some(name) = environment.workspace() {
             if !is_name(name) {
                 return Err(AppError::new(
@@ -86,7 +86,7 @@ impl Workspace {
 ///
 /// # Errors
 /// If the selection cannot be written.
-pub fn select(environment: &Environment, name: &str) -> Result<(), AppError> {
+pub fn select(environment: &ProcessEnvironment, name: &str) -> Result<(), AppError> {
     let directory = environment.data_directory();
     let path = directory.join(SELECTION);
     fs::create_dir_all(&directory).and_then(|()| fs::write(&path, name)).map_err(|error| {

@@ -27,7 +27,7 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use wardian_app::Environment;
+use wardian_app::ProcessEnvironment;
 
 use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::failure::{Status, Usage};
@@ -248,7 +248,7 @@ pub(crate) fn wants_json_messages(given: &[OsString]) -> bool {
 ///
 /// # Errors
 /// Where they name no command, no option or no value that there is.
-pub(crate) fn parse(given: Vec<OsString>, environment: &Environment) -> Result<Request, Usage> {
+pub(crate) fn parse(given: Vec<OsString>, environment: &ProcessEnvironment) -> Result<Request, Usage> {
     let mut root = CommandLine::command();
     root.build();
     let normalised = normalise::normalise(&root, given, environment)?;

@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 use wardian_app::untrusted;
 use wardian_app::workspaces::Workspace;
-use wardian_app::{AppContext, AppOptions, Environment, Frontend, audit_log};
+use wardian_app::{AppContext, AppOptions, Frontend, ProcessEnvironment, audit_log};
 
 use arguments::{CommandLine, Request};
 use command_context::CommandContext;
@@ -76,7 +76,7 @@ pub fn main(program: Option<OsString>, arguments: Vec<OsString>) -> ExitCode {
     ExitCode::from(status.code())
 }
 
-fn run(line: &CommandLine, environment: Environment, shell: &Arc<Shell>) -> Outcome {
+fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) -> Outcome {
     logging::start(&environment)
         .map_err(|problem| Failure::error("Logging cannot be started", format!("{problem}.")))?;
     let started_in = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
@@ -109,10 +109,10 @@ fn run(line: &CommandLine, environment: Environment, shell: &Arc<Shell>) -> Outc
 }
 
 /// Returns the process's environment. Variables that are not UTF-8 are left out.
-fn process_environment() -> Environment {
+fn process_environment() -> ProcessEnvironment {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect::<Environment>()
+        .collect::<ProcessEnvironment>()
         .with_account_home(std::env::home_dir())
 }
 

@@ -6,11 +6,11 @@ use std::sync::Mutex;
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
-use wardian_app::Environment;
+use wardian_app::ProcessEnvironment;
 
 /// Starts logging, where the environment asks for it. Returns what is wrong with
 /// what it asks for.
-pub(crate) fn start(environment: &Environment) -> Result<(), String> {
+pub(crate) fn start(environment: &ProcessEnvironment) -> Result<(), String> {
     let Some(LogSettings { filter, is_json }) = LogSettings::from_environment(environment) else {
         return Ok(());
     };
@@ -44,7 +44,7 @@ struct LogSettings {
 
 impl LogSettings {
     /// None where nothing is.
-    fn from_environment(environment: &Environment) -> Option<Self> {
+    fn from_environment(environment: &ProcessEnvironment) -> Option<Self> {
         let (all, core) = (environment.log(), environment.core_log());
         // What is said of the core alone is not said of plugins.
         let unsaid = core.filter(|_| all.is_none()).map(|_| "off");
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn wanted(variables: &[(&str, &str)]) -> Option<(String, bool)> {
-        let environment: Environment =
+        let environment: ProcessEnvironment =
             variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         LogSettings::from_environment(&environment).map(|wanted| (wanted.filter, wanted.is_json))
     }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
 use serde::Serialize;
-use wardian_app::Environment;
+use wardian_app::ProcessEnvironment;
 use wardian_app::compatibility::TERRAFORM_VERSION;
 use wardian_diagnostic::{Diagnostic, DiagnosticOrigin, Diagnostics, NoStyle, Severity, Style};
 
@@ -78,7 +78,7 @@ struct Stream {
 
 impl Shell {
     /// The process's own streams.
-    pub(crate) fn new(environment: &Environment, view: ViewOptions, output: OutputKind) -> Self {
+    pub(crate) fn new(environment: &ProcessEnvironment, view: ViewOptions, output: OutputKind) -> Self {
         let for_programs = output == OutputKind::JsonMessages;
         let colorful = environment.wants_color() && !view.no_color && !for_programs;
         let (out, errors) = (io::stdout(), io::stderr());

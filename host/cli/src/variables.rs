@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wardian_app::AppError;
-use wardian_app::Environment;
+use wardian_app::ProcessEnvironment;
 use wardian_app::unless_stopped;
 use wardian_config::{
     Module, RootVariables, Variable, VariableInputs, VariableSource, VariableText, given_variables,
@@ -43,7 +43,7 @@ pub(crate) async fn collect(
     module: &Module,
     arguments: &VariableArguments,
     asking: Prompting,
-    environment: &Environment,
+    environment: &ProcessEnvironment,
     shell: &Shell,
     stop: &StopSignal,
 ) -> Outcome<RootVariables> {
@@ -72,7 +72,7 @@ pub(crate) async fn collect(
 pub(crate) fn as_far_as_given(
     module: &Module,
     arguments: &VariableArguments,
-    environment: &Environment,
+    environment: &ProcessEnvironment,
     shell: &Shell,
 ) -> Outcome<BTreeMap<Str, Value>> {
     let inputs = VariableInputs {
@@ -99,7 +99,7 @@ pub(crate) fn for_saved_plan(
     module: &Module,
     arguments: &VariableArguments,
     planned: &BTreeMap<Str, Value>,
-    environment: &Environment,
+    environment: &ProcessEnvironment,
     shell: &Shell,
 ) -> Outcome<BTreeMap<Str, Value>> {
     let inputs = VariableInputs {

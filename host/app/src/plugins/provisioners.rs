@@ -21,7 +21,7 @@ use wardian_sandbox::{LoadEvent, ProvisionerGrants};
 use wardian_value::Str;
 
 use crate::catalogue;
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::plugin_name::plugin_name;
 use crate::plugin_policy;
 use crate::plugins::{Plugins, report_compiling};
@@ -36,7 +36,7 @@ pub(crate) struct LoadedProvisioners {
 
 impl LoadedProvisioners {
     /// Returns an empty set. Programs are searched for in the environment's `PATH`.
-    pub(crate) fn new(environment: &Environment) -> Self {
+    pub(crate) fn new(environment: &ProcessEnvironment) -> Self {
         let search_path = environment.get("PATH").map(OsString::from).unwrap_or_default();
         Self {
             runner: Arc::new(Runner::new(Arc::new(DenyAll), search_path)),

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 
 use clap::{Arg, Command};
-use wardian_app::Environment;
+use wardian_app::ProcessEnvironment;
 use wardian_diagnostic::closest;
 
 use super::{shell_words, unsupported};
@@ -44,7 +44,7 @@ pub(super) struct Normalised {
 pub(super) fn normalise(
     root: &Command,
     given: Vec<OsString>,
-    environment: &Environment,
+    environment: &ProcessEnvironment,
 ) -> Result<Normalised, Usage> {
     let mut reader = Reader {
         command: root,
@@ -79,7 +79,7 @@ pub(super) fn normalise(
 struct Reader<'a> {
     /// The innermost command so far.
     command: &'a Command,
-    environment: &'a Environment,
+    environment: &'a ProcessEnvironment,
     queue: VecDeque<OsString>,
     /// The environment's arguments are in the queue, or were.
     has_further: bool,

@@ -1,6 +1,6 @@
 use super::*;
 
-fn environment(variables: &[(&str, &str)]) -> Environment {
+fn environment(variables: &[(&str, &str)]) -> ProcessEnvironment {
     variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
@@ -18,14 +18,14 @@ fn normalised(line: &[&str]) -> String {
 }
 
 fn parsed(line: &[&str]) -> Command {
-    match parse(line.iter().map(OsString::from).collect(), &Environment::default()).unwrap() {
+    match parse(line.iter().map(OsString::from).collect(), &ProcessEnvironment::default()).unwrap() {
         Request::Run(line) => line.command,
         Request::Help(text, _) => panic!("{text}"),
     }
 }
 
 fn refused(line: &[&str]) -> String {
-    match parse(line.iter().map(OsString::from).collect(), &Environment::default()) {
+    match parse(line.iter().map(OsString::from).collect(), &ProcessEnvironment::default()) {
         Err(usage) => format!("{}: {}", usage.summary, usage.detail),
         Ok(request) => panic!("{request:?}"),
     }
@@ -148,8 +148,10 @@ fn options_that_exclude_each_other_are_refused() {
 
 #[test]
 fn help_is_a_request_of_its_own() {
-    let help = |line: &[&str]| match parse(line.iter().map(OsString::from).collect(), &Environment::default())
-    {
+    let help = |line: &[&str]| match parse(
+        line.iter().map(OsString::from).collect(),
+        &ProcessEnvironment::default(),
+    ) {
         Ok(Request::Help(text, _)) => text,
         other => panic!("{other:?}"),
     };
