@@ -1,18 +1,18 @@
-//! Types and values of the Terraform language: the one implementation that
-//! host, providers and codecs share.
+//! Types and values of the Terraform language: the one implementation that host, providers and
+//! codecs share.
 //!
-//! A [`Value`] is immutable and cheap to clone; it carries its [`Type`], may be
-//! null or unknown (with a [`Refinement`]), and bears [`Marks`] (sensitive,
-//! ephemeral) that flow with it. Nothing here does I/O, knows a provider or
-//! parses a configuration; the crate compiles for hosts and for guests alike.
+//! A [`Value`] is immutable and cheap to clone; it carries its [`Type`], may be null or unknown
+//! (with a [`Refinement`]), and has [`Marks`] (sensitive, ephemeral) that flow with it. The
+//! crate does no I/O, depends on no provider and parses no configuration; it compiles for hosts
+//! and for guests.
 //!
-//! Always holds: strings are NFC; sets are sorted and free of duplicates; a
-//! collection's elements have exactly the element type its own type states;
-//! whether a value has unknowns or marks anywhere inside is known in constant
-//! time.
+//! Always holds: strings are NFC; sets are sorted and free of duplicates; a collection's
+//! elements have exactly the element type that the collection's type states; whether a value
+//! contains unknowns or marks is known in constant time.
 
 mod codec;
 pub mod convert;
+pub mod duration;
 pub mod json;
 mod marks;
 pub mod msgpack;
@@ -32,6 +32,6 @@ pub use marks::Marks;
 pub use number::{Number, NumberError};
 pub use path::{Path, PathMarks, PathStep};
 pub use refinement::{Bound, Refinement};
-pub use text::Str;
+pub use text::{Str, go_quote};
 pub use types::{ObjectType, Type};
 pub use value::{Value, View};

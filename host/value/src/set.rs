@@ -1,19 +1,18 @@
-//! The canonical order of set elements: the order in which a set is iterated,
-//! encoded and shown. It is Terraform's own, so that states and plans of both
-//! agree byte for byte.
+//! The canonical order of set elements: the order in which a set is iterated, encoded and shown.
+//! It is Terraform's own, so that states and plans of both are byte-for-byte equal.
 //!
-//! Strings go by their bytes, numbers by their value, `false` before `true`.
-//! Known elements come first, then unknown ones, then null. Elements with parts
-//! have no natural order: they go by a rendering of their content ([`render`]).
+//! Strings are ordered by their bytes, numbers by their value, and `false` before `true`. Known
+//! elements come first, then unknown ones, then null. Compound elements have no natural order:
+//! they are ordered by a rendering of their content ([`render`]).
 
 use std::cmp::Ordering;
-use std::fmt::Write as _;
 
+use crate::text::go_quote;
 use crate::{Value, View};
 
-/// Sorts and removes duplicates. Elements with anything unknown inside are never
-/// duplicates: they may turn out to differ.
-pub(crate) fn canonicalise(elements: &mut Vec<Value>) {
+/// Sorts and removes duplicates. Elements that contain unknowns are never duplicates: they may
+/// turn out to differ.
+pub(crate) fn canonicalize(elements: &mut Vec<Value>) {
     if elements.len() < 2 {
         return;
     }
@@ -29,7 +28,7 @@ pub(crate) fn canonicalise(elements: &mut Vec<Value>) {
             })
             .collect();
         rendered.sort_by(|(a_text, a), (b_text, b)| {
-            // Renderings are equal where numbers differ after ten digits.
+            // Renderings are equal if numbers differ only after ten digits.
             rank(a).cmp(&rank(b)).then_with(|| a_text.cmp(b_text)).then_with(|| compare(a, b))
         });
         elements.extend(rendered.into_iter().map(|(_, element)| element));
@@ -45,7 +44,7 @@ fn rank(value: &Value) -> u8 {
     }
 }
 
-/// A total order of values of one type, part by part.
+/// Compares two values of one type, part by part, in a total order.
 fn compare(a: &Value, b: &Value) -> Ordering {
     match (a.view(), b.view()) {
         (View::Bool(a), View::Bool(b)) => a.cmp(&b),
@@ -67,7 +66,7 @@ fn compare(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// The text by which compound elements are ordered.
+/// Writes the text that orders compound elements.
 ///
 /// | content | text |
 /// |---|---|
@@ -92,13 +91,13 @@ fn render(value: &Value, out: &mut String) {
         View::Bool(value) => out.push(if value { 'T' } else { 'F' }),
         View::Number(number) if number.is_zero() => out.push('0'),
         View::Number(number) => out.push_str(&number.to_general(Some(10))),
-        View::String(text) => quote(text, out),
+        View::String(text) => go_quote(text, is_printable, out),
         View::List(elements) | View::Set(elements) => sequence('[', elements, ']', out),
         View::Tuple(elements) => sequence('<', elements, '>', out),
         View::Map(elements) => {
             out.push('{');
             for (key, element) in elements {
-                quote(key, out);
+                go_quote(key, is_printable, out);
                 out.push(':');
                 render(element, out);
                 out.push(';');
@@ -116,34 +115,9 @@ fn render(value: &Value, out: &mut String) {
     }
 }
 
-/// As Go quotes strings, but for its table of printable characters: here those
-/// that are neither controls nor blanks.
-fn quote(text: &str, out: &mut String) {
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            ' '..='~' => out.push(character),
-            _ if !character.is_control() && !character.is_whitespace() => out.push(character),
-            _ => {
-                let code = u32::from(character);
-                let _ = match code {
-                    0..0x80 => write!(out, "\\x{code:02x}"),
-                    0x80..0x1_0000 => write!(out, "\\u{code:04x}"),
-                    _ => write!(out, "\\U{code:08x}"),
-                };
-            }
-        }
-    }
-    out.push('"');
+/// Approximates Go's table of printable characters: all but controls and whitespace.
+fn is_printable(character: char) -> bool {
+    !character.is_control() && !character.is_whitespace()
 }
 
 #[cfg(test)]
@@ -161,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn primitives_have_their_natural_order() {
+    fn primitives_sort_in_natural_order() {
         let null = Value::null(Type::String);
         let unknown = Value::unknown(Type::String);
         assert_eq!(
@@ -174,7 +148,7 @@ mod tests {
 
     /// Terraform 1.11.4 iterates 10, 1, 2 here.
     #[test]
-    fn compounds_go_by_their_rendering() {
+    fn compound_elements_sort_by_rendering() {
         assert_eq!(
             set(vec![pair(2, "b"), pair(10, "a"), pair(1, "z")]),
             [pair(10, "a"), pair(1, "z"), pair(2, "b")]
@@ -182,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_go_but_unknowns_stay() {
+    fn removes_duplicates_but_keeps_unknowns() {
         let unknown = || Value::unknown(Type::String);
         assert_eq!(set(vec!["a".into(), "a".into(), unknown(), unknown()]).len(), 3);
         assert_eq!(set(vec![pair(1, "a"), pair(2, "b"), pair(1, "a")]).len(), 2);
@@ -191,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_differ_after_ten_digits_stay_apart() {
+    fn numbers_that_differ_after_ten_digits_are_distinct() {
         let long = |text| Value::tuple([Value::number(crate::Number::parse(text).unwrap())]);
         let elements = vec![long("1.00000000002"), long("1.00000000001"), long("1.00000000002")];
         assert_eq!(set(elements).len(), 2);

@@ -1,18 +1,18 @@
-//! Normalised, shared strings.
+//! Normalized, shared strings, and Go's quoting.
 
 use std::borrow::Borrow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::ops::Deref;
 use std::sync::Arc;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// A string in Unicode normalisation form C, shared between clones.
+/// A string in Unicode normalization form C, shared between clones.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Str(Arc<str>);
 
 impl Str {
-    /// Normalises `text`. ASCII text, the usual case, is only copied.
+    /// Normalizes `text`. ASCII text, the usual case, is only copied.
     pub fn new(text: &str) -> Self {
         if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
             Self(Arc::from(text))
@@ -21,7 +21,7 @@ impl Str {
         }
     }
 
-    /// The text.
+    /// Returns the normalized string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -74,4 +74,35 @@ impl fmt::Debug for Str {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&*self.0, f)
     }
+}
+
+/// Appends `text` in quotes, escaped as Go's `strconv.Quote` does. Printable ASCII characters
+/// are not escaped; `is_printable` decides for all others.
+pub fn go_quote(text: &str, is_printable: impl Fn(char) -> bool, out: &mut String) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            ' '..='~' => out.push(character),
+            _ if is_printable(character) => out.push(character),
+            _ => {
+                let code = u32::from(character);
+                // Writing to a string does not fail.
+                let _ = match code {
+                    0..0x80 => write!(out, "\\x{code:02x}"),
+                    0x80..0x1_0000 => write!(out, "\\u{code:04x}"),
+                    _ => write!(out, "\\U{code:08x}"),
+                };
+            }
+        }
+    }
+    out.push('"');
 }

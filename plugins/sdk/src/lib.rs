@@ -57,7 +57,6 @@ mod data_source;
 pub mod declaration;
 mod definition_check;
 mod diagnostic;
-pub mod duration;
 mod ephemeral;
 pub mod export;
 pub mod file_access;
@@ -82,7 +81,7 @@ mod timeouts;
 mod upgrade;
 pub mod validate;
 
-pub use wardian_value::{Number, Path, PathStep, Str, Type, Value, View};
+pub use wardian_value::{Number, Path, PathStep, Str, Type, Value, View, duration};
 
 pub use action::{Action, ActionSteps};
 pub use context::{Context, DeferredReason};

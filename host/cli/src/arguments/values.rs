@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use wardian_value::duration::GoDuration;
+
 /// A count that is not zero.
 pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
@@ -13,29 +15,8 @@ pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
 
 /// `10s`, `1m30s`, `0`: as Go writes them.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    const UNITS: [(&str, f64); 6] =
-        [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0)];
-    let wrong = || "it must be a duration such as 30s, 5m or 1h30m".to_owned();
-    if text == "0" {
-        return Ok(Duration::ZERO);
-    }
-    let mut rest = text;
-    let mut seconds = 0.0;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
-        let (number, behind) = rest.split_at(digits);
-        let number: f64 = number.parse().map_err(|_| wrong())?;
-        let letters = behind.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(behind.len());
-        let (unit, behind) = behind.split_at(letters);
-        let unit = match UNITS.iter().find(|(name, _)| *name == unit) {
-            Some((_, unit)) => *unit,
-            None if unit == "h" => 3600.0,
-            None => return Err(wrong()),
-        };
-        seconds += number * unit;
-        rest = behind;
-    }
-    if text.is_empty() { Err(wrong()) } else { Duration::try_from_secs_f64(seconds).map_err(|_| wrong()) }
+    let parsed = GoDuration::parse(text).ok().and_then(GoDuration::to_std);
+    parsed.ok_or_else(|| "it must be a duration such as 30s, 5m or 1h30m".to_owned())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Dates and times.
 
+use wardian_value::duration::{DurationError, GoDuration};
 use wardian_value::{Type, Value};
 
 use super::{Body, Failure, Function, Outcome, ResultType};
@@ -207,53 +208,15 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     (year + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// A duration as `1h30m`, `-1.5s`, `10ms`.
+/// Parses a duration such as `1h30m`, `-1.5s` or `10ms`, and returns its nanoseconds.
 fn duration(text: &str) -> Result<i128, String> {
-    let (negative, mut rest) = match text.as_bytes().first() {
-        Some(b'-') => (true, &text[1..]),
-        Some(b'+') => (false, &text[1..]),
-        _ => (false, text),
-    };
-    if rest == "0" {
-        return Ok(0);
-    }
-    let invalid = || format!("{text:?} is not a duration such as 1h30m or 10s");
-    if rest.is_empty() {
-        return Err(invalid());
-    }
-    let mut total: i128 = 0;
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(invalid)?;
-        let (number, after) = rest.split_at(end);
-        let unit_end = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
-        let (unit, after) = after.split_at(unit_end);
-        let scale: i128 = match unit {
-            "ns" => 1,
-            "us" | "\u{b5}s" | "\u{3bc}s" => 1_000,
-            "ms" => 1_000_000,
-            "s" => NANOSECONDS,
-            "m" => 60 * NANOSECONDS,
-            "h" => 3600 * NANOSECONDS,
-            _ => return Err(format!("{unit:?} in {text:?} is not one of ns, us, ms, s, m and h")),
-        };
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
-            return Err(invalid());
+    match GoDuration::parse(text) {
+        Ok(duration) => Ok(duration.nanoseconds().into()),
+        Err(DurationError::UnknownUnit { unit, .. }) => {
+            Err(format!("{unit:?} in {text:?} is not one of ns, us, ms, s, m and h"))
         }
-        let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| invalid())? };
-        let mut amount = whole.checked_mul(scale).ok_or_else(invalid)?;
-        let mut place = scale;
-        for digit in fraction.bytes().take(18) {
-            place /= 10;
-            amount += place * i128::from(digit - b'0');
-        }
-        total = total.checked_add(amount).ok_or_else(invalid)?;
-        rest = after;
+        Err(_) => Err(format!("{text:?} is not a duration such as 1h30m or 10s")),
     }
-    if total > i128::from(i64::MAX) {
-        return Err(invalid());
-    }
-    Ok(if negative { -total } else { total })
 }
 
 fn moment(arguments: &[Value], position: usize) -> Result<Moment, Failure> {

@@ -1,9 +1,8 @@
 //! Scalars as text; strings that hold lines or JSON show what changes inside.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
-use wardian_value::{Value, View, json};
+use wardian_value::{Value, View, go_quote, json};
 
 use super::{Context, arrow, forces_replacement, line_start, null_suffix, write};
 use crate::render::difference::alignment::{align, line_identities};
@@ -259,31 +258,7 @@ fn is_identifier(name: &str) -> bool {
 /// how Terraform shows strings: template sequences are not escaped.
 pub(in crate::render) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            ' '..='~' => out.push(character),
-            _ if is_visible(character) => out.push(character),
-            _ => {
-                let code = u32::from(character);
-                let _ = match code {
-                    0..0x80 => write!(out, "\\x{code:02x}"),
-                    0x80..0x1_0000 => write!(out, "\\u{code:04x}"),
-                    _ => write!(out, "\\U{code:08x}"),
-                };
-            }
-        }
-    }
-    out.push('"');
+    go_quote(text, is_visible, &mut out);
     out
 }
 

@@ -1,24 +1,25 @@
-//! Durations in Go's syntax (`1h30m`, `-1.5s`, `250ms`), which configurations use.
+//! Durations in Go's syntax (`1h30m`, `-1.5s`, `250ms`), the syntax of durations in
+//! configurations and options.
 
 use std::fmt;
 use std::time::Duration;
 
-/// A signed duration in nanoseconds.
+/// A duration with a sign, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GoDuration(i64);
 
-/// The reason why a string is not a duration.
+/// The reason a text is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DurationError {
-    /// The string is not a sequence of numbers with units, or the duration is too long.
+    /// The text is not a sequence of numbers with units, or the duration is too long.
     Invalid(String),
     /// A number has no unit.
     MissingUnit(String),
-    /// A unit is not one of `ns`, `us`, `ms`, `s`, `m`, `h`.
+    /// A unit is not one of `ns`, `us`, `ms`, `s`, `m` and `h`.
     UnknownUnit {
-        /// The unit.
+        /// The unknown unit.
         unit: String,
-        /// The complete string.
+        /// The whole text.
         text: String,
     },
 }
@@ -35,7 +36,10 @@ const UNITS: [(&str, u64); 8] = [
 ];
 
 impl GoDuration {
-    /// Parses a duration.
+    /// Parses a duration exactly; digits below a nanosecond are dropped.
+    ///
+    /// # Errors
+    /// If the text is not a duration, or the duration does not fit 64 bits of nanoseconds.
     pub fn parse(text: &str) -> Result<Self, DurationError> {
         let invalid = || DurationError::Invalid(text.to_owned());
         let (negative, mut rest) = match text.as_bytes().first() {
@@ -59,7 +63,7 @@ impl GoDuration {
         nanoseconds.map(Self).ok_or_else(invalid)
     }
 
-    /// Creates a duration from nanoseconds.
+    /// Returns a duration of a number of nanoseconds.
     pub const fn from_nanoseconds(nanoseconds: i64) -> Self {
         Self(nanoseconds)
     }
@@ -69,13 +73,13 @@ impl GoDuration {
         self.0
     }
 
-    /// Returns the duration as [`Duration`]; `None` if it is negative.
+    /// Returns the duration, or `None` if it is negative.
     pub fn to_std(self) -> Option<Duration> {
         u64::try_from(self.0).ok().map(Duration::from_nanos)
     }
 }
 
-/// Parses one number with its unit, and returns it in nanoseconds with the rest of the text.
+/// Parses one number with its unit; returns it in nanoseconds, with the remaining text.
 fn component<'a>(rest: &'a str, text: &str) -> Result<(u64, &'a str), DurationError> {
     let invalid = || DurationError::Invalid(text.to_owned());
     let (whole, after) = digits(rest);
@@ -104,16 +108,16 @@ fn digits(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-/// Returns the decimal fraction of a unit, rounded down.
+/// Returns the decimal fraction of a unit in nanoseconds, rounded down.
 fn part_of(fraction: &str, scale: u64) -> u64 {
-    // Digits after the 18th do not affect the result.
+    // Digits beyond the 18th are below a nanosecond in every unit.
     let fraction = &fraction[..fraction.len().min(18)];
     let Ok(value) = fraction.parse::<u128>() else { return 0 };
     let divisor = 10u128.pow(u32::try_from(fraction.len()).unwrap_or(0));
     u64::try_from(value * u128::from(scale) / divisor).unwrap_or(0)
 }
 
-/// Formats the duration as Go does: `1h15m30.5s`, `1.5ms`, `0s`.
+/// Writes the duration as Go does: `1h15m30.5s`, `1.5ms`, `0s`.
 impl fmt::Display for GoDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.0.unsigned_abs();
@@ -167,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_format_as_in_go() {
+    fn parses_and_prints_durations_as_go() {
         let cases = [
             ("0", "0s"),
             ("1s", "1s"),
@@ -179,6 +183,8 @@ mod tests {
             ("100ns", "100ns"),
             (".5s", "500ms"),
             ("1.s", "1s"),
+            ("2m250ms", "2m0.25s"),
+            ("1\u{3bc}s", "1\u{b5}s"),
             ("2540400h10m10.000000000s", "2540400h10m10s"),
         ];
         for (text, expected) in cases {
@@ -187,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn parse_errors_are_those_of_go() {
+    fn rejects_durations_that_go_rejects() {
         let cases = [
             ("", "time: invalid duration \"\""),
             ("-", "time: invalid duration \"-\""),
@@ -196,6 +202,8 @@ mod tests {
             ("s", "time: invalid duration \"s\""),
             ("1s.", "time: invalid duration \"1s.\""),
             ("9223372036854775808ns", "time: invalid duration \"9223372036854775808ns\""),
+            ("1..2s", "time: missing unit in duration \"1..2s\""),
+            ("5 m", "time: unknown unit \" m\" in duration \"5 m\""),
             ("3000000h", "time: invalid duration \"3000000h\""),
         ];
         for (text, message) in cases {
