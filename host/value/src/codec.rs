@@ -1,4 +1,4 @@
-//! What can go wrong when values become bytes and bytes become values.
+//! Errors and bounds that all encoders and decoders share.
 
 pub(crate) mod assemble;
 
@@ -6,18 +6,17 @@ use std::fmt;
 
 use crate::{NumberError, Path, PathStep, Str, Type};
 
-/// Nesting beyond this is refused by every decoder, so that hostile input cannot
-/// exhaust the stack here or where the value is walked later.
+/// Maximum nesting depth that every decoder accepts, so that hostile input cannot exhaust the
+/// stack here or in code that walks the value later.
 pub const MAX_DEPTH: usize = 256;
 
-/// More values than this in one input are refused by every decoder. A value of
-/// one byte takes many times that in memory, so that a bound on the size of the
-/// input alone would still let hostile input take gigabytes. Counted are all
-/// values at any level: the outermost, each element and attribute, and those
-/// that are made without being written out.
+/// Maximum number of values that every decoder accepts in one input. A value of one byte takes
+/// many times that in memory, so a bound on the input's size alone would still let hostile input
+/// take gigabytes. Values at every level count: the outermost, each element and attribute, and
+/// those that are created without being written out.
 pub const MAX_VALUES: usize = 2_000_000;
 
-/// How many values may still be made while one input is decoded.
+/// The number of values that may still be created while one input is decoded.
 pub(crate) struct Budget(usize);
 
 impl Budget {
@@ -31,81 +30,81 @@ impl Budget {
     }
 }
 
-/// Why a value could not be encoded, and which part of it was in the way.
+/// The reason a value could not be encoded, and the part of it that caused it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodeError {
-    /// The part, from the root of the value. Elements of sets count by their
-    /// place in the canonical order.
+    /// The part, from the root of the value. Set elements are indexed in canonical order.
     pub path: Path,
-    /// What is wrong with it.
+    /// The problem with that part.
     pub problem: EncodeProblem,
 }
 
-/// What makes a value not encodable.
+/// Reasons why a value cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeProblem {
-    /// Marks never leave the process: callers take them off and keep their paths.
+    /// The value is marked. Marks never leave the process: callers remove them and store their
+    /// paths.
     #[error("a marked (sensitive or ephemeral) value cannot be serialized")]
     Marked,
-    /// The value is not of the type that was asked for.
+    /// The value does not have the requested type.
     #[error("{expected} is required, but the value is {found}")]
     WrongType {
-        /// The type asked for.
+        /// The requested type.
         expected: String,
-        /// The value's own.
+        /// The value's own type.
         found: String,
     },
     /// An attribute of the type is absent from the object.
     #[error("attribute {0:?} is required")]
     MissingAttribute(Str),
-    /// The object has an attribute that its type has not.
+    /// The object has an attribute that its type does not have.
     #[error("attribute {0:?} is not expected here")]
     UnexpectedAttribute(Str),
-    /// JSON cannot say that something is not known yet.
+    /// JSON cannot represent unknown values.
     #[error("a value that is not known yet cannot be written as JSON")]
     Unknown,
-    /// JSON has no infinities.
+    /// JSON cannot represent infinities.
     #[error("an infinite number cannot be written as JSON")]
     Infinite,
 }
 
-/// Why bytes could not be decoded as a value, and at which part of it.
+/// The reason bytes could not be decoded as a value, and the part that caused it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError {
     /// The part, from the root of the value.
     pub path: Path,
-    /// What is wrong with it.
+    /// The problem with that part.
     pub problem: DecodeProblem,
 }
 
-/// What makes bytes not a value of the wanted type.
+/// Reasons why bytes are not a value of the requested type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeProblem {
-    /// The bytes are not in the format at all.
+    /// The bytes are not in the format.
     #[error("{what} (at byte {offset})")]
     Syntax {
-        /// Where, counted from the start of the input.
+        /// The position, counted in bytes from the start of the input.
         offset: usize,
-        /// What was found or expected there.
+        /// The problem at that position.
         what: &'static str,
     },
-    /// Well-formed, but something else than the type asks for.
+    /// The bytes are well-formed, but do not match the type.
     #[error("{expected} is required, but {found} was found")]
     Unexpected {
-        /// What the type asks for.
+        /// The kind of value that the type requires.
         expected: &'static str,
-        /// What is there.
+        /// The kind of value in the input.
         found: &'static str,
     },
-    /// A tuple or object has another number of parts than its type.
+    /// A tuple or object has a different number of parts than its type.
     #[error("{expected} parts are required, but {found} were found")]
     Length {
-        /// As many as the type has.
+        /// The number of parts of the type.
         expected: usize,
-        /// As many as are there.
+        /// The number of parts in the input.
         found: usize,
     },
-    /// The object has an attribute that its type has not.
+    /// The object has an attribute that its type does not have.
     #[error("attribute {0:?} is not expected here")]
     UnexpectedAttribute(Str),
     /// A name occurs twice.
@@ -114,19 +113,19 @@ pub enum DecodeProblem {
     /// A dynamic value lacks one of its two parts.
     #[error("a value of any type needs both \"type\" and \"value\"")]
     IncompleteDynamic,
-    /// Elements of one collection turned out to have different types.
+    /// The elements of one collection have different types.
     #[error("all elements must have the same type")]
     MixedElements,
-    /// Text or bytes that should be a number are none.
+    /// Text or bytes that should be a number are not one.
     #[error(transparent)]
     Number(#[from] NumberError),
-    /// The description of a type is wrong.
-    #[error("this is not the description of a type: {0}")]
+    /// The description of a type is invalid.
+    #[error("this is not a valid type description: {0}")]
     Type(&'static str),
-    /// The facts about an unknown value are wrong.
-    #[error("the refinement of an unknown value is wrong: {0}")]
+    /// The facts about an unknown value are invalid.
+    #[error("the refinement of an unknown value is invalid: {0}")]
     Refinement(&'static str),
-    /// Nesting is beyond [`MAX_DEPTH`].
+    /// The nesting is deeper than [`MAX_DEPTH`].
     #[error("the value is nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
     /// There are more than [`MAX_VALUES`] values.
@@ -153,8 +152,8 @@ impl fmt::Display for DecodeError {
 impl std::error::Error for EncodeError {}
 impl std::error::Error for DecodeError {}
 
-/// An error on its way up. Each level adds its own step, so that nothing is
-/// spent on paths as long as all goes well.
+/// An error on its way up. Each level adds its own step, so successful decoding spends nothing
+/// on paths.
 #[derive(Debug)]
 pub(crate) struct Failure<P>(Box<(P, Vec<PathStep>)>);
 
@@ -207,13 +206,13 @@ impl From<Failure<DecodeProblem>> for DecodeError {
     }
 }
 
-/// The step to an element of a collection or tuple.
+/// Returns the step to an element of a collection or tuple.
 pub(crate) fn index_step(index: usize) -> PathStep {
     PathStep::Index(index as u64)
 }
 
-/// What a value of the type is called in "... is required".
-pub(crate) fn required(ty: &Type) -> &'static str {
+/// Returns the name of a value of the type, for "... is required".
+pub(crate) fn required_name(ty: &Type) -> &'static str {
     match ty {
         Type::Dynamic => "a value",
         Type::Bool => "a bool",

@@ -1,7 +1,7 @@
-//! Conversion of values to types, and the one type that several have in common.
+//! Conversion of values to types, and the common type of several types.
 //!
-//! Conversion is what happens where an argument meets its declared type. What is
-//! possible (rows to columns; `*` may fail for some values, `-` never works):
+//! Values are converted when an argument meets its declared type. The possible conversions (rows
+//! to columns; `*` may fail for some values, `-` never works):
 //!
 //! | from | string | number | bool | list | set | map | object | tuple |
 //! |---|---|---|---|---|---|---|---|---|
@@ -14,8 +14,8 @@
 //! | object | - | - | - | - | - | by attribute | subset | - |
 //! | tuple | - | - | - | by element | by element | - | - | same length |
 //!
-//! A dynamic element type stands for the type that all elements have in common
-//! ([`unify`]). Null and unknown stay so, of the new type. Marks stay.
+//! A dynamic element type means the type that all elements have in common ([`unify`]). Null and
+//! unknown values stay null and unknown, with the new type. Marks are kept.
 
 mod apply;
 mod error;

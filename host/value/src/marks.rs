@@ -1,5 +1,5 @@
-//! Out-of-band labels on values. They flow through every operation and never
-//! reach a wire format or a file.
+//! Out-of-band labels on values. They flow through every operation and never reach a wire format
+//! or a file.
 
 use std::ops::{BitOr, BitOrAssign};
 
@@ -8,40 +8,40 @@ use std::ops::{BitOr, BitOrAssign};
 pub struct Marks(u8);
 
 impl Marks {
-    /// No mark.
+    /// The empty set of marks.
     pub const NONE: Self = Self(0);
-    /// Must not be shown to people.
+    /// Marks a value that must not be shown to people.
     pub const SENSITIVE: Self = Self(1);
-    /// Must not be stored in state or plan.
+    /// Marks a value that must not be stored in state or plan.
     pub const EPHEMERAL: Self = Self(2);
 
-    /// Whether there is no mark.
+    /// Returns true if there are no marks.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether every mark of `other` is here.
+    /// Returns true if `self` has every mark of `other`.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether the value is sensitive.
+    /// Returns true if the value is sensitive.
     pub const fn is_sensitive(self) -> bool {
         self.contains(Self::SENSITIVE)
     }
 
-    /// Whether the value is ephemeral.
+    /// Returns true if the value is ephemeral.
     pub const fn is_ephemeral(self) -> bool {
         self.contains(Self::EPHEMERAL)
     }
 
-    /// The marks of `self` that are not in `other`.
+    /// Returns the marks of `self` that are not in `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// The marks of both.
+    /// Returns the marks of both.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)

@@ -1,6 +1,6 @@
-//! Values as MessagePack: how they cross to plugins and lie in plan files.
+//! Values as MessagePack, the encoding for plugin calls and plan files.
 //!
-//! Bytes are written and read by a type, as the plugin protocol defines it:
+//! A type determines how bytes are written and read, as the plugin protocol defines it:
 //!
 //! | value | bytes |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | number | the smallest integer that holds it, else a double that equals it, else its decimal text |
 //! | list, set, tuple | array |
 //! | map, object | map, keys sorted, all attributes |
-//! | anything where the type is dynamic | array of the type as JSON (bin) and the value |
+//! | any value of dynamic type | array of the type as JSON (bin) and the value |
 
 mod decode;
 mod encode;

@@ -1,23 +1,22 @@
-//! Exact numbers: binary floating point of a precision that each number
-//! carries, computed and printed as Terraform does.
+//! Exact numbers: binary floating point with a precision per number, computed and printed as
+//! Terraform does.
 //!
-//! A number is `mantissa * 2^exponent` with a precision in bits that says how
-//! results made from it are rounded (to nearest, ties to even) and how many
-//! decimal digits tell it from its neighbours:
+//! A number is `mantissa * 2^exponent` with a precision in bits. The precision determines how
+//! results computed from the number are rounded (to nearest, ties to even) and how many decimal
+//! digits distinguish it from its neighbors:
 //!
-//! | made from | precision |
+//! | created from | precision |
 //! |---|---|
 //! | decimal text | 512 |
 //! | machine integer | 64 |
 //! | `f64` | 53 |
-//! | integer of another base | as many bits as it has, at least 64 |
+//! | integer of another base | the number of its bits, at least 64 |
 //! | sum, difference, quotient | the larger of the operands' |
 //! | product | the same, or as many bits as the product needs, up to 512 |
 //!
-//! Integers that fit a machine word stay in one; everything else is a shared big
-//! number. Magnitudes beyond `2^±MAX_EXPONENT` are refused
-//! ([`NumberError::OutOfRange`]): Terraform goes on to `2^(2^31)`, where a single
-//! number takes hundreds of megabytes to print.
+//! Integers that fit a machine word are stored in one; all other numbers are shared big numbers.
+//! Magnitudes beyond `2^±MAX_EXPONENT` are rejected ([`NumberError::OutOfRange`]): Terraform
+//! continues to `2^(2^31)`, where printing a single number takes hundreds of megabytes.
 
 mod arithmetic;
 mod format;
@@ -30,19 +29,19 @@ use std::sync::Arc;
 use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::{ToPrimitive, Zero};
 
-/// Bits of numbers that are read from text.
+/// Precision in bits of numbers parsed from text.
 pub(crate) const TEXT_PRECISION: u32 = 512;
 const INTEGER_PRECISION: u32 = 64;
 const FLOAT_PRECISION: u32 = 53;
 
-/// Binary exponents that are accepted reach to plus and minus this: about
-/// 19,700 decimal digits, which take some ten milliseconds to print.
+/// Maximum absolute binary exponent: about 19,700 decimal digits, which take some ten
+/// milliseconds to print.
 pub(crate) const MAX_EXPONENT: i64 = 1 << 16;
 
 /// A number of the language.
 ///
-/// Equality, order and hash go by the decimal text (as in Terraform, where 0.1
-/// from an `f64` equals 0.1 from text), with `-0` equal to `0`.
+/// Equality, order and hash use the decimal text (as in Terraform, where 0.1 from an `f64`
+/// equals 0.1 from text), with `-0` equal to `0`.
 #[derive(Clone)]
 pub struct Number(Repr);
 
@@ -53,8 +52,8 @@ enum Repr {
     Infinity { negative: bool },
 }
 
-/// What is not a machine integer: fractions, big integers and `-0`. The
-/// mantissa is odd, or zero for `-0`; integers that fit `i64` are never here.
+/// A number that is not a machine integer: a fraction, a big integer or `-0`. The mantissa is
+/// odd, or zero for `-0`; integers that fit `i64` are never stored here.
 #[derive(Clone, Debug)]
 struct Float {
     negative: bool,
@@ -63,16 +62,16 @@ struct Float {
     precision: u32,
 }
 
-/// Why an operation on numbers has no result.
+/// The reason an operation on numbers has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
     /// The text is not a number.
     #[error("a number is required")]
     NotANumber,
-    /// Zero by zero, infinity by infinity, infinity less infinity.
+    /// Zero by zero, infinity by infinity, or infinity minus infinity.
     #[error("can't divide zero by zero or infinity by infinity")]
     Undefined,
-    /// The magnitude is beyond what is computed with.
+    /// The magnitude is outside the supported range.
     #[error("the number is too large or too close to zero to be represented")]
     OutOfRange,
 }
@@ -91,8 +90,8 @@ impl Number {
         Self(Repr::Small { value, precision })
     }
 
-    /// The number nearest to `± mantissa * 2^exponent` at a precision. `sticky`
-    /// says that the exact mantissa is larger by less than one.
+    /// Returns the number nearest to `± mantissa * 2^exponent` at a precision. `sticky` means
+    /// that the exact mantissa is larger by less than one.
     fn rounded(
         negative: bool,
         mut mantissa: BigUint,
@@ -101,7 +100,7 @@ impl Number {
         precision: u32,
     ) -> Result<Self, NumberError> {
         if sticky {
-            // One bit below all others stands for whatever follows.
+            // One extra low bit represents the omitted fraction.
             mantissa = (mantissa << 1u8) + 1u8;
             exponent = exponent.saturating_sub(1);
         }
@@ -139,7 +138,7 @@ impl Number {
         }
     }
 
-    /// The number that a double holds. NaN is not a number of the language.
+    /// Returns the number that a double holds. NaN is not a number of the language.
     pub fn from_f64(value: f64) -> Result<Self, NumberError> {
         if value.is_nan() {
             return Err(NumberError::NotANumber);
@@ -156,7 +155,7 @@ impl Number {
         Self::rounded(value.is_sign_negative(), mantissa.into(), exponent, false, FLOAT_PRECISION)
     }
 
-    /// An integer of any size, exactly.
+    /// Returns an integer of any size, exactly.
     pub fn from_integer(value: &BigInt) -> Result<Self, NumberError> {
         let precision = u32::try_from(value.bits()).map_err(|_| NumberError::OutOfRange)?;
         Self::rounded(
@@ -168,7 +167,7 @@ impl Number {
         )
     }
 
-    /// The integer that this is, or `None` for fractions and infinities.
+    /// Returns the number as an integer, or `None` for fractions and infinities.
     pub fn to_integer(&self) -> Option<BigInt> {
         match &self.0 {
             Repr::Small { value, .. } => Some(BigInt::from(*value)),
@@ -180,8 +179,8 @@ impl Number {
         }
     }
 
-    /// The nearest double; infinite where the number is beyond all doubles.
-    #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+    /// Returns the nearest double, or an infinity if the number is beyond all doubles.
+    #[expect(clippy::cast_precision_loss, reason = "the nearest double is requested")]
     pub fn to_f64(&self) -> f64 {
         match &self.0 {
             Repr::Small { value, .. } => *value as f64,
@@ -196,7 +195,7 @@ impl Number {
         }
     }
 
-    /// Whether a double holds exactly this number.
+    /// Returns true if a double holds exactly this number.
     pub fn is_f64(&self) -> bool {
         match &self.0 {
             Repr::Small { value, .. } => {
@@ -212,7 +211,7 @@ impl Number {
         }
     }
 
-    /// The number as a machine integer, where it is one.
+    /// Returns the number as a machine integer, if it is one.
     pub fn as_i64(&self) -> Option<i64> {
         match &self.0 {
             Repr::Small { value, .. } => Some(*value),
@@ -221,7 +220,7 @@ impl Number {
         }
     }
 
-    /// The number as an unsigned machine integer, where it is one.
+    /// Returns the number as an unsigned machine integer, if it is one.
     pub fn as_u64(&self) -> Option<u64> {
         match &self.0 {
             Repr::Small { value, .. } => u64::try_from(*value).ok(),
@@ -233,12 +232,12 @@ impl Number {
         }
     }
 
-    /// The number as an index or length, where it is one.
+    /// Returns the number as an index or length, if it is one.
     pub fn as_usize(&self) -> Option<usize> {
         self.as_u64().and_then(|value| usize::try_from(value).ok())
     }
 
-    /// Whether this has no fractional part. Infinities are not integers.
+    /// Returns true if the number has no fractional part. Infinities are not integers.
     pub fn is_integer(&self) -> bool {
         match &self.0 {
             Repr::Small { .. } => true,
@@ -247,12 +246,12 @@ impl Number {
         }
     }
 
-    /// Whether this is positive or negative infinity.
+    /// Returns true for positive and negative infinity.
     pub fn is_infinite(&self) -> bool {
         matches!(self.0, Repr::Infinity { .. })
     }
 
-    /// Whether this is zero of either sign.
+    /// Returns true for zero of either sign.
     pub fn is_zero(&self) -> bool {
         match &self.0 {
             Repr::Small { value, .. } => *value == 0,
@@ -261,7 +260,7 @@ impl Number {
         }
     }
 
-    /// Whether the number is below zero, or `-0`.
+    /// Returns true if the number is below zero, or `-0`.
     pub fn is_sign_negative(&self) -> bool {
         match &self.0 {
             Repr::Small { value, .. } => *value < 0,
@@ -270,7 +269,7 @@ impl Number {
         }
     }
 
-    /// -1, 0 or 1.
+    /// Returns -1, 0 or 1.
     pub fn signum(&self) -> i64 {
         match (self.is_zero(), self.is_sign_negative()) {
             (true, _) => 0,
@@ -279,7 +278,7 @@ impl Number {
         }
     }
 
-    /// Bits to which results made from this number are rounded at least.
+    /// Returns the minimum precision in bits of results computed from this number.
     pub fn precision(&self) -> u32 {
         match &self.0 {
             Repr::Small { precision, .. } => *precision,
@@ -288,7 +287,7 @@ impl Number {
         }
     }
 
-    /// Sign, mantissa and exponent; infinities have none.
+    /// Returns sign, mantissa and exponent; infinities have none.
     fn parts(&self) -> Option<(bool, BigUint, i64)> {
         match &self.0 {
             Repr::Small { value, .. } => Some((*value < 0, BigUint::from(value.unsigned_abs()), 0)),
@@ -297,7 +296,7 @@ impl Number {
         }
     }
 
-    /// Compares what the numbers are, not how they print.
+    /// Compares the exact numbers, not their printed forms.
     fn compare_exact(&self, other: &Self) -> Ordering {
         if let (Repr::Small { value: a, .. }, Repr::Small { value: b, .. }) = (&self.0, &other.0) {
             return a.cmp(b);
@@ -319,7 +318,7 @@ impl Number {
     }
 }
 
-/// Rounds a mantissa to so many bits, ties to even.
+/// Rounds a mantissa to `precision` bits, ties to even.
 fn nearest(mantissa: BigUint, exponent: i64, precision: u32) -> (BigUint, i64) {
     let bits = mantissa.bits();
     if bits <= u64::from(precision) {
@@ -346,7 +345,7 @@ fn compare_magnitudes(a: &BigUint, a_exponent: i64, b: &BigUint, b_exponent: i64
         (false, false) => {}
     }
     top(a, a_exponent).cmp(&top(b, b_exponent)).then_with(|| {
-        // Equal tops: the exponents differ by no more than the mantissas' bits.
+        // The tops are equal, so the exponents differ by at most the number of mantissa bits.
         let shift = a_exponent.abs_diff(b_exponent);
         if a_exponent >= b_exponent { (a << shift).cmp(b) } else { a.cmp(&(b << shift)) }
     })
@@ -365,7 +364,7 @@ impl Float {
         }
     }
 
-    /// The exponent of the bit above the highest.
+    /// Returns the exponent of the bit above the highest.
     fn top(&self) -> i64 {
         self.exponent + i64::try_from(self.mantissa.bits()).unwrap_or(i64::MAX / 2)
     }
@@ -373,7 +372,7 @@ impl Float {
     fn to_f64(&self) -> f64 {
         let sign = u64::from(self.negative) << 63;
         let top = self.top();
-        // Below the normal range each step down costs a bit of precision.
+        // Below the normal range each lower exponent costs a bit of precision.
         let keep = 53 - (-1021 - top).max(0);
         if self.mantissa.is_zero() || keep < 0 {
             return f64::from_bits(sign);
@@ -397,8 +396,8 @@ impl Float {
             significand >>= 1;
             exponent += 1;
         }
-        // A rounded-up subnormal becomes the lowest normal by itself, as its
-        // carry runs into the exponent field.
+        // A rounded-up subnormal becomes the lowest normal number by itself, as its carry runs
+        // into the exponent field.
         let biased = if significand >> 52 == 0 { 0 } else { exponent + 1075 };
         if biased >= 0x7ff {
             return f64::from_bits(sign | (0x7ff << 52));

@@ -1,4 +1,4 @@
-//! Where inside a value something is.
+//! Paths to parts of a value.
 
 use std::fmt;
 
@@ -15,31 +15,31 @@ pub enum PathStep {
     Index(u64),
 }
 
-/// Steps from the root of a value to a part of it. A path never leads into a
-/// set: its elements have no names.
+/// Steps from the root of a value to a part of it. A path never leads into a set, because set
+/// elements have no names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path(Vec<PathStep>);
 
-/// Marks by the place where they sit.
+/// Marks with the paths of the values that have them.
 pub type PathMarks = Vec<(Path, Marks)>;
 
 impl Path {
-    /// The root.
+    /// Returns the path of the value itself, without steps.
     pub const fn root() -> Self {
         Self(Vec::new())
     }
 
-    /// The steps.
+    /// Returns the steps, outermost first.
     pub fn steps(&self) -> &[PathStep] {
         &self.0
     }
 
-    /// Whether this is the root.
+    /// Returns true if the path has no steps.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// This path and one step more.
+    /// Returns this path extended by a step.
     #[must_use]
     pub fn child(&self, step: PathStep) -> Self {
         let mut steps = Vec::with_capacity(self.0.len() + 1);
@@ -48,19 +48,19 @@ impl Path {
         Self(steps)
     }
 
-    /// This path and an attribute name.
+    /// Returns this path extended by an attribute name.
     #[must_use]
     pub fn attribute(&self, name: impl Into<Str>) -> Self {
         self.child(PathStep::Attribute(name.into()))
     }
 
-    /// This path and a list index.
+    /// Returns this path extended by a list index.
     #[must_use]
     pub fn index(&self, index: u64) -> Self {
         self.child(PathStep::Index(index))
     }
 
-    /// This path and a map key.
+    /// Returns this path extended by a map key.
     #[must_use]
     pub fn key(&self, key: impl Into<Str>) -> Self {
         self.child(PathStep::Key(key.into()))
@@ -76,17 +76,17 @@ impl Path {
         self.0.pop()
     }
 
-    /// Whether this path is `other` or leads through it.
+    /// Returns true if this path equals `other` or leads through it.
     pub fn starts_with(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }
 
-    /// The part of `value` that the path leads to, or `None` where a step finds
-    /// nothing, a null or an unknown on its way. Cost: O(steps).
+    /// Returns the part of `value` that the path leads to, or `None` if a step does not exist or
+    /// meets a null or unknown value. Cost: O(steps).
     pub fn apply<'a>(&self, value: &'a Value) -> Option<&'a Value> {
         self.0.iter().try_fold(value, |value, step| match (value.view(), step) {
             (View::Object(attributes), PathStep::Attribute(name)) => attributes.get(name),
-            // Paths from providers name map keys either way.
+            // Providers' paths name map keys either way.
             (View::Map(elements), PathStep::Key(key) | PathStep::Attribute(key)) => elements.get(key),
             (View::Object(attributes), PathStep::Key(key)) => attributes.get(key),
             (View::List(elements) | View::Tuple(elements), PathStep::Index(index)) => {
@@ -104,7 +104,7 @@ impl From<Vec<PathStep>> for Path {
 }
 
 impl PathStep {
-    /// The index value that this step stands for: a number or a string.
+    /// Returns the index value of this step: a number or a string.
     pub fn index_value(&self) -> Value {
         match self {
             Self::Attribute(name) | Self::Key(name) => Value::string(name.clone()),
@@ -113,7 +113,7 @@ impl PathStep {
     }
 }
 
-/// As it is written behind a reference: `.tags["a"].list[0]`.
+/// Writes the path as it follows a reference: `.tags["a"].list[0]`.
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for step in &self.0 {

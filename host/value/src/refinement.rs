@@ -1,41 +1,41 @@
-//! What is known about an unknown value.
+//! Facts about unknown values.
 
 use crate::{Number, Str, Value, View};
 
 /// A bound of an unknown number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// The bound itself.
+    /// The bounding number.
     pub value: Number,
-    /// Whether the number may equal it.
+    /// True if the number may equal the bound.
     pub inclusive: bool,
 }
 
-/// Facts about an unknown value. The default states nothing.
+/// Facts about an unknown value. The default states none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Refinement {
     /// The value is certainly not null.
     pub not_null: bool,
-    /// A string starts so.
+    /// The prefix of the string.
     pub prefix: Option<Str>,
-    /// A number is not below.
+    /// The lower bound of the number.
     pub lower: Option<Bound>,
-    /// A number is not above.
+    /// The upper bound of the number.
     pub upper: Option<Bound>,
-    /// A collection has at least so many elements.
+    /// The minimum number of elements of the collection.
     pub min_length: Option<usize>,
-    /// A collection has at most so many elements.
+    /// The maximum number of elements of the collection.
     pub max_length: Option<usize>,
 }
 
 impl Refinement {
-    /// Only that the value is not null.
+    /// Returns the fact that the value is not null, without others.
     pub fn not_null() -> Self {
         Self { not_null: true, ..Self::default() }
     }
 
-    /// Whether a value that is known, itself if not in its parts, is certainly not
-    /// the one that is described.
+    /// Returns true if `value` certainly is not the described value. `value` must be known; its
+    /// parts may be unknown.
     pub fn excludes(&self, value: &Value) -> bool {
         let length_excluded = |length: usize| {
             self.min_length.is_some_and(|min| length < min) || self.max_length.is_some_and(|max| length > max)
@@ -59,8 +59,7 @@ impl Refinement {
         }
     }
 
-    /// The facts that hold for whatever is described by either of two: of a
-    /// choice that is not made yet.
+    /// Returns the facts that hold for both descriptions: of a choice that is not decided yet.
     #[must_use]
     pub fn either(&self, other: &Self) -> Self {
         let bound = |a: &Option<Bound>, b: &Option<Bound>, wider: std::cmp::Ordering| {
@@ -88,7 +87,7 @@ impl Refinement {
         }
     }
 
-    /// Whether nothing is stated.
+    /// Returns true if no fact is stated.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::{Bound, Number, Refinement, Str, Type, Value};
 
-/// Any type that a value may have, a few levels deep.
+/// Generates any type that a value may have, a few levels deep.
 pub(crate) fn any_type() -> impl Strategy<Value = Type> {
     let leaf = prop_oneof![Just(Type::Bool), Just(Type::Number), Just(Type::String)];
     leaf.prop_recursive(3, 12, 4, |inner| {
@@ -24,8 +24,8 @@ pub(crate) fn any_number() -> impl Strategy<Value = Number> {
         any::<u64>().prop_map(Number::from),
         (-100i64..100).prop_map(Number::from),
         "-?[0-9]{1,30}\\.[0-9]{1,30}".prop_map(|text| Number::parse(&text).unwrap()),
-        // Big doubles are left out: they print rounded and read back as that text,
-        // and integers are compared exactly.
+        // Big doubles are left out: they print rounded and parse as that text, while integers
+        // are compared exactly.
         any::<f64>()
             .prop_filter("finite", |value| value.is_finite())
             .prop_map(|value| Number::from_f64(value % 1e9).unwrap()),
@@ -69,7 +69,7 @@ fn any_refinement(ty: &Type) -> BoxedStrategy<Refinement> {
     }
 }
 
-/// Any value of the type; parts are null or, if so wanted, unknown now and then.
+/// Generates any value of the type; parts are sometimes null or, if `unknowns` is set, unknown.
 pub(crate) fn any_value(ty: Type, unknowns: bool) -> BoxedStrategy<Value> {
     let known = match &ty {
         Type::Bool => any::<bool>().prop_map(Value::bool).boxed(),
@@ -127,7 +127,7 @@ pub(crate) fn any_value(ty: Type, unknowns: bool) -> BoxedStrategy<Value> {
     }
 }
 
-/// A type and a value of it.
+/// Generates a type and a value of it.
 pub(crate) fn any_typed_value(unknowns: bool) -> impl Strategy<Value = (Type, Value)> {
     any_type().prop_flat_map(move |ty| (Just(ty.clone()), any_value(ty, unknowns)))
 }

@@ -1,4 +1,4 @@
-//! Types as JSON: how schemas, dynamic values, outputs and plans write them.
+//! Types as JSON, as schemas, dynamic values, outputs and plans write them.
 //!
 //! | type | JSON |
 //! |---|---|
@@ -17,7 +17,7 @@ use crate::{ObjectType, Str, Type};
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
 impl Type {
-    /// The type as JSON, without blanks, names sorted.
+    /// Returns the type as JSON, without whitespace, names sorted.
     pub fn to_json(&self) -> String {
         let mut out = String::new();
         self.write_json(&mut out);
@@ -77,10 +77,10 @@ impl Type {
         }
     }
 
-    /// Reads a type from JSON.
+    /// Parses a type from JSON.
     ///
     /// # Errors
-    /// For text that is not JSON or not a type, and for types nested more than
+    /// If the text is not JSON or not a type, or the type is nested more than
     /// [`crate::MAX_DEPTH`] brackets deep.
     pub fn from_json(text: &str) -> std::result::Result<Self, DecodeError> {
         Ok(Self::from_json_bytes(text.as_bytes())?)
@@ -138,7 +138,7 @@ impl Type {
                 }
                 Self::Object(ty.into())
             }
-            _ => return Err(DecodeProblem::Type("unknown kind of type").into()),
+            _ => return Err(DecodeProblem::Type("unknown type kind").into()),
         };
         if reader.next(b']', &mut first)? {
             return Err(ARITY.into());

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::Str;
 
-/// A type. [`Type::Dynamic`] is a constraint ("any type, not known yet"): a
-/// known value that is not null never has it.
+/// A type. [`Type::Dynamic`] is a constraint ("any type, not known yet"): a known, non-null
+/// value never has it.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Type {
-    /// Any type, to be determined by the value.
+    /// Any type, determined by the value.
     Dynamic,
     /// `bool`.
     Bool,
@@ -18,11 +18,11 @@ pub enum Type {
     Number,
     /// `string`.
     String,
-    /// Ordered, one element type.
+    /// An ordered collection with one element type.
     List(Arc<Type>),
-    /// Unordered, unique elements of one type.
+    /// An unordered collection of unique elements of one type.
     Set(Arc<Type>),
-    /// String keys, one element type.
+    /// A collection with string keys and one element type.
     Map(Arc<Type>),
     /// Named attributes, each with its own type.
     Object(Arc<ObjectType>),
@@ -32,92 +32,92 @@ pub enum Type {
 
 /// The attributes of an object type.
 ///
-/// Attributes may be optional only in a constraint that values are converted
-/// to; the type of a value has none that are.
+/// Attributes may be optional only in a constraint for conversion; the type of a value has no
+/// optional attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectType {
     attributes: BTreeMap<Str, (Type, bool)>,
 }
 
 impl ObjectType {
-    /// An object type whose attributes are all required.
+    /// Returns an object type whose attributes are all required.
     pub fn new(attributes: impl IntoIterator<Item = (Str, Type)>) -> Self {
         Self { attributes: attributes.into_iter().map(|(n, t)| (n, (t, false))).collect() }
     }
 
-    /// An object type; the flag says whether the attribute is optional.
+    /// Returns an object type; the flag states whether the attribute is optional.
     pub fn with_optional(attributes: impl IntoIterator<Item = (Str, Type, bool)>) -> Self {
         Self { attributes: attributes.into_iter().map(|(n, t, o)| (n, (t, o))).collect() }
     }
 
-    /// The type of one attribute.
+    /// Returns the type of one attribute.
     pub fn attribute(&self, name: &str) -> Option<&Type> {
         self.attributes.get(name).map(|(ty, _)| ty)
     }
 
-    /// Whether the attribute may be left out of a value to be converted.
+    /// Returns true if a value to be converted may omit the attribute.
     pub fn is_optional(&self, name: &str) -> bool {
         self.attributes.get(name).is_some_and(|(_, optional)| *optional)
     }
 
-    /// Attributes in the order of their names.
+    /// Returns the attributes in the order of their names.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Str, &Type)> {
         self.attributes.iter().map(|(name, (ty, _))| (name, ty))
     }
 
-    /// How many attributes there are.
+    /// Returns the number of attributes.
     pub fn len(&self) -> usize {
         self.attributes.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no attributes.
     pub fn is_empty(&self) -> bool {
         self.attributes.is_empty()
     }
 
-    /// Whether any attribute is optional, here or further inside.
+    /// Returns true if any attribute is optional, here or deeper.
     pub fn has_optional(&self) -> bool {
         self.attributes.values().any(|(ty, optional)| *optional || ty.has_optional())
     }
 }
 
 impl Type {
-    /// `list(element)`.
+    /// Returns `list(element)`.
     pub fn list(element: Self) -> Self {
         Self::List(Arc::new(element))
     }
 
-    /// `set(element)`.
+    /// Returns `set(element)`.
     pub fn set(element: Self) -> Self {
         Self::Set(Arc::new(element))
     }
 
-    /// `map(element)`.
+    /// Returns `map(element)`.
     pub fn map(element: Self) -> Self {
         Self::Map(Arc::new(element))
     }
 
-    /// `object({...})` with required attributes.
+    /// Returns `object({...})` with required attributes.
     pub fn object<N: Into<Str>>(attributes: impl IntoIterator<Item = (N, Self)>) -> Self {
         Self::Object(Arc::new(ObjectType::new(attributes.into_iter().map(|(n, t)| (n.into(), t)))))
     }
 
-    /// `tuple([...])`.
+    /// Returns `tuple([...])`.
     pub fn tuple(elements: impl IntoIterator<Item = Self>) -> Self {
         Self::Tuple(elements.into_iter().collect())
     }
 
-    /// Whether this is string, number or bool.
+    /// Returns true for string, number and bool.
     pub const fn is_primitive(&self) -> bool {
         matches!(self, Self::Bool | Self::Number | Self::String)
     }
 
-    /// Whether this is a list, set or map.
+    /// Returns true for lists, sets and maps.
     pub const fn is_collection(&self) -> bool {
         matches!(self, Self::List(_) | Self::Set(_) | Self::Map(_))
     }
 
-    /// The element type of a list, set or map.
+    /// Returns the element type of a list, set or map.
     pub fn element(&self) -> Option<&Self> {
         match self {
             Self::List(element) | Self::Set(element) | Self::Map(element) => Some(element),
@@ -125,7 +125,7 @@ impl Type {
         }
     }
 
-    /// Whether [`Type::Dynamic`] occurs here or anywhere inside.
+    /// Returns true if [`Type::Dynamic`] occurs here or deeper.
     pub fn has_dynamic(&self) -> bool {
         match self {
             Self::Dynamic => true,
@@ -136,7 +136,7 @@ impl Type {
         }
     }
 
-    /// Whether optional attributes occur anywhere inside.
+    /// Returns true if optional attributes occur here or deeper.
     pub fn has_optional(&self) -> bool {
         match self {
             Self::Dynamic | Self::Bool | Self::Number | Self::String => false,
@@ -146,7 +146,7 @@ impl Type {
         }
     }
 
-    /// The same type with every attribute required: what a converted value has.
+    /// Returns the same type with every attribute required: the type of a converted value.
     #[must_use]
     pub fn without_optional(&self) -> Self {
         if !self.has_optional() {
@@ -164,7 +164,7 @@ impl Type {
         }
     }
 
-    /// The type as people read it in messages: "string", "list of number".
+    /// Returns the type as messages show it: "string", "list of number".
     pub fn friendly_name(&self) -> String {
         match self {
             Self::Dynamic => "dynamic".into(),
@@ -180,7 +180,7 @@ impl Type {
     }
 }
 
-/// The type as it is written in a configuration: `list(object({a=string}))`.
+/// Writes the type as in a configuration: `list(object({a=string}))`.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! The value itself.
+//! The [`Value`] type.
 
 mod equality;
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::{Marks, Number, ObjectType, Path, PathMarks, PathStep, Refinement, Str, Type, set};
 
-/// A value: a type, content, and marks. Cloning shares the content.
+/// A value: a type, content, and marks. Clones share the content.
 #[derive(Clone)]
 pub struct Value {
     ty: Type,
@@ -30,22 +30,22 @@ enum Content {
     Mapping(Arc<BTreeMap<Str, Value>>),
 }
 
-/// What the value or anything inside it has, kept so that asking is O(1).
+/// Properties of the value and everything inside it, stored so that queries are O(1).
 #[derive(Clone, Copy, Default)]
 struct Inside {
     unknown: bool,
     marks: Marks,
 }
 
-/// The content of a value, for matching. Marks are not part of it: whoever looks
-/// inside answers for carrying [`Value::marks`] on.
+/// The content of a value, for matching. It does not include marks: callers must carry
+/// [`Value::marks`] on.
 #[derive(Clone, Copy)]
 pub enum View<'a> {
-    /// Null of the value's type.
+    /// A null value of the value's type.
     Null,
-    /// To be known later.
+    /// An unknown value.
     Unknown,
-    /// A truth value.
+    /// The content of a bool.
     Bool(bool),
     /// A number.
     Number(&'a Number),
@@ -69,42 +69,42 @@ impl Value {
         Self { ty, content, marks: Marks::NONE, inside: Inside::default() }
     }
 
-    /// A list or tuple, or a set whose elements are canonical already, of
-    /// exactly this type.
+    /// Returns a list or tuple, or a set whose elements are already canonical, of exactly this
+    /// type.
     pub(crate) fn sequence(ty: Type, elements: Arc<[Self]>) -> Self {
-        let inside = Inside::of(elements.iter());
+        let inside = Inside::from_parts(elements.iter());
         Self { ty, content: Content::Sequence(elements), marks: Marks::NONE, inside }
     }
 
-    /// A map or object of exactly this type.
+    /// Returns a map or object of exactly this type.
     pub(crate) fn mapping(ty: Type, elements: BTreeMap<Str, Self>) -> Self {
-        let inside = Inside::of(elements.values());
+        let inside = Inside::from_parts(elements.values());
         Self { ty, content: Content::Mapping(Arc::new(elements)), marks: Marks::NONE, inside }
     }
 
-    /// Null of a type that has no optional attributes.
+    /// Returns null of a type that has no optional attributes.
     pub(crate) fn null_exact(ty: Type) -> Self {
         Self::leaf(ty, Content::Null)
     }
 
-    /// Unknown of a type that has no optional attributes.
+    /// Returns an unknown value of a type that has no optional attributes.
     pub(crate) fn unknown_exact(ty: Type) -> Self {
         let inside = Inside { unknown: true, marks: Marks::NONE };
         Self { ty, content: Content::Unknown(None), marks: Marks::NONE, inside }
     }
 
-    /// A set of exactly this type from unmarked elements.
+    /// Returns a set of exactly this type from unmarked elements.
     pub(crate) fn set_exact(ty: Type, mut elements: Vec<Self>) -> Self {
-        set::canonicalise(&mut elements);
+        set::canonicalize(&mut elements);
         Self::sequence(ty, elements.into())
     }
 
-    /// Null of a type.
+    /// Returns null of a type.
     pub fn null(ty: Type) -> Self {
         Self::leaf(ty.without_optional(), Content::Null)
     }
 
-    /// Unknown of a type, of which nothing more is known.
+    /// Returns an unknown value of a type, without facts.
     pub fn unknown(ty: Type) -> Self {
         let ty = ty.without_optional();
         Self {
@@ -115,8 +115,8 @@ impl Value {
         }
     }
 
-    /// Unknown of a type, with facts. Facts on a dynamic type are dropped. Where
-    /// the facts leave one value only, that value is returned (see
+    /// Returns an unknown value of a type, with facts. Facts on a dynamic type are dropped. If
+    /// the facts leave only one possible value, that value is returned (see
     /// [`crate::Refinement`]'s collapse rules in the msgpack format).
     pub fn unknown_with(ty: Type, refinement: Refinement) -> Self {
         let ty = ty.without_optional();
@@ -175,29 +175,29 @@ impl Value {
         }
     }
 
-    /// A truth value.
+    /// Returns a bool.
     pub fn bool(value: bool) -> Self {
         Self::leaf(Type::Bool, Content::Bool(value))
     }
 
-    /// A number.
+    /// Returns a number.
     pub fn number(value: impl Into<Number>) -> Self {
         Self::leaf(Type::Number, Content::Number(value.into()))
     }
 
-    /// A string.
+    /// Returns a string.
     pub fn string(value: impl Into<Str>) -> Self {
         Self::leaf(Type::String, Content::String(value.into()))
     }
 
-    /// A list. Elements must have type `element`; callers convert first. Untyped
-    /// nulls and unknowns take the type on.
+    /// Returns a list. Elements must have type `element`; callers convert first. Untyped nulls
+    /// and unknowns receive the type.
     pub fn list(element: Type, elements: impl IntoIterator<Item = Self>) -> Self {
         let elements = elements.into_iter().map(|value| value.typed(&element)).collect();
         Self::sequence(Type::list(element), elements)
     }
 
-    /// An untyped null or unknown as one of the type; all else as it is.
+    /// Gives an untyped null or unknown the type; returns all other values unchanged.
     fn typed(self, ty: &Type) -> Self {
         match (&self.ty, ty) {
             (Type::Dynamic, ty) if !matches!(ty, Type::Dynamic) => Self { ty: ty.clone(), ..self },
@@ -205,14 +205,14 @@ impl Value {
         }
     }
 
-    /// A tuple; its type follows from the elements.
+    /// Returns a tuple; its type follows from the elements.
     pub fn tuple(elements: impl IntoIterator<Item = Self>) -> Self {
         let elements: Arc<[Self]> = elements.into_iter().collect();
         Self::sequence(Type::tuple(elements.iter().map(|e| e.ty.clone())), elements)
     }
 
-    /// A set: sorted, duplicates removed. Marks of the elements move to the set,
-    /// as elements of a set have no place of their own.
+    /// Returns a set: sorted, duplicates removed. The elements' marks move to the set, because
+    /// set elements have no paths.
     pub fn set(element: Type, elements: impl IntoIterator<Item = Self>) -> Self {
         let mut marks = Marks::NONE;
         let mut unmarked: Vec<Self> = elements
@@ -222,17 +222,17 @@ impl Value {
                 value.unmark_deep().typed(&element)
             })
             .collect();
-        set::canonicalise(&mut unmarked);
+        set::canonicalize(&mut unmarked);
         Self::sequence(Type::set(element), unmarked.into()).with_marks(marks)
     }
 
-    /// A map. Elements must have type `element`; callers convert first.
+    /// Returns a map. Elements must have type `element`; callers convert first.
     pub fn map(element: Type, elements: impl IntoIterator<Item = (Str, Self)>) -> Self {
         let elements = elements.into_iter().map(|(key, value)| (key, value.typed(&element))).collect();
         Self::mapping(Type::map(element), elements)
     }
 
-    /// An object; its type follows from the attributes.
+    /// Returns an object; its type follows from the attributes.
     pub fn object<N: Into<Str>>(attributes: impl IntoIterator<Item = (N, Self)>) -> Self {
         let attributes: BTreeMap<Str, Self> =
             attributes.into_iter().map(|(name, value)| (name.into(), value)).collect();
@@ -240,20 +240,20 @@ impl Value {
         Self::mapping(Type::Object(Arc::new(ty)), attributes)
     }
 
-    /// The object without attributes.
+    /// Returns the object without attributes.
     pub fn empty_object() -> Self {
         Self::object::<Str>([])
     }
 }
 
-/// Reading.
+/// Accessors.
 impl Value {
-    /// The type.
+    /// Returns the value's type.
     pub fn ty(&self) -> &Type {
         &self.ty
     }
 
-    /// The content.
+    /// Returns the content for matching.
     pub fn view(&self) -> View<'_> {
         match (&self.content, &self.ty) {
             (Content::Null, _) => View::Null,
@@ -269,7 +269,7 @@ impl Value {
         }
     }
 
-    /// Facts about an unknown value.
+    /// Returns the facts about an unknown value.
     pub fn refinement(&self) -> Option<&Refinement> {
         match &self.content {
             Content::Unknown(refinement) => refinement.as_deref(),
@@ -277,22 +277,22 @@ impl Value {
         }
     }
 
-    /// Whether this is null.
+    /// Returns true for null.
     pub fn is_null(&self) -> bool {
         matches!(self.content, Content::Null)
     }
 
-    /// Whether this itself is known; parts of it may not be.
+    /// Returns true if the value itself is known; parts of it may be unknown.
     pub fn is_known(&self) -> bool {
         !matches!(self.content, Content::Unknown(_))
     }
 
-    /// Whether nothing inside is unknown. O(1).
+    /// Returns true if the value contains no unknowns. O(1).
     pub fn is_wholly_known(&self) -> bool {
         !self.inside.unknown
     }
 
-    /// Whether the value is certainly not null: known and not null, or refined so.
+    /// Returns true if the value certainly is not null: known and not null, or refined so.
     pub fn is_definitely_not_null(&self) -> bool {
         match &self.content {
             Content::Null => false,
@@ -301,7 +301,7 @@ impl Value {
         }
     }
 
-    /// The text of a known, non-null string.
+    /// Returns the text of a known, non-null string.
     pub fn as_str(&self) -> Option<&str> {
         match &self.content {
             Content::String(text) => Some(text),
@@ -309,7 +309,7 @@ impl Value {
         }
     }
 
-    /// The truth value of a known, non-null bool.
+    /// Returns the content of a known, non-null bool.
     pub fn as_bool(&self) -> Option<bool> {
         match self.content {
             Content::Bool(value) => Some(value),
@@ -317,7 +317,7 @@ impl Value {
         }
     }
 
-    /// The number of a known, non-null number.
+    /// Returns the content of a known, non-null number.
     pub fn as_number(&self) -> Option<&Number> {
         match &self.content {
             Content::Number(value) => Some(value),
@@ -325,7 +325,7 @@ impl Value {
         }
     }
 
-    /// Elements of a known list, set or tuple.
+    /// Returns the elements of a known list, set or tuple.
     pub fn as_elements(&self) -> Option<&[Self]> {
         match &self.content {
             Content::Sequence(elements) => Some(elements),
@@ -333,7 +333,7 @@ impl Value {
         }
     }
 
-    /// Elements of a known map, or attributes of a known object.
+    /// Returns the elements of a known map, or the attributes of a known object.
     pub fn as_mapping(&self) -> Option<&BTreeMap<Str, Self>> {
         match &self.content {
             Content::Mapping(elements) => Some(elements),
@@ -341,7 +341,7 @@ impl Value {
         }
     }
 
-    /// One attribute of a known object, or element of a known map.
+    /// Returns one attribute of a known object, or one element of a known map.
     pub fn get(&self, name: &str) -> Option<&Self> {
         self.as_mapping()?.get(name)
     }
@@ -349,36 +349,36 @@ impl Value {
 
 /// Marks.
 impl Value {
-    /// The marks on this value itself.
+    /// Returns the marks on this value itself.
     pub fn marks(&self) -> Marks {
         self.marks
     }
 
-    /// The marks on this value and on everything inside. O(1).
+    /// Returns the marks on this value and on everything inside. O(1).
     pub fn inside_marks(&self) -> Marks {
         self.marks | self.inside.marks
     }
 
-    /// Whether anything here or inside is sensitive. O(1).
+    /// Returns true if this value or a part of it is sensitive. O(1).
     pub fn has_sensitive(&self) -> bool {
         self.inside_marks().is_sensitive()
     }
 
-    /// The value with further marks on itself.
+    /// Returns the value with more marks on itself.
     #[must_use]
     pub fn with_marks(mut self, marks: Marks) -> Self {
         self.marks |= marks;
         self
     }
 
-    /// The value without the marks on itself; parts keep theirs.
+    /// Returns the value without the marks on itself; parts keep theirs.
     #[must_use]
     pub fn unmark(mut self) -> Self {
         self.marks = Marks::NONE;
         self
     }
 
-    /// The value without any mark. O(1) where there is none.
+    /// Returns the value without any mark. O(1) if there is none.
     #[must_use]
     pub fn unmark_deep(&self) -> Self {
         if self.inside_marks().is_empty() {
@@ -401,7 +401,7 @@ impl Value {
         }
     }
 
-    /// The places of all marks. Parts without marks are not visited.
+    /// Returns the paths of all marks. Parts without marks are not visited.
     pub fn mark_paths(&self) -> PathMarks {
         let mut found = Vec::new();
         self.collect_marks(&mut Path::root(), &mut found);
@@ -437,19 +437,19 @@ impl Value {
                     path.pop();
                 }
             }
-            // Elements of sets never bear marks of their own.
+            // Set elements never have marks of their own.
             _ => {}
         }
     }
 
-    /// The value with marks put at places; a place that the value does not have
-    /// marks the nearest part above it that it has.
+    /// Returns the value with marks at paths. If a path does not exist, its nearest existing
+    /// ancestor is marked.
     #[must_use]
     pub fn mark_at(&self, marks: &[(Path, Marks)]) -> Self {
         self.mark_below(marks.iter().map(|(path, marks)| (path.steps(), *marks)).collect())
     }
 
-    /// Each part is rebuilt once, however many marks lie below it.
+    /// Rebuilds each part once, independent of the number of marks below it.
     fn mark_below(&self, marks: Vec<(&[PathStep], Marks)>) -> Self {
         let mut own = self.marks;
         let mut below: BTreeMap<&PathStep, Vec<(&[PathStep], Marks)>> = BTreeMap::new();
@@ -493,7 +493,7 @@ impl Value {
         rebuilt.with_marks(own)
     }
 
-    /// Whether a step leads to a part that can bear marks.
+    /// Returns true if a step leads to a part that can have marks.
     fn has_part(&self, step: &PathStep) -> bool {
         match (self.view(), step) {
             (View::List(elements) | View::Tuple(elements), PathStep::Index(index)) => {
@@ -509,8 +509,8 @@ impl Value {
 
 /// Rebuilding.
 impl Value {
-    /// An object of the same type with one attribute replaced. The new value's
-    /// type takes the place of the old one's in the object's type.
+    /// Returns an object with one attribute replaced. Its type has the new value's type for that
+    /// attribute.
     #[must_use]
     pub fn with_attribute(&self, name: &str, value: Self) -> Self {
         match &self.content {
@@ -528,9 +528,9 @@ impl Value {
         }
     }
 
-    /// Rebuilds bottom-up: `change` is given each part with its path after the
-    /// parts inside it were rebuilt. Types of collections stay; the types of
-    /// objects and tuples follow their parts. Cost: O(parts).
+    /// Rebuilds the value bottom-up: `change` receives each part with its path after the parts
+    /// inside it were rebuilt. The types of collections stay; the types of objects and tuples
+    /// follow their parts. Cost: O(parts).
     #[must_use]
     pub fn transform(&self, change: &mut dyn FnMut(&Path, Self) -> Self) -> Self {
         self.transform_at(&mut Path::root(), change)
@@ -593,7 +593,7 @@ impl Value {
 }
 
 impl Inside {
-    fn of<'a>(parts: impl Iterator<Item = &'a Value>) -> Self {
+    fn from_parts<'a>(parts: impl Iterator<Item = &'a Value>) -> Self {
         parts.fold(Self::default(), |inside, part| Self {
             unknown: inside.unknown || part.inside.unknown,
             marks: inside.marks | part.inside_marks(),
@@ -601,7 +601,7 @@ impl Inside {
     }
 }
 
-/// For tests and logs. Sensitive parts are masked.
+/// For tests and logs. Sensitive parts are redacted.
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.marks.is_sensitive() {

@@ -1,5 +1,5 @@
-//! Decoded parts to a value of the type that was decoded by. Where that type has
-//! something dynamic inside, the value's own type follows from the parts.
+//! Builds a value of the decoded type from decoded parts. If that type contains a dynamic type,
+//! the value's own type follows from the parts.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use crate::{Str, Type, Value};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
-/// A list or set. `exact`: the type has nothing dynamic inside.
+/// Builds a list or set. `exact` means that the type contains no dynamic type.
 pub(crate) fn sequence(ty: &Type, mut elements: Vec<Value>, exact: bool) -> Result<Value> {
     let ty = if exact || elements.is_empty() {
         ty.clone()
     } else {
-        let element = agree(elements.iter_mut())?;
+        let element = common_type(elements.iter_mut())?;
         if matches!(ty, Type::Set(_)) { Type::set(element) } else { Type::list(element) }
     };
     Ok(match ty {
@@ -22,24 +22,28 @@ pub(crate) fn sequence(ty: &Type, mut elements: Vec<Value>, exact: bool) -> Resu
     })
 }
 
-/// A map.
+/// Builds a map.
 pub(crate) fn map(ty: &Type, mut elements: BTreeMap<Str, Value>, exact: bool) -> Result<Value> {
-    let ty = if exact || elements.is_empty() { ty.clone() } else { Type::map(agree(elements.values_mut())?) };
+    let ty = if exact || elements.is_empty() {
+        ty.clone()
+    } else {
+        Type::map(common_type(elements.values_mut())?)
+    };
     Ok(Value::mapping(ty, elements))
 }
 
-/// A tuple.
+/// Builds a tuple.
 pub(crate) fn tuple(ty: &Type, elements: Vec<Value>, exact: bool) -> Value {
     if exact { Value::sequence(ty.clone(), elements.into()) } else { Value::tuple(elements) }
 }
 
-/// An object.
+/// Builds an object.
 pub(crate) fn object(ty: &Type, attributes: BTreeMap<Str, Value>, exact: bool) -> Value {
     if exact { Value::mapping(ty.clone(), attributes) } else { Value::object(attributes) }
 }
 
-/// The one type of all elements; untyped nulls and unknowns take it on.
-fn agree<'a>(elements: impl Iterator<Item = &'a mut Value>) -> Result<Type> {
+/// Returns the one type of all elements and gives it to untyped nulls and unknowns.
+fn common_type<'a>(elements: impl Iterator<Item = &'a mut Value>) -> Result<Type> {
     let mut common: Option<Type> = None;
     let mut untyped = Vec::new();
     for element in elements {

@@ -10,12 +10,11 @@ use crate::{Number, NumberError, PathStep, Refinement, Str, Type, Value, View};
 
 type Result<T> = std::result::Result<T, Failure<ConversionProblem>>;
 
-/// Converts a value to a type, in all ways that the table of this module allows.
-/// A value that has the type already is shared. Optional attributes that are
-/// absent become null.
+/// Converts a value to a type, in all ways that the table of this module allows. A value that
+/// already has the type is shared. Absent optional attributes become null.
 ///
 /// # Errors
-/// Where the types have no conversion, or this value cannot take it.
+/// If the types have no conversion, or this value cannot be converted.
 pub fn convert(value: &Value, ty: &Type) -> std::result::Result<Value, ConversionError> {
     if value.ty() == ty || matches!(ty, Type::Dynamic) {
         return Ok(value.clone());
@@ -37,7 +36,7 @@ struct Target<'a> {
     ty: &'a Type,
     /// The type without optional attributes.
     plain: &'a Type,
-    /// Nothing inside is dynamic: `plain` is the type of every result.
+    /// True if the type contains no dynamic type: `plain` is the type of every result.
     exact: bool,
 }
 
@@ -160,11 +159,11 @@ impl<'a> Target<'a> {
             .enumerate()
             .map(|(index, part)| target.convert(part).map_err(|failure| failure.below(index_step(index))));
         let mut converted: Vec<Value> = converted.collect::<Result<_>>()?;
-        let element = target.agree(converted.iter_mut(), value.ty().element(), name)?;
+        let element = target.common_element_type(converted.iter_mut(), value.ty().element(), name)?;
         if is_set {
             return Ok(Value::set(element, converted));
         }
-        // How many elements such a set has is not known: some may turn out equal.
+        // The number of elements of such a set is unknown: some may turn out equal.
         if matches!(value.ty(), Type::Set(_)) && elements.len() > 1 && !value.is_wholly_known() {
             return Ok(Value::unknown(Type::list(element)));
         }
@@ -196,15 +195,14 @@ impl<'a> Target<'a> {
             let result = target.convert(part).map_err(|failure| failure.below(PathStep::Key(key.clone())))?;
             converted.insert(key.clone(), result);
         }
-        let element = target.agree(converted.values_mut(), value.ty().element(), "map")?;
+        let element = target.common_element_type(converted.values_mut(), value.ty().element(), "map")?;
         Ok(Value::map(element, converted))
     }
 
-    /// The one type of converted elements. Where the wanted type has something
-    /// dynamic inside they may have come out differently, and are unified where
-    /// they are not of a set: what is not known, such as a null, takes the type of
-    /// the others.
-    fn agree<'v>(
+    /// Returns the one type of converted elements. If the target type contains a dynamic type,
+    /// the elements' types may differ, and are unified unless they are elements of a set:
+    /// unknown types, such as null's, become the type of the others.
+    fn common_element_type<'v>(
         self,
         elements: impl Iterator<Item = &'v mut Value>,
         before: Option<&Type>,
@@ -221,7 +219,7 @@ impl<'a> Target<'a> {
         if elements.iter().all(|element| *element.ty() == first) {
             return Ok(first);
         }
-        // A set never unifies what came out differently.
+        // Differing element types of a set are never unified.
         if collection == "set" {
             return Err(ConversionProblem::NoCommonType(collection).into());
         }
@@ -250,7 +248,7 @@ fn parse_bool(text: &str) -> Result<Value> {
     }
 }
 
-/// An unknown value of the new type, with what is still true of it.
+/// Returns an unknown value of the new type with the facts that still hold.
 fn unknown(value: &Value, ty: Type) -> Value {
     let mut refinement = Refinement { not_null: value.is_definitely_not_null(), ..Refinement::default() };
     match (value.ty(), &ty) {
@@ -266,7 +264,7 @@ fn unknown(value: &Value, ty: Type) -> Value {
         (from, to) if from.is_collection() && to.is_collection() => {
             let before = value.refinement();
             let min = before.and_then(|before| before.min_length);
-            // Elements of a set may turn out equal, but not all vanish.
+            // Set elements may turn out equal, but not all vanish.
             refinement.min_length =
                 if matches!(to, Type::Set(_)) { min.map(|length| length.min(1)) } else { min };
             refinement.max_length = before.and_then(|before| before.max_length);
@@ -277,8 +275,8 @@ fn unknown(value: &Value, ty: Type) -> Value {
     Value::unknown_with(ty, refinement)
 }
 
-/// `to`, with what the value's type says wherever `to` is dynamic: the type of
-/// nulls and unknowns.
+/// Returns `to` with its dynamic parts replaced by the value's type: the type of nulls and
+/// unknowns.
 fn fill_dynamic(from: &Type, to: &Type) -> Type {
     if matches!(from, Type::Dynamic) || !to.has_dynamic() {
         return to.clone();

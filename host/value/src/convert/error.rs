@@ -1,35 +1,35 @@
-//! Why a value does not convert.
+//! Conversion errors.
 
 use std::fmt;
 
 use crate::codec::Failure;
 use crate::{NumberError, Path, PathStep, Str, Type};
 
-/// A value that cannot be converted to a type: which part of it, and why.
+/// An error that states which part of a value cannot be converted to a type, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversionError {
     /// The part, from the root of the value.
     pub path: Path,
-    /// What is wrong with it.
+    /// The problem with that part.
     pub problem: ConversionProblem,
 }
 
-/// What keeps a value from being converted.
+/// Reasons why a value cannot be converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConversionProblem {
-    /// Something of this type is wanted.
+    /// A value of this type is required.
     Required(Type),
-    /// A text is `TRUE` or the like, where `true` is meant.
+    /// A string is `TRUE` or similar instead of `true`.
     BoolInLowercase(bool),
-    /// A number that cannot be computed with.
+    /// The number cannot be represented.
     Number(NumberError),
-    /// Attributes that are not optional are absent, in the order of their names.
+    /// Required attributes are missing, in the order of their names.
     MissingAttributes(Vec<Str>),
-    /// The elements of a list, set or map (so named) have no type in common.
+    /// The elements of a list, set or map (the name) have no common type.
     NoCommonType(&'static str),
-    /// The element type of a list, set or map (so named) does not convert.
+    /// The element type of a list, set or map (the name) does not convert.
     ElementType(&'static str, Box<ConversionProblem>),
-    /// Values have no type in common.
+    /// The values have no common type.
     Incompatible,
 }
 

@@ -1,11 +1,11 @@
-//! Whether a conversion exists between two types, and if not, why.
+//! Whether a conversion exists between two types, and the reason if it does not.
 
 use super::error::ConversionProblem;
 use super::unify::unify_in;
 use crate::codec::{Failure, index_step};
 use crate::{ObjectType, PathStep, Type};
 
-/// Whether values of one type convert to the other. Single values may still fail.
+/// Returns true if values of one type convert to the other. Single values may still fail.
 pub(super) fn is_possible(from: &Type, to: &Type) -> bool {
     if matches!(to, Type::Dynamic) || from == to {
         return true;
@@ -45,21 +45,22 @@ fn are_possible(parts: &[&Type], element: &Type) -> bool {
     parts.iter().all(|part| is_possible(part, element))
 }
 
-/// What a dynamic element type comes to for parts of these types. All parts
+/// Returns the type that a dynamic element type becomes for parts of these types. All parts
 /// convert to it.
 pub(super) fn common_element(parts: &[&Type]) -> Option<Type> {
     if parts.is_empty() {
         return Some(Type::Dynamic);
     }
     let common = unify_in(parts)?;
-    // Known parts of different types are no collection, whatever unknown ones are.
+    // Known parts of different types do not form a collection, whatever the types of unknown
+    // ones.
     if matches!(common, Type::Dynamic) && parts.iter().any(|part| !matches!(part, Type::Dynamic)) {
         return None;
     }
     Some(common)
 }
 
-/// Why [`is_possible`] says no.
+/// Returns the reason why [`is_possible`] returns false.
 pub(super) fn explain(from: &Type, to: &Type) -> Failure<ConversionProblem> {
     match (from, to) {
         (Type::Object(from), Type::Object(object)) => explain_object(from, object, to),
@@ -105,7 +106,7 @@ fn explain_element(collection: &'static str, from: &Type, to: &Type) -> Failure<
     ConversionProblem::ElementType(collection, Box::new(problem)).into()
 }
 
-/// Missing attributes first: they are what people most often got wrong.
+/// Reports missing attributes first: they are the most common mistake.
 fn explain_object(from: &ObjectType, object: &ObjectType, to: &Type) -> Failure<ConversionProblem> {
     let missing: Vec<_> = object
         .iter()

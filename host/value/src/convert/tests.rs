@@ -32,7 +32,7 @@ fn check_error(value: &Value, ty: &Type, message: &str) {
 }
 
 #[test]
-fn primitives() {
+fn converts_primitives() {
     check(&number("1.50"), &Type::String, &"1.5".into());
     check(&true.into(), &Type::String, &"true".into());
     check(&"1e3".into(), &Type::Number, &number("1000"));
@@ -50,7 +50,7 @@ fn primitives() {
 }
 
 #[test]
-fn collections() {
+fn converts_collections() {
     let tuple = Value::tuple([1.into(), "b".into(), Value::null(Type::Dynamic)]);
     let null = Value::null(Type::String);
     let list = Value::list(Type::String, ["1".into(), "b".into(), null.clone()]);
@@ -83,7 +83,7 @@ fn collections() {
 }
 
 #[test]
-fn objects() {
+fn converts_objects() {
     let ty = optional(&[("a", Type::String, false), ("b", optional(&[("c", Type::Bool, true)]), true)]);
     let plain_inner = Type::object([("c", Type::Bool)]);
     check(
@@ -116,7 +116,7 @@ fn objects() {
 }
 
 #[test]
-fn elements_whose_dynamic_parts_differ_are_unified() {
+fn unifies_elements_with_differing_dynamic_parts() {
     let ty = Type::list(optional(&[("a", Type::Dynamic, true)]));
     let tuple = Value::tuple([Value::object([("a", 1.into())]), Value::object([("a", "x".into())])]);
     let expected = Value::list(
@@ -127,7 +127,7 @@ fn elements_whose_dynamic_parts_differ_are_unified() {
 }
 
 #[test]
-fn null_and_unknown_take_the_type() {
+fn null_and_unknown_receive_target_type() {
     let ty = optional(&[("a", Type::String, true)]);
     let plain = Type::object([("a", Type::String)]);
     check(&Value::null(Type::Dynamic), &ty, &Value::null(plain.clone()));
@@ -152,7 +152,7 @@ fn null_and_unknown_take_the_type() {
 }
 
 #[test]
-fn marks_stay() {
+fn conversion_keeps_marks() {
     let secret = |value: Value| value.with_marks(Marks::SENSITIVE);
     check(&secret(1.into()), &Type::String, &secret("1".into()));
     let tuple = secret(Value::tuple([secret(1.into())]));
@@ -168,7 +168,7 @@ fn check_unify(types: &[Type], expected: Option<&Type>) {
 }
 
 #[test]
-fn unification() {
+fn unifies_types() {
     let (s, n, b, any) = (Type::String, Type::Number, Type::Bool, Type::Dynamic);
     let list = |ty: &Type| Type::list(ty.clone());
     let map = |ty: &Type| Type::map(ty.clone());
@@ -200,7 +200,7 @@ fn unification() {
 }
 
 #[test]
-fn unified_values_are_converted() {
+fn unify_values_converts_all_values() {
     let (ty, values) = unify_values(&[1.into(), "a".into(), Value::null(Type::Dynamic)]).unwrap();
     assert_eq!(ty, Type::String);
     assert_eq!(values, ["1".into(), "a".into(), Value::null(Type::String)]);
@@ -211,7 +211,7 @@ fn unified_values_are_converted() {
 }
 
 #[test]
-fn cost_is_linear() {
+fn decoding_cost_is_linear() {
     let object = |index: i64| Value::object([("id", index.into()), ("name", "x".into())]);
     let tuple = Value::tuple((0..100_000).map(object));
     let ty = Type::list(Type::object([("id", Type::String), ("name", Type::String)]));
@@ -225,7 +225,7 @@ fn cost_is_linear() {
 }
 
 #[test]
-fn elements_that_come_out_differently() {
+fn unifies_differing_elements_of_lists_but_not_sets() {
     let object = |x: Value| Value::object([("x", x)]);
     let element = optional(&[("x", Type::Dynamic, true)]);
     let nothing: [(crate::Str, Value); 0] = [];
@@ -248,13 +248,13 @@ fn elements_that_come_out_differently() {
 
 proptest! {
     #[test]
-    fn a_value_converts_to_its_own_type_and_to_any((ty, value) in any_typed_value(true)) {
+    fn value_converts_to_own_type_and_dynamic((ty, value) in any_typed_value(true)) {
         prop_assert_eq!(&convert(&value, &ty).unwrap(), &value);
         prop_assert_eq!(&convert(&value, &Type::Dynamic).unwrap(), &value);
     }
 
     #[test]
-    fn what_converts_has_the_type_and_converts_no_further((_, value) in any_typed_value(true), ty in any_type()) {
+    fn conversion_yields_target_type_and_is_idempotent((_, value) in any_typed_value(true), ty in any_type()) {
         if let Ok(converted) = convert(&value, &ty) {
             prop_assert_eq!(converted.ty(), &ty);
             prop_assert_eq!(convert(&converted, &ty).unwrap(), converted);
@@ -262,7 +262,7 @@ proptest! {
     }
 
     #[test]
-    fn a_common_type_takes_all_values((_, a) in any_typed_value(true), (_, b) in any_typed_value(true)) {
+    fn all_values_convert_to_common_type((_, a) in any_typed_value(true), (_, b) in any_typed_value(true)) {
         if let Some(common) = unify(&[a.ty().clone(), b.ty().clone()]) {
             prop_assert!(possible::is_possible(a.ty(), &common));
             if let Ok((ty, values)) = unify_values(&[a, b]) {
@@ -273,7 +273,7 @@ proptest! {
     }
 
     #[test]
-    fn structures_become_collections_of_anything((_, value) in any_typed_value(true)) {
+    fn structures_convert_to_collections_of_dynamic((_, value) in any_typed_value(true)) {
         for target in [Type::list(Type::Dynamic), Type::set(Type::Dynamic), Type::map(Type::Dynamic)] {
             if let Ok(converted) = convert(&value, &target) {
                 prop_assert!(converted.ty().is_collection());

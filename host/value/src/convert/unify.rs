@@ -1,5 +1,5 @@
-//! The one type that several types have in common: of conditionals, of arguments
-//! that must agree, and of elements where the element type is dynamic.
+//! The common type of several types: for conditionals, for arguments that must have one type,
+//! and for elements of a dynamic element type.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
@@ -9,30 +9,30 @@ use super::error::{ConversionError, ConversionProblem};
 use super::possible::is_possible;
 use crate::{Path, Str, Type, Value};
 
-/// The type that values of all these types convert to, or `None` where there is
-/// none, or no type at all. First rule that applies:
+/// Returns the type that values of all these types convert to, or `None` if there is no such
+/// type or no input. The first matching rule applies:
 ///
 /// | types | result |
 /// |---|---|
 /// | all the same | that type |
-/// | all lists, all sets, all maps | the same, of what their elements unify to |
+/// | all lists, all sets, all maps | the same, with their elements unified |
 /// | maps and objects; lists and tuples | as maps; as lists |
 /// | objects of the same attributes; tuples of the same length | the same, part by part |
-/// | other objects; other tuples | a map; a list of what the parts unify to |
+/// | other objects; other tuples | a map; a list of the unified parts |
 /// | objects and tuples | none |
 /// | others | the most general among them that all convert to |
 ///
-/// [`Type::Dynamic`] among structures and collections makes all dynamic: the
-/// caller cannot know the result's type, and must take it as not known yet.
+/// If [`Type::Dynamic`] occurs among structures and collections, the result is dynamic: the
+/// caller cannot know the result's type and must treat it as unknown.
 pub fn unify(types: &[Type]) -> Option<Type> {
     unify_in(&types.iter().collect::<Vec<_>>())
 }
 
-/// The common type of values, and all of them converted to it. Where it is
-/// dynamic because a type among structures is not known yet, all are unknown.
+/// Returns the common type of values, and all of them converted to it. If the type is dynamic
+/// because one of the types is unknown, all results are unknown.
 ///
 /// # Errors
-/// Where they have no type in common, or a value does not convert to it.
+/// If they have no common type, or a value does not convert to it.
 pub fn unify_values(values: &[Value]) -> Result<(Type, Vec<Value>), ConversionError> {
     let incompatible = ConversionError { path: Path::root(), problem: ConversionProblem::Incompatible };
     let types: Vec<&Type> = values.iter().map(Value::ty).collect();
@@ -57,7 +57,7 @@ pub(super) fn unify_in(types: &[&Type]) -> Option<Type> {
     if let [only] = distinct.as_slice() {
         return Some((*only).clone());
     }
-    let kinds = Kinds::of(&distinct);
+    let kinds = Kinds::from_types(&distinct);
     let whole = |result: Option<Type>| if kinds.dynamic { Some(Type::Dynamic) } else { result };
     match kinds {
         Kinds { other: true, .. } => {}
@@ -97,7 +97,7 @@ pub(super) fn unify_in(types: &[&Type]) -> Option<Type> {
         .cloned()
 }
 
-/// Which kinds of types are there.
+/// The kinds of types that occur among several.
 #[derive(Clone, Copy, Default)]
 struct Kinds {
     list: bool,
@@ -110,7 +110,7 @@ struct Kinds {
 }
 
 impl Kinds {
-    fn of(types: &[&Type]) -> Self {
+    fn from_types(types: &[&Type]) -> Self {
         types.iter().fold(Self::default(), |mut kinds, ty| {
             *match ty {
                 Type::List(_) => &mut kinds.list,
@@ -130,7 +130,7 @@ fn unify_elements(types: &[&Type]) -> Option<Type> {
     unify_in(&types.iter().filter_map(|ty| ty.element()).collect::<Vec<_>>())
 }
 
-/// Objects among maps are taken as maps, tuples among lists as lists.
+/// Unifies objects among maps as maps, and tuples among lists as lists.
 fn unify_as_collection(types: &[&Type]) -> Option<Type> {
     let structures: Vec<&Type> =
         types.iter().copied().filter(|ty| matches!(ty, Type::Object(_) | Type::Tuple(_))).collect();
@@ -140,7 +140,7 @@ fn unify_as_collection(types: &[&Type]) -> Option<Type> {
     unify_in(&all).filter(|ty| matches!(ty, Type::Map(_) | Type::List(_)))
 }
 
-/// All parts of objects as one map, of tuples as one list.
+/// Unifies all parts of objects as one map, of tuples as one list.
 fn unify_parts(types: &[&Type]) -> Option<Type> {
     let mut parts = Vec::new();
     let mut is_map = false;
@@ -194,12 +194,12 @@ fn unify_tuples(types: &[&Type]) -> Option<Type> {
     if types.iter().all(|ty| is_possible(ty, &unified)) { Some(unified) } else { unify_parts(types) }
 }
 
-/// More general types first; otherwise the order in which they came.
+/// Sorts more general types first, otherwise keeps the order.
 fn by_preference<'a>(types: &[&'a Type]) -> Vec<&'a Type> {
     let mut rest: Vec<&Type> = types.to_vec();
     let mut sorted = Vec::with_capacity(rest.len());
-    // A type follows once nothing more general is left. "More general" has no
-    // cycles; should it have one, the first of it is taken.
+    // A type follows when no remaining type is more general. "More general" has no cycles; if it
+    // had one, its first type would be taken.
     while !rest.is_empty() {
         let next = rest
             .iter()
@@ -210,7 +210,7 @@ fn by_preference<'a>(types: &[&'a Type]) -> Vec<&'a Type> {
     sorted
 }
 
-/// `Less` where `a` is the more general one, `Equal` where neither is.
+/// Returns `Less` if `a` is the more general type, `Equal` if neither is.
 fn generality(a: &Type, b: &Type) -> Ordering {
     let combined = |pairs: &mut dyn Iterator<Item = Ordering>| {
         let (mut less, mut greater) = (false, false);

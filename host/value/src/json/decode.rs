@@ -3,20 +3,19 @@
 use std::collections::BTreeMap;
 
 use super::reader::{Kind, Reader};
-use crate::codec::{DecodeError, DecodeProblem, Failure, assemble, index_step, required};
+use crate::codec::{DecodeError, DecodeProblem, Failure, assemble, index_step, required_name};
 use crate::{Number, ObjectType, PathStep, Str, Type, Value};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
-/// Reads a value of a type from JSON, as state files and the plugin protocol
-/// write it. Scalars are accepted in one another's form where that loses nothing
-/// (a number where a string is wanted, `"1"` where a bool is); attributes that are
-/// absent are null. Optional attributes of `ty` count as any other.
+/// Decodes a value of a type from JSON, as state files and the plugin protocol write it. Scalars
+/// are accepted in each other's form if no information is lost (a number for a string, `"1"` for
+/// a bool); absent attributes become null. Optional attributes of `ty` are treated as required
+/// ones.
 ///
 /// # Errors
-/// For text that is not JSON, does not fit the type, is nested more than
-/// [`crate::MAX_DEPTH`] levels deep or becomes more than [`crate::MAX_VALUES`]
-/// values.
+/// If the text is not JSON, does not match the type, is nested more than [`crate::MAX_DEPTH`]
+/// levels deep or has more than [`crate::MAX_VALUES`] values.
 pub fn decode(text: impl AsRef<[u8]>, ty: &Type) -> std::result::Result<Value, DecodeError> {
     let mut reader = Reader::new(text.as_ref())?;
     let value = Decoder { reader: &mut reader }.value(&ty.without_optional(), !ty.has_dynamic())?;
@@ -29,8 +28,7 @@ struct Decoder<'a, 'r> {
 }
 
 impl Decoder<'_, '_> {
-    /// `exact` says that the type has nothing dynamic inside, so that it is the
-    /// value's own.
+    /// `exact` means that the type contains no dynamic type, so it is the value's own type.
     fn value(&mut self, ty: &Type, exact: bool) -> Result<Value> {
         self.reader.budget.spend(1)?;
         let kind = self.reader.peek()?;
@@ -63,7 +61,7 @@ impl Decoder<'_, '_> {
                 assemble::map(ty, elements, exact)
             }
             (Type::Object(object), Kind::Object) => self.object(ty, object, exact),
-            _ => Err(DecodeProblem::Unexpected { expected: required(ty), found: kind.name() }.into()),
+            _ => Err(DecodeProblem::Unexpected { expected: required_name(ty), found: kind.name() }.into()),
         }
     }
 

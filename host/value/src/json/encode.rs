@@ -6,22 +6,22 @@ use crate::{Number, PathStep, Type, Value, View};
 
 type Result<T> = std::result::Result<T, Failure<EncodeProblem>>;
 
-/// Writes a value as JSON, as state files and the plugin protocol do: all
-/// attributes of objects, keys sorted, numbers in full without exponent, and
-/// `{"value":V,"type":T}` where the type is dynamic.
+/// Encodes a value as JSON, as state files and the plugin protocol do: all attributes of
+/// objects, keys sorted, numbers in full without exponent, and `{"value":V,"type":T}` for
+/// dynamic types.
 ///
 /// # Errors
-/// For marked, unknown and infinite parts and for a value that is not of `ty`.
+/// If a part is marked, unknown or infinite, or the value is not of `ty`.
 pub fn encode(value: &Value, ty: &Type) -> std::result::Result<String, EncodeError> {
     let mut out = String::new();
     encode_into(&mut out, value, ty, Escapes::Html)?;
     Ok(out)
 }
 
-/// [`encode`] onto the end of a text, with a choice of escapes.
+/// Appends the encoding of [`encode`] to a string, with a choice of escapes.
 ///
 /// # Errors
-/// As [`encode`]; the text may then end in a part of the value.
+/// As [`encode`]; the string may then end in a partial value.
 pub fn encode_into(
     out: &mut String,
     value: &Value,
@@ -47,7 +47,7 @@ impl Encoder<'_> {
         }
         match (value.view(), ty) {
             (View::Unknown, _) => return Err(EncodeProblem::Unknown.into()),
-            // Null, too, has a type that has to be kept where any may be.
+            // Null also has a type, which must be stored if any type is allowed.
             (_, Type::Dynamic) if !matches!(value.ty(), Type::Dynamic) => {
                 self.out.push_str("{\"value\":");
                 self.value(value, value.ty())?;
@@ -127,9 +127,9 @@ impl Encoder<'_> {
     }
 }
 
-/// The value as a JSON document, for machine-readable output. Marks are passed
-/// over: whoever shows the result has decided what may be shown. What is not
-/// known yet becomes null; an infinite number becomes its text.
+/// Returns the value as a JSON document, for machine-readable output. Marks are ignored: the
+/// caller decides which values may be shown. Unknown values become null; an infinite number
+/// becomes its text.
 pub fn to_json_value(value: &Value) -> serde_json::Value {
     match value.view() {
         View::Null | View::Unknown => serde_json::Value::Null,

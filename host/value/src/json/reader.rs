@@ -1,5 +1,5 @@
-//! A pull reader for JSON text: checks the grammar as it goes, hands out number
-//! literals as they are written, and builds nothing.
+//! A pull reader for JSON text: it checks the grammar as it goes, returns number literals as
+//! written, and builds no tree.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::codec::{Budget, DecodeProblem, Failure, MAX_DEPTH};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
-/// What the next value is, from its first character.
+/// The kind of the next value, from its first character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Null,
@@ -35,7 +35,7 @@ pub(crate) struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
-    /// For whoever makes values of what is read.
+    /// The budget for values that callers create from the input.
     pub(super) budget: Budget,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What comes next.
+    /// Returns the kind of the next value without reading it.
     pub(crate) fn peek(&mut self) -> Result<Kind> {
         self.skip_space();
         match self.byte() {
@@ -77,7 +77,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The text must end here.
+    /// Checks that the text ends here.
     pub(crate) fn end(&mut self) -> Result<()> {
         self.skip_space();
         match self.byte() {
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A number's literal text.
+    /// Reads a number and returns its literal text.
     pub(crate) fn number(&mut self) -> Result<&'a str> {
         let start = self.at;
         if self.byte() == Some(b'-') {
@@ -234,8 +234,8 @@ impl<'a> Reader<'a> {
         if self.depth > MAX_DEPTH { Err(DecodeProblem::TooDeep.into()) } else { Ok(()) }
     }
 
-    /// Goes to the next element of the array or object that was entered; `false`
-    /// where it ends, and it is left. `first` is for its elements to share.
+    /// Advances to the next element of the entered array or object; returns `false` at its end,
+    /// which leaves it. All calls for its elements share `first`.
     pub(crate) fn next(&mut self, close: u8, first: &mut bool) -> Result<bool> {
         self.skip_space();
         let was_first = std::mem::replace(first, false);
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A key of an object and the colon after it.
+    /// Reads a key of an object and the colon after it.
     pub(crate) fn key(&mut self) -> Result<Cow<'a, str>> {
         let key = self.string()?;
         self.skip_space();
@@ -266,7 +266,7 @@ impl<'a> Reader<'a> {
         Ok(key)
     }
 
-    /// Steps over a value, checking it.
+    /// Skips a value, checking its syntax.
     pub(crate) fn skip(&mut self) -> Result<()> {
         match self.peek()? {
             Kind::Null => self.null(),
@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Where the reader stands, to come back to with [`Reader::rewind`].
+    /// Returns the current position, for [`Reader::rewind`].
     pub(crate) fn position(&self) -> (usize, usize) {
         (self.at, self.depth)
     }

@@ -8,11 +8,11 @@ use super::writer::Escapes;
 use crate::codec::{DecodeError, DecodeProblem, EncodeError, Failure, index_step};
 use crate::{Number, PathStep, Str, Type, Value};
 
-/// Writes a value as plain JSON by its own type: nothing says afterwards whether
-/// an array was a list, a set or a tuple.
+/// Encodes a value as plain JSON by its own type: the result does not show whether an array was
+/// a list, a set or a tuple.
 ///
 /// # Errors
-/// For marked, unknown and infinite parts.
+/// If a part is marked, unknown or infinite.
 pub fn encode_simple(value: &Value) -> Result<String, EncodeError> {
     let mut out = String::new();
     if value.is_null() {
@@ -23,13 +23,13 @@ pub fn encode_simple(value: &Value) -> Result<String, EncodeError> {
     Ok(out)
 }
 
-/// Reads any JSON: objects become objects, arrays tuples, null an untyped null,
-/// numbers keep every digit.
+/// Decodes any JSON: objects become objects, arrays become tuples, null becomes an untyped null,
+/// and numbers keep every digit.
 ///
 /// # Errors
-/// For text that is not JSON, is nested more than [`crate::MAX_DEPTH`] levels
-/// deep, holds more than [`crate::MAX_VALUES`] values, or gives a key twice with
-/// values of different types. (Twice with the same type, the last one counts.)
+/// If the text is not JSON, is nested more than [`crate::MAX_DEPTH`] levels deep, has more than
+/// [`crate::MAX_VALUES`] values, or repeats a key with values of different types. (If the types
+/// are equal, the last value wins.)
 pub fn decode_simple(text: impl AsRef<[u8]>) -> Result<Value, DecodeError> {
     let mut reader = Reader::new(text.as_ref())?;
     let value = read(&mut reader)?;
@@ -37,7 +37,7 @@ pub fn decode_simple(text: impl AsRef<[u8]>) -> Result<Value, DecodeError> {
     Ok(value)
 }
 
-/// The type of what [`decode_simple`] reads.
+/// Returns the type of the value that [`decode_simple`] returns.
 ///
 /// # Errors
 /// As [`decode_simple`].

@@ -12,7 +12,7 @@ fn check(value: &Value, ty: &Type, text: &str) {
 }
 
 #[test]
-fn null_keeps_its_type_where_any_may_be() {
+fn dynamic_null_encodes_with_its_type() {
     assert_eq!(
         encode(&Value::null(Type::String), &Type::Dynamic).unwrap(),
         r#"{"value":null,"type":"string"}"#
@@ -22,7 +22,7 @@ fn null_keeps_its_type_where_any_may_be() {
 }
 
 #[test]
-fn text_is_terraforms() {
+fn encodes_as_terraform() {
     check(&"<a>&\u{2028}\"\\\n\u{1}".into(), &Type::String, r#""\u003ca\u003e\u0026\u2028\"\\\n\u0001""#);
     check(&Value::number(Number::parse("1e21").unwrap()), &Type::Number, "1000000000000000000000");
     check(&Value::number(Number::parse("0.1").unwrap()), &Type::Number, "0.1");
@@ -41,7 +41,7 @@ fn text_is_terraforms() {
 }
 
 #[test]
-fn other_forms_are_accepted() {
+fn decodes_scalars_in_other_forms() {
     let same = |text: &str, ty: Type, value: Value| assert_eq!(decode(text, &ty).unwrap(), value);
     same("1.50", Type::String, "1.50".into());
     same("true", Type::String, "true".into());
@@ -56,7 +56,7 @@ fn other_forms_are_accepted() {
 }
 
 #[test]
-fn what_json_cannot_hold_is_refused() {
+fn rejects_unknown_infinite_and_marked_values() {
     let object = Value::object([("a", Value::unknown(Type::Bool))]);
     let error = encode(&object, object.ty()).unwrap_err();
     assert_eq!((error.path.to_string().as_str(), error.problem), (".a", EncodeProblem::Unknown));
@@ -67,7 +67,7 @@ fn what_json_cannot_hold_is_refused() {
 }
 
 #[test]
-fn wrong_text_is_refused() {
+fn rejects_malformed_json() {
     let object = Type::object([("a", Type::Bool)]);
     for (text, ty) in [
         ("", Type::Bool),
@@ -107,7 +107,7 @@ fn wrong_text_is_refused() {
 }
 
 #[test]
-fn types_are_written_as_in_schemas() {
+fn encodes_types_as_in_schemas() {
     let optional = Type::Object(
         ObjectType::with_optional([("a".into(), Type::String, true), ("b".into(), Type::Dynamic, false)])
             .into(),
@@ -134,7 +134,7 @@ fn types_are_written_as_in_schemas() {
 }
 
 #[test]
-fn plain_json_needs_no_type() {
+fn simple_json_round_trips_without_type() {
     let value = decode_simple(r#"{"b":[1,"x",null],"a":{"c":true}}"#).unwrap();
     let tuple = Value::tuple([1.into(), "x".into(), Value::null(Type::Dynamic)]);
     let expected = Value::object([("a", Value::object([("c", true.into())])), ("b", tuple)]);
@@ -148,7 +148,7 @@ fn plain_json_needs_no_type() {
 }
 
 #[test]
-fn cost_is_linear() {
+fn decoding_cost_is_linear() {
     let text = format!("[{}]", vec![r#"{"id":12345,"name":"a name","share":0.1}"#; 100_000].join(","));
     let start = Instant::now();
     let ty =
@@ -159,14 +159,14 @@ fn cost_is_linear() {
 }
 
 #[test]
-fn values_beyond_the_budget_are_refused() {
+fn rejects_too_many_values() {
     let text =
         |element: &str, count: usize| format!("[{}{element}]", format!("{element},").repeat(count - 1));
     let list = Type::list(Type::Number);
     assert!(decode(text("1", MAX_VALUES - 1), &list).is_ok());
     assert_eq!(decode(text("1", MAX_VALUES), &list).unwrap_err().problem, DecodeProblem::TooMany);
     assert_eq!(decode_simple(text("1", MAX_VALUES)).unwrap_err().problem, DecodeProblem::TooMany);
-    // Attributes that are not there become nulls.
+    // Absent attributes become nulls.
     let names: Vec<String> = (0..1999).map(|index| index.to_string()).collect();
     let object = Type::object(names.iter().map(|name| (name.as_str(), Type::Bool)));
     let problem = decode(text("{}", 1000), &Type::list(object)).unwrap_err().problem;
@@ -175,7 +175,7 @@ fn values_beyond_the_budget_are_refused() {
 
 proptest! {
     #[test]
-    fn values_survive((ty, value) in any_typed_value(false)) {
+    fn typed_values_round_trip((ty, value) in any_typed_value(false)) {
         let text = encode(&value, &ty).unwrap();
         prop_assert_eq!(&decode(&text, &ty).unwrap(), &value);
         prop_assert!(text.parse::<serde_json::Value>().is_ok());
@@ -183,20 +183,20 @@ proptest! {
     }
 
     #[test]
-    fn plain_json_survives((_, value) in any_typed_value(false)) {
+    fn simple_json_round_trips((_, value) in any_typed_value(false)) {
         let text = encode_simple(&value).unwrap();
         let read = decode_simple(&text).unwrap();
         prop_assert_eq!(encode_simple(&read).unwrap(), text);
     }
 
     #[test]
-    fn any_text_is_read_or_refused(ty in any_type(), text in "[\\[\\]{}\",:0-9a-z\\\\ \\PC]{0,80}") {
+    fn parser_accepts_any_text_without_panic(ty in any_type(), text in "[\\[\\]{}\",:0-9a-z\\\\ \\PC]{0,80}") {
         let _ = decode(&text, &ty);
         let _ = decode(&text, &Type::Dynamic);
         let ours = decode_simple(&text).is_ok();
         let theirs = text.parse::<serde_json::Value>().is_ok();
-        // Where serde accepts more than we do it is numbers out of range or
-        // keys given twice.
+        // Texts that serde accepts and this reader rejects contain numbers out of range or
+        // repeated keys.
         prop_assert!(!ours || theirs, "{}", text);
     }
 }

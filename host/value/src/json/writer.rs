@@ -2,14 +2,13 @@
 
 use std::fmt::Write as _;
 
-/// Which characters beyond those that JSON demands are escaped.
+/// The characters that are escaped in addition to those that JSON requires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Escapes {
-    /// `<`, `>`, `&`, U+2028 and U+2029 too: state files, plan and all other
-    /// output that Terraform writes.
+    /// Also `<`, `>`, `&`, U+2028 and U+2029: state files, plans and all other Terraform output.
     #[default]
     Html,
-    /// Only U+2028 and U+2029 too: where Terraform turns the above off.
+    /// Also U+2028 and U+2029 only: where Terraform disables HTML escapes.
     Plain,
 }
 

@@ -5,29 +5,29 @@ use std::collections::BTreeMap;
 use rmp::Marker;
 
 use super::refinement;
-use crate::codec::{Budget, DecodeError, DecodeProblem, Failure, MAX_DEPTH, assemble, index_step, required};
+use crate::codec::{
+    Budget, DecodeError, DecodeProblem, Failure, MAX_DEPTH, assemble, index_step, required_name,
+};
 use crate::{Number, ObjectType, PathStep, Str, Type, Value};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
-/// Unknown elements that may be made beyond what the input's size allows.
-const SPARE: usize = 1024;
+/// Number of unknown elements that may be created beyond the input's size.
+const SPARE_ELEMENTS: usize = 1024;
 
-/// Decodes a value of a type. Memory is bounded by the size of the input: no
-/// claim of a length is believed before the elements are there, and there are
-/// never more than [`crate::MAX_VALUES`]. Optional attributes of `ty` count as
-/// any other.
+/// Decodes a value of a type. The input's size bounds the memory: a stated length is not trusted
+/// before the elements are read, and there are never more than [`crate::MAX_VALUES`]. Optional
+/// attributes of `ty` are treated as required ones.
 ///
 /// # Errors
-/// For bytes that are not MessagePack, do not fit the type, go on after the
-/// value, nest more than [`crate::MAX_DEPTH`] levels deep or hold more than
-/// [`crate::MAX_VALUES`] values.
+/// If the bytes are not MessagePack, do not match the type, continue after the value, nest more
+/// than [`crate::MAX_DEPTH`] levels deep or hold more than [`crate::MAX_VALUES`] values.
 pub fn decode(bytes: &[u8], ty: &Type) -> std::result::Result<Value, DecodeError> {
     let mut decoder = Decoder {
         start: bytes.len(),
         rest: bytes,
         depth: 0,
-        expandable: bytes.len() + SPARE,
+        expandable: bytes.len() + SPARE_ELEMENTS,
         budget: Budget::new(),
     };
     let value = decoder.value(&ty.without_optional(), !ty.has_dynamic())?;
@@ -38,12 +38,12 @@ pub fn decode(bytes: &[u8], ty: &Type) -> std::result::Result<Value, DecodeError
 }
 
 pub(super) struct Decoder<'a> {
-    /// Length of the whole input.
+    /// The length of the whole input.
     start: usize,
     rest: &'a [u8],
     depth: usize,
-    /// Elements that unknown lists of known length may still become: their
-    /// number is not backed by input.
+    /// The number of elements that unknown lists of known length may still create, as the input
+    /// does not back them.
     expandable: usize,
     budget: Budget,
 }
@@ -53,12 +53,12 @@ impl<'a> Decoder<'a> {
         DecodeProblem::Syntax { offset: self.start - self.rest.len(), what }.into()
     }
 
-    /// A decoder for the payload of an extension.
+    /// Returns a decoder for an extension's payload.
     pub(super) fn within(&self, payload: &'a [u8]) -> Self {
         Self { start: payload.len(), rest: payload, depth: self.depth, expandable: 0, budget: Budget::new() }
     }
 
-    /// Whether a list of so many unknown elements may be built.
+    /// Returns true if a list of that many unknown elements may be built.
     pub(super) fn may_expand(&mut self, length: Option<usize>) -> bool {
         let length = length.unwrap_or(0);
         if length > self.expandable || self.budget.spend(length).is_err() {
@@ -114,7 +114,7 @@ impl<'a> Decoder<'a> {
         usize::try_from(length).map_err(|_| self.syntax("a length is too large"))
     }
 
-    /// The error for a marker that was not looked for.
+    /// Returns the error for an unexpected marker.
     fn unexpected(expected: &'static str, marker: Marker) -> Failure<DecodeProblem> {
         DecodeProblem::Unexpected { expected, found: describe(marker) }.into()
     }
@@ -198,7 +198,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Code and payload of an extension.
+    /// Reads the code and payload of an extension.
     pub(super) fn extension(&mut self) -> Result<(i8, &'a [u8])> {
         let length = match self.marker()? {
             Marker::FixExt1 => 1,
@@ -215,7 +215,7 @@ impl<'a> Decoder<'a> {
         Ok((code, self.take(length)?))
     }
 
-    /// Steps over whatever comes next.
+    /// Skips the next value.
     pub(super) fn skip(&mut self) -> Result<()> {
         let mut pending = 1usize;
         while pending > 0 {
@@ -236,8 +236,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// `exact` says that the type has nothing dynamic inside, so that it is the
-    /// value's own.
+    /// `exact` means that the type contains no dynamic type, so it is the value's own type.
     fn value(&mut self, ty: &Type, exact: bool) -> Result<Value> {
         self.budget.spend(1)?;
         let marker = self.peek()?;
@@ -269,7 +268,7 @@ impl<'a> Decoder<'a> {
         let length = match (expected_array, self.peek()?) {
             (true, Marker::FixArray(_) | Marker::Array16 | Marker::Array32) => self.array_length()?,
             (false, Marker::FixMap(_) | Marker::Map16 | Marker::Map32) => self.map_length()?,
-            (_, other) => return Err(Self::unexpected(required(ty), other)),
+            (_, other) => return Err(Self::unexpected(required_name(ty), other)),
         };
         match ty {
             Type::List(element) | Type::Set(element) => {
@@ -305,7 +304,7 @@ impl<'a> Decoder<'a> {
         ty: impl Fn(usize) -> &'t Type,
         exact: bool,
     ) -> Result<Vec<Value>> {
-        // Each element takes a byte at least; room for more is made as they come.
+        // Each element takes at least a byte; capacity for more is reserved as they are read.
         let mut elements = Vec::with_capacity(length.min(self.rest.len()).min(4096));
         for index in 0..length {
             let element = self.value(ty(index), exact);

@@ -8,20 +8,20 @@ use crate::{Number, PathStep, Type, Value, View};
 
 type Result<T> = std::result::Result<T, Failure<EncodeProblem>>;
 
-/// Encodes a value by a type, which it must have.
+/// Encodes a value by a type, which must be the value's type.
 ///
 /// # Errors
-/// For marked parts and for a value that is not of `ty`.
+/// If a part is marked or the value is not of `ty`.
 pub fn encode(value: &Value, ty: &Type) -> std::result::Result<Vec<u8>, EncodeError> {
     let mut out = ByteBuf::new();
     write(&mut out, value, ty)?;
     Ok(out.into_vec())
 }
 
-/// [`encode`] onto the end of a buffer.
+/// Appends the encoding of [`encode`] to a buffer.
 ///
 /// # Errors
-/// As [`encode`]; the buffer may then end in a part of the value.
+/// As [`encode`]; the buffer may then end in a partial value.
 pub fn encode_into(out: &mut Vec<u8>, value: &Value, ty: &Type) -> std::result::Result<(), EncodeError> {
     let mut buffer = ByteBuf::from_vec(std::mem::take(out));
     let result = write(&mut buffer, value, ty);
@@ -29,7 +29,7 @@ pub fn encode_into(out: &mut Vec<u8>, value: &Value, ty: &Type) -> std::result::
     Ok(result?)
 }
 
-/// Lengths beyond 32 bits cannot be written; memory ends before that.
+/// Lengths beyond 32 bits cannot be encoded; memory ends before that.
 fn length(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

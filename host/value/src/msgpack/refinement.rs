@@ -1,5 +1,4 @@
-//! Facts about unknown values, as the payload of extension 12: a map from small
-//! integers.
+//! Facts about unknown values, as the payload of extension 12: a map with small integer keys.
 
 use rmp::encode::{ByteBuf, write_bool, write_ext_meta, write_map_len, write_sint, write_str, write_uint};
 use unicode_segmentation::UnicodeSegmentation;
@@ -19,9 +18,10 @@ const UPPER: u8 = 4;
 const MIN_LENGTH: u8 = 5;
 const MAX_LENGTH: u8 = 6;
 
-/// Longer payloads are refused, by Terraform too.
+/// Maximum payload length; Terraform rejects longer ones too.
 const MAX_PAYLOAD: usize = 1024;
-/// Longer prefixes are cut, which is always allowed: facts may be left out.
+/// Maximum prefix length; longer prefixes are cut, which is always allowed because facts are
+/// optional.
 const MAX_PREFIX: usize = 256;
 
 /// Writes an unknown value of the type.
@@ -85,7 +85,7 @@ pub(super) fn write(out: &mut ByteBuf, ty: &Type, refinement: Option<&Refinement
     let _ = rmp::encode::RmpWrite::write_bytes(out, facts.as_slice());
 }
 
-/// The prefix without what may still combine with a following character.
+/// Returns the prefix without the characters that may combine with the next one.
 fn cut_prefix(prefix: &str) -> &str {
     if prefix.len() <= MAX_PREFIX {
         return prefix;
@@ -94,7 +94,7 @@ fn cut_prefix(prefix: &str) -> &str {
     short.grapheme_indices(true).next_back().map_or("", |(last, _)| &short[..last])
 }
 
-/// Reads the extension at hand as an unknown value of the type.
+/// Reads the current extension as an unknown value of the type.
 pub(super) fn read(decoder: &mut Decoder<'_>, ty: &Type) -> Result<Value> {
     let (code, payload) = decoder.extension()?;
     if payload.len() <= 1 || code != EXTENSION || matches!(ty, Type::Dynamic) {
@@ -141,8 +141,8 @@ pub(super) fn read(decoder: &mut Decoder<'_>, ty: &Type) -> Result<Value> {
         }
     }
     check(&refinement)?;
-    // A list of known length becomes that many unknown elements: not from bytes
-    // that ask for more of them than they have.
+    // A list of known length becomes that many unknown elements, unless the bytes ask for more
+    // elements than the input can back.
     let expands = matches!(ty, Type::List(_)) && refinement.not_null;
     if expands && refinement.min_length == refinement.max_length && !decoder.may_expand(refinement.max_length)
     {

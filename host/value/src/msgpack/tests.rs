@@ -21,7 +21,7 @@ fn not_null() -> Refinement {
 
 /// Vectors from Terraform's own encoder.
 #[test]
-fn bytes_are_terraforms() {
+fn encodes_as_terraform() {
     let string = Type::String;
     check(&Value::unknown(string.clone()), &string, "d4 00 00");
     check(&Value::unknown_with(string.clone(), not_null()), &string, "c7 03 0c 81 01 c2");
@@ -46,7 +46,7 @@ fn bytes_are_terraforms() {
 }
 
 #[test]
-fn numbers_take_the_smallest_exact_form() {
+fn numbers_use_smallest_exact_encoding() {
     for (text, bytes) in [
         ("0", "00"),
         ("-0", "00"),
@@ -71,7 +71,7 @@ fn numbers_take_the_smallest_exact_form() {
 }
 
 #[test]
-fn what_other_encoders_write_is_accepted() {
+fn decodes_output_of_other_encoders() {
     let same = |bytes: &str, ty: Type, value: Value| {
         assert_eq!(decode(&hex(bytes), &ty).unwrap(), value);
     };
@@ -81,11 +81,11 @@ fn what_other_encoders_write_is_accepted() {
     same("d3 00 00 00 00 00 00 00 01", Type::Number, 1.into());
     same("c7 00 00", Type::String, Value::unknown(Type::String));
     same("d5 63 01 02", Type::String, Value::unknown(Type::String));
-    // Unnormalised text, an unsorted map, a set with duplicates.
+    // Unnormalized text, an unsorted map, a set with duplicates.
     same("a3 65 cc 81", Type::String, "\u{e9}".into());
     let set = Value::set(Type::Number, [1.into(), 2.into()]);
     same("93 02 01 02", Type::set(Type::Number), set);
-    // A fact that is not known here, and one that leaves only one value.
+    // A fact with an unsupported key, and one that leaves only one value.
     same("c7 05 0c 82 01 c2 20 90", Type::Bool, Value::unknown_with(Type::Bool, not_null()));
     let two = Value::list(Type::Bool, [Value::unknown(Type::Bool), Value::unknown(Type::Bool)]);
     same("c7 07 0c 83 01 c2 05 02 06 02", Type::list(Type::Bool), two);
@@ -93,7 +93,7 @@ fn what_other_encoders_write_is_accepted() {
 }
 
 #[test]
-fn errors_say_where() {
+fn errors_include_path() {
     let ty = Type::object([("a", Type::list(Type::map(Type::Number)))]);
     let error = decode(&hex("81 a1 61 91 81 a1 6b c3"), &ty).unwrap_err();
     assert_eq!(error.to_string(), ".a[0][\"k\"]: a number is required, but a bool was found");
@@ -105,7 +105,7 @@ fn errors_say_where() {
 }
 
 #[test]
-fn wrong_bytes_are_refused() {
+fn rejects_malformed_msgpack() {
     let object = Type::object([("a", Type::Number), ("b", Type::Number)]);
     let tuple = Type::tuple([Type::Bool]);
     for (bytes, ty) in [
@@ -129,7 +129,7 @@ fn wrong_bytes_are_refused() {
         ("c7 03 0c 81 02 c2", Type::String),
         ("c7 03 0c 81 05 ff", Type::list(Type::Bool)),
         ("c7 05 0c 82 05 09 06 01", Type::list(Type::Bool)),
-        // Elements of one list that have different types.
+        // Elements of one list with different types.
         ("92 92 c4 06 22 62 6f 6f 6c 22 c2 92 c4 08 22 6e 75 6d 62 65 72 22 01", Type::list(Type::Dynamic)),
     ] {
         assert!(decode(&hex(bytes), &ty).is_err(), "{bytes}");
@@ -137,13 +137,13 @@ fn wrong_bytes_are_refused() {
 }
 
 #[test]
-fn hostile_nesting_and_lengths_are_bounded() {
+fn bounds_hostile_nesting_and_lengths() {
     let step = hex("92 c4 09 22 64 79 6e 61 6d 69 63 22");
     let bytes: Vec<u8> = step.iter().copied().cycle().take(step.len() * 100_000).collect();
     assert_eq!(decode(&bytes, &Type::Dynamic).unwrap_err().problem, DecodeProblem::TooDeep);
     let deep = format!("{}\"bool\"{}", "[\"list\",".repeat(100_000), "]".repeat(100_000));
     assert_eq!(Type::from_json(&deep).unwrap_err().problem, DecodeProblem::TooDeep);
-    // Unknown lists of 1000 elements each: only as many grow as there is input.
+    // Unknown lists of 1000 elements each: only as many grow as the input backs.
     let one = hex("c7 0b 0c 83 01 c2 05 cd 03 e8 06 cd 03 e8");
     let mut bytes = hex("dd 00 01 00 00");
     bytes.extend(one.iter().copied().cycle().take(one.len() * 0x1_0000));
@@ -154,7 +154,7 @@ fn hostile_nesting_and_lengths_are_bounded() {
 }
 
 #[test]
-fn values_beyond_the_budget_are_refused() {
+fn rejects_too_many_values() {
     let length = u32::try_from(MAX_VALUES).unwrap();
     let input = |marker: u8, length: u32, element: &[u8]| {
         let mut bytes = vec![marker];
@@ -175,7 +175,8 @@ fn values_beyond_the_budget_are_refused() {
         problem(&input(0xdf, length, &[0xa1, b'k', 0xc0]), &Type::map(Type::Bool)),
         DecodeProblem::TooMany
     );
-    // Counted over all levels: 1000 objects or tuples of 1999 parts, and themselves.
+    // Counted over all levels: 1000 objects or tuples of 1999 parts, and the containers
+    // themselves.
     let names: Vec<String> = (0..1999).map(|index| format!("{index:04}")).collect();
     let object = Type::object(names.iter().map(|name| (name.as_str(), Type::Bool)));
     let mut one = hex("de 07 cf");
@@ -192,7 +193,7 @@ fn values_beyond_the_budget_are_refused() {
 }
 
 #[test]
-fn cost_is_linear() {
+fn decoding_cost_is_linear() {
     let object = |index: i64| {
         Value::object([
             ("id", Value::number(index)),
@@ -210,26 +211,26 @@ fn cost_is_linear() {
 
 proptest! {
     #[test]
-    fn values_survive((ty, value) in any_typed_value(true)) {
+    fn typed_values_round_trip((ty, value) in any_typed_value(true)) {
         let bytes = encode(&value, &ty).unwrap();
         prop_assert_eq!(&decode(&bytes, &ty).unwrap(), &value);
         prop_assert_eq!(&encode(&decode(&bytes, &ty).unwrap(), &ty).unwrap(), &bytes);
     }
 
     #[test]
-    fn dynamic_values_survive((_, value) in any_typed_value(true)) {
+    fn dynamic_values_round_trip((_, value) in any_typed_value(true)) {
         let bytes = encode(&value, &Type::Dynamic).unwrap();
         prop_assert_eq!(&decode(&bytes, &Type::Dynamic).unwrap(), &value);
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(ty in any_type(), bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn decoder_accepts_any_bytes_without_panic(ty in any_type(), bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = decode(&bytes, &ty);
         let _ = decode(&bytes, &Type::Dynamic);
     }
 
     #[test]
-    fn damaged_bytes_are_read_or_refused((ty, value) in any_typed_value(true), at: prop::sample::Index, byte: u8, cut: prop::sample::Index) {
+    fn decoder_accepts_damaged_bytes_without_panic((ty, value) in any_typed_value(true), at: prop::sample::Index, byte: u8, cut: prop::sample::Index) {
         let mut bytes = encode(&value, &ty).unwrap();
         let index = at.index(bytes.len());
         bytes[index] = byte;
@@ -240,12 +241,12 @@ proptest! {
     }
 
     #[test]
-    fn types_survive(ty in any_type()) {
+    fn types_round_trip_as_json(ty in any_type()) {
         prop_assert_eq!(Type::from_json(&ty.to_json()).unwrap(), ty);
     }
 
     #[test]
-    fn any_text_is_a_type_or_refused(text in "[\\[\\]{}\",:a-z \\PC]{0,60}") {
+    fn type_parser_accepts_any_text_without_panic(text in "[\\[\\]{}\",:a-z \\PC]{0,60}") {
         let _ = Type::from_json(&text);
     }
 }

@@ -1,4 +1,4 @@
-//! Operations on numbers.
+//! Arithmetic on numbers.
 
 use num_bigint::{BigInt, BigUint};
 use num_integer::Integer;
@@ -7,11 +7,10 @@ use num_traits::Zero;
 use super::{INTEGER_PRECISION, Number, NumberError, Repr, TEXT_PRECISION, nearest};
 
 impl Number {
-    /// The sum, at the larger of the two precisions.
+    /// Returns the sum, at the larger of the two precisions.
     ///
     /// # Errors
-    /// [`NumberError::Undefined`] for infinities of opposite sign,
-    /// [`NumberError::OutOfRange`].
+    /// [`NumberError::Undefined`] for infinities of opposite sign, [`NumberError::OutOfRange`].
     pub fn add(&self, other: &Self) -> Result<Self, NumberError> {
         self.add_at(other, self.precision().max(other.precision()))
     }
@@ -58,7 +57,7 @@ impl Number {
         }
     }
 
-    /// The difference, at the larger of the two precisions.
+    /// Returns the difference, at the larger of the two precisions.
     ///
     /// # Errors
     /// As [`Number::add`].
@@ -66,11 +65,10 @@ impl Number {
         self.add(&other.neg())
     }
 
-    /// The product: exact up to 512 bits.
+    /// Returns the product: exact up to 512 bits.
     ///
     /// # Errors
-    /// [`NumberError::Undefined`] for zero times infinity,
-    /// [`NumberError::OutOfRange`].
+    /// [`NumberError::Undefined`] for zero times infinity, [`NumberError::OutOfRange`].
     pub fn mul(&self, other: &Self) -> Result<Self, NumberError> {
         let precision = self.precision().max(other.precision());
         let negative = self.is_sign_negative() != other.is_sign_negative();
@@ -96,12 +94,11 @@ impl Number {
         Ok(product.with_precision(precision.max(needed)))
     }
 
-    /// The quotient, at the larger of the two precisions. A number by zero is
-    /// infinity.
+    /// Returns the quotient, at the larger of the two precisions. A nonzero number divided by
+    /// zero is infinity.
     ///
     /// # Errors
-    /// [`NumberError::Undefined`] for zero by zero and infinity by infinity,
-    /// [`NumberError::OutOfRange`].
+    /// [`NumberError::Undefined`] for zero by zero and infinity by infinity, [`NumberError::OutOfRange`].
     pub fn div(&self, other: &Self) -> Result<Self, NumberError> {
         let precision = self.precision().max(other.precision());
         let negative = self.is_sign_negative() != other.is_sign_negative();
@@ -118,7 +115,7 @@ impl Number {
         }
     }
 
-    /// `± a / b * 2^exponent`, correctly rounded.
+    /// Returns `± a / b * 2^exponent`, correctly rounded.
     pub(super) fn divided(
         negative: bool,
         a: BigUint,
@@ -133,12 +130,11 @@ impl Number {
         Self::rounded(negative, quotient, exponent, !remainder.is_zero(), precision)
     }
 
-    /// The remainder of the division that truncates towards zero: it has the
-    /// sign of `self`. By zero it is `self`; with an infinity it is the product.
+    /// Returns the remainder of the division that truncates towards zero: it has the sign of
+    /// `self`. By zero it is `self`; with an infinity it is the product.
     ///
     /// # Errors
-    /// [`NumberError::Undefined`] for zero with infinity,
-    /// [`NumberError::OutOfRange`].
+    /// [`NumberError::Undefined`] for zero with infinity, [`NumberError::OutOfRange`].
     pub fn rem(&self, other: &Self) -> Result<Self, NumberError> {
         if self.is_infinite() || other.is_infinite() {
             return self.mul(other);
@@ -147,16 +143,16 @@ impl Number {
             return Ok(self.clone());
         }
         let precision = self.precision();
-        // Where the quotient's fraction has bits to spare it cannot round to an
-        // integer, and the remainder is the plain one.
+        // If the quotient's fraction has bits to spare it cannot round to an integer, and the
+        // remainder is the plain one.
         if let (Repr::Small { value: a, .. }, Repr::Small { value: b, .. }) = (&self.0, &other.0)
             && precision >= INTEGER_PRECISION
             && precision.max(other.precision()) >= 2 * INTEGER_PRECISION
         {
             return Ok(Self::small(a.checked_rem(*b).unwrap_or(0), precision));
         }
-        // Terraform computes it in these steps, each rounded at the precision of
-        // the dividend; the last digits of its results come from there.
+        // Terraform computes the remainder in these steps, each rounded at the precision of the
+        // dividend; they determine the last digits of its results.
         let (Some((q_negative, q, q_exponent)), Some((o_negative, o, o_exponent))) =
             (self.div(other)?.truncate().parts(), other.parts())
         else {
@@ -168,7 +164,7 @@ impl Number {
         self.add_at(&whole.neg(), precision)
     }
 
-    /// The number with the opposite sign; zero becomes `-0`.
+    /// Returns the number with the opposite sign; zero becomes `-0`.
     #[must_use]
     pub fn neg(&self) -> Self {
         match &self.0 {
@@ -185,13 +181,13 @@ impl Number {
         }
     }
 
-    /// The number without its sign.
+    /// Returns the number without its sign.
     #[must_use]
     pub fn abs(&self) -> Self {
         if self.is_sign_negative() { self.neg() } else { self.clone() }
     }
 
-    /// The integer part, towards zero. Infinities stay.
+    /// Returns the integer part, towards zero. Infinities stay.
     #[must_use]
     pub fn truncate(&self) -> Self {
         match &self.0 {
@@ -204,13 +200,13 @@ impl Number {
         }
     }
 
-    /// The largest integer that is not above. Infinities stay.
+    /// Returns the largest integer that is not above. Infinities stay.
     #[must_use]
     pub fn floor(&self) -> Self {
         self.towards(true)
     }
 
-    /// The smallest integer that is not below. Infinities stay.
+    /// Returns the smallest integer that is not below. Infinities stay.
     #[must_use]
     pub fn ceil(&self) -> Self {
         self.towards(false)
@@ -228,7 +224,7 @@ impl Number {
             .map_or(whole, |moved| moved.with_precision(self.precision()))
     }
 
-    /// The same value, to be rounded at another precision from now on.
+    /// Returns the same value with another precision for later results.
     pub(super) fn with_precision(self, precision: u32) -> Self {
         match self.0 {
             Repr::Small { value, .. } => Self::small(value, precision),

@@ -9,8 +9,8 @@ use num_traits::{One, Zero};
 
 use super::{Float, Number, Repr};
 
-/// Decimal digits without leading or trailing zeros, as ASCII, and where the
-/// point is: `0.digits * 10^point`. No digits for zero.
+/// Decimal digits without leading or trailing zeros, as ASCII, and the position of the point:
+/// `0.digits * 10^point`. Zero has no digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Digits {
     digits: Vec<u8>,
@@ -40,7 +40,7 @@ impl Digits {
         Self { digits, point }
     }
 
-    /// All digits of `mantissa * 2^exponent`.
+    /// Returns all digits of `mantissa * 2^exponent`.
     fn exact(mantissa: &BigUint, exponent: i64) -> Self {
         let shift = exponent.unsigned_abs();
         let (integer, places) = if exponent >= 0 {
@@ -76,7 +76,7 @@ impl Digits {
         Self { digits: vec![b'1'], point: self.point + 1 }
     }
 
-    /// The nearest number of `count` digits; ties go to an even last digit.
+    /// Returns the nearest number of `count` digits; ties go to an even last digit.
     fn rounded(&self, count: i64) -> Self {
         let Ok(count) = usize::try_from(count) else {
             return Self { digits: Vec::new(), point: 0 };
@@ -89,7 +89,7 @@ impl Digits {
         if up { self.rounded_up(count) } else { self.rounded_down(count) }
     }
 
-    /// Without exponent, with `places` digits after the point.
+    /// Writes the number without exponent, with `places` digits after the point.
     fn write_fixed(&self, places: usize, out: &mut String) {
         let digit = |index: i64| usize::try_from(index).map_or(b'0', |index| self.at(index));
         if self.point > 0 {
@@ -104,7 +104,7 @@ impl Digits {
         }
     }
 
-    /// With exponent, with `places` digits after the point.
+    /// Writes the number with exponent, with `places` digits after the point.
     fn write_exponent(&self, places: usize, out: &mut String) {
         out.push(char::from(self.at(0)));
         if places > 0 {
@@ -116,7 +116,7 @@ impl Digits {
         let _ = write!(out, "e{sign}{:02}", exponent.unsigned_abs());
     }
 
-    /// Digits that stand after the point.
+    /// Returns the number of digits after the point.
     fn places(&self) -> usize {
         let length = i64::try_from(self.digits.len()).unwrap_or(i64::MAX / 2);
         usize::try_from(length - self.point).unwrap_or(0)
@@ -124,7 +124,7 @@ impl Digits {
 }
 
 impl Float {
-    /// The fewest digits that read back as this number at its precision.
+    /// Returns the fewest digits that parse as this number at its precision.
     pub(super) fn shortest_digits(&self) -> Digits {
         if self.mantissa.is_zero() {
             return Digits { digits: Vec::new(), point: 0 };
@@ -135,14 +135,14 @@ impl Float {
         self.short_decimal().unwrap_or_else(|| self.shortest_digits_by_interval())
     }
 
-    /// Most fractions were written with few digits. One rounding to as many
-    /// digits as can lie only once between a number's neighbours finds them: if
-    /// the rounded decimal is within half a unit in the last place, it is the one.
+    /// Most fractions were written with few digits. One rounding to the number of digits that
+    /// can occur only once between a number's neighbors finds them: if the rounded decimal is
+    /// within half a unit in the last place, it is the result.
     pub(super) fn short_decimal(&self) -> Option<Digits> {
         if self.exponent >= 0 || self.exponent < -2048 {
             return None;
         }
-        // floor(log10(2^n)) for the sizes in question.
+        // floor(log10(2^n)) for the relevant sizes.
         let decimal = |bits: i64| bits * 30103 / 100_000;
         let count = decimal(i64::from(self.precision) - 1).min(40);
         let places = count - decimal(self.top());
@@ -159,7 +159,7 @@ impl Float {
             return None;
         }
         let digits = nearest.to_str_radix(10).into_bytes();
-        // One digit more than the bound holds could be one of several.
+        // One digit more than the bound allows could be one of several.
         if i64::try_from(digits.len()).ok()? > count {
             return None;
         }
@@ -167,9 +167,9 @@ impl Float {
         Some(Digits::new(digits, point))
     }
 
-    /// Walks along the digits until they differ from those of both neighbours'
-    /// midpoints. A power of two counts as having the same distance to the
-    /// neighbour below as to the one above, as in Go's big.Float.
+    /// Walks along the digits until they differ from those of the midpoints to both neighbors. A
+    /// power of two counts as having the same distance to the neighbor below as to the one
+    /// above, as in Go's big.Float.
     pub(super) fn shortest_digits_by_interval(&self) -> Digits {
         let exact = Digits::exact(&self.mantissa, self.exponent);
         let spare = u64::from(self.precision) + 1 - self.mantissa.bits();
@@ -226,7 +226,7 @@ impl Number {
         self.is_infinite()
     }
 
-    /// With `places` digits after the point, rounded from the exact value:
+    /// Returns the text with `places` digits after the point, rounded from the exact value:
     /// `printf`'s `%.*f`.
     pub fn to_fixed(&self, places: usize) -> String {
         let mut out = String::new();
@@ -238,7 +238,7 @@ impl Number {
         out
     }
 
-    /// With an exponent and `places` digits after the point: `printf`'s `%.*e`.
+    /// Returns the text with an exponent and `places` digits after the point: `printf`'s `%.*e`.
     pub fn to_exponent(&self, places: usize) -> String {
         let mut out = String::new();
         if !self.write_sign(&mut out) {
@@ -248,8 +248,8 @@ impl Number {
         out
     }
 
-    /// Whichever of the two is shorter, with `digits` significant digits, or the
-    /// fewest that identify the number: `printf`'s `%.*g` and Go's `%g`.
+    /// Returns the shorter of the two forms, with `digits` significant digits, or the fewest
+    /// that identify the number: `printf`'s `%.*g` and Go's `%g`.
     pub fn to_general(&self, digits: Option<usize>) -> String {
         let mut out = String::new();
         if self.write_sign(&mut out) {
@@ -284,8 +284,8 @@ impl Number {
     }
 }
 
-/// The fewest decimal digits that read back as the number at its precision,
-/// without exponent: `0.5`, `-0`, `1000000000000000000000`, `+Inf`.
+/// Writes the fewest decimal digits that parse as the number at its precision, without exponent:
+/// `0.5`, `-0`, `1000000000000000000000`, `+Inf`.
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {

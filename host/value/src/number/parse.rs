@@ -5,21 +5,21 @@ use num_traits::Zero;
 
 use super::{MAX_EXPONENT, Number, NumberError, TEXT_PRECISION, nearest};
 
-/// Digits beyond this are refused, so that reading stays linear in the input.
+/// Maximum number of digits, so that parsing stays linear in the input.
 const MAX_DIGITS: usize = 20_000;
 
-/// Precision to which powers of five are kept while reading: Terraform's, and
-/// therefore part of the result where an exponent is beyond ±248.
+/// Precision of powers of five during parsing: Terraform's, and therefore part of the result for
+/// exponents beyond ±248.
 const POWER_PRECISION: u32 = TEXT_PRECISION + 64;
 
 impl Number {
-    /// Reads decimal text at 512 bits: digits with an optional sign, a point
-    /// anywhere among them, an optional exponent of ten (`e`) or two (`p`); or
-    /// `Inf` or `inf`, with or without sign.
+    /// Parses decimal text at 512 bits: digits with an optional sign, a point anywhere among
+    /// them, an optional exponent of ten (`e`) or two (`p`); or `Inf` or `inf`, with or without
+    /// sign.
     ///
     /// # Errors
-    /// [`NumberError::NotANumber`] for other text, [`NumberError::OutOfRange`]
-    /// for a magnitude that is not computed with or more than 20,000 digits.
+    /// [`NumberError::NotANumber`] for other text,
+    /// [`NumberError::OutOfRange`] for an unsupported magnitude or more than 20,000 digits.
     pub fn parse(text: &str) -> Result<Self, NumberError> {
         if let Some(small) = small_integer(text.as_bytes()) {
             return Ok(Self::small(small, TEXT_PRECISION));
@@ -59,7 +59,7 @@ impl Number {
             if base == 2 { (point, exponent) } else { (point.saturating_add(exponent), 0) };
         // The exponent of two that comes with each power of ten.
         let shift = power_of_ten.saturating_add(power_of_two);
-        // Digits are at most 20,000, so that nothing that fits is refused.
+        // There are at most 20,000 digits, so no number in range is rejected.
         if power_of_ten.unsigned_abs() > MAX_EXPONENT.unsigned_abs()
             || shift.unsigned_abs() > 4 * MAX_EXPONENT.unsigned_abs()
         {
@@ -76,8 +76,8 @@ impl Number {
         }
     }
 
-    /// Reads an integer in a base from 2 to 62, exactly: digits, then lower-case
-    /// and upper-case letters, which mean the same up to base 36.
+    /// Parses an integer in a base from 2 to 62, exactly: digits, then lower-case and upper-case
+    /// letters, which mean the same up to base 36.
     ///
     /// # Errors
     /// [`NumberError::NotANumber`] for other text or another base,
@@ -116,7 +116,7 @@ impl Number {
     }
 }
 
-/// The usual case, without any allocation: up to 18 digits, and not `-0`.
+/// Parses the usual case without allocation: up to 18 digits, and not `-0`.
 fn small_integer(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -144,21 +144,21 @@ fn exponent(text: &str) -> Result<i64, NumberError> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(NumberError::NotANumber);
     }
-    // Only an overflow is left as a reason.
+    // Overflow is the only remaining reason.
     text.parse().map_err(|_| NumberError::OutOfRange)
 }
 
-/// `5^power` as a mantissa and a power of two, rounded as big.Float rounds while
-/// it reads a decimal: by repeated squaring from the largest power in a word.
+/// Returns `5^power` as a mantissa and a power of two, rounded as big.Float rounds while it
+/// parses a decimal: by repeated squaring from the largest power in a word.
 fn power_of_five(power: u64) -> (BigUint, i64) {
-    const IN_A_WORD: u64 = 27;
+    const MAX_POWER_IN_WORD: u64 = 27;
     // Up to here every step below is exact.
     if power <= 248 {
         return (BigUint::from(5u8).pow(u32::try_from(power).unwrap_or(0)), 0);
     }
     let mut result = (BigUint::from(5u8).pow(27), 0);
     let mut factor = (BigUint::from(5u8), 0);
-    let mut rest = power - IN_A_WORD;
+    let mut rest = power - MAX_POWER_IN_WORD;
     while rest > 0 {
         if rest & 1 == 1 {
             let product = &result.0 * &factor.0;

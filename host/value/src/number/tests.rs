@@ -14,7 +14,7 @@ fn hash(number: &Number) -> u64 {
     hasher.finish()
 }
 
-/// What `terraform console` 1.11.4 prints.
+/// Output of `terraform console` 1.11.4.
 #[test]
 fn literals_print_as_recorded() {
     for (text, printed) in [
@@ -48,7 +48,7 @@ fn literals_print_as_recorded() {
 }
 
 #[test]
-fn what_is_not_a_number_is_refused() {
+fn rejects_text_that_is_not_a_number() {
     for text in [
         "", " ", ".", "-", "+", "--1", "1e", "1e+", "1_0", "0x1", "0b1", "Infinity", "iNF", "nan", "1e5p3",
         "1.5.2", "1 ", " 1", "e5", ".e5", "1e5.0", "١",
@@ -58,7 +58,7 @@ fn what_is_not_a_number_is_refused() {
 }
 
 #[test]
-fn magnitudes_beyond_the_limit_are_refused_in_no_time() {
+fn rejects_huge_magnitudes_quickly() {
     let long = "9".repeat(10_000_000);
     for text in [
         "1e1000000000",
@@ -84,7 +84,7 @@ fn magnitudes_beyond_the_limit_are_refused_in_no_time() {
     assert_eq!(error, NumberError::OutOfRange);
 }
 
-/// Results of `terraform console` 1.11.4.
+/// Output of `terraform console` 1.11.4.
 #[test]
 fn arithmetic_prints_as_recorded() {
     let check = |result: Result<Number, NumberError>, printed: &str| {
@@ -132,7 +132,7 @@ fn arithmetic_prints_as_recorded() {
 }
 
 #[test]
-fn rounding_goes_to_integers_below_above_and_towards_zero() {
+fn floor_ceil_and_truncate_round_to_integers() {
     for (text, floor, ceil, truncated) in [
         ("1.5", "1", "2", "1"),
         ("-1.5", "-2", "-1", "-1"),
@@ -148,7 +148,7 @@ fn rounding_goes_to_integers_below_above_and_towards_zero() {
 }
 
 #[test]
-fn equality_and_hash_go_by_the_text() {
+fn equality_and_hash_use_decimal_text() {
     let tenth = Number::from_f64(0.1).unwrap();
     assert_eq!(tenth, number("0.1"));
     assert_eq!(hash(&tenth), hash(&number("0.1")));
@@ -161,7 +161,7 @@ fn equality_and_hash_go_by_the_text() {
 }
 
 #[test]
-fn machine_integers_come_out_where_they_fit() {
+fn converts_to_machine_integers_if_they_fit() {
     assert_eq!(Number::from(u64::MAX).as_u64(), Some(u64::MAX));
     assert_eq!(Number::from(u64::MAX).as_i64(), None);
     assert_eq!(number("18446744073709551615").as_u64(), Some(u64::MAX));
@@ -187,7 +187,7 @@ fn integers_of_other_bases_are_exact() {
 }
 
 #[test]
-fn forms_of_printf() {
+fn formats_as_printf() {
     assert_eq!(number("2.5").to_fixed(0), "2");
     assert_eq!(number("3.14159").to_fixed(2), "3.14");
     assert_eq!(number("0.0001").to_fixed(2), "0.00");
@@ -205,15 +205,15 @@ fn forms_of_printf() {
 
 proptest! {
     #[test]
-    fn doubles_survive(bits: u64) {
+    fn doubles_round_trip(bits: u64) {
         let value = f64::from_bits(bits);
         prop_assume!(!value.is_nan());
         let number = Number::from_f64(value).unwrap();
         prop_assert_eq!(number.to_f64().to_bits(), bits);
         if value.is_finite() {
-            // As few digits as Rust's own; which of two equally near ones differs.
-            // A power of two may print one digit less; what is below the normal doubles
-            // has its full precision as a number, and prints more.
+            // As few digits as Rust's own; which of two equally near ones differs. A power of
+            // two may print one digit less; doubles below the normal range have full precision
+            // as numbers, and print more.
             let (ours, theirs) = (number.to_string(), format!("{value}"));
             prop_assert!(ours.len() == theirs.len() || bits.trailing_zeros() >= 52 || !value.is_normal(), "{ours} {theirs}");
             prop_assert_eq!(number.to_string().parse::<f64>().unwrap().to_bits(), bits);
@@ -221,12 +221,12 @@ proptest! {
     }
 
     #[test]
-    fn short_decimals_print_as_they_were_written(digits in "[1-9][0-9]{0,60}\\.[0-9]{0,60}[1-9]") {
+    fn short_decimals_print_as_written(digits in "[1-9][0-9]{0,60}\\.[0-9]{0,60}[1-9]") {
         prop_assert_eq!(number(&digits).to_string(), digits);
     }
 
     #[test]
-    fn printing_and_reading_gives_the_same_number(mantissa in "[0-9]{1,300}", exponent in -700i32..700) {
+    fn printing_and_parsing_round_trips(mantissa in "[0-9]{1,300}", exponent in -700i32..700) {
         let first = number(&format!("{mantissa}e{exponent}"));
         let text = first.to_string();
         let second = number(&text);
@@ -235,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn both_ways_to_the_shortest_digits_agree(mantissa in "[1-9][0-9]{0,200}", exponent in -400i32..0) {
+    fn both_shortest_digit_algorithms_match(mantissa in "[1-9][0-9]{0,200}", exponent in -400i32..0) {
         let number = number(&format!("{mantissa}e{exponent}"));
         if let Repr::Wide(float) = &number.0
             && let Some(short) = float.short_decimal()
@@ -245,7 +245,7 @@ proptest! {
     }
 
     #[test]
-    fn integers_compute_exactly(a: i64, b: i64) {
+    fn integer_arithmetic_is_exact(a: i64, b: i64) {
         let (x, y) = (number(&a.to_string()), number(&b.to_string()));
         let (a, b) = (i128::from(a), i128::from(b));
         prop_assert_eq!(x.add(&y).unwrap().to_string(), (a + b).to_string());
@@ -258,14 +258,14 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in "\\PC{0,40}") {
+    fn parser_accepts_any_text_without_panic(text in "\\PC{0,40}") {
         if let Ok(number) = Number::parse(&text) {
             let _ = number.to_string();
         }
     }
 
     #[test]
-    fn order_is_total_and_agrees_with_hash(a: f64, b in -1000i64..1000, c in "[0-9]{1,3}\\.[0-9]{1,20}") {
+    fn order_is_total_and_consistent_with_hash(a: f64, b in -1000i64..1000, c in "[0-9]{1,3}\\.[0-9]{1,20}") {
         prop_assume!(!a.is_nan());
         let all = [Number::from_f64(a).unwrap(), Number::from(b), number(&c), number(&format!("-{c}")), Number::from_f64(c.parse().unwrap()).unwrap()];
         for x in &all {

@@ -1,13 +1,13 @@
-//! When values are equal: as representations, and in the language.
+//! Equality of values: of representations, and in the language.
 
 use std::sync::Arc;
 
 use super::{Content, Value};
 use crate::{Refinement, Type};
 
-/// Identity of type, content and marks. Unknown equals unknown here (with the
-/// same facts): this is comparison of representations, for tests and for "has it
-/// changed". The language's `==` is [`Value::equals`].
+/// Equality of type, content and marks. Unknown equals unknown (with the same facts): this
+/// compares representations, for tests and change detection. The language's `==` is
+/// [`Value::equals`].
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
         self.marks == other.marks && self.ty == other.ty && self.same_content(other)
@@ -28,10 +28,10 @@ impl Value {
         }
     }
 
-    /// The language's `==`: an unknown bool where an unknown part decides. Two
-    /// nulls are equal whatever their types; otherwise values of different types
-    /// are not equal (nothing is converted). What is known about an unknown value
-    /// may settle it. Marks of both flow to the result.
+    /// Evaluates the language's `==`: an unknown bool if an unknown part decides. Two nulls are
+    /// equal whatever their types; otherwise values of different types are not equal (nothing is
+    /// converted). Facts about an unknown value may settle the result. The marks of both flow to
+    /// the result.
     #[must_use]
     pub fn equals(&self, other: &Self) -> Self {
         let marks = self.inside_marks() | other.inside_marks();
@@ -42,7 +42,7 @@ impl Value {
         result.with_marks(marks)
     }
 
-    /// `None` where an unknown decides.
+    /// Returns `None` if an unknown decides.
     fn compare(&self, other: &Self) -> Option<bool> {
         match (&self.content, &other.content) {
             (Content::Null, Content::Null) => return Some(true),
@@ -52,7 +52,7 @@ impl Value {
             _ => {}
         }
         if !self.is_known() && !other.is_known() {
-            // Both may be null, of whatever types.
+            // Both may be null, of any types.
             return None;
         }
         if self.ty != other.ty {
@@ -66,7 +66,7 @@ impl Value {
             (Content::Bool(a), Content::Bool(b)) => Some(a == b),
             (Content::Number(a), Content::Number(b)) => Some(a == b),
             (Content::String(a), Content::String(b)) => Some(a == b),
-            // Elements that are not known yet may turn out equal to others.
+            // Unknown elements may turn out equal to others.
             (Content::Sequence(_), Content::Sequence(_))
                 if matches!(self.ty, Type::Set(_)) && (self.inside.unknown || other.inside.unknown) =>
             {
@@ -90,13 +90,13 @@ impl Value {
         }
     }
 
-    /// Whether a part is unknown of unknown type, so that the type may change.
+    /// Returns true if a part is unknown with unknown type, so the type may change.
     fn has_unknown_type(&self) -> bool {
         self.inside.unknown && self.ty.has_dynamic()
     }
 }
 
-/// Whether types are the same but for parts that are not known in one of them.
+/// Returns true if the types are equal except for unknown parts in one of them.
 fn may_match(a: &Type, b: &Type) -> bool {
     match (a, b) {
         (Type::Dynamic, _) | (_, Type::Dynamic) => true,
@@ -116,8 +116,8 @@ fn may_match(a: &Type, b: &Type) -> bool {
     }
 }
 
-/// Lists, tuples and objects: the first pair that differs or is undecided
-/// decides. Terraform stops there too, even if a later pair would differ.
+/// Compares lists, tuples and objects: the first pair that differs or is undecided decides.
+/// Terraform stops there too, even if a later pair would differ.
 fn first_undecided<'a>(mut pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<bool> {
     pairs
         .find_map(|(a, b)| match a.compare(b) {
@@ -127,7 +127,7 @@ fn first_undecided<'a>(mut pairs: impl Iterator<Item = (&'a Value, &'a Value)>) 
         .unwrap_or(Some(true))
 }
 
-/// Maps: any pair that differs decides.
+/// Compares maps: any pair that differs decides.
 fn any_different<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<bool> {
     let mut result = Some(true);
     for (a, b) in pairs {

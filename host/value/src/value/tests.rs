@@ -14,16 +14,16 @@ fn starts(prefix: &str) -> Value {
     Value::unknown_with(Type::String, certain(Refinement { prefix, ..Refinement::default() }))
 }
 
-/// `None`: not known yet.
+/// `None`: unknown.
 fn check(a: &Value, b: &Value, expected: Option<bool>) {
     for (a, b) in [(a, b), (b, a)] {
         assert_eq!(a.equals(b).as_bool(), expected, "{a:?} == {b:?}");
     }
 }
 
-/// As `terraform console -plan` 1.11.4 answers.
+/// Answers of `terraform console -plan` 1.11.4.
 #[test]
-fn equality_in_the_language() {
+fn equals_matches_terraform() {
     let object = |a: Value| Value::object([("a", a)]);
     let null = Value::null;
     let list = |values: Vec<Value>| Value::list(Type::String, values);
@@ -56,7 +56,7 @@ fn equality_in_the_language() {
 }
 
 #[test]
-fn facts_settle_equality() {
+fn equals_uses_refinements() {
     let bound = |value: i64| Some(Bound { value: value.into(), inclusive: false });
     let positive = Refinement { lower: bound(0), ..Refinement::not_null() };
     check(&Value::unknown_with(Type::Number, positive.clone()), &0.into(), Some(false));
@@ -67,7 +67,7 @@ fn facts_settle_equality() {
 }
 
 #[test]
-fn facts_of_a_choice() {
+fn either_keeps_common_facts() {
     let bound = |value: i64| Some(Bound { value: value.into(), inclusive: true });
     let a = Refinement {
         lower: bound(1),
@@ -84,7 +84,7 @@ fn facts_of_a_choice() {
 }
 
 #[test]
-fn marks_are_found_again_where_they_were_put() {
+fn marks_round_trip_through_paths() {
     let plain = Value::object([
         ("list", Value::list(Type::String, ["a".into(), "b".into()])),
         ("set", Value::set(Type::String, ["a".into()])),
@@ -100,7 +100,7 @@ fn marks_are_found_again_where_they_were_put() {
     assert_eq!(marked.mark_paths(), marks);
     assert_eq!(marked.unmark_deep(), plain);
     assert!(marked.has_sensitive() && !plain.has_sensitive());
-    // What is not there marks what is nearest above it.
+    // A missing path marks its nearest existing ancestor.
     let missing = plain.mark_at(&[
         (root.attribute("list").index(7), Marks::SENSITIVE),
         (root.attribute("set").index(0), Marks::SENSITIVE),
@@ -117,7 +117,7 @@ fn marks_are_found_again_where_they_were_put() {
 }
 
 #[test]
-fn untyped_nulls_take_the_element_type() {
+fn untyped_nulls_receive_element_type() {
     let list = Value::list(Type::String, [Value::null(Type::Dynamic), Value::unknown(Type::Dynamic)]);
     let elements = list.as_elements().unwrap();
     assert!(elements.iter().all(|element| *element.ty() == Type::String));
@@ -134,7 +134,7 @@ fn transform_rebuilds_types_and_keeps_marks() {
 }
 
 #[test]
-fn secrets_do_not_show_in_debug() {
+fn debug_output_redacts_sensitive_values() {
     let value = Value::object([("a", Value::string("hunter2").with_marks(Marks::SENSITIVE))]);
     assert!(!format!("{value:?}").contains("hunter2"));
 }
