@@ -1,8 +1,9 @@
-//! The blocks of a module, typed. Each kind has a file that says how it is read.
+//! The typed blocks of a module. Each kind is read in a file of its own.
 
 mod check;
 mod lifecycle;
 mod local;
+mod meta_arguments;
 mod module_call;
 mod output;
 mod provider;

@@ -1,5 +1,4 @@
-//! What a body may hold: arguments and blocks by name, and what to say of
-//! others.
+//! The arguments and blocks that a body may contain, and diagnostics for all others.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,28 +8,27 @@ use wardian_lang::{Attribute, Block, Body, Expected, Expression};
 use wardian_value::convert::convert;
 use wardian_value::{Type, Value};
 
-/// What a block may hold.
+/// The arguments and blocks that a block may contain.
 pub(crate) struct Shape {
-    /// As it is called in messages: `a variable block`.
+    /// The block's name in messages: `a variable block`.
     pub(crate) noun: &'static str,
-    /// Arguments that must be there.
+    /// Required arguments.
     pub(crate) required: &'static [&'static str],
-    /// Arguments that may be there.
+    /// Optional arguments.
     pub(crate) optional: &'static [&'static str],
-    /// Blocks that may be there.
+    /// Allowed block types.
     pub(crate) blocks: &'static [&'static str],
 }
 
-/// What a body holds of its shape: parts of it, or, where JSON had to be read
-/// first, what was made of them.
+/// The parts of a body that match its shape; they are owned if JSON had to be interpreted first.
 pub(crate) struct Content<'a> {
     attributes: BTreeMap<&'static str, Cow<'a, Attribute>>,
-    /// In the order of the text.
+    /// The blocks in source order.
     pub(crate) blocks: Vec<Cow<'a, Block>>,
 }
 
-/// How many labels the language's own blocks have. A type of block has the same
-/// everywhere.
+/// Returns the number of labels of one of the language's own block types. It is the same
+/// wherever the type occurs.
 pub(crate) fn label_count(kind: &str) -> usize {
     match kind {
         "resource" | "data" | "ephemeral" => 2,
@@ -41,7 +39,7 @@ pub(crate) fn label_count(kind: &str) -> usize {
 }
 
 impl Shape {
-    /// Sorts a body; everything that does not belong is a problem.
+    /// Sorts a body's content and reports everything that does not match the shape.
     pub(crate) fn read<'a>(&self, body: &'a Body, problems: &mut Diagnostics) -> Content<'a> {
         let (content, rest) = self.split(body, problems);
         for layer in rest.layers() {
@@ -56,8 +54,7 @@ impl Shape {
         content
     }
 
-    /// Sorts a body; what does not belong to the shape is left for whoever knows
-    /// more.
+    /// Sorts a body's content and returns the rest for the caller to interpret.
     pub(crate) fn split<'a>(&self, body: &'a Body, problems: &mut Diagnostics) -> (Content<'a>, Body) {
         let mut content = Content { attributes: BTreeMap::new(), blocks: Vec::new() };
         let (attributes, blocks, mut rest) = match body.interpreted(&|name| self.expects(name), problems) {
@@ -98,7 +95,7 @@ impl Shape {
         self.required.iter().chain(self.optional).copied()
     }
 
-    /// What a property in JSON is by this shape.
+    /// Returns the kind of a JSON property according to this shape.
     pub(crate) fn expects(&self, name: &str) -> Option<Expected> {
         if self.arguments().any(|argument| argument == name) {
             Some(Expected::Argument)
@@ -118,7 +115,7 @@ impl Shape {
     }
 }
 
-/// An argument that nobody knows.
+/// Returns the diagnostic for an unknown argument.
 pub(crate) fn unsupported_argument<'a>(
     attribute: &Attribute,
     noun: &str,
@@ -131,11 +128,11 @@ pub(crate) fn unsupported_argument<'a>(
     } else {
         did_you_mean(name, arguments)
     };
-    let detail = format!("{} has no argument named \"{name}\".{advice}", capitalised(noun));
+    let detail = format!("{} has no argument named \"{name}\".{advice}", capitalized(noun));
     Diagnostic::error("Unsupported argument", detail).at(attribute.name_span.clone())
 }
 
-/// A block of a type that nobody knows.
+/// Returns the diagnostic for a block of an unknown type.
 pub(crate) fn unsupported_block<'a>(
     block: &Block,
     noun: &str,
@@ -148,11 +145,11 @@ pub(crate) fn unsupported_block<'a>(
     } else {
         did_you_mean(name, blocks)
     };
-    let detail = format!("{} has no blocks of type \"{name}\".{advice}", capitalised(noun));
+    let detail = format!("{} has no blocks of type \"{name}\".{advice}", capitalized(noun));
     Diagnostic::error("Unsupported block type", detail).at(block.kind_span.clone())
 }
 
-/// Properties in JSON that nobody knows.
+/// Reports unknown JSON properties.
 pub(crate) fn refuse_unread<'a, N: Iterator<Item = &'a str>>(
     body: &Body,
     noun: &str,
@@ -161,22 +158,22 @@ pub(crate) fn refuse_unread<'a, N: Iterator<Item = &'a str>>(
 ) {
     for (name, span) in body.unread() {
         let advice = did_you_mean(&name, known());
-        let detail = format!("{} has no argument and no blocks named \"{name}\".{advice}", capitalised(noun));
+        let detail = format!("{} has no argument and no blocks named \"{name}\".{advice}", capitalized(noun));
         problems.push(Diagnostic::error("Extraneous JSON object property", detail).at(span));
     }
 }
 
-/// A block where there are only arguments.
+/// Returns the diagnostic for a block in a body that only has arguments.
 pub(crate) fn unexpected_block(block: &Block, noun: &str) -> Diagnostic {
     let name = &*block.kind;
     let detail = format!(
-        "{} holds arguments only. To set the argument of that name, write an equals sign: {name} = ...",
-        capitalised(noun)
+        "{} contains only arguments. To set the argument of that name, write an equals sign: {name} = ...",
+        capitalized(noun)
     );
     Diagnostic::error(format!("Unexpected \"{name}\" block"), detail).at(block.kind_span.clone())
 }
 
-/// An argument that must be there.
+/// Returns the diagnostic for a missing required argument.
 pub(crate) fn missing_argument(name: &str, body: &Body) -> Diagnostic {
     Diagnostic::error("Missing required argument", format!("The argument \"{name}\" must be set here."))
         .at(body.missing_item_span())
@@ -189,7 +186,7 @@ pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>)
     }
 }
 
-fn capitalised(noun: &str) -> String {
+fn capitalized(noun: &str) -> String {
     let mut characters = noun.chars();
     match characters.next() {
         Some(first) => first.to_uppercase().chain(characters).collect(),
@@ -202,22 +199,22 @@ impl Content<'_> {
         self.attributes.get(name).map(|attribute| &**attribute)
     }
 
-    /// The expression of an argument.
+    /// Returns the expression of an argument.
     pub(crate) fn expression(&self, name: &str) -> Option<Expression> {
         Some(self.attribute(name)?.expression.clone())
     }
 
-    /// A constant text, or what can be converted to one.
+    /// Returns a constant string, or a constant that converts to one.
     pub(crate) fn text(&self, name: &str, problems: &mut Diagnostics) -> Option<(String, Span)> {
         let expression = &self.attribute(name)?.expression;
-        let value = constant(expression, &Type::String, "a text in quotes", problems)?;
+        let value = constant(expression, &Type::String, "a quoted string", problems)?;
         Some((value.as_str()?.to_owned(), expression.span().clone()))
     }
 
-    /// A constant text that may be null, which is the same as not there.
+    /// Returns a constant string. Null is the same as an absent argument.
     pub(crate) fn nullable_text(&self, name: &str, problems: &mut Diagnostics) -> Option<(String, Span)> {
         let value = self.attribute(name)?.expression.evaluate_constant();
-        // What could not be read is unknown, and was told.
+        // An invalid value is unknown, and was reported.
         if value.is_ok_and(|value| value.is_null() || !value.is_known()) {
             None
         } else {
@@ -225,22 +222,22 @@ impl Content<'_> {
         }
     }
 
-    /// A constant truth value, or what can be converted to one.
+    /// Returns a constant bool, or a constant that converts to one.
     pub(crate) fn flag(&self, name: &str, problems: &mut Diagnostics) -> Option<bool> {
         let expression = &self.attribute(name)?.expression;
         constant(expression, &Type::Bool, "true or false", problems)?.as_bool()
     }
 
-    /// The blocks of a type that has no labels; those with labels are a problem.
-    pub(crate) fn unlabelled(&self, kind: &str, problems: &mut Diagnostics) -> Vec<&Block> {
+    /// Returns the blocks of a type without labels, and reports labels.
+    pub(crate) fn unlabeled(&self, kind: &str, problems: &mut Diagnostics) -> Vec<&Block> {
         let of_kind = self.blocks.iter().map(|block| &**block).filter(|block| &*block.kind == kind);
         of_kind.filter(|block| labels(block, [], problems).is_some()).collect()
     }
 
-    /// The only block of a type that has no labels; more than one is a problem
-    /// with this summary.
+    /// Returns the only block of a type without labels, and reports further ones with this
+    /// summary.
     pub(crate) fn only_block(&self, kind: &str, summary: &str, problems: &mut Diagnostics) -> Option<&Block> {
-        let mut found = self.unlabelled(kind, problems).into_iter();
+        let mut found = self.unlabeled(kind, problems).into_iter();
         let first = found.next()?;
         for block in found {
             problems.push(one_too_many(summary, &first.header_span, &block.header_span));
@@ -249,9 +246,9 @@ impl Content<'_> {
     }
 }
 
-/// The second of something of which there can be one.
+/// Returns the diagnostic for a second block where only one is allowed.
 pub(crate) fn one_too_many(summary: &str, first: &Span, second: &Span) -> Diagnostic {
-    let detail = format!("There can be one here; the first is at {first}.");
+    let detail = format!("Only one is allowed here; the first is at {first}.");
     Diagnostic::error(summary, detail).at(second.clone())
 }
 
@@ -265,20 +262,19 @@ fn constant(
     match convert(&value, wanted) {
         Ok(value) if value.is_known() && !value.is_null() => Some(value),
         _ => {
-            problems.push(unsuitable(expression, &format!("{named} is needed")));
+            problems.push(unsuitable(expression, &format!("{named} is required")));
             None
         }
     }
 }
 
-/// An expression whose value is of the wrong type.
+/// Returns the diagnostic for an expression of the wrong type.
 pub(crate) fn unsuitable(expression: &Expression, problem: &str) -> Diagnostic {
     Diagnostic::error("Unsuitable value type", format!("This value cannot be used here: {problem}."))
         .at(expression.span().clone())
 }
 
-/// The labels of a block, if it has exactly those that it should; `names` says
-/// what each is for.
+/// Returns the labels of a block if their number is right; `names` describes each label.
 pub(crate) fn labels<'a, const COUNT: usize>(
     block: &'a Block,
     names: [&str; COUNT],

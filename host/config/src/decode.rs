@@ -1,15 +1,15 @@
-//! The body of a block, by the schema of whoever it is for.
+//! Decodes the body of a block by a schema.
 //!
-//! | nesting | no block | several | blocks that cannot be counted yet |
+//! | nesting | no block | several | unknown number of blocks |
 //! |---|---|---|---|
-//! | single | null | refused | an unknown object |
-//! | group | an object of empty values | refused | an unknown object |
+//! | single | null | rejected | an unknown object |
+//! | group | an object of empty values | rejected | an unknown object |
 //! | list | empty list | list | an unknown list |
 //! | set | empty set | set | an unknown set |
 //! | map | empty map | map by label, each label once | an unknown map |
 //!
-//! Where a block's content has attributes of dynamic type, its list is a tuple
-//! and its map an object.
+//! If a block's content has attributes of dynamic type, its list is a tuple and its map an
+//! object.
 
 mod dynamic;
 mod dynamic_parts;
@@ -29,17 +29,17 @@ pub(crate) use dynamic_parts::expected as dynamic_parts_expected;
 pub use locate::span_of;
 pub use reference::{arguments_and_blocks, references};
 
-/// The value that a body means by a schema: attributes evaluated and converted,
-/// nested blocks collected, `dynamic` blocks expanded. Its type fits the
-/// schema's implied type also where there are errors; what is wrong is unknown.
+/// Decodes a body by a schema: attributes are evaluated and converted, nested blocks collected,
+/// `dynamic` blocks expanded. The value's type always fits the schema's implied type; after
+/// errors, the invalid parts are unknown.
 pub fn decode_body(body: &Body, schema: &Block, scope: &dyn Scope) -> (Value, Diagnostics) {
     let mut problems = Diagnostics::new();
     let value = decode(body, schema, scope, &mut problems);
     (value, problems)
 }
 
-/// What a property in JSON is by a schema. What may be both an argument and blocks
-/// is an argument.
+/// Returns the kind of a JSON property according to a schema. A property that may be both an
+/// argument and blocks is an argument.
 pub(crate) fn expected_by_schema(schema: &Block, name: &str) -> Option<Expected> {
     if schema.attributes.contains_key(name) {
         return Some(Expected::Argument);
@@ -83,7 +83,7 @@ fn decode_attribute(
     evaluate(argument, &conversion_type(attribute), scope, problems)
 }
 
-/// Evaluates an argument and converts it; unknown where that fails.
+/// Evaluates an argument and converts it; returns unknown if that fails.
 fn evaluate(argument: &Argument, ty: &Type, scope: &dyn Scope, problems: &mut Diagnostics) -> Value {
     let Some(value) = problems.collect(argument.expression.evaluate(scope)) else {
         return Value::unknown(ty.clone());
@@ -101,8 +101,8 @@ fn evaluate(argument: &Argument, ty: &Type, scope: &dyn Scope, problems: &mut Di
     }
 }
 
-/// The type that a configured value is converted to: what need not be there in a
-/// nested attribute may be left out.
+/// Returns the type that a configured value is converted to: attributes of a nested attribute
+/// that are not required may be omitted.
 fn conversion_type(attribute: &Attribute) -> Type {
     match &attribute.ty {
         AttributeType::Value(ty) => ty.clone(),
@@ -123,7 +123,7 @@ fn nested_type(object: &NestedObject) -> Type {
     }
 }
 
-/// What the schema does not have.
+/// Reports arguments and blocks that the schema does not have.
 fn refuse_unknown(body: &Body, schema: &Block, problems: &mut Diagnostics) {
     let attributes = || schema.attributes.keys().map(|name| &**name);
     let blocks = || schema.block_types.keys().map(|name| &**name);

@@ -1,29 +1,28 @@
-//! Where configurations are read from.
+//! The sources of configuration files.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Reading files, and nothing else.
+/// Read access to files.
 pub trait Files {
-    /// The names of the files in a directory, links to files among them, in any
-    /// order.
+    /// Returns the names of the files in a directory, including links to files, in any order.
     ///
     /// # Errors
     ///
-    /// Where there is no such directory or it cannot be read.
+    /// If the directory does not exist or cannot be read.
     fn list(&self, directory: &Path) -> io::Result<Vec<String>>;
 
-    /// A file's content.
+    /// Returns a file's content.
     ///
     /// # Errors
     ///
-    /// Where it cannot be read.
+    /// If the file cannot be read.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 }
 
-/// The files of the system.
+/// The files of the file system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DiskFiles;
 
@@ -47,14 +46,14 @@ impl Files for DiskFiles {
     }
 }
 
-/// Files in memory: a configuration inside a plan file, or one in a test.
+/// Files in memory: a configuration in a plan file, or in a test.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFiles {
     files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl MemoryFiles {
-    /// Files by path.
+    /// Returns files by path.
     pub fn new<P: Into<PathBuf>, B: Into<Vec<u8>>>(files: impl IntoIterator<Item = (P, B)>) -> Self {
         Self { files: files.into_iter().map(|(path, bytes)| (path.into(), bytes.into())).collect() }
     }

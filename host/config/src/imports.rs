@@ -1,4 +1,4 @@
-//! `import` blocks, held against the configuration around them.
+//! Checks `import` blocks against the configuration.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::blocks::{Import, ProviderReference, Resource, implied_provider};
 use crate::configuration::{Configuration, ModuleNode};
 
 impl Import {
-    /// The resource that objects are imported to, wherever its keys lead. `None` for
-    /// an address without a resource, which no configuration holds that was loaded.
+    /// Returns the resource that objects are imported to, without instance keys. `None` if the
+    /// address has no resource, which cannot occur in a loaded configuration.
     pub fn resource(&self) -> Option<ResourceAddress> {
         let target = self.target.resource.as_ref()?;
         let root = ModulePath::root();
@@ -18,7 +18,7 @@ impl Import {
         Some(ResourceAddress::new(module, target.mode, target.type_name.clone(), target.name.clone()))
     }
 
-    /// The provider that a resource has which is not configured yet: the one that the
+    /// Returns the provider of a resource that has no configuration yet: the provider that the
     /// block names, or that its type implies.
     pub fn provider_reference(&self) -> Option<ProviderReference> {
         let implied = || self.target.resource.as_ref().map(|target| implied_provider(&target.type_name));
@@ -27,13 +27,13 @@ impl Import {
 }
 
 impl Configuration {
-    /// The block of a resource; `None` where there is none.
+    /// Returns the block of a resource, or `None` if there is none.
     pub fn resource(&self, address: &ResourceAddress) -> Option<&Resource> {
         let key = (address.mode, address.type_name.clone(), address.name.clone());
         self.module(&address.module)?.module.resources.get(&key)
     }
 
-    /// Which provider configuration is asked for what a block imports.
+    /// Returns the provider configuration that imports the object of a block.
     pub fn provider_of_import(&self, import: &Import) -> Option<ProviderConfigAddress> {
         let address = import.resource()?;
         if let Some(resource) = self.resource(&address) {
@@ -43,7 +43,7 @@ impl Configuration {
         Some(self.provider_named(&address.module, &named.local_name, named.alias.as_ref()))
     }
 
-    /// Objects are imported by the root module, each once.
+    /// Checks that the root module imports each object once.
     pub(crate) fn check_imports(&self, problems: &mut Diagnostics) {
         for node in self.modules() {
             let mut known: BTreeMap<&str, &Span> = BTreeMap::new();
@@ -55,8 +55,8 @@ impl Configuration {
                 let to = import.to.span().text();
                 if !node.path.is_root() {
                     let detail = format!(
-                        "Import blocks can stand only in the root module, and this is in {}. An address such as \
-                         {}.{to} names the resource from there.",
+                        "Import blocks are only allowed in the root module, and this one is in {}. An \
+                         address such as {}.{to} names the resource from there.",
                         node.path, node.path
                     );
                     refuse("Invalid import configuration".to_owned(), detail, &import.span);
@@ -68,7 +68,7 @@ impl Configuration {
                 if node.module.has_errors || import.for_each.is_some() {
                     // Each instance of the block has another address.
                 } else if let Some(first) = known.get(to) {
-                    let detail = format!("An object is imported to {to} at {first} already.");
+                    let detail = format!("An object is already imported to {to} at {first}.");
                     refuse(format!("Duplicate import configuration for \"{to}\""), detail, import.to.span());
                 } else {
                     known.insert(to, &import.span);
@@ -78,22 +78,23 @@ impl Configuration {
     }
 }
 
-/// What is wrong with naming a provider in the block, and where: the resource's
-/// own block says which it is, where there is one.
+/// Returns why the block must not name a provider, and the span: if the resource has a block,
+/// that block determines the provider.
 fn misplaced_provider<'a>(root: &ModuleNode, import: &'a Import) -> Option<(&'static str, &'a Span)> {
     let named = import.provider.as_ref()?;
     let span = named.span.as_ref().unwrap_or(&import.span);
     let address = import.resource()?;
     if !address.module.is_root() {
-        let detail = "An import block names a provider only where it makes a configuration, and resources of \
-                      modules have one. Which provider they use is said by `providers` in the module block.";
+        let detail = "An import block may name a provider only when it generates configuration, and \
+            resources of modules already have configuration. The `providers` argument of the module \
+            block determines their provider.";
         return Some((detail, span));
     }
     let key = (address.mode, address.type_name, address.name);
     let declared = &root.module.resources.get(&key)?.provider;
     let is_same = declared.span.is_some()
         && (&declared.local_name, &declared.alias) == (&named.local_name, &named.alias);
-    let detail = "An import block names a provider only where it makes a configuration, and this resource has \
-                  one. Say `provider` there instead.";
+    let detail = "An import block may name a provider only when it generates configuration, and this \
+        resource already has configuration. Set `provider` there instead.";
     (!is_same).then_some((detail, span))
 }

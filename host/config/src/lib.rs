@@ -1,15 +1,16 @@
-//! Configurations: the files of a directory and of the modules it calls, as a
-//! tree of typed blocks.
+//! Configurations: the files of a directory and of the modules it calls, as a tree of typed
+//! blocks.
 //!
-//! Reads files through [`Files`] and nothing else; knows no environment, no
-//! terminal, no state and no engine. It evaluates nothing but constants: what
-//! depends on anything else is handed on as an [`wardian_lang::Expression`] or a
-//! [`wardian_lang::Body`], and [`decode_body`] turns the latter into a value once
-//! somebody has a schema and a scope.
+//! Reads files only through [`Files`]; uses no environment, terminal, state or engine. It
+//! evaluates only constants: all other expressions are returned as [`wardian_lang::Expression`]
+//! or [`wardian_lang::Body`], and [`decode_body`] turns a body into a value once a schema and a
+//! scope are available.
 //!
-//! Always holds: whatever the files hold, loading gives a configuration or
-//! diagnostics, as many of them as one run can find, and never panics; a block
-//! or argument that is not understood is an error, never dropped.
+//! Always holds: for any file content, loading returns a configuration or diagnostics, as many
+//! as one run can find, and never panics; a block or argument that is not understood is an
+//! error, never ignored.
+
+#![allow(missing_docs, reason = "comments that only restate a name are omitted")]
 
 mod blocks;
 mod configuration;
@@ -22,7 +23,7 @@ mod module;
 mod names;
 mod path;
 mod providers;
-mod undeclared;
+mod reference_check;
 mod variables;
 mod walk;
 
@@ -35,8 +36,8 @@ pub use configuration::{Configuration, ModuleNode, Requirement};
 pub use decode::{arguments_and_blocks, decode_body, references, span_of};
 pub use files::{DiskFiles, Files, MemoryFiles};
 pub use load::{load_root, load_root_from};
-pub use module::{Module, ResourceKey};
-pub use names::resource_mode;
+pub use module::Module;
+pub use names::{ResourceKey, resource_mode};
 pub use path::lexically_normalize;
 pub use variables::{
     RootVariables, VariableInputs, VariableSource, VariableText, automatic_files, given_variables,

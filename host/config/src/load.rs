@@ -1,10 +1,10 @@
-//! From a directory to a configuration.
+//! Loads a configuration from a directory.
 //!
-//! Files of one directory are read in the order of their names; all of them are
-//! read before anything is refused, and every module is read once however often
-//! it is called.
+//! Files of one directory are read in the order of their names, and all of them are read before
+//! errors are returned. Every module is read once, however often it is called.
 
 mod directory;
+mod file_blocks;
 mod overrides;
 mod source;
 
@@ -25,13 +25,13 @@ use crate::path::lexically_normalize;
 ///
 /// # Errors
 ///
-/// All that is wrong with it. Every diagnostic that has a place carries the
-/// text around it.
+/// All errors in the configuration. Every diagnostic with a source span carries the text around
+/// it.
 pub fn load_root(directory: &Path) -> Result<Configuration, Diagnostics> {
     load_root_from(&DiskFiles, directory)
 }
 
-/// As [`load_root`], with files from elsewhere.
+/// Loads a configuration as [`load_root`], from other files.
 ///
 /// # Errors
 ///
@@ -47,7 +47,7 @@ pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configurati
         check_root(&root.module, &mut problems);
     }
     configuration.check_imports(&mut problems);
-    // Where something could not be read, it is not known which providers are meant.
+    // If a part could not be read, the meant providers are not known.
     if !problems.has_errors() {
         configuration.resolve_providers(&mut problems);
     }
@@ -60,11 +60,11 @@ pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configurati
     Ok(configuration)
 }
 
-/// What the root module cannot have, since nobody takes it.
+/// Reports settings that are not allowed in the root module, because it has no caller.
 fn check_root(module: &Module, problems: &mut Diagnostics) {
     for output in module.outputs.values().filter(|output| output.ephemeral) {
-        let detail = "The outputs of the root module are stored, and what is ephemeral is not. Leave the argument \
-                      ephemeral out.";
+        let detail = "The root module's outputs are stored, and ephemeral values must not be. Remove the \
+            argument ephemeral.";
         problems.push(
             Diagnostic::error("Ephemeral output not allowed", detail)
                 .at(output.span.clone())
@@ -75,15 +75,14 @@ fn check_root(module: &Module, problems: &mut Diagnostics) {
 
 struct Loader<'a> {
     files: &'a dyn Files,
-    /// By directory; `None` where it could not be read.
+    /// The modules by directory; `None` if the module could not be read.
     read: BTreeMap<PathBuf, Option<Arc<Module>>>,
     modules: BTreeMap<ModulePath, ModuleNode>,
     problems: Diagnostics,
 }
 
 impl Loader<'_> {
-    /// Loads a module and what it calls. `above` are the directories on the way
-    /// here.
+    /// Loads a module and the modules it calls. `above` are the directories of its callers.
     fn load(
         &mut self,
         path: &ModulePath,
@@ -130,7 +129,7 @@ impl Loader<'_> {
         above.pop();
     }
 
-    /// A module that is called twice has its problems once.
+    /// Adds a problem once, even if a module is called twice.
     fn push_once(&mut self, problem: Diagnostic) {
         if !self.problems.iter().any(|known| *known == problem) {
             self.problems.push(problem);
@@ -141,7 +140,8 @@ impl Loader<'_> {
 fn call_cycle(call: &ModuleCall, target: &Path) -> Diagnostic {
     let target = if target == Path::new("") { Path::new(".") } else { target };
     let detail = format!(
-        "The module \"{}\" calls the module in {}, which leads here again: the configuration would have no end.",
+        "The module \"{}\" calls the module in {}, which is one of its callers: the configuration would be \
+         infinite.",
         call.name,
         target.display()
     );

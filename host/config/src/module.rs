@@ -1,4 +1,4 @@
-//! A module: what the files of one directory say together.
+//! A module: the combined content of the files of one directory.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,16 +12,14 @@ use crate::blocks::{
     Backend, Check, Import, Local, ModuleCall, Moved, Output, ProviderConfig, ProviderMeta, Removed,
     RequiredProvider, RequiredVersion, Resource, Variable,
 };
+use crate::names::ResourceKey;
 
-/// Mode, type and name: what names a resource inside its module.
-pub type ResourceKey = (ResourceMode, Str, Str);
-
-/// What the files of one directory say. The same wherever it is called from.
+/// The content of the files of one directory, independent of its callers.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
-    /// The directory, as it was reached from the root's.
+    /// The directory, as a path relative to the root's.
     pub directory: PathBuf,
-    /// Whether something in it could not be read.
+    /// True if a part of it could not be read.
     pub(crate) has_errors: bool,
     /// Its files, in the order in which they were read.
     pub files: Vec<Arc<SourceFile>>,
@@ -41,13 +39,13 @@ pub struct Module {
     pub required_providers: BTreeMap<Str, RequiredProvider>,
     /// `required_version` arguments.
     pub required_versions: Vec<RequiredVersion>,
-    /// Where the `required_providers` block is.
+    /// The span of the `required_providers` block.
     pub(crate) required_providers_span: Option<Span>,
-    /// What `provider_meta` blocks tell providers about the module, by local name.
+    /// `provider_meta` blocks, which pass metadata about the module to providers, by local name.
     pub provider_metas: BTreeMap<Str, ProviderMeta>,
-    /// Where the state is kept, if it says so.
+    /// The `backend` block.
     pub backend: Option<Backend>,
-    /// The service that keeps the state, if there is a `cloud` block.
+    /// The `cloud` block.
     pub cloud: Option<Backend>,
     /// `moved` blocks.
     pub moved: Vec<Moved>,

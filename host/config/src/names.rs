@@ -1,35 +1,39 @@
-//! Names that people choose.
+//! Names chosen by users.
 
 use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Label, ResourceMode as ModeInLanguage};
+use wardian_value::Str;
 
-/// Whether a text can be a name.
+/// Mode, type and name of a resource: unique in its module.
+pub type ResourceKey = (ResourceMode, Str, Str);
+
+/// Returns true if the text is a valid name.
 pub(crate) fn is_identifier(text: &str) -> bool {
     let mut characters = text.chars();
     characters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
         && characters.all(|character| character.is_alphanumeric() || matches!(character, '_' | '-'))
 }
 
-/// Whether a label is a name; a problem with this summary if not.
+/// Checks that a label is a name, and reports a problem with this summary otherwise.
 pub(crate) fn check_name(label: &Label, summary: &str, problems: &mut Diagnostics) -> bool {
     check_identifier(&label.text, &label.span, summary, problems)
 }
 
-/// As [`check_name`] for a text from elsewhere.
+/// Checks a name as [`check_name`], for text that is not a label.
 pub(crate) fn check_identifier(text: &str, span: &Span, summary: &str, problems: &mut Diagnostics) -> bool {
     let valid = is_identifier(text);
     if !valid {
         let detail = format!(
-            "\"{text}\" cannot be a name: names begin with a letter or an underscore, and the rest are letters, \
-             digits, underscores and dashes."
+            "\"{text}\" is not a valid name: names begin with a letter or an underscore, and the rest are \
+             letters, digits, underscores and dashes."
         );
         problems.push(Diagnostic::error(summary, detail).at(span.clone()));
     }
     valid
 }
 
-/// The mode of a reference as addresses have it.
+/// Converts a reference's resource mode to that of addresses.
 pub fn resource_mode(mode: ModeInLanguage) -> ResourceMode {
     match mode {
         ModeInLanguage::Managed => ResourceMode::Managed,
@@ -38,7 +42,7 @@ pub fn resource_mode(mode: ModeInLanguage) -> ResourceMode {
     }
 }
 
-/// The keyword of the block that declares a resource.
+/// Returns the keyword of the block that declares a resource.
 pub(crate) fn block_kind(mode: ResourceMode) -> &'static str {
     match mode {
         ResourceMode::Managed => "resource",
@@ -47,11 +51,11 @@ pub(crate) fn block_kind(mode: ResourceMode) -> &'static str {
     }
 }
 
-/// The second declaration of something that can be declared once.
+/// Returns the diagnostic for a second declaration of an object.
 pub(crate) fn duplicate(summary: String, what: &str, first: &Span, second: &Span) -> Diagnostic {
     Diagnostic::error(
         summary,
-        format!("{what} was declared at {first} already. Each must have a name of its own in its module."),
+        format!("{what} is already declared at {first}. Each must have a unique name in its module."),
     )
     .at(second.clone())
 }

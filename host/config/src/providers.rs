@@ -1,15 +1,15 @@
-//! Which provider, and which of its configurations, every name means.
+//! Resolves provider references to providers and provider configurations.
 //!
-//! In a module, `aws.west` means the first of these that there is:
+//! In a module, `aws.west` resolves to the first existing one of these:
 //!
 //! | | |
 //! |---|---|
 //! | its own `provider "aws"` block with that alias | that block |
-//! | an entry `aws.west = ...` in the `providers` of its call | what that means where the call stands |
-//! | without an alias: nothing of the two | what the same provider means where the call stands |
-//! | without an alias, in the root | a configuration with nothing in it |
+//! | an entry `aws.west = ...` in the `providers` of its call | the entry's value, resolved in the calling module |
+//! | without an alias: neither of the two | the same provider's default configuration in the calling module |
+//! | without an alias, in the root | an empty configuration |
 
-mod handed_over;
+mod provider_passing;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,10 +25,10 @@ use crate::module::Module;
 type Name = (Str, Option<Str>);
 
 impl Module {
-    /// The provider that a local name stands for: as `required_providers` says,
-    /// or else the one of that name in the default namespace.
+    /// Returns the provider of a local name: the one in `required_providers`, or the one of that
+    /// name in the default namespace.
     ///
-    /// A name that cannot be a provider's is refused when the module is loaded.
+    /// A name that cannot be a provider's is rejected when the module is loaded.
     pub fn provider_address(&self, local_name: &str) -> ProviderAddress {
         match self.required_providers.get(local_name) {
             Some(required) => required.address.clone(),
@@ -37,8 +37,7 @@ impl Module {
         }
     }
 
-    /// Every provider configuration that something in the module refers to or
-    /// that is there.
+    /// Returns every provider configuration that the module declares or refers to.
     fn provider_names(&self) -> BTreeMap<Name, Option<Span>> {
         let mut names = BTreeMap::new();
         let mut add = |reference: &ProviderReference, otherwise: &Span| {
@@ -49,7 +48,7 @@ impl Module {
             add(&resource.provider, &resource.span);
         }
         for import in &self.imports {
-            // A resource that has a block is asked above.
+            // A resource with a block is handled above.
             let is_declared = import.resource().is_none_or(|address| {
                 !address.module.is_root()
                     || self.resources.contains_key(&(address.mode, address.type_name, address.name))
@@ -78,9 +77,8 @@ impl Module {
 }
 
 impl Configuration {
-    /// Which configuration a provider's local name and alias mean in a module:
-    /// one of its own, one that its caller handed over, or the one that it
-    /// inherits.
+    /// Returns the configuration that a provider's local name and alias mean in a module: one of
+    /// its own, one passed by its caller, or an inherited one.
     pub fn provider_named(
         &self,
         module: &ModulePath,
@@ -97,8 +95,8 @@ impl Configuration {
         }
     }
 
-    /// All providers that the configuration needs, with what is asked of each.
-    /// Those that are part of the program are among them.
+    /// Returns all providers that the configuration needs, with the requirements on each,
+    /// including those that are built into the program.
     pub fn provider_requirements(&self) -> BTreeMap<ProviderAddress, Requirement> {
         let mut requirements: BTreeMap<ProviderAddress, Requirement> = BTreeMap::new();
         let mut ask =
@@ -130,8 +128,7 @@ impl Configuration {
         requirements
     }
 
-    /// Finds out what every provider reference means, and what is wrong with
-    /// them.
+    /// Resolves every provider reference and reports invalid ones.
     pub(crate) fn resolve_providers(&mut self, problems: &mut Diagnostics) {
         let mut resolved = Vec::new();
         for node in self.modules.values() {
@@ -147,8 +144,8 @@ impl Configuration {
                     Some(address) => {
                         providers.insert(name, address);
                     }
-                    // It is told where the module is called.
-                    None if self.is_owed(node, &name) => {}
+                    // Reported at the module's call.
+                    None if self.needs_caller_configuration(node, &name) => {}
                     None => problems.push(at(not_present(node, &name), span)),
                 }
             }
@@ -160,7 +157,7 @@ impl Configuration {
             }
         }
         self.warn_of_duplicate_requirements(problems);
-        self.check_handed_over(problems);
+        self.check_passed_providers(problems);
     }
 
     fn meant_by(&self, node: &ModuleNode, name: &Name) -> Option<ProviderConfigAddress> {
@@ -178,12 +175,12 @@ impl Configuration {
         };
         let caller = self.module(&caller)?;
         let call = caller.module.module_calls.get(call)?;
-        let handed = call
+        let passed = call
             .providers
             .iter()
             .flatten()
             .find(|(inside, _)| inside.local_name == *local_name && inside.alias == *alias);
-        if let Some((_, here)) = handed {
+        if let Some((_, here)) = passed {
             return self.meant_by(caller, &(here.local_name.clone(), here.alias.clone()));
         }
         if alias.is_some() {
@@ -192,7 +189,7 @@ impl Configuration {
         self.meant_by(caller, &(local_name_of(&caller.module, &address), None))
     }
 
-    /// Inputs of calls against the variables of what is called.
+    /// Checks the inputs of calls against the variables of the called modules.
     pub(crate) fn check_calls(&self, problems: &mut Diagnostics) {
         for node in self.modules.values() {
             for (name, call) in &node.module.module_calls {
@@ -208,7 +205,7 @@ impl Configuration {
                         found.push(
                             Diagnostic::warning(
                                 "Deprecated variable got a value",
-                                format!("The module says of its variable \"{input}\": {advice}"),
+                                format!("The module marks its variable \"{input}\" as deprecated: {advice}"),
                             )
                             .at(attribute.expression.span().clone()),
                         );
@@ -226,7 +223,7 @@ impl Configuration {
                 for variable in variables.values().filter(|variable| variable.is_required()) {
                     if !call.inputs.contains_key(&variable.name) {
                         let detail = format!(
-                            "The module needs a value for its variable \"{}\", which has no default.",
+                            "The module requires a value for its variable \"{}\", which has no default.",
                             variable.name
                         );
                         found.push(
@@ -239,7 +236,7 @@ impl Configuration {
         }
     }
 
-    /// The modules' resources, each with the configuration that it belongs to.
+    /// Returns the modules' resources, each with its provider configuration.
     pub fn resources(&self) -> impl Iterator<Item = (&ModuleNode, &Resource, ProviderConfigAddress)> {
         self.modules().flat_map(move |node| {
             node.module
@@ -250,8 +247,8 @@ impl Configuration {
     }
 }
 
-/// What a module calls a provider; the name that would imply it where it says
-/// nothing.
+/// Returns the local name of a provider in a module; if the module declares none, the name that
+/// implies the provider.
 fn local_name_of(module: &Module, address: &ProviderAddress) -> Str {
     let required = module.required_providers.iter().find(|(_, required)| required.address == *address);
     match required {
@@ -260,7 +257,7 @@ fn local_name_of(module: &Module, address: &ProviderAddress) -> Str {
     }
 }
 
-fn written(reference: &ProviderReference) -> String {
+fn reference_text(reference: &ProviderReference) -> String {
     match &reference.alias {
         None => reference.local_name.to_string(),
         Some(alias) => format!("{}.{alias}", reference.local_name),
@@ -282,8 +279,8 @@ fn not_present(node: &ModuleNode, (local_name, alias): &Name) -> Diagnostic {
         )
     } else {
         format!(
-            "{} has no provider \"{local_name}\" block with alias = \"{alias}\", and its caller does not hand over \
-             {local_name}.{alias} with the argument providers.{advice}",
+            "{} has no provider \"{local_name}\" block with alias = \"{alias}\", and its caller does not \
+             pass {local_name}.{alias} in the argument providers.{advice}",
             node.path
         )
     };

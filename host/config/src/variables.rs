@@ -1,19 +1,18 @@
 //! Values of the root module's variables.
 //!
-//! | source | given as | for a variable that does not exist |
+//! | source | given as | for an undeclared variable |
 //! |---|---|---|
-//! | `TF_VAR_name` | text | nothing: the environment is everybody's |
+//! | `TF_VAR_name` | text | ignored: the environment is shared |
 //! | `terraform.tfvars`, then `terraform.tfvars.json` | expressions | a warning |
 //! | `*.auto.tfvars` and `*.auto.tfvars.json`, by name | expressions | a warning |
 //! | `-var-file` | expressions | a warning |
 //! | `-var` | text | an error |
 //!
-//! Later ones win; `-var` and `-var-file` count in the order in which they are
-//! given. Text is the value itself for a variable whose type is a string, a
-//! number or a truth value, or that states no type, and an expression for all
-//! others. Expressions are constants.
+//! Later sources win; `-var` and `-var-file` apply in the order of the command line. Text is the
+//! value itself if the variable's type is string, number or bool, or not declared, and an
+//! expression for all other types. Expressions are constants.
 
-mod given;
+mod input_values;
 mod saved;
 mod undeclared;
 
@@ -25,19 +24,17 @@ use wardian_value::{Str, Value};
 
 use crate::blocks::Variable;
 use crate::module::Module;
-use given::{Given, Origin};
+use input_values::{InputValue, Origin};
 
 pub use saved::variables_for_saved_plan;
 
-/// Everything that gives values to root variables. The caller has read the
-/// files and the environment.
+/// All sources of root variable values. The caller has read the files and the environment.
 #[derive(Clone, Debug, Default)]
 pub struct VariableInputs {
     /// `TF_VAR_name` and its text, without the prefix.
     pub environment: Vec<(String, String)>,
     /// `terraform.tfvars`, `terraform.tfvars.json`, then `*.auto.tfvars` and
-    /// `*.auto.tfvars.json` in the order of their names: [`automatic_files`] puts
-    /// names in that order.
+    /// `*.auto.tfvars.json` in the order of their names, as [`automatic_files`] sorts them.
     pub automatic_files: Vec<Arc<SourceFile>>,
     /// `-var` and `-var-file` in the order of the command line.
     pub arguments: Vec<VariableSource>,
@@ -55,18 +52,17 @@ pub enum VariableSource {
 /// The text of one `-var`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariableText {
-    /// The variable.
     pub name: String,
-    /// What is behind the `=`.
+    /// The text after the `=`.
     pub text: String,
 }
 
 impl VariableText {
-    /// Reads `name=text`.
+    /// Parses `name=text`.
     ///
     /// # Errors
     ///
-    /// Where there is no `=` or no name before it.
+    /// If there is no `=` or no name before it.
     pub fn parse(argument: &str) -> Result<Self, Diagnostic> {
         match argument.split_once('=') {
             Some((name, text)) if !name.trim().is_empty() => {
@@ -83,8 +79,8 @@ impl VariableText {
     }
 }
 
-/// The names of a directory's files that give values without being asked for,
-/// in the order in which they count.
+/// Returns the names of a directory's files that set variables automatically, in the order in
+/// which they apply.
 pub fn automatic_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let rank = |name: &str| match name {
         "terraform.tfvars" => Some(0),
@@ -98,43 +94,43 @@ pub fn automatic_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a 
     ranked.into_iter().map(|(_, name)| name).collect()
 }
 
-/// What a root module's variables are given.
+/// The values of a root module's variables.
 #[derive(Clone, Debug, Default)]
 pub struct RootVariables {
-    /// The values, converted to the variables' types, without marks. Variables that have
-    /// a default and are not given are not in it.
+    /// The values, converted to the variables' types, without marks. Variables that keep their
+    /// default are not included.
     pub values: BTreeMap<Str, Value>,
-    /// The values as they were given, before they were converted.
+    /// The values as given, before conversion.
     pub given: BTreeMap<Str, Value>,
-    /// What is wrong with values that do not suit their variables. A run begins all the
-    /// same: what has to do with others can be looked at.
+    /// Errors for values that do not fit their variables. A run starts anyway: parts that do not
+    /// depend on them can be evaluated.
     pub refused: BTreeMap<Str, Diagnostics>,
 }
 
 impl RootVariables {
-    /// The values, where all of them suit.
+    /// Returns the values if all of them are valid.
     ///
     /// # Errors
     ///
-    /// What is wrong with those that do not.
+    /// The errors for the invalid values.
     pub fn accepted(self) -> Result<BTreeMap<Str, Value>, Diagnostics> {
         let problems: Diagnostics = self.refused.into_values().flatten().collect();
         problems.into_result(self.values)
     }
 }
 
-/// Values that suit their variables as they are.
+/// Takes values that are already converted.
 impl From<BTreeMap<Str, Value>> for RootVariables {
     fn from(values: BTreeMap<Str, Value>) -> Self {
         Self { given: values.clone(), values, refused: BTreeMap::new() }
     }
 }
 
-/// The values of a root module's variables. Warnings are returned beside them.
+/// Returns the values of a root module's variables, and warnings.
 ///
 /// # Errors
 ///
-/// What cannot be read, what is given to no variable, and what is missing.
+/// Sources that cannot be read, values for undeclared variables, and missing values.
 pub fn root_variables(
     module: &Module,
     inputs: &VariableInputs,
@@ -142,8 +138,7 @@ pub fn root_variables(
     values(module, inputs, &|variable, problems| problems.push(missing(variable)))
 }
 
-/// As [`root_variables`], where a variable that must be given a value and has none is
-/// no error: it is left out.
+/// Returns values as [`root_variables`], but omits required variables without a value.
 ///
 /// # Errors
 ///
@@ -161,7 +156,7 @@ fn values(
     is_missing: &dyn Fn(&Variable, &mut Diagnostics),
 ) -> Result<(RootVariables, Diagnostics), Diagnostics> {
     let mut problems = Diagnostics::new();
-    let given = given::collect(module, inputs, &mut problems);
+    let given = input_values::collect(module, inputs, &mut problems);
     undeclared::check(module, &given, &mut problems);
     let mut variables = RootVariables::default();
     for (name, variable) in &module.variables {
@@ -185,15 +180,15 @@ fn values(
     if problems.has_errors() { Err(problems) } else { Ok((variables, problems)) }
 }
 
-/// The variables that somebody must still give a value: for a program that asks.
+/// Returns the variables that still need a value, for a program that asks for them.
 pub fn missing_variables<'a>(module: &'a Module, inputs: &VariableInputs) -> Vec<&'a Variable> {
-    let given = given::collect(module, inputs, &mut Diagnostics::new());
+    let given = input_values::collect(module, inputs, &mut Diagnostics::new());
     let is_missing = |variable: &&Variable| variable.is_required() && !given.contains_key(&variable.name);
     module.variables.values().filter(is_missing).collect()
 }
 
-/// The value, converted; `None` where the default is meant, or it is wrong.
-fn value_of(variable: &Variable, given: &Given, problems: &mut Diagnostics) -> Option<Value> {
+/// Returns the converted value, or `None` if the default applies or the value is invalid.
+fn value_of(variable: &Variable, given: &InputValue, problems: &mut Diagnostics) -> Option<Value> {
     let value = given.value.as_ref()?;
     let name = &variable.name;
     let located = |diagnostic: Diagnostic| match (&given.origin, &given.span) {
@@ -204,7 +199,7 @@ fn value_of(variable: &Variable, given: &Given, problems: &mut Diagnostics) -> O
         Ok(converted) => converted,
         Err(reason) => {
             let detail = format!(
-                "The value that {} gives does not suit var.{name}, declared at {}: {reason}.",
+                "The value from {} is not valid for var.{name}, declared at {}: {reason}.",
                 given.origin, variable.span
             );
             problems.push(located(Diagnostic::error("Invalid value for input variable", detail)));

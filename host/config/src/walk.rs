@@ -1,4 +1,4 @@
-//! Every expression of a body.
+//! Visits every expression of a body.
 
 use wardian_diagnostic::Diagnostics;
 use wardian_lang::{Body, Expression};
@@ -7,9 +7,9 @@ use wardian_value::Str;
 
 use crate::decode::{dynamic_parts_expected, expected_by_schema};
 
-/// Hands over every expression in a body and in the blocks inside, each with the
-/// iterators of the `dynamic` blocks around it. Where the schema is known, a block
-/// that it calls `dynamic` is an ordinary one.
+/// Visits every expression in a body and its nested blocks, with the iterators of the
+/// surrounding `dynamic` blocks. If the schema is known, a block that it declares as `dynamic`
+/// is an ordinary one.
 pub(crate) fn each_expression(
     body: &Body,
     schema: Option<&Block>,
@@ -24,7 +24,7 @@ fn in_body(
     iterators: &mut Vec<Str>,
     found: &mut dyn FnMut(&Expression, &[Str]),
 ) {
-    // What is wrong with the body is told by whoever decodes it.
+    // Decoding the body reports its errors.
     let mut problems = Diagnostics::new();
     let body = match schema {
         Some(schema) => body.interpreted(&|name| expected_by_schema(schema, name), &mut problems),
@@ -80,7 +80,7 @@ fn inner<'a>(schema: Option<&'a Block>, name: &str) -> Option<&'a Block> {
     schema.and_then(|schema| schema.block_types.get(name)).map(|nested| &nested.block)
 }
 
-/// Checks every expression in a body as far as that goes without values.
+/// Checks every expression in a body as far as possible without values.
 pub(crate) fn check_body(body: &Body, problems: &mut Diagnostics) {
     each_expression(body, None, &mut |expression, iterators| {
         problems.extend(expression.check_besides(iterators));

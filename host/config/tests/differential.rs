@@ -1,10 +1,10 @@
-//! Configurations in JSON, and with override files, beside what
-//! `terraform validate -json` 1.11.4 says of them: the verdict, and each
-//! diagnostic's severity, file, line and summary.
+//! Compares the diagnostics for configurations in JSON and with override files with those of
+//! `terraform validate -json` 1.11.4: the verdict, and each diagnostic's severity, file, line
+//! and summary.
 //!
-//! With `WARDIAN_RECORD=1` and `terraform` on the path, the answers are recorded
-//! anew. A configuration is a paragraph `=== name` with files `-- path --` and
-//! the answer as the last of them.
+//! With `WARDIAN_RECORD=1` and `terraform` on the path, the answers are recorded again. A
+//! configuration is a paragraph `=== name` with files `-- path --` and the answer as the last of
+//! them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
@@ -55,7 +55,7 @@ fn case(paragraph: &str) -> Case {
     Case { name: name.to_owned(), files, answer }
 }
 
-/// Each diagnostic once, in the order of places.
+/// Writes each diagnostic once, in source order.
 fn answer(valid: bool, diagnostics: impl Iterator<Item = (bool, String, usize, String)>) -> String {
     let mut text = String::from(if valid { "valid" } else { "invalid" });
     let lines: BTreeSet<(String, usize, bool, String)> =
@@ -117,7 +117,7 @@ fn theirs(case: &Case) -> String {
 }
 
 #[test]
-fn answers_are_those_of_terraform() {
+fn diagnostics_match_terraform() {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/configurations");
     let record = env::var("WARDIAN_RECORD").is_ok_and(|value| value == "1");
     let mut differences = String::new();

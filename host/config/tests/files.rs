@@ -1,4 +1,4 @@
-//! Which files of a directory are read.
+//! Tests which files of a directory are read.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use wardian_config::load_root;
 
-/// A directory of its own, gone afterwards.
+/// A temporary directory, removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -24,7 +24,7 @@ impl Scratch {
         fs::write(self.0.join(name), bytes).unwrap();
     }
 
-    /// Summary, file name and line of each problem.
+    /// Returns summary, file name and line of each problem.
     fn problems(&self) -> Vec<String> {
         let Err(problems) = load_root(&self.0) else { return Vec::new() };
         problems
@@ -47,7 +47,7 @@ impl Drop for Scratch {
 }
 
 #[test]
-fn what_is_no_configuration_is_left_alone() {
+fn ignores_files_without_configuration() {
     let scratch = Scratch::new("ignored");
     let ignored = [
         ".x.tf",
@@ -73,7 +73,7 @@ fn what_is_no_configuration_is_left_alone() {
 }
 
 #[test]
-fn encodings_and_line_ends() {
+fn reads_encodings_and_line_endings() {
     let scratch = Scratch::new("encodings");
     scratch.write("a.tf", b"locals {\n  a = \"\xff\"\n}\n");
     scratch.write("b.tf.json", b"{\"locals\":\n {\"b\": \"\xff\"}}\n");
@@ -95,7 +95,7 @@ fn encodings_and_line_ends() {
 }
 
 #[test]
-fn links_lead_to_files() {
+fn follows_links_to_files() {
     let scratch = Scratch::new("links");
     scratch.write("text", "locals {\n  a = 1\n}\n");
     symlink("text", scratch.0.join("a.tf")).unwrap();

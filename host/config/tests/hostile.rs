@@ -1,4 +1,4 @@
-//! Whatever the files hold, loading answers.
+//! Checks that loading terminates with an answer for any file content.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
@@ -141,7 +141,7 @@ fn load_as(text: &[u8], names: [&str; 2]) {
 }
 
 #[test]
-fn deep_and_long_json() {
+fn loads_deep_and_long_json() {
     let deep = |depth: usize| {
         format!("{{\"locals\":{{\"a\":{}1{}}}}}", "[".repeat(depth), "]".repeat(depth)).into_bytes()
     };
@@ -158,22 +158,22 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes(bytes in any::<Vec<u8>>()) {
+    fn loads_any_bytes(bytes in any::<Vec<u8>>()) {
         load(&bytes);
     }
 
     #[test]
-    fn any_words(words in prop::collection::vec(prop::sample::select(WORDS), 0..40)) {
+    fn loads_any_words(words in prop::collection::vec(prop::sample::select(WORDS), 0..40)) {
         load(words.join(" ").as_bytes());
     }
 
     #[test]
-    fn any_words_of_json(words in prop::collection::vec(prop::sample::select(JSON_WORDS), 0..40)) {
+    fn loads_any_json_words(words in prop::collection::vec(prop::sample::select(JSON_WORDS), 0..40)) {
         load(words.join(" ").as_bytes());
     }
 
     #[test]
-    fn any_cut_of_json(cut in 0usize..600, other in 0usize..600) {
+    fn loads_any_truncated_json(cut in 0usize..600, other in 0usize..600) {
         let text = r#"{"terraform": {"required_providers": {"a": {"source": "a/b"}}},
   "module": {"m": {"source": "./m", "providers": {"a": "a.b"}, "x": "${1}\n${\"q\"}"}},
   "resource": {"a_b": {"c": [{"count": 2, "lifecycle": {"ignore_changes": ["x[0].y"]},
@@ -185,7 +185,7 @@ proptest! {
     }
 
     #[test]
-    fn any_cut_of_a_block(cut in 0usize..400) {
+    fn loads_any_truncated_block(cut in 0usize..400) {
         let text = r#"
 terraform {
   required_providers { a = { source = "a/b", configuration_aliases = [a.x] } }

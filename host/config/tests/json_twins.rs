@@ -1,4 +1,4 @@
-//! What is written in the native syntax and in JSON is the same module.
+//! Checks that native syntax and JSON give the same module.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
@@ -15,7 +15,7 @@ use wardian_plugin::{
 };
 use wardian_value::{Type, Value};
 
-/// Everything that is referred to is the text that names it.
+/// A scope in which every reference evaluates to its own text.
 struct Names;
 
 impl Scope for Names {
@@ -54,7 +54,7 @@ fn schema() -> Block {
     }
 }
 
-/// Places differ, and nothing else: `main.tf:1,2-3` and the like are left out.
+/// Removes source spans such as `main.tf:1,2-3`, the only difference.
 fn without_places(value: &impl Debug) -> String {
     let text = format!("{value:?}");
     let mut found = String::new();
@@ -237,7 +237,7 @@ fn twins(native: &str, json: &str) {
 }
 
 #[test]
-fn variables() {
+fn variables_match_in_both_syntaxes() {
     twins(
         r#"
 variable "a" {
@@ -280,7 +280,7 @@ variable "c" {
 }
 
 #[test]
-fn locals_and_outputs() {
+fn locals_and_outputs_match_in_both_syntaxes() {
     twins(
         r#"
 locals {
@@ -303,7 +303,7 @@ output "o" {
 }
 
 #[test]
-fn resources() {
+fn resources_match_in_both_syntaxes() {
     twins(
         r#"
 resource "a_b" "c" {
@@ -415,7 +415,7 @@ provider "p" {
 }
 
 #[test]
-fn modules_providers_and_settings() {
+fn modules_providers_and_settings_match_in_both_syntaxes() {
     twins(
         r#"
 terraform {
@@ -464,7 +464,7 @@ module "m" {
 }
 
 #[test]
-fn refactoring_and_checks() {
+fn refactoring_and_checks_match_in_both_syntaxes() {
     twins(
         r#"
 moved {
@@ -516,9 +516,9 @@ module "m" {
     );
 }
 
-/// An error inside a text with escapes is where the file has it.
+/// An error inside a string with escapes points at its position in the file.
 #[test]
-fn places_behind_escapes() {
+fn errors_after_escapes_point_at_source() {
     let text = "{\"output\": {\"o\": {\"value\":\n  \"\\u00e9\\t${local.none} \\\"${ local.b}\"}}}";
     let files = MemoryFiles::new([("main.tf.json", text)]);
     let configuration = load_root_from(&files, Path::new("")).unwrap_or_else(|problems| panic!("{problems}"));

@@ -1,4 +1,4 @@
-//! Configurations, valid and not, as people would write them.
+//! Valid and invalid configurations as users write them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
@@ -13,7 +13,7 @@ fn load(files: &[(&str, &str)]) -> Result<Configuration, Diagnostics> {
     load_root_from(&MemoryFiles::new(files.iter().map(|(path, text)| (*path, *text))), Path::new("."))
 }
 
-/// One line for each problem: place, block, summary and detail.
+/// Returns one line for each problem: span, block, summary and detail.
 fn problems(files: &[(&str, &str)]) -> String {
     let found = match load(files) {
         Ok(configuration) => {
@@ -44,7 +44,7 @@ fn check_main(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn a_whole_configuration() {
+fn loads_complete_configuration() {
     let configuration = load(&[
         (
             "main.tf",
@@ -147,7 +147,7 @@ fn a_whole_configuration() {
 }
 
 #[test]
-fn unknown_blocks_and_arguments() {
+fn reports_unknown_blocks_and_arguments() {
     check_main(
         "resourc \"a\" \"b\" {}\nvariable \"v\" {\n  typ = string\n  validaton {}\n}\nx = 1\n",
         &[
@@ -160,21 +160,21 @@ fn unknown_blocks_and_arguments() {
 }
 
 #[test]
-fn labels_and_names() {
+fn reports_invalid_labels_and_names() {
     check_main(
         "resource \"a\" {}\nvariable \"a\" \"b\" {}\nlocals \"x\" {}\noutput \"1\" {\n  value = 1\n}\nvariable \"count\" {}\n",
         &[
             "main.tf:1,13-13: Missing name for resource: A resource block needs its type and its name as a label before the brace.",
             "main.tf:2,14-17: Extraneous label for variable: A variable block has one label, its name.",
             "main.tf:3,8-11: Extraneous label for locals: A locals block has no labels.",
-            "main.tf:4,8-11: Invalid output name: \"1\" cannot be a name: names begin with a letter or an underscore, and the rest are letters, digits, underscores and dashes.",
-            "main.tf:7,10-17: Invalid variable name: No variable can be named \"count\": a module block uses that argument for itself.",
+            "main.tf:4,8-11: Invalid output name: \"1\" is not a valid name: names begin with a letter or an underscore, and the rest are letters, digits, underscores and dashes.",
+            "main.tf:7,10-17: Invalid variable name: A variable cannot be named \"count\": module blocks reserve that argument.",
         ],
     );
 }
 
 #[test]
-fn duplicates_name_the_first() {
+fn duplicate_diagnostics_point_at_first_declaration() {
     check(
         &[
             (
@@ -187,16 +187,16 @@ fn duplicates_name_the_first() {
             ),
         ],
         &[
-            "b.tf:1,1-13: Duplicate variable declaration: A variable \"a\" was declared at a.tf:1,1-13 already. Each must have a name of its own in its module.",
-            "b.tf:3,3-8: Duplicate local value definition: A local value \"l\" was declared at a.tf:3,3-8 already. Each must have a name of its own in its module.",
-            "b.tf:5,1-19: Duplicate resource \"x_y\" configuration: A x_y resource named \"z\" was declared at a.tf:5,1-19 already. Each must have a name of its own in its module.",
-            "b.tf:6,1-13: Duplicate provider configuration: A default configuration of the provider \"x\" was declared at a.tf:6,1-13 already. Each must have a name of its own in its module.",
+            "b.tf:1,1-13: Duplicate variable declaration: A variable \"a\" is already declared at a.tf:1,1-13. Each must have a unique name in its module.",
+            "b.tf:3,3-8: Duplicate local value definition: A local value \"l\" is already declared at a.tf:3,3-8. Each must have a unique name in its module.",
+            "b.tf:5,1-19: Duplicate resource \"x_y\" configuration: A x_y resource named \"z\" is already declared at a.tf:5,1-19. Each must have a unique name in its module.",
+            "b.tf:6,1-13: Duplicate provider configuration: A default configuration of the provider \"x\" is already declared at a.tf:6,1-13. Each must have a unique name in its module.",
         ],
     );
 }
 
 #[test]
-fn meta_arguments() {
+fn reports_invalid_meta_arguments() {
     check_main(
         r#"resource "a_b" "c" {
   count      = 1
@@ -220,22 +220,22 @@ data "a_b" "e" {
 }
 "#,
         &[
-            "main.tf:3,3-11: Invalid combination of \"count\" and \"for_each\": Only one of count and for_each can say how many instances there are.",
-            "main.tf:4,17-25: Invalid depends_on reference: Only a whole object can be waited for: name the resource or module without its attributes.",
-            "main.tf:4,27-30: (warning) Quoted references are deprecated: A reference is written here as it is, without quotes.",
+            "main.tf:3,3-11: Invalid combination of \"count\" and \"for_each\": Only one of count and for_each can determine the number of instances.",
+            "main.tf:4,17-25: Invalid depends_on reference: Only whole objects can be dependencies: name the resource or module without its attributes.",
+            "main.tf:4,27-30: (warning) Quoted references are deprecated: References are written without quotes.",
             "main.tf:4,28-29: Invalid reference: A reference to a resource needs its type and its name with a dot between them. If this was meant as text, put it in quotes.",
-            "main.tf:4,32-33: Invalid expression: The name of a resource, a module or another object is needed here.",
-            "main.tf:5,16-22: Invalid provider configuration reference: The name of a provider is needed here, such as aws, or with an alias behind it: aws.west. It must be constant.",
-            "main.tf:7,22-23: Invalid expression: A list of arguments in brackets is needed here, or the keyword all.",
-            "main.tf:8,23-24: Unsuitable value type: This value cannot be used here: true or false is needed.",
-            "main.tf:11,12-17: Invalid \"when\" keyword: The argument \"when\" is one of the keywords create and destroy.",
-            "main.tf:17,5-20: Invalid data resource lifecycle argument: The lifecycle argument \"prevent_destroy\" is for resources that are created and destroyed; a data block cannot have it.",
+            "main.tf:4,32-33: Invalid expression: The name of a resource, a module or another object is required here.",
+            "main.tf:5,16-22: Invalid provider configuration reference: A provider name is required here, such as aws, or with an alias: aws.west. It must be constant.",
+            "main.tf:7,22-23: Invalid expression: A list of arguments in brackets is required here, or the keyword all.",
+            "main.tf:8,23-24: Unsuitable value type: This value cannot be used here: true or false is required.",
+            "main.tf:11,12-17: Invalid \"when\" keyword: The argument \"when\" must be one of the keywords create and destroy.",
+            "main.tf:17,5-20: Invalid data resource lifecycle argument: The lifecycle argument \"prevent_destroy\" applies to resources that are created and destroyed; a data block cannot have it.",
         ],
     );
 }
 
 #[test]
-fn variables_and_their_defaults() {
+fn reports_invalid_variables_and_defaults() {
     check_main(
         r#"variable "a" {
   type    = number
@@ -257,16 +257,16 @@ variable "d" {
 "#,
         &[
             "main.tf:3,13-16: Invalid default value for variable: The default is not of the variable's type: a number is required.",
-            "main.tf:7,14-18: Invalid default value for variable: The default is null, but the variable says nullable = false.",
+            "main.tf:7,14-18: Invalid default value for variable: The default is null, but the variable sets nullable = false.",
             "main.tf:10,13-18: Variables not allowed: Only constants can be used here, so `var.a` cannot be.",
-            "main.tf:14,21-26: Invalid validation expression: The condition refers to nothing, so that its result is always the same: it checks nothing.",
-            "main.tf:14,21-26: Invalid variable validation condition: The condition must refer to var.d: it is there to check its value.",
+            "main.tf:14,21-26: Invalid validation expression: The condition refers to no object, so its result is always the same and it checks nothing.",
+            "main.tf:14,21-26: Invalid variable validation condition: The condition must refer to var.d, because it validates that value.",
         ],
     );
 }
 
 #[test]
-fn required_providers_and_settings() {
+fn reports_invalid_required_providers_and_settings() {
     check_main(
         r#"terraform {
   required_version = ">= x"
@@ -286,14 +286,14 @@ required_providers {}
             "main.tf:4,20-29: Invalid provider source string: \"a/b/c/d\" is not a provider source address: it must have the form [HOST/][NAMESPACE/]TYPE, such as \"hashicorp/random\".",
             "main.tf:5,37-43: Invalid version constraint: This is not a version constraint: invalid version constraint \"1..2\": \"\" is not a version number.",
             "main.tf:5,45-48: Invalid required_providers object: A required provider has no \"nam\", only source, version and configuration_aliases.",
-            "main.tf:12,1-19: Invalid required_providers block: A required_providers block stands inside a terraform block.",
-            "main.tf:9,3-15: Both a backend and cloud configuration are present: The state is kept in one place: leave out this block, or the cloud block at main.tf:10,3-8.",
+            "main.tf:12,1-19: Invalid required_providers block: A required_providers block must be inside a terraform block.",
+            "main.tf:9,3-15: Both a backend and cloud configuration are present: The state has a single location: remove this block, or the cloud block at main.tf:10,3-8.",
         ],
     );
 }
 
 #[test]
-fn a_provider_configured_by_another_name_than_it_is_required_by() {
+fn warns_of_provider_configured_by_another_name() {
     let block = "\nprovider \"time\" {}\nprovider \"time\" {\n  alias = \"west\"\n}\n";
     let required = |name: &str| {
         format!(
@@ -303,14 +303,12 @@ fn a_provider_configured_by_another_name_than_it_is_required_by() {
     check_main(&required("time"), &[]);
     check_main(
         &required("clock"),
-        &["main.tf:3,5-42: (warning) Duplicate required provider: registry.terraform.io/hashicorp/time is \
-             required as \"clock\" here, and there is a block provider \"time\" which means it too. Use one of the \
-             two names in both places."],
+        &["main.tf:3,5-42: (warning) Duplicate required provider: registry.terraform.io/hashicorp/time is required as \"clock\" here, and the block provider \"time\" means the same provider. Use one of the two names in both places."],
     );
 }
 
 #[test]
-fn calls_of_modules() {
+fn reports_invalid_module_calls() {
     check(
         &[
             (
@@ -339,17 +337,17 @@ module "e" {
         ],
         &[
             "main.tf:11,12-13: Missing required argument: The argument \"source\" must be set here.",
-            "m/main.tf:4,12-17: Module call cycle: The module \"again\" calls the module in ., which leads here again: the configuration would have no end.",
-            "main.tf:6,12-34: Unsupported module source: Modules can only be called from local directories yet, and \"hashicorp/consul/aws\" is not the path of one. If a directory is meant, write \"./hashicorp/consul/aws\".",
-            "main.tf:9,12-23: Unreadable module directory: There is no directory nowhere.",
+            "m/main.tf:4,12-17: Module call cycle: The module \"again\" calls the module in ., which is one of its callers: the configuration would be infinite.",
+            "main.tf:6,12-34: Unsupported module source: Only modules in local directories are supported, and \"hashicorp/consul/aws\" is not a local path. If it is a directory, write \"./hashicorp/consul/aws\".",
+            "main.tf:9,12-23: Unreadable module directory: The directory nowhere does not exist.",
             "main.tf:3,3-6: Unsupported argument: The module has no variable named \"nam\". Did you mean \"name\"?",
-            "main.tf:1,1-11: Missing required argument: The module needs a value for its variable \"name\", which has no default.",
+            "main.tf:1,1-11: Missing required argument: The module requires a value for its variable \"name\", which has no default.",
         ],
     );
 }
 
 #[test]
-fn what_calls_hand_over() {
+fn reports_invalid_provider_passing() {
     check(
         &[
             (
@@ -369,22 +367,22 @@ module "e" {
             ("m/main.tf", "variable \"name\" {}\nprovider \"z\" {}\n"),
         ],
         &[
-            "main.tf:9,17-22: (warning) Quoted references are deprecated: A reference is written here as it is, without quotes.",
+            "main.tf:9,17-22: (warning) Quoted references are deprecated: References are written without quotes.",
             "main.tf:9,39-42: Provider configuration not present: There is no provider \"q\" block with alias = \"r\" in the root module.",
-            "main.tf:9,17-22: (warning) Reference to undefined provider: The module does not say in required_providers which provider x.y is, so that it is taken for hashicorp/x.",
-            "main.tf:9,32-33: Provider type mismatch: The module expects a configuration of registry.terraform.io/hashicorp/z as z, but is given one of registry.terraform.io/hashicorp/q.",
-            "main.tf:9,35-36: (warning) Reference to undefined provider: The module does not say in required_providers which provider w is, so that it is taken for hashicorp/w.",
-            "main.tf:9,39-42: Provider type mismatch: The module expects a configuration of registry.terraform.io/hashicorp/w as w, but is given one of registry.terraform.io/hashicorp/q.",
-            "m/main.tf:2,1-13: (warning) Redundant empty provider block: A module gets the configuration of z from its caller without a block that says nothing. Remove it; an alias that the caller must hand over is listed in configuration_aliases in required_providers.",
-            "m/main.tf:2,1-13: (warning) Redundant empty provider block: A module gets the configuration of z from its caller without a block that says nothing. Remove it; an alias that the caller must hand over is listed in configuration_aliases in required_providers.",
+            "main.tf:9,17-22: (warning) Reference to undefined provider: The module does not declare x.y in required_providers, so it is assumed to be hashicorp/x.",
+            "main.tf:9,32-33: Provider type mismatch: The module expects a configuration of registry.terraform.io/hashicorp/z as z, but receives one of registry.terraform.io/hashicorp/q.",
+            "main.tf:9,35-36: (warning) Reference to undefined provider: The module does not declare w in required_providers, so it is assumed to be hashicorp/w.",
+            "main.tf:9,39-42: Provider type mismatch: The module expects a configuration of registry.terraform.io/hashicorp/w as w, but receives one of registry.terraform.io/hashicorp/q.",
+            "m/main.tf:2,1-13: (warning) Redundant empty provider block: A module receives the configuration of z from its caller without an empty block. Remove the block; list aliases that the caller must pass in configuration_aliases in required_providers.",
+            "m/main.tf:2,1-13: (warning) Redundant empty provider block: A module receives the configuration of z from its caller without an empty block. Remove the block; list aliases that the caller must pass in configuration_aliases in required_providers.",
             "main.tf:3,3-6: Unsupported argument: The module has no variable named \"nam\". Did you mean \"name\"?",
-            "main.tf:1,1-11: Missing required argument: The module needs a value for its variable \"name\", which has no default.",
+            "main.tf:1,1-11: Missing required argument: The module requires a value for its variable \"name\", which has no default.",
         ],
     );
 }
 
 #[test]
-fn calls_hand_over_providers_under_bare_names() {
+fn calls_pass_providers_by_bare_name() {
     let module = r#"
         terraform {
           required_providers {
@@ -412,9 +410,9 @@ fn calls_hand_over_providers_under_bare_names() {
     assert_eq!(used, ["east other", "west west"]);
 }
 
-/// All of them in one run, and only what is wrong.
+/// One run reports all errors, and nothing else.
 #[test]
-fn every_expression_is_checked() {
+fn checks_every_expression() {
     let wrong = "uper(\"a\")";
     let main = format!(
         r#"
@@ -506,7 +504,7 @@ import {{
 }
 
 #[test]
-fn references_to_what_is_not_there() {
+fn reports_undeclared_references() {
     check(
         &[
             (
@@ -542,7 +540,7 @@ resource "a_b" "web" {
 }
 
 #[test]
-fn files_that_cannot_be_read() {
+fn reports_unreadable_files() {
     let files = MemoryFiles::new([
         ("a.tf", b"locals {\n  a = \"\xff\"\n}\n".to_vec()),
         ("b.tf", b"\xef\xbb\xbflocals {\n  b = 1\n}\n".to_vec()),
@@ -564,5 +562,5 @@ fn files_that_cannot_be_read() {
         ["Some(2) Invalid character encoding", "Some(1) Missing base local value definition to override"]
     );
     let missing = load_root_from(&files, Path::new("elsewhere")).unwrap_err();
-    assert_eq!(missing.to_string(), "Failed to read module directory; There is no directory elsewhere.");
+    assert_eq!(missing.to_string(), "Failed to read module directory; The directory elsewhere does not exist.");
 }

@@ -1,4 +1,4 @@
-//! What results where override files lie on others, in both syntaxes.
+//! Results of merging override files, in both syntaxes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
@@ -18,8 +18,7 @@ fn load(files: &[(&str, &str)]) -> (Arc<Module>, String) {
     }
 }
 
-/// The arguments and the types of the blocks, as somebody without a schema reads
-/// them.
+/// Returns the arguments and block types, as read without a schema.
 fn content(body: &Body) -> String {
     let body = body.guessed();
     let mut parts: Vec<String> = body
@@ -84,7 +83,7 @@ fn check_resource(over: &[(&str, &str)], expected: &str) {
 }
 
 #[test]
-fn resources_in_the_native_syntax() {
+fn merges_resources_in_native_syntax() {
     check_resource(
         &[
             (
@@ -119,8 +118,8 @@ resource "a_b" "c" {
 }
 
 #[test]
-fn resources_in_json() {
-    // Without a schema, what could be blocks reads as arguments.
+fn merges_resources_in_json() {
+    // Without a schema, properties that could be blocks are read as arguments.
     check_resource(
         &[(
             "a_override.tf.json",
@@ -132,7 +131,7 @@ fn resources_in_json() {
 }
 
 #[test]
-fn everything_else() {
+fn merges_all_other_blocks() {
     let base = r#"
 variable "v" {
   type        = number
@@ -236,10 +235,10 @@ removed {
     }
 }
 
-/// JSON lies on native text and on JSON; the nested blocks that it replaces are
-/// known when a schema says which they are.
+/// JSON overrides native text and JSON; the nested blocks that it replaces are known only with a
+/// schema.
 #[test]
-fn blocks_in_json_replace_blocks_of_their_type() {
+fn json_blocks_replace_blocks_of_their_type() {
     use wardian_plugin::{
         Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, NestedBlock, Setting,
     };

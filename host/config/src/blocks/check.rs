@@ -11,23 +11,21 @@ use crate::names::check_name;
 /// A `check` block.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// Its name.
     pub name: Str,
-    /// The data source that is only there for it.
+    /// The data source that only this check reads.
     pub data: Option<Resource>,
-    /// What must hold; failing is a warning.
+    /// The conditions; a failure is a warning.
     pub assertions: Vec<Condition>,
     /// The header.
     pub span: Span,
 }
 
-/// Something that must hold: `validation`, `precondition`, `postcondition`,
-/// `assert`.
+/// A condition: `validation`, `precondition`, `postcondition` or `assert`.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    /// What must be true.
+    /// The expression that must be true.
     pub condition: Expression,
-    /// What to say where it is not.
+    /// The message if it is false.
     pub error_message: Expression,
     /// The header.
     pub span: Span,
@@ -65,17 +63,18 @@ impl Check {
     }
 }
 
-/// Its instances and its life are the check's.
+/// A nested data source is always a single instance without lifecycle rules.
 fn check_nested_data(block: &Block, problems: &mut Diagnostics) {
     for attribute in ["count", "for_each"].iter().filter_map(|name| block.body.attribute(name)) {
-        let detail = "A data block inside of a check has one instance. Move it out to have several.";
+        let detail = "A data block inside a check has one instance. Move it out of the check to have \
+            several.";
         problems.push(
             Diagnostic::error(format!("Invalid \"{}\" attribute", attribute.name), detail)
                 .at(attribute.name_span.clone()),
         );
     }
     for lifecycle in block.body.blocks_of("lifecycle") {
-        let detail = "A data block inside of a check has no lifecycle block: conditions belong into assert.";
+        let detail = "A data block inside a check has no lifecycle block: use assert for conditions.";
         problems.push(Diagnostic::error("Invalid lifecycle block", detail).at(lifecycle.header_span.clone()));
     }
 }
@@ -96,12 +95,12 @@ impl Condition {
             && condition.check().is_empty()
         {
             let detail =
-                "The condition refers to nothing, so that its result is always the same: it checks nothing.";
+                "The condition refers to no object, so its result is always the same and it checks nothing.";
             problems.push(
                 Diagnostic::error(format!("Invalid {} expression", block.kind), detail)
                     .at(condition.span().clone()),
             );
-            // A variable's validation says more about that.
+            // Validations of variables have a more specific check.
             if &*block.kind != "validation" {
                 return None;
             }
@@ -110,8 +109,8 @@ impl Condition {
     }
 }
 
-/// All conditions in blocks of one type.
+/// Reads all conditions in blocks of one type.
 pub(super) fn conditions(content: &Content<'_>, kind: &str, problems: &mut Diagnostics) -> Vec<Condition> {
-    let blocks = content.unlabelled(kind, problems);
+    let blocks = content.unlabeled(kind, problems);
     blocks.into_iter().filter_map(|block| Condition::read(block, problems)).collect()
 }

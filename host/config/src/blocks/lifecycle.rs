@@ -11,33 +11,29 @@ use super::references::warn_of_quotes;
 use crate::content::Shape;
 use crate::names::block_kind;
 
-/// How a resource's objects live.
+/// The lifecycle rules of a resource's objects.
 #[derive(Clone, Debug, Default)]
 pub struct Lifecycle {
-    /// Create the replacement before the replaced is destroyed; `None` where it
-    /// is not said.
+    /// True to create the replacement before destroying the old object; `None` if not set.
     pub create_before_destroy: Option<bool>,
-    /// Refuse plans that destroy.
+    /// True to reject plans that destroy the object.
     pub prevent_destroy: bool,
-    /// Which arguments may differ from what exists.
+    /// The arguments that may differ from the existing object.
     pub ignore_changes: IgnoreChanges,
-    /// What causes a replacement when it changes.
+    /// References that trigger a replacement when their values change.
     pub replace_triggered_by: Vec<Expression>,
-    /// What must hold before.
+    /// Conditions that must hold before the operation.
     pub preconditions: Vec<Condition>,
-    /// What must hold after.
+    /// Conditions that must hold after the operation.
     pub postconditions: Vec<Condition>,
 }
 
-/// Which arguments may differ from what exists.
+/// The arguments that may differ from the existing object.
 #[derive(Clone, Debug, Default)]
 pub enum IgnoreChanges {
-    /// None.
     #[default]
     Nothing,
-    /// All.
     All,
-    /// These.
     Paths(Vec<(Path, Span)>),
 }
 
@@ -54,8 +50,8 @@ impl Lifecycle {
             let kind = block_kind(mode);
             for attribute in SHAPE.optional.iter().filter_map(|name| content.attribute(name)) {
                 let detail = format!(
-                    "The lifecycle argument \"{}\" is for resources that are created and destroyed; a {kind} \
-                     block cannot have it.",
+                    "The lifecycle argument \"{}\" applies to resources that are created and destroyed; a \
+                     {kind} block cannot have it.",
                     attribute.name
                 );
                 problems.push(
@@ -91,7 +87,7 @@ impl IgnoreChanges {
             problems.push(
                 Diagnostic::error(
                     "Invalid expression",
-                    "A list of arguments in brackets is needed here, or the keyword all.",
+                    "A list of arguments in brackets is required here, or the keyword all.",
                 )
                 .at(expression.span().clone()),
             );
@@ -114,7 +110,7 @@ impl IgnoreChanges {
                 None => problems.push(
                     Diagnostic::error(
                         "Invalid expression",
-                        "The name of an argument is needed here, maybe with constant indexes behind it.",
+                        "An argument name is required here, optionally followed by constant indexes.",
                     )
                     .at(item.span().clone()),
                 ),
@@ -122,7 +118,7 @@ impl IgnoreChanges {
         }
         if let Some(span) = wildcard {
             if !paths.is_empty() {
-                let detail = "All arguments are ignored already, so that naming some of them says nothing.";
+                let detail = "All arguments are already ignored, so naming some of them has no effect.";
                 problems.push(Diagnostic::error("Invalid ignore_changes ruleset", detail).at(span));
             }
             return Self::All;
@@ -142,7 +138,7 @@ fn relative_path(traversal: &Traversal) -> Path {
 fn triggers(attribute: &Attribute, problems: &mut Diagnostics) -> Vec<Expression> {
     let expression = &attribute.expression;
     let Some(items) = expression.as_tuple_items() else {
-        let detail = "A list of references to resources in brackets is needed here.";
+        let detail = "A list of resource references in brackets is required here.";
         problems.push(Diagnostic::error("Invalid expression", detail).at(expression.span().clone()));
         return Vec::new();
     };
@@ -168,13 +164,13 @@ fn trigger_problem(item: &Expression) -> Option<Diagnostic> {
             _ => "Invalid reference in replace_triggered_by expression",
         };
         let detail = format!(
-            "A replacement is triggered by a resource or one of its attributes; to choose an instance, count.index and \
-             each.key can be used, but not {}.",
+            "Only a resource or one of its attributes can trigger a replacement; to choose an instance, use \
+             count.index and each.key, but not {}.",
             reference.subject
         );
         return Some(Diagnostic::error(summary, detail).at(item.span().clone()));
     }
-    let detail = "A reference to a managed resource, or to one of its attributes, is needed here.";
+    let detail = "A reference to a managed resource, or to one of its attributes, is required here.";
     (!names_resource)
         .then(|| Diagnostic::error("Invalid replace_triggered_by expression", detail).at(item.span().clone()))
 }

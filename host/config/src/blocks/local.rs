@@ -10,9 +10,7 @@ use crate::names::check_identifier;
 /// A local value.
 #[derive(Clone, Debug)]
 pub struct Local {
-    /// Its name.
     pub name: Str,
-    /// What it stands for.
     pub expression: Expression,
     /// The whole definition.
     pub span: Span,

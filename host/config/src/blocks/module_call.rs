@@ -10,29 +10,27 @@ use wardian_value::Str;
 use super::ProviderReference;
 use super::provider::constraints;
 use super::references::{depends_on, provider_reference};
-use super::resource::{repetition, take_escaped};
+use super::meta_arguments::{repetition, take_escaped};
 use crate::content::{Shape, labels, unsupported_block};
 use crate::names::check_name;
 
 /// A `module` block.
 #[derive(Clone, Debug)]
 pub struct ModuleCall {
-    /// Its name.
     pub name: Str,
-    /// Where the module is.
+    /// The module's address.
     pub source: String,
-    /// The place of that.
     pub source_span: Span,
-    /// Which versions of it will do.
+    /// Allowed versions.
     pub version: Option<(Constraints, Span)>,
-    /// How many instances.
+    /// The number of instances.
     pub count: Option<Expression>,
-    /// One instance for each element.
+    /// The elements that have one instance each.
     pub for_each: Option<Expression>,
-    /// What all in it waits for.
+    /// The objects that the whole module waits for.
     pub depends_on: Vec<Reference>,
-    /// Configurations handed over: as the module names them, and as they are
-    /// named here. `None` where the argument is not given.
+    /// The passed provider configurations: the module's name for each, and the caller's. `None`
+    /// if the argument is not set.
     pub providers: Option<Vec<(ProviderReference, ProviderReference)>>,
     /// Values of the module's variables by name.
     pub inputs: BTreeMap<Str, Attribute>,
@@ -71,7 +69,7 @@ impl ModuleCall {
         });
         let (count, for_each) = repetition(&content, problems);
         let depends_on = depends_on(&content, problems);
-        let providers = content.attribute("providers").map(|attribute| handed_over(attribute, problems));
+        let providers = content.attribute("providers").map(|attribute| passed_providers(attribute, problems));
         let (source, source_span) = content.text("source", problems)?;
         Some(Self {
             name: label.text.clone(),
@@ -88,13 +86,13 @@ impl ModuleCall {
     }
 }
 
-fn handed_over(
+fn passed_providers(
     attribute: &Attribute,
     problems: &mut Diagnostics,
 ) -> Vec<(ProviderReference, ProviderReference)> {
     let Some(items) = attribute.expression.as_object_items() else {
         let detail = "The argument providers is written in braces, with the module's name for each provider \
-                      configuration on the left and yours on the right: { aws = aws.west }.";
+            configuration on the left and yours on the right: { aws = aws.west }.";
         problems
             .push(Diagnostic::error("Invalid expression", detail).at(attribute.expression.span().clone()));
         return Vec::new();
@@ -112,7 +110,7 @@ fn handed_over(
         if twice {
             let mut diagnostic = Diagnostic::error(
                 "Duplicate provider address",
-                "A provider configuration of this name is handed over already.",
+                "A provider configuration of this name is already passed.",
             );
             diagnostic.subject = inside.span;
             problems.push(diagnostic);

@@ -13,21 +13,17 @@ use crate::names::check_name;
 /// An output.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// Its name.
     pub name: Str,
-    /// What it is for.
     pub description: Option<String>,
-    /// Its value.
     pub expression: Expression,
-    /// Whether it must not be shown.
+    /// True if the value must not be shown.
     pub sensitive: bool,
-    /// Whether it must not be stored.
+    /// True if the value must not be stored.
     pub ephemeral: bool,
-    /// What callers should use instead, where they should not use it.
+    /// Advice for callers, if the output is deprecated.
     pub deprecated: Option<String>,
-    /// What it waits for besides what it refers to.
+    /// Dependencies in addition to the expression's references.
     pub depends_on: Vec<Reference>,
-    /// What must hold.
     pub preconditions: Vec<Condition>,
     /// The header.
     pub span: Span,
@@ -44,9 +40,9 @@ impl Output {
         let [label] = labels(block, ["name"], problems)?;
         check_name(label, "Invalid output name", problems);
         let content = SHAPE.read(&block.body, problems);
-        for block in content.unlabelled("postcondition", problems) {
+        for block in content.unlabeled("postcondition", problems) {
             let detail =
-                "The condition of an output is checked before it has its value: write a precondition.";
+                "An output's condition is checked before the output has its value: write a precondition.";
             problems.push(
                 Diagnostic::error("Postconditions are not allowed", detail).at(block.header_span.clone()),
             );

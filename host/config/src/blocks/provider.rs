@@ -5,33 +5,31 @@ use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Block, Body};
 use wardian_value::Str;
 
-use super::resource::take_escaped;
+use super::meta_arguments::take_escaped;
 use crate::content::{Shape, labels};
 use crate::names::check_identifier;
 
 /// A `provider` block.
 #[derive(Clone, Debug)]
 pub struct ProviderConfig {
-    /// The provider's local name.
     pub local_name: Str,
-    /// Which of several configurations; `None` for the default one.
+    /// The configuration's alias; `None` for the default one.
     pub alias: Option<Str>,
-    /// The old way to require a version.
+    /// The deprecated version constraint.
     pub version: Option<(Constraints, Span)>,
-    /// What the provider is configured with.
+    /// The provider's arguments.
     pub body: Body,
     /// The header.
     pub span: Span,
 }
 
-/// `aws.west`, or what a resource type implies.
+/// A reference such as `aws.west`, or the one that a resource type implies.
 #[derive(Clone, Debug)]
 pub struct ProviderReference {
-    /// The provider's local name.
     pub local_name: Str,
-    /// Which of several configurations.
+    /// The alias; `None` for the default configuration.
     pub alias: Option<Str>,
-    /// Where it is written; `None` where it is implied.
+    /// The reference's span; `None` if it is implied.
     pub span: Option<Span>,
 }
 
@@ -54,7 +52,7 @@ impl ProviderConfig {
             ["count", "depends_on", "for_each", "source"].iter().filter_map(|name| content.attribute(name))
         {
             let detail = format!(
-                "The argument \"{}\" means nothing in a provider block and is kept for later.",
+                "The argument \"{}\" has no meaning in a provider block and is reserved.",
                 attribute.name
             );
             problems.push(
@@ -88,7 +86,7 @@ impl ProviderConfig {
     }
 }
 
-/// Version constraints, or a problem.
+/// Parses version constraints, or reports a problem.
 pub(super) fn constraints(
     text: &str,
     dialect: ConstraintDialect,

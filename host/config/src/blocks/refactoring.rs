@@ -13,11 +13,9 @@ use crate::content::{Content, Shape, labels, missing_argument};
 /// A `moved` block.
 #[derive(Clone, Debug)]
 pub struct Moved {
-    /// The old address.
     pub from: Target,
-    /// The new address.
     pub to: Target,
-    /// Where the new address stands.
+    /// The span of the new address.
     pub to_span: Span,
     /// The header.
     pub span: Span,
@@ -26,13 +24,13 @@ pub struct Moved {
 /// A `removed` block.
 #[derive(Clone, Debug)]
 pub struct Removed {
-    /// The address that the configuration no longer has.
+    /// The address that is no longer declared.
     pub from: Target,
-    /// Whether objects are destroyed, or only forgotten.
+    /// True to destroy the objects, false to forget them.
     pub destroy: bool,
-    /// What to run before an object is destroyed.
+    /// The provisioners that run before an object is destroyed.
     pub provisioners: Vec<Provisioner>,
-    /// How provisioners reach the object.
+    /// The connection of the provisioners.
     pub connection: Option<Body>,
     /// The header.
     pub span: Span,
@@ -43,17 +41,17 @@ pub struct Removed {
 pub struct Import {
     /// The address of the resource instance; keys may be expressions.
     pub to: Expression,
-    /// The resource that it names, without the keys.
+    /// The same resource without instance keys.
     pub target: Target,
-    /// What identifies the object, as one text.
+    /// The object's identifier as a string.
     pub id: Option<Expression>,
-    /// What identifies the object, as attributes.
+    /// The object's identifier as attributes.
     pub identity: Option<Expression>,
-    /// Several at once.
+    /// The elements that have one import each.
     pub for_each: Option<Expression>,
-    /// Which provider configuration to ask.
+    /// The provider configuration that reads the object.
     pub provider: Option<ProviderReference>,
-    /// All of it.
+    /// The complete body.
     pub body: Body,
     /// The header.
     pub span: Span,
@@ -70,7 +68,7 @@ impl Moved {
         let (from, to) = (from?, to?);
         let to_span = content.attribute("to")?.expression.span().clone();
         if from.resource.is_some() != to.resource.is_some() {
-            let detail = "Both addresses are of resources, or both are of modules.";
+            let detail = "Both addresses must be resources, or both must be modules.";
             problems
                 .push(Diagnostic::error("Invalid \"moved\" addresses", detail).at(block.header_span.clone()));
         }
@@ -95,7 +93,7 @@ impl Removed {
         labels(block, [], problems)?;
         let content = SHAPE.read(&block.body, problems);
         let mut destroy = true;
-        for lifecycle in content.unlabelled("lifecycle", problems) {
+        for lifecycle in content.unlabeled("lifecycle", problems) {
             let said = LIFECYCLE.read(&lifecycle.body, problems).flag("destroy", problems);
             destroy = said.unwrap_or(destroy);
         }
@@ -105,11 +103,11 @@ impl Removed {
         for inner in content.blocks.iter().filter(|inner| &*inner.kind == "provisioner") {
             let Some(provisioner) = Provisioner::read(inner, problems) else { continue };
             let refused = if from.resource.is_none() {
-                Some("Provisioners belong to a resource, and a module is removed here.")
+                Some("Provisioners belong to a resource, but this block removes a module.")
             } else if provisioner.on_destroy {
                 None
             } else {
-                Some("Nothing is created here, so a provisioner must say: when = destroy")
+                Some("Nothing is created here, so a provisioner must set: when = destroy")
             };
             if let Some(detail) = refused {
                 problems.push(
@@ -128,22 +126,22 @@ impl Removed {
     }
 }
 
-/// A block is removed as a whole, with all its instances.
+/// Checks that a block is removed with all its instances.
 fn check_removed(content: &Content<'_>, from: &Target, problems: &mut Diagnostics) {
     let (summary, detail) = if from.modules.iter().any(|(_, key)| key.is_some()) {
         (
             "Module instance keys not allowed",
-            "A module is removed with all its instances: leave out the key in brackets.",
+            "A module is removed with all its instances: remove the key in brackets.",
         )
     } else if from.resource.as_ref().is_some_and(|resource| resource.key.is_some()) {
         (
             "Resource instance keys not allowed",
-            "A resource is removed with all its instances: leave out the key in brackets.",
+            "A resource is removed with all its instances: remove the key in brackets.",
         )
     } else if from.resource.as_ref().is_some_and(|resource| resource.mode == ResourceMode::Data) {
         (
             "Data source address not allowed",
-            "What a data source reads is not destroyed: it is enough to remove its block.",
+            "Data sources have no objects to destroy: removing the block is enough.",
         )
     } else {
         return;
@@ -168,7 +166,7 @@ impl Import {
         match (content.attribute("id"), content.attribute("identity")) {
             (None, None) => problems.push(missing_argument("id", &block.body)),
             (Some(_), Some(identity)) => {
-                let detail = "Only one of id and identity can say which object is meant.";
+                let detail = "Only one of id and identity can identify the object.";
                 problems
                     .push(Diagnostic::error("Invalid import block", detail).at(identity.name_span.clone()));
             }
@@ -203,7 +201,8 @@ fn import_target(to: &Expression, problems: &mut Diagnostics) -> Option<Target> 
         Some(resource) if resource.mode == ResourceMode::Managed => return Some(target),
         Some(_) => ("Invalid import address", "Only the objects of managed resources can be imported."),
         None => {
-            ("Invalid address", "A resource is imported, not a module: its type and its name are needed.")
+            ("Invalid address", "Only resources can be imported, not modules: write the resource's type and \
+                name.")
         }
     };
     problems.push(Diagnostic::error(summary, detail).at(to.span().clone()));
@@ -225,6 +224,6 @@ fn address(
 }
 
 fn no_address(expression: &Expression) -> Diagnostic {
-    let detail = "The address of a resource or a module is needed here, without quotes.";
+    let detail = "The address of a resource or a module is required here, without quotes.";
     Diagnostic::error("Invalid expression", detail).at(expression.span().clone())
 }

@@ -1,4 +1,4 @@
-//! Arguments that hold references rather than values.
+//! Arguments that contain references instead of values.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{Expression, Reference, Subject};
@@ -7,13 +7,13 @@ use wardian_value::{PathStep, Str};
 use super::ProviderReference;
 use crate::content::Content;
 
-/// The `depends_on` of a block.
+/// Reads the `depends_on` of a block.
 pub(super) fn depends_on(content: &Content<'_>, problems: &mut Diagnostics) -> Vec<Reference> {
     let Some(attribute) = content.attribute("depends_on") else {
         return Vec::new();
     };
     let Some(items) = attribute.expression.as_tuple_items() else {
-        let detail = "A list of references in brackets is needed here.";
+        let detail = "A list of references in brackets is required here.";
         problems
             .push(Diagnostic::error("Invalid expression", detail).at(attribute.expression.span().clone()));
         return Vec::new();
@@ -26,7 +26,7 @@ fn dependency(item: &Expression, problems: &mut Diagnostics) -> Option<Reference
         |detail: &str| Diagnostic::error("Invalid depends_on reference", detail).at(item.span().clone());
     warn_of_quotes(item, problems);
     let Some(traversal) = item.as_traversal() else {
-        let detail = "The name of a resource, a module or another object is needed here.";
+        let detail = "The name of a resource, a module or another object is required here.";
         problems.push(Diagnostic::error("Invalid expression", detail).at(item.span().clone()));
         return None;
     };
@@ -44,24 +44,24 @@ fn dependency(item: &Expression, problems: &mut Diagnostics) -> Option<Reference
     };
     if !whole {
         problems.push(invalid(
-            "Only a whole object can be waited for: name the resource or module without its attributes.",
+            "Only whole objects can be dependencies: name the resource or module without its attributes.",
         ));
         return None;
     }
     Some(reference)
 }
 
-/// Warns of a reference in quotes, as it was written of old.
+/// Warns about a reference in quotes, the old syntax.
 pub(super) fn warn_of_quotes(expression: &Expression, problems: &mut Diagnostics) {
     if expression.is_native_quoted() {
-        let detail = "A reference is written here as it is, without quotes.";
+        let detail = "References are written without quotes.";
         problems.push(
             Diagnostic::warning("Quoted references are deprecated", detail).at(expression.span().clone()),
         );
     }
 }
 
-/// `aws` or `aws.west`, bare or quoted as of old.
+/// Reads `aws` or `aws.west`, bare or quoted (the old syntax).
 pub(super) fn provider_reference(
     expression: &Expression,
     problems: &mut Diagnostics,
@@ -74,8 +74,8 @@ pub(super) fn provider_reference(
         Some([local_name]) => (local_name.clone(), None),
         Some([local_name, alias]) => (local_name.clone(), Some(alias.clone())),
         _ => {
-            let detail = "The name of a provider is needed here, such as aws, or with an alias behind it: \
-                          aws.west. It must be constant.";
+            let detail = "A provider name is required here, such as aws, or with an alias: aws.west. It \
+                must be constant.";
             problems.push(
                 Diagnostic::error("Invalid provider configuration reference", detail)
                     .at(expression.span().clone()),

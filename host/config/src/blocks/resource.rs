@@ -7,49 +7,46 @@ use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Block, Body, Expression, Reference, ResourceMode as ModeInLanguage, Subject};
 use wardian_value::Str;
 
+use super::meta_arguments::{repetition, take_escaped};
 use super::references::{depends_on, provider_reference};
 use super::{Condition, Lifecycle, ProviderReference};
 use crate::content::{Content, Shape, labels};
 use crate::decode::references;
-use crate::module::ResourceKey;
-use crate::names::{block_kind, check_name};
+use crate::names::{ResourceKey, block_kind, check_name};
 
 /// A `resource`, `data` or `ephemeral` block.
 #[derive(Clone, Debug)]
 pub struct Resource {
-    /// Which of the three.
     pub mode: ResourceMode,
-    /// `aws_instance`.
+    /// The resource type, such as `aws_instance`.
     pub type_name: Str,
-    /// Its name.
     pub name: Str,
-    /// Which provider configuration it belongs to.
+    /// The provider configuration.
     pub provider: ProviderReference,
-    /// How many instances.
+    /// The number of instances.
     pub count: Option<Expression>,
-    /// One instance for each element.
+    /// The elements that have one instance each.
     pub for_each: Option<Expression>,
-    /// What it waits for besides what it refers to.
+    /// Dependencies in addition to the body's references.
     pub depends_on: Vec<Reference>,
-    /// How its objects live.
     pub lifecycle: Lifecycle,
-    /// What is run when an object is created or destroyed.
+    /// The provisioners that run when an object is created or destroyed.
     pub provisioners: Vec<Provisioner>,
-    /// How provisioners reach the object.
+    /// The connection of the provisioners.
     pub connection: Option<Body>,
-    /// What the provider is given: the body without all of the above.
+    /// The body without all of the above: the provider's arguments.
     pub body: Body,
     /// The header.
     pub span: Span,
 }
 
 impl Resource {
-    /// Its header as diagnostics name a block: `resource "aws_instance" "web"`.
+    /// Returns its header as diagnostics name a block: `resource "aws_instance" "web"`.
     pub fn context(&self) -> String {
         format!("{} \"{}\" \"{}\"", block_kind(self.mode), self.type_name, self.name)
     }
 
-    /// What names it in its module.
+    /// Returns its key in the module.
     pub fn key(&self) -> ResourceKey {
         (self.mode, self.type_name.clone(), self.name.clone())
     }
@@ -58,23 +55,23 @@ impl Resource {
 /// A `provisioner` block.
 #[derive(Clone, Debug)]
 pub struct Provisioner {
-    /// `local-exec`.
+    /// The provisioner type, such as `local-exec`.
     pub type_name: Str,
-    /// Whether it runs when an object is destroyed rather than created.
+    /// True if it runs when an object is destroyed instead of created.
     pub on_destroy: bool,
-    /// Whether its failure is let pass.
+    /// True if its failure is ignored.
     pub continue_on_failure: bool,
-    /// How it reaches the object.
+    /// Its own connection.
     pub connection: Option<Body>,
-    /// What it is configured with.
+    /// Its arguments.
     pub body: Body,
     /// The header.
     pub span: Span,
 }
 
 impl Provisioner {
-    /// How it reaches the object, where the block around it may say that too: what is said
-    /// here comes first, argument by argument.
+    /// Returns the connection to the object, merged with the surrounding block's: the
+    /// provisioner's own arguments win.
     pub fn connection_within<'a>(&'a self, around: Option<&'a Body>) -> Option<Cow<'a, Body>> {
         match (around, &self.connection) {
             (Some(around), Some(own)) => Some(Cow::Owned(around.clone().overridden_by(own.clone()))),
@@ -83,7 +80,7 @@ impl Provisioner {
     }
 }
 
-/// Types of provisioners that once were.
+/// Provisioner types that were removed.
 const REMOVED: [&str; 4] = ["chef", "habitat", "puppet", "salt-masterless"];
 
 impl Resource {
@@ -94,7 +91,7 @@ impl Resource {
             optional: &["provider", "count", "for_each", "depends_on"],
             blocks: &["lifecycle", "provisioner", "connection", "locals", "_"],
         };
-        // Whether there are other blocks is the provider's matter.
+        // The provider decides whether there are other blocks.
         const OTHER: Shape = Shape { blocks: &["lifecycle", "locals", "_"], ..MANAGED };
         let mode = match &*block.kind {
             "data" => ResourceMode::Data,
@@ -171,8 +168,8 @@ impl Provisioner {
         };
         let [label] = labels(block, ["type"], problems)?;
         if REMOVED.contains(&&*label.text) {
-            let detail = "This kind of provisioner was removed from the language long ago. Have the machine set up by its \
-                          image, or by its own start-up script.";
+            let detail = "This provisioner type was removed from the language long ago. Configure the \
+                machine in its image, or in its startup script.";
             problems.push(
                 Diagnostic::error(format!("The \"{}\" provisioner has been removed", label.text), detail)
                     .at(label.span.clone()),
@@ -199,15 +196,15 @@ impl Provisioner {
     }
 }
 
-/// Whether an argument is the second of two keywords, bare or quoted as of old;
-/// the first is meant where there is none.
+/// Returns true if an argument is the second of two keywords, bare or quoted (the old syntax);
+/// the first is the default.
 fn keyword(content: &Content<'_>, name: &str, words: [&str; 2], problems: &mut Diagnostics) -> bool {
     let Some(attribute) = content.attribute(name) else {
         return false;
     };
     let word = attribute.expression.as_keyword().or(attribute.expression.as_quoted());
     if attribute.expression.is_native_quoted() {
-        let detail = "The keyword is written as it is, without quotes.";
+        let detail = "Keywords are written without quotes.";
         problems.push(
             Diagnostic::warning("Quoted keywords are deprecated", detail)
                 .at(attribute.expression.span().clone()),
@@ -218,7 +215,7 @@ fn keyword(content: &Content<'_>, name: &str, words: [&str; 2], problems: &mut D
         problems.push(
             Diagnostic::error(
                 format!("Invalid \"{name}\" keyword"),
-                format!("The argument \"{name}\" is one of the keywords {first} and {second}."),
+                format!("The argument \"{name}\" must be one of the keywords {first} and {second}."),
             )
             .at(attribute.expression.span().clone()),
         );
@@ -231,8 +228,9 @@ pub(super) fn connection(content: &Content<'_>, problems: &mut Diagnostics) -> O
     Some(block.body.clone())
 }
 
-/// When an object is destroyed, other objects may be gone already, and the
-/// configuration may have changed: what is run then knows the object alone.
+/// Checks destroy-time provisioners: when an object is destroyed, other objects may be gone
+/// already, and the configuration may have changed, so provisioners may only refer to the object
+/// itself.
 pub(super) fn check_destroy_references(body: &Body, problems: &mut Diagnostics) {
     for reference in references(body, None) {
         let allowed = matches!(
@@ -248,8 +246,9 @@ pub(super) fn check_destroy_references(body: &Body, problems: &mut Diagnostics) 
         );
         if !allowed {
             let detail = format!(
-                "What is run when an object is destroyed can refer to that object only, as self, count.index or \
-                 each.key, and not to {}. Keep what is needed in the object, and read it from self.",
+                "A destroy-time provisioner can only refer to its own object, as self, count.index or \
+                 each.key, and not to {}. Store the needed values in the object, and read them from \
+                 self.",
                 reference.subject
             );
             problems.push(
@@ -259,7 +258,7 @@ pub(super) fn check_destroy_references(body: &Body, problems: &mut Diagnostics) 
     }
 }
 
-/// A resource cannot wait for itself.
+/// Reports conditions in which a resource refers to itself by name.
 fn check_own_references(conditions: &[Condition], own: &Subject, kind: &str, problems: &mut Diagnostics) {
     let expressions =
         conditions.iter().flat_map(|condition| [&condition.condition, &condition.error_message]);
@@ -275,56 +274,7 @@ fn check_own_references(conditions: &[Condition], own: &Subject, kind: &str, pro
     }
 }
 
-/// `count` and `for_each`, of which there can be one.
-pub(super) fn repetition(
-    content: &Content<'_>,
-    problems: &mut Diagnostics,
-) -> (Option<Expression>, Option<Expression>) {
-    let count = content.expression("count");
-    let for_each = content.expression("for_each");
-    if let (Some(_), Some(both)) = (&count, content.attribute("for_each")) {
-        let detail = "Only one of count and for_each can say how many instances there are.";
-        problems.push(
-            Diagnostic::error("Invalid combination of \"count\" and \"for_each\"", detail)
-                .at(both.name_span.clone()),
-        );
-    }
-    (count, for_each)
-}
-
-/// Refuses reserved blocks, and puts what is inside `_` blocks into the body:
-/// the way to set arguments that are named like our own.
-pub(super) fn take_escaped(
-    content: &Content<'_>,
-    reserved: &[&str],
-    kind: &str,
-    body: &mut Body,
-    problems: &mut Diagnostics,
-) {
-    for block in content.blocks.iter().filter(|block| reserved.contains(&&*block.kind)) {
-        let detail = format!("Blocks of type \"{}\" cannot be used in a {kind} block.", block.kind);
-        problems.push(
-            Diagnostic::error(format!("Reserved block type name in {kind} block"), detail)
-                .at(block.kind_span.clone()),
-        );
-    }
-    if let Some(escaped) = content.only_block("_", "Duplicate escaping block", problems) {
-        for attribute in &escaped.body.attributes {
-            if let Some(first) = body.attribute(&attribute.name) {
-                let detail =
-                    format!("The argument \"{}\" was set at {} already.", attribute.name, first.name_span);
-                problems
-                    .push(Diagnostic::error("Attribute redefined", detail).at(attribute.name_span.clone()));
-            } else {
-                body.attributes.push(attribute.clone());
-            }
-        }
-        body.blocks.extend(escaped.body.blocks.iter().cloned());
-        body.take_uninterpreted(&escaped.body);
-    }
-}
-
-/// The provider that a type's name begins with.
+/// Returns the provider that the first part of a resource type's name implies.
 pub(crate) fn implied_provider(type_name: &str) -> ProviderReference {
     let local_name = type_name.split('_').next().unwrap_or(type_name);
     ProviderReference { local_name: Str::new(local_name), alias: None, span: None }

@@ -13,54 +13,52 @@ use crate::walk::check_body;
 /// One entry of `required_providers`.
 #[derive(Clone, Debug)]
 pub struct RequiredProvider {
-    /// Which provider the local name stands for.
+    /// The provider of the local name.
     pub address: ProviderAddress,
-    /// Which versions will do.
+    /// Allowed versions.
     pub constraints: Constraints,
-    /// Names of configurations that callers hand over.
+    /// Names of configurations that callers pass.
     pub configuration_aliases: Vec<(Str, Span)>,
-    /// The entry.
     pub span: Span,
 }
 
 /// A `required_version` argument.
 #[derive(Clone, Debug)]
 pub struct RequiredVersion {
-    /// Which versions of the program will do.
+    /// Allowed versions of the program.
     pub constraints: Constraints,
-    /// The argument's value.
+    /// The span of the argument's value.
     pub span: Span,
 }
 
 /// A `backend` block.
 #[derive(Clone, Debug)]
 pub struct Backend {
-    /// `local`; `cloud` for a `cloud` block.
+    /// The backend type, such as `local`; `cloud` for a `cloud` block.
     pub type_name: Str,
-    /// What it is configured with.
+    /// Its arguments.
     pub body: Body,
     /// The header.
     pub span: Span,
 }
 
-/// What one `terraform` block says.
+/// The content of one `terraform` block.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) required_version: Option<RequiredVersion>,
-    /// With the span of the block that they stand in.
+    /// The entries with the span of their block.
     pub(crate) required_providers: Vec<(Span, Vec<(Str, RequiredProvider)>)>,
     pub(crate) backends: Vec<Backend>,
     pub(crate) clouds: Vec<Backend>,
-    /// What providers are told about the module, by local name.
+    /// Metadata about the module for providers, by local name.
     pub(crate) provider_metas: Vec<(Str, ProviderMeta)>,
 }
 
-/// A `provider_meta` block: what a module tells a provider about itself.
+/// A `provider_meta` block: metadata about the module for a provider.
 #[derive(Clone, Debug)]
 pub struct ProviderMeta {
     /// Its arguments, by the provider's schema for them.
     pub body: Body,
-    /// Where it is.
     pub span: Span,
 }
 
@@ -83,7 +81,7 @@ impl Settings {
             });
         let mut settings = Self { required_version, ..Self::default() };
         if let Some(attribute) = content.attribute("experiments") {
-            let detail = "This program has no experimental language features; leave the argument out.";
+            let detail = "This program has no experimental language features; remove the argument.";
             problems.push(
                 Diagnostic::error("Module uses experimental features", detail)
                     .at(attribute.expression.span().clone()),
@@ -95,7 +93,7 @@ impl Settings {
             let (summary, detail) = if attribute.expression.as_keyword().is_some() {
                 ("Unsupported language edition", "TF2021 is the only edition of the language.")
             } else {
-                ("Invalid language edition", "The edition is one word without quotes: language = TF2021")
+                ("Invalid language edition", "The edition is a keyword without quotes: language = TF2021")
             };
             problems.push(Diagnostic::error(summary, detail).at(attribute.expression.span().clone()));
         }
@@ -135,7 +133,7 @@ impl Backend {
         check_body(&block.body, problems);
         Self {
             type_name: Str::new(type_name),
-            // No schema of a backend is known here; none has blocks that matter.
+            // No backend schema is available here; none has relevant blocks.
             body: block.body.guessed().into_owned(),
             span: block.header_span.clone(),
         }
@@ -160,15 +158,15 @@ fn required_providers(block: &Block, problems: &mut Diagnostics) -> Vec<(Str, Re
     entries
 }
 
-/// A local name is a provider's name as registries write it.
+/// Checks that a local name is a valid provider name, as registries require.
 fn improper_name(attribute: &Attribute) -> Option<Diagnostic> {
     let name = &*attribute.name;
     let detail = match ProviderAddress::implied_by_local_name(name) {
-        // With a source, the name says nothing of the provider.
+        // With a source, the name does not determine the provider.
         Err(ProviderAddressError::RedundantPrefix { .. }) => return None,
         Err(error) => format!("{error}."),
         Ok(address) if address.type_name() != name => {
-            format!("Names of providers are written in small letters: \"{}\".", address.type_name())
+            format!("Provider names are lowercase: \"{}\".", address.type_name())
         }
         Ok(_) => return None,
     };
@@ -182,7 +180,7 @@ fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Optio
             .map_err(|error| invalid_entry(&format!("{error}."), &attribute.name_span));
         problems.collect(address)
     };
-    // From before sources had to be named: only a version.
+    // The old form, before `source` existed: only a version.
     let plain = expression.evaluate_constant().ok().and_then(|value| convert(&value, &Type::String).ok());
     if let Some(text) = plain.as_ref().and_then(Value::as_str) {
         return Some(RequiredProvider {
@@ -232,7 +230,7 @@ fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Optio
                 ));
             }
             None => {
-                problems.push(invalid_entry("The names in a required provider are constant.", key.span()));
+                problems.push(invalid_entry("The names in a required provider must be constant.", key.span()));
             }
         }
     }
@@ -252,24 +250,25 @@ fn aliases(local_name: &str, value: &Expression, problems: &mut Diagnostics) -> 
         let names = traversal.as_ref().and_then(|traversal| traversal.names());
         match names.as_deref() {
             _ if item.is_native_quoted() => problems.push(
-                Diagnostic::error("Invalid expression", "The name is written as it is, without quotes.")
+                Diagnostic::error("Invalid expression", "Provider configurations are named without quotes.")
                     .at(item.span().clone()),
             ),
-            // The default configuration needs no mention.
+            // The default configuration needs no entry.
             Some([root]) if &***root == local_name => {}
             Some([root, alias]) if &***root == local_name => {
                 found.push(((*alias).clone(), item.span().clone()));
             }
             None => problems.push(
-                Diagnostic::error("Invalid expression", "The names of provider configurations are needed here.")
+                Diagnostic::error("Invalid expression", "Names of provider configurations are required \
+                    here.")
                     .at(item.span().clone()),
             ),
             _ => problems.push(
                 Diagnostic::error(
                     "Invalid configuration_aliases value",
                     format!(
-                        "A list of names such as [{local_name}.a, {local_name}.b] is needed, each beginning with \
-                         the provider's own local name."
+                        "A list of names such as [{local_name}.a, {local_name}.b] is required, each \
+                         beginning with the provider's own local name."
                     ),
                 )
                 .at(item.span().clone()),
@@ -292,11 +291,11 @@ fn source_address(text: &str, span: &Span) -> Result<ProviderAddress, Diagnostic
     })
 }
 
-/// A text in quotes; a problem with this summary where it is something else.
+/// Returns a constant string, or reports a problem with this summary.
 fn constant_text(value: &Expression, summary: &str, problems: &mut Diagnostics) -> Option<String> {
     let text = value.evaluate_constant().ok().and_then(|value| value.as_str().map(str::to_owned));
     if text.is_none() {
-        let detail = "A constant text in quotes is needed here.";
+        let detail = "A constant string in quotes is required here.";
         problems.push(Diagnostic::error(summary, detail).at(value.span().clone()));
     }
     text

@@ -1,47 +1,42 @@
-//! Addresses that `moved`, `removed` and `import` name.
+//! Addresses in `moved`, `removed` and `import` blocks.
 
 use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Span};
 use wardian_lang::{Traversal, TraversalStep};
 use wardian_value::{PathStep, Str};
 
-/// A module or a resource, or instances of one, relative to the module that the
-/// block stands in.
+/// A module or a resource, or instances of one, relative to the module that contains the block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The modules on the way, each with its instance key.
+    /// The modules on the path, each with its instance key.
     pub modules: Vec<(Str, Option<PathStep>)>,
-    /// The resource in the last of them; `None` where the module is meant.
+    /// The resource in the last module; `None` if the address is a module.
     pub resource: Option<TargetResource>,
 }
 
 /// A resource in an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetResource {
-    /// Managed, data or ephemeral.
     pub mode: ResourceMode,
-    /// The resource type.
     pub type_name: Str,
-    /// The name.
     pub name: Str,
-    /// The instance key.
     pub key: Option<PathStep>,
 }
 
-/// Which of the roots of references may also be the type of a resource.
+/// Whether the keywords of references may also be resource types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keywords {
-    /// None: `resource.` must stand before them.
+    /// They must follow `resource.`.
     Refused,
-    /// All.
+    /// They are accepted as resource types.
     Taken,
 }
 
-/// What begins references to something else.
+/// Keywords of references to other kinds of objects.
 const KEYWORDS: [&str; 7] = ["var", "local", "path", "terraform", "each", "count", "self"];
 
 impl Target {
-    /// Reads an address.
+    /// Parses an address.
     pub(super) fn parse(traversal: &Traversal, keywords: Keywords) -> Result<Self, Diagnostic> {
         let mut names = Steps { traversal, next: 0 };
         let mut modules = Vec::new();
@@ -71,7 +66,7 @@ impl Target {
         let key = names.key();
         if names.step().is_some() {
             let detail =
-                "The address ends with the resource\'s name, or with the key of an instance in brackets.";
+                "The address must end with the resource's name, or with an instance key in brackets.";
             return Err(invalid(detail, &traversal.span));
         }
         Ok(Self { modules, resource: Some(TargetResource { mode, type_name, name, key }) })
@@ -101,7 +96,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// The next name, where the address goes on.
+    /// Returns the next name, if the address continues.
     fn next_name(&mut self) -> Result<Option<Str>, Diagnostic> {
         match self.step() {
             None => Ok(None),

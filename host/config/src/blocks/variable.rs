@@ -12,33 +12,28 @@ use crate::names::check_name;
 /// An input variable.
 #[derive(Clone, Debug)]
 pub struct Variable {
-    /// Its name.
     pub name: Str,
-    /// What it is for.
     pub description: Option<String>,
-    /// What values are converted to.
+    /// The type that values are converted to.
     pub constraint: TypeConstraint,
-    /// Whether text from outside (`-var`, environment) is taken as it is rather
-    /// than read as an expression.
+    /// True if external text (`-var`, environment) is the value itself instead of an expression.
     pub takes_text: bool,
-    /// What it is where nobody says; `None` where somebody must. Converted to the
-    /// type.
+    /// The default, converted to the type; `None` if a value is required.
     pub default: Option<Value>,
-    /// Whether it must not be shown.
+    /// True if the value must not be shown.
     pub sensitive: bool,
-    /// Whether null may be given.
+    /// True if null is a valid value.
     pub nullable: bool,
-    /// Whether it must not be stored.
+    /// True if the value must not be stored.
     pub ephemeral: bool,
-    /// What callers should do instead of giving a value, where they should not.
+    /// Advice for callers, if the variable is deprecated.
     pub deprecated: Option<String>,
-    /// What must hold.
     pub validations: Vec<Condition>,
     /// The header.
     pub span: Span,
 }
 
-/// What a module call uses for itself.
+/// Arguments that module calls reserve.
 const RESERVED: [&str; 9] =
     ["source", "version", "provider", "providers", "count", "for_each", "lifecycle", "depends_on", "locals"];
 
@@ -79,7 +74,7 @@ impl Variable {
         })
     }
 
-    /// Whether somebody must give a value.
+    /// Returns true if the variable needs a value.
     pub fn is_required(&self) -> bool {
         self.default.is_none()
     }
@@ -88,7 +83,7 @@ impl Variable {
 fn check_reserved(label: &Label, problems: &mut Diagnostics) {
     if RESERVED.contains(&&*label.text) {
         let detail = format!(
-            "No variable can be named \"{}\": a module block uses that argument for itself.",
+            "A variable cannot be named \"{}\": module blocks reserve that argument.",
             label.text
         );
         problems.push(Diagnostic::error("Invalid variable name", detail).at(label.span.clone()));
@@ -100,7 +95,7 @@ fn constraint(expression: &Expression, problems: &mut Diagnostics) -> (TypeConst
         problems.push(quoted_type(text, expression.span()));
         return (TypeConstraint::any(), false);
     }
-    // From before element types had to be named.
+    // The old form, before element types had to be named.
     match expression.as_keyword() {
         Some("list") => return (TypeConstraint::from_type(Type::list(Type::Dynamic)), false),
         Some("map") => return (TypeConstraint::from_type(Type::map(Type::Dynamic)), false),
@@ -122,7 +117,7 @@ fn quoted_type(text: &str, span: &Span) -> Diagnostic {
         "map" => ("Invalid quoted type constraints", "map(string)"),
         _ => ("Invalid legacy variable type hint", text),
     };
-    let detail = format!("A type is written without quotes: type = {type_name}");
+    let detail = format!("Types are written without quotes: type = {type_name}");
     Diagnostic::error(summary, detail).at(span.clone())
 }
 
@@ -147,7 +142,7 @@ fn default(
         }
     };
     if value.is_null() && !nullable {
-        problems.push(problem("The default is null, but the variable says nullable = false.".to_owned()));
+        problems.push(problem("The default is null, but the variable sets nullable = false.".to_owned()));
     }
     Some(value)
 }
@@ -156,7 +151,7 @@ fn check_validation(name: &Str, validation: &Condition, problems: &mut Diagnosti
     let subject = Subject::Variable(name.clone());
     let refers = validation.condition.references().iter().any(|reference| reference.subject == subject);
     if !refers {
-        let detail = format!("The condition must refer to var.{name}: it is there to check its value.");
+        let detail = format!("The condition must refer to var.{name}, because it validates that value.");
         problems.push(
             Diagnostic::error("Invalid variable validation condition", detail)
                 .at(validation.condition.span().clone()),

@@ -1,43 +1,42 @@
-//! `dynamic` blocks: as many blocks as a value has elements.
+//! `dynamic` blocks: one block per element of a value.
 
 use std::borrow::Cow;
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_lang::{Block as Written, Body, Resolved, Scope, Subject};
+use wardian_lang::{Block as SyntaxBlock, Body, Resolved, Scope, Subject};
 use wardian_plugin::Block;
 use wardian_value::{Marks, Str, Type, Value, View};
 
 use super::dynamic_parts::{DynamicParts, dynamic_label};
 use crate::content::labels;
 
-/// Blocks, as they are written or as a `dynamic` block makes them.
-pub(super) enum Found<'a> {
-    /// One block.
+/// Blocks, as written or as a `dynamic` block generates them.
+pub(super) enum ExpandedBlock<'a> {
     Block { content: Cow<'a, Body>, labels: Vec<Str>, iteration: Option<Iteration<'a>>, span: Span },
-    /// As many as will be known later.
+    /// An unknown number of blocks.
     Uncounted { content: Cow<'a, Body>, iteration: Iteration<'a>, marks: Marks },
-    /// How many blocks there are bears marks, also where there are none.
+    /// The marks of the value that determines the number of blocks, even if there are none.
     Marks(Marks),
 }
 
-/// Whether a block is a `dynamic` one rather than one that the schema calls so.
-pub(super) fn is_dynamic(block: &Written, schema: &Block) -> bool {
+/// Returns true if a block is a `dynamic` block and not a block of that name in the schema.
+pub(super) fn is_dynamic(block: &SyntaxBlock, schema: &Block) -> bool {
     &*block.kind == "dynamic" && !schema.block_types.contains_key("dynamic")
 }
 
-/// Whether a block is `dynamic "name"`.
-pub(super) fn label_is(block: &Written, name: &str) -> bool {
+/// Returns true if a block is `dynamic "name"`.
+pub(super) fn label_is(block: &SyntaxBlock, name: &str) -> bool {
     &*block.kind == "dynamic" && block.labels.first().is_some_and(|label| &*label.text == name)
 }
 
-/// All blocks of a type in the order of the text.
+/// Returns all blocks of a type in source order.
 pub(super) fn blocks_of<'a>(
     name: &str,
     label_count: usize,
     body: &'a Body,
     scope: &'a dyn Scope,
     problems: &mut Diagnostics,
-) -> Vec<Found<'a>> {
+) -> Vec<ExpandedBlock<'a>> {
     let mut found = Vec::new();
     for block in &body.blocks {
         if &*block.kind == name {
@@ -50,7 +49,7 @@ pub(super) fn blocks_of<'a>(
                 continue;
             };
             let span = block.header_span.clone();
-            found.push(Found::Block { content: Cow::Borrowed(&block.body), labels, iteration: None, span });
+            found.push(ExpandedBlock::Block { content: Cow::Borrowed(&block.body), labels, iteration: None, span });
         } else if label_is(block, name) && labels(block, ["block type"], problems).is_some() {
             expand(block, label_count, scope, &mut found, problems);
         }
@@ -59,20 +58,20 @@ pub(super) fn blocks_of<'a>(
 }
 
 fn expand<'a>(
-    block: &'a Written,
+    block: &'a SyntaxBlock,
     label_count: usize,
     scope: &'a dyn Scope,
-    found: &mut Vec<Found<'a>>,
+    found: &mut Vec<ExpandedBlock<'a>>,
     problems: &mut Diagnostics,
 ) {
-    let Some(parts) = DynamicParts::of(block, problems) else {
+    let Some(parts) = DynamicParts::from_block(block, problems) else {
         return;
     };
     if parts.labels.len() != label_count {
         let detail = if label_count == 0 {
             "Blocks of this type have no labels, so the argument labels cannot be set."
         } else {
-            "Blocks of this type have one label each: labels = [...] with one element is needed."
+            "Blocks of this type have one label each: labels = [...] with one element is required."
         };
         problems
             .push(Diagnostic::error("Invalid dynamic block labels", detail).at(block.header_span.clone()));
@@ -91,7 +90,7 @@ fn expand<'a>(
     if !value.is_known() {
         let unknown = Value::unknown(Type::Dynamic);
         let iteration = Iteration::new(scope, parts.iterator, unknown.clone(), unknown);
-        found.push(Found::Uncounted { content: body, iteration, marks });
+        found.push(ExpandedBlock::Uncounted { content: body, iteration, marks });
         return;
     }
     let invalid = |detail: String| {
@@ -107,19 +106,19 @@ fn expand<'a>(
             elements.iter().map(|(key, element)| (Value::string(key.clone()), element.clone())).collect()
         }
         View::Null => {
-            problems.push(invalid("A list, a set or a map is needed here, but this is null.".to_owned()));
+            problems.push(invalid("A list, a set or a map is required here, but this is null.".to_owned()));
             return;
         }
         _ => {
             problems.push(invalid(format!(
-                "A list, a set or a map is needed here, but this is {}.",
+                "A list, a set or a map is required here, but this is {}.",
                 value.ty().friendly_name()
             )));
             return;
         }
     };
     if !marks.is_empty() {
-        found.push(Found::Marks(marks));
+        found.push(ExpandedBlock::Marks(marks));
     }
     for (key, value) in elements {
         let iteration = Iteration::new(scope, parts.iterator.clone(), key, value);
@@ -127,12 +126,12 @@ fn expand<'a>(
             parts.labels.iter().map(|label| dynamic_label(label, &iteration, problems)).collect();
         if let Some(labels) = labels {
             let (content, span) = (body.clone(), span.clone());
-            found.push(Found::Block { content, labels, iteration: Some(iteration), span });
+            found.push(ExpandedBlock::Block { content, labels, iteration: Some(iteration), span });
         }
     }
 }
 
-/// The scope around, with the iterator in front.
+/// The outer scope plus the iterator.
 pub(super) struct Iteration<'a> {
     outer: &'a dyn Scope,
     iterator: Str,

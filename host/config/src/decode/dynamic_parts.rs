@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_lang::{Attribute, Block as Written, Expected, Expression, Scope};
+use wardian_lang::{Attribute, Block as SyntaxBlock, Expected, Expression, Scope};
 use wardian_value::{Str, Type};
 
 use super::evaluate;
@@ -11,7 +11,7 @@ use crate::content::{missing_argument, refuse_unread, unsupported_argument, unsu
 
 const ARGUMENTS: [&str; 3] = ["for_each", "iterator", "labels"];
 
-/// What a property in JSON is inside a `dynamic` block.
+/// Returns the kind of a JSON property inside a `dynamic` block.
 pub(crate) fn expected(name: &str) -> Option<Expected> {
     match name {
         "content" => Some(Expected::Block { labels: 0 }),
@@ -24,12 +24,12 @@ pub(super) struct DynamicParts<'a> {
     pub(super) for_each: Attribute,
     pub(super) iterator: Str,
     pub(super) labels: Vec<Expression>,
-    pub(super) content: Cow<'a, Written>,
+    pub(super) content: Cow<'a, SyntaxBlock>,
 }
 
 impl<'a> DynamicParts<'a> {
-    /// Takes a `dynamic` block apart.
-    pub(super) fn of(block: &'a Written, problems: &mut Diagnostics) -> Option<Self> {
+    /// Splits a `dynamic` block into its parts.
+    pub(super) fn from_block(block: &'a SyntaxBlock, problems: &mut Diagnostics) -> Option<Self> {
         let name = &block.labels.first()?.text;
         let body = block.body.interpreted(&expected, problems);
         refuse_unread(&body, "a dynamic block", || ARGUMENTS.into_iter().chain(["content"]), problems);
@@ -70,14 +70,14 @@ impl<'a> DynamicParts<'a> {
         let labels = match body.attribute("labels") {
             None => Vec::new(),
             Some(argument) => argument.expression.as_tuple_items().unwrap_or_else(|| {
-                let detail = "The labels of a dynamic block are a list in brackets.";
+                let detail = "The labels of a dynamic block must be a list in brackets.";
                 problems.push(
                     Diagnostic::error("Invalid expression", detail).at(argument.expression.span().clone()),
                 );
                 Vec::new()
             }),
         };
-        let mut contents: Vec<Cow<'a, Written>> = match body {
+        let mut contents: Vec<Cow<'a, SyntaxBlock>> = match body {
             Cow::Borrowed(body) => body.blocks.iter().map(Cow::Borrowed).collect(),
             Cow::Owned(body) => body.blocks.into_iter().map(Cow::Owned).collect(),
         };
@@ -85,12 +85,12 @@ impl<'a> DynamicParts<'a> {
         let mut contents = contents.into_iter();
         let content = contents.next();
         if content.is_none() {
-            let detail = "A dynamic block needs a content block that says what each block holds.";
+            let detail = "A dynamic block needs a content block that defines each generated block.";
             problems
                 .push(Diagnostic::error("Missing content block", detail).at(block.body.missing_item_span()));
         }
         if let Some(second) = contents.next() {
-            let detail = "A dynamic block has one content block.";
+            let detail = "A dynamic block has only one content block.";
             problems
                 .push(Diagnostic::error("Extraneous content block", detail).at(second.header_span.clone()));
         }
@@ -98,8 +98,7 @@ impl<'a> DynamicParts<'a> {
     }
 }
 
-/// A label of a `dynamic` block's blocks as text; `None` where it is not known or
-/// wrong.
+/// Returns a label of a `dynamic` block's blocks, or `None` if it is unknown or invalid.
 pub(super) fn dynamic_label(
     expression: &Expression,
     scope: &dyn Scope,
@@ -115,7 +114,7 @@ pub(super) fn dynamic_label(
     let value = evaluate(&argument, &Type::String, scope, problems);
     let text = value.as_str().filter(|_| value.marks().is_empty()).map(Str::new);
     if text.is_none() && problems.len() == before {
-        let detail = "A label of a dynamic block must be a text that is known and not sensitive.";
+        let detail = "A label of a dynamic block must be a known string that is not sensitive.";
         problems.push(Diagnostic::error("Invalid dynamic block label", detail).at(expression.span().clone()));
     }
     text

@@ -1,11 +1,11 @@
-//! Where a part of a body's value is written.
+//! Locates the source of a part of a body's value.
 
 use wardian_diagnostic::Span;
 use wardian_lang::{Block, Body, Expression};
 use wardian_value::{Path, PathStep};
 
-/// Where in a body the part of its value is that a path leads to: the nearest
-/// thing that is written there. `None` where the path leads nowhere.
+/// Returns the span of the source of the part that a path leads to: its nearest ancestor in the
+/// source. `None` if the path leads nowhere.
 pub fn span_of(body: &Body, path: &Path) -> Option<Span> {
     in_body(body, path.steps())
 }
@@ -33,15 +33,15 @@ fn in_body(body: &Body, steps: &[PathStep]) -> Option<Span> {
     in_body(&content.body, rest).or_else(|| Some(block.header_span.clone()))
 }
 
-/// The block that the next step means, and the steps behind it.
+/// Returns the block that the next step selects, and the remaining steps.
 fn choose<'a, 'b>(blocks: &[&'a Block], steps: &'b [PathStep]) -> Option<(&'a Block, &'b [PathStep])> {
     let first = *blocks.first()?;
     let is_dynamic = |block: &Block| &*block.kind == "dynamic";
     match steps.split_first() {
         Some((PathStep::Index(index), rest)) => {
             let index = usize::try_from(*index).ok()?;
-            // How many blocks a dynamic one stands for is not known here: what
-            // is counted ends at the first.
+            // The number of blocks that a dynamic block generates is not known here, so counting
+            // ends at the first one.
             let counted = blocks.iter().position(|block| is_dynamic(block)).unwrap_or(blocks.len());
             let block = blocks.get(index.min(counted)).or(blocks.last())?;
             Some((block, rest))

@@ -1,4 +1,4 @@
-//! Nested blocks of every nesting.
+//! Nested blocks of every nesting mode.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -10,15 +10,15 @@ use wardian_plugin::{Attribute, AttributeType, Block, BlockNesting, NestedBlock}
 use wardian_value::{Marks, ObjectType, Str, Type, Value};
 
 use super::decode as decode_content;
-use super::dynamic::{self, Found};
+use super::dynamic::{self, ExpandedBlock};
 
 /// The blocks of one type, decoded.
 #[derive(Default)]
 struct Blocks {
     elements: Vec<Element>,
-    /// How many there are is not known yet.
+    /// True if their number is unknown.
     uncounted: bool,
-    /// Of what says how many there are.
+    /// The marks of the value that determines their number.
     marks: Marks,
 }
 
@@ -39,14 +39,14 @@ pub(super) fn decode(
     let mut blocks = Blocks::default();
     for found in dynamic::blocks_of(name, label_count, body, scope, problems) {
         match found {
-            Found::Marks(marks) => blocks.marks |= marks,
-            Found::Uncounted { content, iteration, marks } => {
-                // What can be found wrong in it is found now.
+            ExpandedBlock::Marks(marks) => blocks.marks |= marks,
+            ExpandedBlock::Uncounted { content, iteration, marks } => {
+                // Report the errors that can be found without the values.
                 decode_content(&content, &nested.block, &iteration, problems);
                 blocks.uncounted = true;
                 blocks.marks |= marks;
             }
-            Found::Block { content, labels, iteration, span } => {
+            ExpandedBlock::Block { content, labels, iteration, span } => {
                 let scope = iteration.as_ref().map_or(scope, |iteration| iteration as &dyn Scope);
                 let value = decode_content(&content, &nested.block, scope, problems);
                 blocks.elements.push(Element { key: labels.into_iter().next(), value, span });
@@ -63,19 +63,20 @@ fn check_count(name: &Str, nested: &NestedBlock, blocks: &Blocks, body: &Body, p
     let single = matches!(nested.nesting, BlockNesting::Single | BlockNesting::Group);
     if single {
         if let [first, second, ..] = blocks.elements.as_slice() {
-            let detail = format!("There can be one {name} block here; the first is at {}.", first.span);
+            let detail = format!("Only one {name} block is allowed here; the first is at {}.", first.span);
             problems
                 .push(Diagnostic::error(format!("Duplicate {name} block"), detail).at(second.span.clone()));
         } else if count == 0 && nested.min_items > 0 && !blocks.uncounted {
             problems.push(
-                Diagnostic::error(format!("Missing {name} block"), format!("A {name} block is needed here."))
+                Diagnostic::error(format!("Missing {name} block"), format!("A {name} block is required \
+                    here."))
                     .at(body.missing_item_span()),
             );
         }
         return;
     }
     if count < nested.min_items && !blocks.uncounted {
-        let detail = format!("At least {} \"{name}\" blocks are needed here.", nested.min_items);
+        let detail = format!("At least {} \"{name}\" blocks are required here.", nested.min_items);
         problems.push(
             Diagnostic::error(format!("Insufficient {name} blocks"), detail).at(body.missing_item_span()),
         );
@@ -118,7 +119,8 @@ fn collect(name: &Str, nested: &NestedBlock, blocks: Blocks, problems: &mut Diag
                     }
                     Some(Entry::Occupied(taken)) => {
                         let label = taken.key();
-                        let detail = format!("A {name} block with the label \"{label}\" is here already.");
+                        let detail = format!("A {name} block with the label \"{label}\" already exists \
+                            here.");
                         problems.push(
                             Diagnostic::error(format!("Duplicate {name} block"), detail).at(element.span),
                         );
@@ -131,8 +133,8 @@ fn collect(name: &Str, nested: &NestedBlock, blocks: Blocks, problems: &mut Diag
     }
 }
 
-/// The object type of an attribute that may be written as blocks: old providers
-/// have lists and sets of objects that people always wrote so.
+/// Returns the object type of an attribute that may be written as blocks: old providers have
+/// lists and sets of objects that users have always written as blocks.
 pub(super) fn may_be_blocks(attribute: &Attribute) -> Option<&Arc<ObjectType>> {
     match &attribute.ty {
         AttributeType::Value(Type::List(element) | Type::Set(element)) => match &**element {
@@ -143,7 +145,7 @@ pub(super) fn may_be_blocks(attribute: &Attribute) -> Option<&Arc<ObjectType>> {
     }
 }
 
-/// The value of such an attribute, if it is written as blocks here.
+/// Decodes such an attribute, if it is written as blocks here.
 pub(super) fn decode_as_blocks(
     name: &Str,
     attribute: &Attribute,
@@ -165,7 +167,7 @@ pub(super) fn decode_as_blocks(
     Some(decode(name, &nested, body, scope, problems))
 }
 
-/// A schema in which every attribute of an object type may be set.
+/// Returns a schema in which every attribute of an object type may be set.
 fn schema_of(object: &ObjectType, like: &Attribute) -> Block {
     let attributes = object.iter().map(|(name, ty)| {
         let attribute = Attribute {

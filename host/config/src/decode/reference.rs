@@ -1,4 +1,4 @@
-//! What a body refers to.
+//! References of a body.
 
 use std::borrow::Cow;
 
@@ -9,9 +9,9 @@ use wardian_plugin::Block;
 use crate::decode::expected_by_schema;
 use crate::walk::each_expression;
 
-/// Everything that a body refers to. What is bound inside the body itself (the
-/// iterators of `dynamic` blocks) is left out. Where the schema is known, a block
-/// that it calls `dynamic` is an ordinary one.
+/// Returns all references of a body, except those to names that the body itself binds (the
+/// iterators of `dynamic` blocks). If the schema is known, a block that it declares as `dynamic`
+/// is an ordinary one.
 pub fn references(body: &Body, schema: Option<&Block>) -> Vec<Reference> {
     let mut found = Vec::new();
     each_expression(body, schema, &mut |expression, iterators| {
@@ -20,8 +20,8 @@ pub fn references(body: &Body, schema: Option<&Block>) -> Vec<Reference> {
     found
 }
 
-/// What stands directly in a body, sorted into arguments and blocks by a schema.
+/// Returns a body's own content, sorted into arguments and blocks by a schema.
 pub fn arguments_and_blocks<'a>(body: &'a Body, schema: &Block) -> Cow<'a, Body> {
-    // What is wrong with the body is told by whoever decodes it.
+    // Decoding the body reports its errors.
     body.interpreted(&|name| expected_by_schema(schema, name), &mut Diagnostics::new())
 }

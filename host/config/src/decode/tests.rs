@@ -8,7 +8,7 @@ use wardian_value::{Marks, Path, PathStep};
 
 use super::*;
 
-/// Variables by name; everything else is not there.
+/// Variables by name; nothing else is declared.
 struct Variables(BTreeMap<&'static str, Value>);
 
 impl Scope for Variables {
@@ -108,7 +108,7 @@ fn decoded(text: &str) -> (Value, String) {
     (value, problems.to_string())
 }
 
-/// What one part of the value is.
+/// Checks one part of the value.
 fn check(text: &str, part: &str, expected: &str) {
     let (value, problems) = decoded(&format!("name = \"n\"\n{text}"));
     assert_eq!(problems, "", "{text}");
@@ -134,7 +134,7 @@ fn check_problems(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn attributes() {
+fn decodes_attributes() {
     check("size = \"3\"", "size", "3");
     check("", "id", "null(string)");
     check("objects = [{ a = \"1\" }]", "objects", "[{\"a\": 1, \"b\": null(string)}]");
@@ -142,7 +142,7 @@ fn attributes() {
 }
 
 #[test]
-fn blocks_of_every_nesting() {
+fn decodes_blocks_of_every_nesting_mode() {
     check("", "one", "null(object({v=string}))");
     check("", "group", "{\"v\": null(string)}");
     check("", "list", "[]");
@@ -170,7 +170,7 @@ fn blocks_of_every_nesting() {
 }
 
 #[test]
-fn dynamic_blocks() {
+fn expands_dynamic_blocks() {
     check(
         "dynamic \"set\" {\n for_each = var.names\n content {\n v = \"${set.key}${set.value}\"\n }\n}",
         "set",
@@ -202,7 +202,7 @@ fn dynamic_blocks() {
 }
 
 #[test]
-fn what_does_not_fit() {
+fn reports_content_that_does_not_match_schema() {
     check_problems(
         "",
         &["main.tf:1,1-1: Missing required argument; The argument \"name\" must be set here."],
@@ -224,8 +224,8 @@ fn what_does_not_fit() {
             "main.tf:1,8-16: Unknown; var.none",
             "main.tf:7,1-5: Too many list blocks; No more than 3 \"list\" blocks are allowed here.",
             "main.tf:10,4-4: Missing key for map; A map block needs its key as a label before the brace.",
-            "main.tf:9,1-8: Duplicate map block; A map block with the label \"a\" is here already.",
-            "main.tf:3,1-4: Duplicate one block; There can be one one block here; the first is at main.tf:2,1-4.",
+            "main.tf:9,1-8: Duplicate map block; A map block with the label \"a\" already exists here.",
+            "main.tf:3,1-4: Duplicate one block; Only one one block is allowed here; the first is at main.tf:2,1-4.",
             "main.tf:11,5-8: Extraneous label for set; A set block has no labels.",
         ],
     );
@@ -233,17 +233,17 @@ fn what_does_not_fit() {
         "name = \"n\"\ndynamic \"lst\" {\n for_each = []\n content {}\n}\ndynamic \"list\" {}\ndynamic \"set\" {\n for_each = var.nothing\n content {}\n}\ndynamic \"one\" {\n for_each = 5\n content {}\n}\n",
         &[
             "main.tf:6,16-17: Missing required argument; The argument \"for_each\" must be set here.",
-            "main.tf:6,16-17: Missing content block; A dynamic block needs a content block that says what each block holds.",
-            "main.tf:12,13-14: Invalid dynamic for_each value; A list, a set or a map is needed here, but this is number.",
-            "main.tf:8,13-24: Invalid dynamic for_each value; A list, a set or a map is needed here, but this is null.",
+            "main.tf:6,16-17: Missing content block; A dynamic block needs a content block that defines each generated block.",
+            "main.tf:12,13-14: Invalid dynamic for_each value; A list, a set or a map is required here, but this is number.",
+            "main.tf:8,13-24: Invalid dynamic for_each value; A list, a set or a map is required here, but this is null.",
             "main.tf:2,9-14: Unsupported block type; This block has no blocks of type \"lst\". Did you mean \"list\"?",
         ],
     );
 }
 
-/// Whatever else the name would stand for.
+/// The iterator wins over any other meaning of its name.
 #[test]
-fn an_iterator_hides_what_its_name_stands_for_elsewhere() {
+fn dynamic_iterator_shadows_outer_names() {
     for iterator in ["data", "var", "path", "count", "each", "self", "module", "template", "x"] {
         let text = format!(
             "dynamic \"list\" {{\n for_each = {{ k = \"w\" }}\n iterator = {iterator}\n content {{\n \
@@ -261,14 +261,14 @@ fn an_iterator_hides_what_its_name_stands_for_elsewhere() {
 }
 
 #[test]
-fn references_without_what_the_body_binds() {
+fn references_exclude_names_that_body_binds() {
     let text = "a = b.c.d\ndynamic \"list\" {\n for_each = var.x\n content {\n v = list.value + other.value\n leaf {\n w = list.key\n }\n }\n}\ne {\n f = list.value\n}\n";
     let found: Vec<String> = references(&body(text), None).iter().map(ToString::to_string).collect();
     assert_eq!(found, ["b.c.d", "var.x", "other.value", "list.value"]);
 }
 
 #[test]
-fn where_parts_are_written() {
+fn span_of_locates_nearest_source() {
     let text = "name = {\n  a = [1, 2]\n}\nlist {\n  v = 1\n}\nlist {\n  v = 2\n}\ndynamic \"set\" {\n  for_each = []\n  content {\n    v = 3\n  }\n}\nmap \"k\" {\n  v = 4\n}\n";
     let body = body(text);
     let attribute = |name: &str| PathStep::Attribute(name.into());

@@ -1,43 +1,25 @@
-//! From the files of one directory to a module.
+//! Reads the files of one directory as a module.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
-use wardian_lang::{Block, Body, Expected, SourceBytes, parse_body, parse_json_body};
-use wardian_value::Str;
+use wardian_lang::{Block, Body, SourceBytes, parse_body, parse_json_body};
 
+use super::file_blocks::{BLOCKS, file_body, title};
 use super::overrides::{Originals, is_override};
 use crate::blocks::{
     Check, Import, Local, ModuleCall, Moved, Output, ProviderConfig, Removed, Resource, Settings, Variable,
 };
-use crate::content::{did_you_mean, label_count, one_too_many, refuse_unread, unsupported_argument};
+use crate::content::{did_you_mean, one_too_many};
 use crate::files::Files;
 use crate::module::Module;
 use crate::names::{block_kind, duplicate};
 
-/// The blocks that a file may hold.
-const BLOCKS: [&str; 13] = [
-    "check",
-    "data",
-    "ephemeral",
-    "import",
-    "locals",
-    "module",
-    "moved",
-    "output",
-    "provider",
-    "removed",
-    "resource",
-    "terraform",
-    "variable",
-];
-
-/// Reads a directory; `None` where that is not possible at all. `call` is who
-/// asks.
+/// Reads a directory; returns `None` if it cannot be read at all. `call` is the call that leads
+/// to it.
 pub(super) fn read(
     files: &dyn Files,
     directory: &Path,
@@ -79,7 +61,7 @@ pub(super) fn read(
     Some(module)
 }
 
-/// Whether a file is part of the module. Editors' temporary files are not.
+/// Returns true if a file belongs to the module. Temporary files of editors do not.
 fn is_configuration(name: &str) -> bool {
     let temporary =
         name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'));
@@ -97,7 +79,7 @@ fn is_json(name: &str) -> bool {
 
 fn unreadable_directory(directory: &Path, call: Option<&ModuleCall>, error: &io::Error) -> Diagnostic {
     let detail = match error.kind() {
-        io::ErrorKind::NotFound => format!("There is no directory {}.", directory.display()),
+        io::ErrorKind::NotFound => format!("The directory {} does not exist.", directory.display()),
         _ => format!("The directory {} cannot be read: {error}.", directory.display()),
     };
     match call {
@@ -126,13 +108,13 @@ fn read_text(files: &dyn Files, path: &Path, problems: &mut Diagnostics) -> Opti
     }
 }
 
-/// Bytes as the text of a file.
+/// Decodes bytes as the text of a file.
 pub(crate) fn text_of(name: &str, bytes: Vec<u8>) -> Result<Arc<SourceFile>, Diagnostic> {
     if is_json(name) {
         return json_text(name, bytes);
     }
     let file = SourceBytes::new(name, bytes)?.into_file();
-    // Some editors put a mark of the byte order in front. In JSON that is an error.
+    // Some editors write a byte order mark. In JSON that is an error.
     Ok(match file.text().strip_prefix('\u{feff}') {
         None => file,
         Some(text) => SourceFile::new(name, text),
@@ -141,30 +123,15 @@ pub(crate) fn text_of(name: &str, bytes: Vec<u8>) -> Result<Arc<SourceFile>, Dia
 
 fn json_text(name: &str, bytes: Vec<u8>) -> Result<Arc<SourceFile>, Diagnostic> {
     String::from_utf8(bytes).map(|text| SourceFile::new(name, text)).map_err(|error| {
-        // What is readable is shown, with the place where that ends.
+        // The diagnostic shows the valid part and points at its end.
         let at = error.utf8_error().valid_up_to();
         let file = SourceFile::new(name, String::from_utf8_lossy(error.as_bytes()).into_owned());
         let detail = format!(
-            "The file {name} is not text in UTF-8: what is at byte {at} cannot be read. Save it in that encoding."
+            "The file {name} is not valid UTF-8: the byte at offset {at} is invalid. Save the file in that \
+             encoding."
         );
         Diagnostic::error("Invalid character encoding", detail).at(Span::new(&file, at, at + 3))
     })
-}
-
-/// A file's body with its blocks; what is no block is a problem.
-pub(super) fn file_body<'a>(body: &'a Body, problems: &mut Diagnostics) -> Cow<'a, Body> {
-    let expected = |name: &str| BLOCKS.contains(&name).then(|| Expected::Block { labels: label_count(name) });
-    let body = body.interpreted(&expected, problems);
-    refuse_unread(&body, "a configuration file", || BLOCKS.into_iter(), problems);
-    for attribute in &body.attributes {
-        problems.push(unsupported_argument(
-            attribute,
-            "a configuration file",
-            [].into_iter(),
-            BLOCKS.into_iter(),
-        ));
-    }
-    body
 }
 
 impl Module {
@@ -293,7 +260,7 @@ impl Module {
             "required_providers" => problems.push(
                 Diagnostic::error(
                     "Invalid required_providers block",
-                    "A required_providers block stands inside a terraform block.",
+                    "A required_providers block must be inside a terraform block.",
                 )
                 .at(block.header_span.clone()),
             ),
@@ -368,11 +335,11 @@ impl Module {
         }
     }
 
-    /// What several files say together.
+    /// Checks settings that several files may contain.
     fn check_whole(&self, problems: &mut Diagnostics) {
         if let (Some(backend), Some(cloud)) = (&self.backend, &self.cloud) {
             let detail = format!(
-                "The state is kept in one place: leave out this block, or the cloud block at {}.",
+                "The state has a single location: remove this block, or the cloud block at {}.",
                 cloud.span
             );
             problems.push(
@@ -384,7 +351,7 @@ impl Module {
     }
 }
 
-/// Adds what is new; the second of a name is a problem.
+/// Adds a declaration and reports a second one of the same name.
 fn add<K: Ord, V>(
     known: &mut BTreeMap<K, V>,
     key: K,
@@ -402,10 +369,4 @@ fn add<K: Ord, V>(
             known.insert(key, value);
         }
     }
-}
-
-/// How diagnostics call a block: `resource "a" "b"`.
-pub(super) fn title(block: &Block) -> String {
-    let labels: Vec<&Str> = block.labels.iter().map(|label| &label.text).collect();
-    labels.iter().fold(block.kind.to_string(), |title, label| format!("{title} \"{label}\""))
 }

@@ -1,10 +1,9 @@
-//! Override files: what they say replaces what the other files of the directory
-//! say.
+//! Override files: their content replaces content of the directory's other files.
 //!
-//! A block of an override file is laid on the block that it overrides, argument
-//! by argument, and what results is read as if it had been written so. Some
-//! arguments and blocks cannot be overridden: those are errors where Terraform
-//! says so, and have no effect where it has none.
+//! A block of an override file is merged into the block that it overrides, argument by argument,
+//! and the result is read as if it had been written that way. Some arguments and blocks cannot
+//! be overridden: they are errors if Terraform reports them, and have no effect if they have
+//! none in Terraform.
 
 use std::collections::BTreeMap;
 
@@ -13,23 +12,23 @@ use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{Block, Body, Expected};
 use wardian_value::Str;
 
-use super::directory::{file_body, title};
+use super::file_blocks::{file_body, title};
 use crate::blocks::{Local, ModuleCall, Output, ProviderConfig, Resource, Settings, Variable};
 use crate::content::label_count;
 use crate::module::Module;
 use crate::names::{block_kind, duplicate};
 
-/// Kind, labels and, for a provider, the alias: what an override must share with
-/// the block that it overrides.
+/// Kind, labels and, for a provider, the alias: an override and its original block have the same
+/// name.
 type Name = (Str, Vec<Str>, Option<Str>);
 
-/// The blocks that can be overridden, as they are written.
+/// The blocks that can be overridden, as written.
 #[derive(Default)]
 pub(super) struct Originals {
     blocks: BTreeMap<Name, Block>,
 }
 
-/// Whether a file overrides the others.
+/// Returns true if the file is an override file.
 pub(super) fn is_override(name: &str) -> bool {
     let stem = name.strip_suffix(".json").unwrap_or(name);
     let stem = stem.strip_suffix(".tf").unwrap_or(stem);
@@ -37,7 +36,7 @@ pub(super) fn is_override(name: &str) -> bool {
 }
 
 impl Originals {
-    /// Takes note of the blocks of an ordinary file.
+    /// Records the blocks of an ordinary file.
     pub(super) fn add_file(&mut self, body: &Body) {
         let body = file_body(body, &mut Diagnostics::new());
         for block in &body.blocks {
@@ -47,7 +46,7 @@ impl Originals {
         }
     }
 
-    /// Lays a file on what the module says.
+    /// Merges an override file into the module.
     pub(super) fn override_with(&mut self, module: &mut Module, body: &Body, problems: &mut Diagnostics) {
         let mut found = Diagnostics::new();
         let body = file_body(body, &mut found);
@@ -60,7 +59,7 @@ impl Originals {
                 "terraform" => override_settings(module, block, &mut backend, &mut found),
                 "check" => found.push(cannot_override("check", block)),
                 "moved" | "import" => {
-                    let detail = format!("A {} block belongs into an ordinary file.", block.kind);
+                    let detail = format!("A {} block belongs in an ordinary file.", block.kind);
                     found.push(
                         Diagnostic::error(format!("Cannot override '{}' blocks", block.kind), detail)
                             .at(block.header_span.clone()),
@@ -84,7 +83,7 @@ impl Originals {
         problems: &mut Diagnostics,
     ) {
         if block.labels.len() != label_count(&block.kind) {
-            // Reading it says what is wrong.
+            // Reading it reports the errors.
             read(module, block, problems);
             return;
         }
@@ -113,7 +112,7 @@ impl Originals {
             if known.iter().any(|earlier| *earlier == problem) {
                 continue;
             }
-            // What was right until now is so no more because of the override.
+            // The override may make valid references elsewhere invalid.
             let elsewhere = |place: &wardian_diagnostic::Span| place.file.name() != block.span.file.name();
             let is_of_both = &*block.kind == "variable"
                 && !alone.iter().any(|own| own.summary == problem.summary && own.subject == problem.subject);
@@ -142,7 +141,7 @@ fn alias_of(body: &Body) -> Option<Str> {
     alias.as_str().map(Str::new)
 }
 
-/// Reads a block and puts it in the place of what the module has of its name.
+/// Reads a block and replaces the module's declaration of the same name.
 fn read(module: &mut Module, block: &Block, problems: &mut Diagnostics) {
     match &*block.kind {
         "variable" => {
@@ -174,7 +173,7 @@ fn read(module: &mut Module, block: &Block, problems: &mut Diagnostics) {
     }
 }
 
-/// What of a block takes part in overriding; the rest is a problem, or nothing.
+/// Returns the part of a block that can override; the rest is reported or ignored.
 fn overriding_part(block: &Block, problems: &mut Diagnostics) -> Body {
     let (dropped, conditions): (&[&str], &[&str]) = match &*block.kind {
         "variable" => (&[], &["validation"]),
@@ -191,8 +190,7 @@ fn overriding_part(block: &Block, problems: &mut Diagnostics) -> Body {
     body
 }
 
-/// A body without some arguments and blocks, which are told where they are
-/// errors.
+/// Returns a body without some arguments and blocks, and reports those that are errors.
 fn without(body: &Body, arguments: &[&str], blocks: &[&str], problems: &mut Diagnostics) -> Body {
     let expected = |name: &str| {
         if arguments.contains(&name) {
@@ -211,8 +209,7 @@ fn without(body: &Body, arguments: &[&str], blocks: &[&str], problems: &mut Diag
             None => Some(&attribute.expression),
         };
         if let Some(first) = first {
-            let detail = "An override file cannot change what an object waits for: state depends_on in the \
-                          block itself.";
+            let detail = "An override file cannot change dependencies: set depends_on in the block itself.";
             problems.push(Diagnostic::error("Unsupported override", detail).at(first.span().clone()));
         }
     }
@@ -224,9 +221,9 @@ fn without(body: &Body, arguments: &[&str], blocks: &[&str], problems: &mut Diag
     body
 }
 
-/// The body of a block with another one on top. `lifecycle` blocks are merged
-/// argument by argument, all other blocks are replaced by type. Of a `count` and a
-/// `for_each` that come together so, the `count` counts.
+/// Merges a block's body with an overriding one. `lifecycle` blocks are merged argument by
+/// argument, all other blocks are replaced by type. If the result has both `count` and
+/// `for_each`, `count` wins.
 fn merged(original: &Body, over: Body) -> Body {
     let expected = |name: &str| match name {
         "lifecycle" => Some(Expected::Block { labels: 0 }),
@@ -292,13 +289,13 @@ fn override_settings(
 }
 
 fn cannot_override(kind: &str, block: &Block) -> Diagnostic {
-    let detail = format!("A {kind} block cannot stand in an override file. Change the block that it is in.");
+    let detail = format!("A {kind} block is not allowed in an override file. Change the original block.");
     Diagnostic::error(format!("Can't override {kind} blocks"), detail).at(block.header_span.clone())
 }
 
 fn without_effect(block: &Block) -> Diagnostic {
     let detail = format!(
-        "A {} block in an override file has no effect. Move it to a file with another name.",
+        "A {} block in an override file has no effect. Move it to an ordinary file.",
         block.kind
     );
     Diagnostic::warning("Block without effect", detail).at(block.header_span.clone())

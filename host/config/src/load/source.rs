@@ -1,4 +1,4 @@
-//! Where a called module is.
+//! Source addresses of modules.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,7 @@ use wardian_diagnostic::{Diagnostic, Diagnostics};
 use crate::blocks::ModuleCall;
 use crate::path::lexically_normalize;
 
-/// The directory of a module that is named by a path. Modules from elsewhere
-/// are refused.
+/// Returns the directory of a module whose source is a path, and rejects other sources.
 pub(super) fn local_directory(
     from: &Path,
     call: &ModuleCall,
@@ -36,15 +35,15 @@ pub(super) fn local_directory(
             "The source is empty. Write a path that begins with \"./\" or \"../\".".to_owned()
         } else {
             format!(
-                "Modules can only be called from local directories yet, and \"{source}\" is not the path of one. \
-                 If a directory is meant, write \"./{source}\"."
+                "Only modules in local directories are supported, and \"{source}\" is not a local path. If \
+                 it is a directory, write \"./{source}\"."
             )
         };
         return Err(refuse(summary, detail));
     }
     if call.version.is_some() {
-        let detail = "Only modules from a registry have versions; a module in a local directory is what it is. \
-                      Leave the argument version out.";
+        let detail = "Only modules from a registry have versions; a module in a local directory has none. \
+            Remove the argument version.";
         problems.push(refuse("Invalid registry module source address", detail.to_owned()));
     }
     Ok(lexically_normalize(&from.join(source)))

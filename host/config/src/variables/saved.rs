@@ -1,30 +1,30 @@
-//! Values that are given where a saved plan is applied: the plan has those of all
-//! variables but the ephemeral ones.
+//! Values for applying a saved plan: the plan stores the values of all variables except the
+//! ephemeral ones.
 
 use std::collections::BTreeMap;
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_value::{Str, Value};
 
-use super::given::{self, Given, Origin};
+use super::input_values::{self, InputValue, Origin};
 use super::{VariableInputs, VariableSource, undeclared, value_of};
 use crate::module::Module;
 
-/// The values of ephemeral variables that are given for a saved plan, in which the
-/// others have the values `planned`. Warnings are returned beside them.
+/// Returns the values of ephemeral variables for a saved plan, in which the other variables have
+/// the values `planned`. Warnings are returned next to them.
 ///
 /// # Errors
 ///
-/// Values that cannot be read or converted, and another value than the planned one on
-/// the command line. One from the environment is warned of, and one from a file that
-/// is read without being named counts for nothing.
+/// Values that cannot be read or converted, and a value on the command line that differs from
+/// the planned one. A differing value from the environment is a warning, and one from an
+/// automatically loaded file is ignored.
 pub fn variables_for_saved_plan(
     module: &Module,
     inputs: &VariableInputs,
     planned: &BTreeMap<Str, Value>,
 ) -> Result<(BTreeMap<Str, Value>, Diagnostics), Diagnostics> {
     let mut problems = Diagnostics::new();
-    let given = given::collect(module, inputs, &mut problems);
+    let given = input_values::collect(module, inputs, &mut problems);
     undeclared::check(module, &given, &mut problems);
     let mut values = BTreeMap::new();
     for (name, variable) in &module.variables {
@@ -39,11 +39,11 @@ pub fn variables_for_saved_plan(
     if problems.has_errors() { Err(problems) } else { Ok((values, problems)) }
 }
 
-fn overruled(name: &str, given: &Given, inputs: &VariableInputs) -> Option<Diagnostic> {
+fn overruled(name: &str, given: &InputValue, inputs: &VariableInputs) -> Option<Diagnostic> {
     let detail = format!(
-        "The variable \"{name}\" has another value in the saved plan than the one that {} gives. A plan is applied \
-         with the values that it was made with: make a new one to change it, or declare the variable as ephemeral \
-         for its value to be given at each apply.",
+        "The variable \"{name}\" has a different value in the saved plan than {} gives it. A plan is \
+         applied with the values that it was created with: create a new plan to change the value, or \
+         declare the variable as ephemeral to set its value at each apply.",
         given.origin
     );
     let is_named = |file: &str| {

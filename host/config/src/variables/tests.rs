@@ -62,7 +62,7 @@ fn later_sources_win() {
 }
 
 #[test]
-fn what_is_wrong_or_missing() {
+fn reports_invalid_and_missing_values() {
     check(
         &VariableInputs::default(),
         "main.tf:2,1-16: No value for required variable; The variable \"text\" has no default and no value was given. Set it with -var=\"text=...\", in a file terraform.tfvars or one given with -var-file, or with the environment variable TF_VAR_text.",
@@ -84,7 +84,7 @@ fn what_is_wrong_or_missing() {
 }
 
 #[test]
-fn what_does_not_suit_is_kept_as_it_was_given() {
+fn invalid_values_are_returned_unconverted() {
     let files = MemoryFiles::new([("main.tf", DECLARED)]);
     let configuration = load_root_from(&files, Path::new("")).unwrap();
     let arguments = vec![argument("text=1"), argument("number=many"), argument("list=[true]")];
@@ -99,12 +99,12 @@ fn what_does_not_suit_is_kept_as_it_was_given() {
     assert_eq!(shown(&variables.given), "list=[true]; number=\"many\"; strict=[]; text=\"1\"");
     assert_eq!(
         variables.accepted().unwrap_err().to_string(),
-        "main.tf:3,1-18: Invalid value for input variable; The value that the option -var=\"number=...\" gives does not suit var.number, declared at main.tf:3,1-18: a number is required."
+        "main.tf:3,1-18: Invalid value for input variable; The value from the option -var=\"number=...\" is not valid for var.number, declared at main.tf:3,1-18: a number is required."
     );
 }
 
 #[test]
-fn values_are_constants() {
+fn rejects_values_that_are_not_constant() {
     let files = MemoryFiles::new([("main.tf", DECLARED)]);
     let configuration = load_root_from(&files, Path::new("")).unwrap();
     let automatic_files = vec![file("terraform.tfvars", "text = upper(\"x\")\n")];
@@ -116,7 +116,7 @@ fn values_are_constants() {
 }
 
 #[test]
-fn files_with_more_than_values() {
+fn reports_invalid_content_of_values_files() {
     let automatic_files = vec![
         file("terraform.tfvars", "text = \"x\"\na = 1\nb = 2\nc = 3\nd = 4\n"),
         file("b.auto.tfvars", ""),
@@ -150,7 +150,7 @@ fn files_with_more_than_values() {
 }
 
 #[test]
-fn a_saved_plan_takes_ephemeral_values_and_no_others() {
+fn saved_plan_accepts_only_ephemeral_values() {
     let declared = "variable \"kept\" {}\nvariable \"key\" {\n  ephemeral = true\n}\n";
     let files = MemoryFiles::new([("main.tf", declared)]);
     let configuration = load_root_from(&files, Path::new("")).unwrap();
@@ -171,20 +171,20 @@ fn a_saved_plan_takes_ephemeral_values_and_no_others() {
     };
     let environment = |text: &str| vec![("kept".to_owned(), text.to_owned())];
     let file = || SourceFile::new("terraform.tfvars", "kept = \"other\"\n");
-    let of = |arguments: Vec<VariableSource>| VariableInputs { arguments, ..VariableInputs::default() };
-    check(of(vec![argument("key", "x"), argument("kept", "k")]), r#"{"key": "x"}"#);
-    check(of(vec![argument("kept", "x")]), "Can't change variable when applying a saved plan");
-    check(of(vec![VariableSource::File(file())]), "Can't change variable when applying a saved plan");
+    let inputs = |arguments: Vec<VariableSource>| VariableInputs { arguments, ..VariableInputs::default() };
+    check(inputs(vec![argument("key", "x"), argument("kept", "k")]), r#"{"key": "x"}"#);
+    check(inputs(vec![argument("kept", "x")]), "Can't change variable when applying a saved plan");
+    check(inputs(vec![VariableSource::File(file())]), "Can't change variable when applying a saved plan");
     check(
         VariableInputs { environment: environment("x"), ..VariableInputs::default() },
         "{} Ignoring variable when applying a saved plan",
     );
     check(VariableInputs { automatic_files: vec![file()], ..VariableInputs::default() }, "{}");
-    check(of(vec![argument("kye", "x")]), "Value for undeclared variable");
+    check(inputs(vec![argument("kye", "x")]), "Value for undeclared variable");
 }
 
 #[test]
-fn the_order_of_automatic_files() {
+fn automatic_files_are_sorted() {
     let names =
         ["z.auto.tfvars", "terraform.tfvars.json", "a.auto.tfvars.json", "x.tfvars", "terraform.tfvars"];
     assert_eq!(

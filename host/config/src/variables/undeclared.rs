@@ -1,18 +1,18 @@
-//! Values for variables that do not exist.
+//! Values for undeclared variables.
 
 use std::collections::BTreeMap;
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_value::Str;
 
-use super::{Given, Origin};
+use super::{InputValue, Origin};
 use crate::content::did_you_mean;
 use crate::module::Module;
 
-/// How many are named before the rest is only counted.
+/// The number of warnings that name a variable; the rest is only counted.
 const NAMED: usize = 2;
 
-pub(super) fn check(module: &Module, given: &BTreeMap<Str, Given>, problems: &mut Diagnostics) {
+pub(super) fn check(module: &Module, given: &BTreeMap<Str, InputValue>, problems: &mut Diagnostics) {
     let mut in_files = 0usize;
     for (name, given) in given.iter().filter(|(name, _)| !module.variables.contains_key(*name)) {
         let advice = did_you_mean(name, module.variables.keys().map(|declared| &**declared));

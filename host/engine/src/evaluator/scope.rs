@@ -38,7 +38,7 @@ impl<'a> ModuleScope<'a> {
     }
 
     fn undeclared(&self, subject: &Subject, span: &Span) -> Diagnostics {
-        match self.declared().map(|node| node.undeclared(subject)) {
+        match self.declared().map(|node| node.check_declared(subject)) {
             Ok(Some(problem)) => problem.at(span.clone()).into(),
             Ok(None) => Self::invalid(
                 "Invalid reference",

@@ -1,4 +1,4 @@
-//! What each source gives.
+//! Collects the values of each source.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,15 +12,15 @@ use wardian_value::{Str, Value};
 use super::{VariableInputs, VariableSource, VariableText};
 use crate::module::Module;
 
-/// What a variable is set to, and by whom.
-pub(super) struct Given {
-    /// `None` where it is not known because something is wrong.
+/// A variable's value and its source.
+pub(super) struct InputValue {
+    /// `None` if the value is unknown because of an error.
     pub(super) value: Option<Value>,
     pub(super) span: Option<Span>,
     pub(super) origin: Origin,
 }
 
-/// Who gives a value.
+/// The source of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     Environment(String),
@@ -38,12 +38,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// All that is given; of several the last.
+/// Collects all values; the last source of a variable wins.
 pub(super) fn collect(
     module: &Module,
     inputs: &VariableInputs,
     problems: &mut Diagnostics,
-) -> BTreeMap<Str, Given> {
+) -> BTreeMap<Str, InputValue> {
     let mut given = BTreeMap::new();
     for (name, text) in &inputs.environment {
         if module.variables.contains_key(name.as_str()) {
@@ -66,17 +66,17 @@ pub(super) fn collect(
     given
 }
 
-fn from_text(module: &Module, name: &str, text: &str, origin: &Origin, problems: &mut Diagnostics) -> Given {
+fn from_text(module: &Module, name: &str, text: &str, origin: &Origin, problems: &mut Diagnostics) -> InputValue {
     let takes_text = module.variables.get(name).is_none_or(|variable| variable.takes_text);
     if takes_text {
-        return Given { value: Some(Value::string(text)), span: None, origin: origin.clone() };
+        return InputValue { value: Some(Value::string(text)), span: None, origin: origin.clone() };
     }
     let file = SourceFile::new(format!("<value for var.{name}>"), text);
     let value = parse_expression(&file).and_then(|expression| expression.evaluate_constant());
-    Given { value: problems.collect(value), span: Some(file.span()), origin: origin.clone() }
+    InputValue { value: problems.collect(value), span: Some(file.span()), origin: origin.clone() }
 }
 
-fn from_file(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, Given>, problems: &mut Diagnostics) {
+fn from_file(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, InputValue>, problems: &mut Diagnostics) {
     if Path::new(file.name()).extension().is_some_and(|extension| extension == "json") {
         from_json(file, given, problems);
         return;
@@ -92,14 +92,14 @@ fn from_file(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, Given>, problems:
             (
                 "Variable declaration in .tfvars file",
                 format!(
-                    "A file of values does not declare variables. Write {name} = ... to set this one; the block \
-                     that declares it belongs to a file whose name ends in .tf."
+                    "A values file does not declare variables. Write {name} = ... to set this one; the \
+                     block that declares it belongs in a file whose name ends in .tf."
                 ),
             )
         } else {
             (
                 "Unexpected block",
-                format!("A file of values has no blocks, so \"{}\" cannot be here.", block.kind),
+                format!("A values file has no blocks, so \"{}\" is not allowed here.", block.kind),
             )
         };
         problems.push(Diagnostic::error(summary, detail).at(block.header_span.clone()));
@@ -108,18 +108,18 @@ fn from_file(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, Given>, problems:
         let value = problems.collect(attribute.expression.evaluate_constant());
         let span = Some(attribute.expression.span().clone());
         let origin = Origin::File(file.name().to_owned());
-        given.insert(attribute.name.clone(), Given { value, span, origin });
+        given.insert(attribute.name.clone(), InputValue { value, span, origin });
     }
 }
 
-/// Texts in JSON are values as they stand.
-fn from_json(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, Given>, problems: &mut Diagnostics) {
+/// Strings in JSON are literal values, without templates.
+fn from_json(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, InputValue>, problems: &mut Diagnostics) {
     let (body, found) = parse_json_body(file);
     problems.extend(found);
     for attribute in &body.with_attributes_only(problems).attributes {
         let value = problems.collect(attribute.expression.evaluate_constant());
         let span = Some(attribute.expression.span().clone());
         let origin = Origin::File(file.name().to_owned());
-        given.insert(attribute.name.clone(), Given { value, span, origin });
+        given.insert(attribute.name.clone(), InputValue { value, span, origin });
     }
 }

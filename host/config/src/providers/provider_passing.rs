@@ -1,4 +1,4 @@
-//! What calls hand over, against what the modules expect.
+//! Checks the provider configurations that calls pass against those that modules expect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,28 +6,28 @@ use wardian_address::ProviderAddress;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_value::Str;
 
-use super::{Name, at, written};
+use super::{Name, at, reference_text};
 use crate::blocks::{ModuleCall, ProviderConfig, ProviderReference};
 use crate::configuration::{Configuration, ModuleNode};
 use crate::module::Module;
 
 impl Configuration {
-    /// Whether a module gets a configuration from its caller, or would have to: then
-    /// it is an error of the call if it does not.
-    pub(super) fn is_owed(&self, node: &ModuleNode, (local_name, alias): &Name) -> bool {
+    /// Returns true if a module needs the configuration from its caller: if the caller does not
+    /// pass it, the error is reported at the call.
+    pub(super) fn needs_caller_configuration(&self, node: &ModuleNode, (local_name, alias): &Name) -> bool {
         let Some((caller, call)) = node.path.parent() else { return false };
         let declared = alias.as_ref().is_some_and(|alias| declares(&node.module, local_name, alias));
         let call = self.module(&caller).and_then(|caller| caller.module.module_calls.get(call));
-        let handed = call.is_some_and(|call| {
+        let passed = call.is_some_and(|call| {
             call.providers
                 .iter()
                 .flatten()
                 .any(|(inside, _)| inside.local_name == *local_name && inside.alias == *alias)
         });
-        declared || handed
+        declared || passed
     }
 
-    pub(super) fn check_handed_over(&self, problems: &mut Diagnostics) {
+    pub(super) fn check_passed_providers(&self, problems: &mut Diagnostics) {
         for node in self.modules.values() {
             for (name, call) in &node.module.module_calls {
                 let Some(called) = self.module(&node.path.child(name.clone())) else {
@@ -44,9 +44,9 @@ impl Configuration {
             if !node.path.is_root() {
                 for config in node.module.provider_configs.values().filter(|config| is_empty(config)) {
                     let detail = format!(
-                        "A module gets the configuration of {} from its caller without a block that says nothing. Remove \
-                         it; an alias that the caller must hand over is listed in configuration_aliases in \
-                         required_providers.",
+                        "A module receives the configuration of {} from its caller without an empty block. \
+                         Remove the block; list aliases that the caller must pass in \
+                         configuration_aliases in required_providers.",
                         config.local_name
                     );
                     let warning = Diagnostic::warning("Redundant empty provider block", detail)
@@ -58,7 +58,7 @@ impl Configuration {
         }
     }
 
-    /// A module that is repeated, or waits for something, cannot configure
+    /// Checks that a module with `count`, `for_each` or `depends_on` does not configure
     /// providers itself.
     fn check_repeated(&self, call: &ModuleCall, called: &ModuleNode, problems: &mut Diagnostics) {
         let (argument, span) = if let Some(count) = &call.count {
@@ -74,9 +74,9 @@ impl Configuration {
         for node in below.take_while(|node| node.path.names().starts_with(called.path.names())) {
             if let Some(config) = node.module.provider_configs.values().find(|config| !is_empty(config)) {
                 let detail = format!(
-                    "A module that is called with {argument} cannot have provider blocks of its own, and there is \
-                     one at {}. Configure the provider in the root module and hand it over with the argument \
-                     providers.",
+                    "A module that is called with {argument} cannot have provider blocks of its own, and \
+                     there is one at {}. Configure the provider in the root module and pass it with \
+                     the argument providers.",
                     config.span
                 );
                 problems.push(
@@ -88,7 +88,7 @@ impl Configuration {
         }
     }
 
-    /// A provider that a module knows by two names.
+    /// Warns about a provider with two local names in one module.
     pub(super) fn warn_of_duplicate_requirements(&self, problems: &mut Diagnostics) {
         for node in self.modules.values() {
             let module = &node.module;
@@ -97,7 +97,7 @@ impl Configuration {
             let mut known: BTreeMap<&ProviderAddress, &Str> = BTreeMap::new();
             for (name, entry) in entries {
                 if let Some(first) = known.get(&entry.address) {
-                    let detail = format!("{} is required as \"{first}\" already.", entry.address);
+                    let detail = format!("{} is already required as \"{first}\".", entry.address);
                     problems.push(
                         Diagnostic::warning("Duplicate required provider", detail)
                             .at(entry.span.clone())
@@ -107,7 +107,7 @@ impl Configuration {
                     known.insert(&entry.address, name);
                 }
             }
-            // A block and its aliases are one name.
+            // A block and its aliases have one name.
             let blocks: BTreeSet<&Str> = module.provider_configs.keys().map(|(name, _)| name).collect();
             for local_name in blocks {
                 let address = module.provider_address(local_name);
@@ -118,8 +118,8 @@ impl Configuration {
                     known.get(&address).and_then(|name| module.required_providers.get_key_value(*name));
                 if let Some((name, entry)) = required {
                     let detail = format!(
-                        "{address} is required as \"{name}\" here, and there is a block provider \"{local_name}\" \
-                         which means it too. Use one of the two names in both places."
+                        "{address} is required as \"{name}\" here, and the block provider \"{local_name}\" \
+                         means the same provider. Use one of the two names in both places."
                     );
                     problems.push(
                         Diagnostic::warning("Duplicate required provider", detail)
@@ -134,8 +134,9 @@ impl Configuration {
                     resource.provider.span.is_none() && !module.required_providers.contains_key(local_name);
                 if let Some(name) = known.get(&module.provider_address(local_name)).filter(|_| implied) {
                     let detail = format!(
-                        "The type of this resource asks for the provider \"{local_name}\", which required_providers \
-                         calls \"{name}\". Say provider = {name} here, or call it \"{local_name}\" there."
+                        "The type of this resource implies the provider \"{local_name}\", which \
+                         required_providers calls \"{name}\". Set provider = {name} here, or call it \
+                         \"{local_name}\" there."
                     );
                     problems.push(
                         Diagnostic::warning("Duplicate required provider", detail)
@@ -148,8 +149,8 @@ impl Configuration {
     }
 }
 
-/// Whether a block configures nothing: of old, modules had such blocks to say which
-/// configurations they get.
+/// Returns true if a block configures nothing: older modules have such blocks to declare the
+/// configurations they expect.
 fn is_empty(config: &ProviderConfig) -> bool {
     config.body.attributes.is_empty() && config.body.blocks.is_empty() && config.version.is_none()
 }
@@ -161,9 +162,8 @@ fn declares(module: &Module, local_name: &str, alias: &str) -> bool {
         .is_some_and(|required| required.configuration_aliases.iter().any(|(known, _)| &**known == alias))
 }
 
-/// What a name stands for where configurations are handed over. A name that is not
-/// declared stands for the provider of that name in the default namespace here, also
-/// where a resource would imply another.
+/// Returns the provider of a name in a `providers` argument. A name that is not declared means
+/// the provider of that name in the default namespace, even if a resource would imply another.
 fn address(module: &Module, local_name: &Str) -> Option<ProviderAddress> {
     match module.required_providers.get(local_name) {
         Some(required) => Some(required.address.clone()),
@@ -190,22 +190,22 @@ fn check_pair(
     };
     if let Some(own) = configured.filter(|config| !is_empty(config)) {
         let detail = format!(
-            "The module configures {} itself, at {}, so it cannot be handed another configuration.",
-            written(inside),
+            "The module configures {} itself, at {}, so another configuration cannot be passed.",
+            reference_text(inside),
             own.span
         );
         tell(Diagnostic::error("Cannot override provider configuration", detail), &here.span);
     } else if !expected && configured.is_none() {
-        let named = written(inside);
+        let named = reference_text(inside);
         if declared {
             let detail = format!(
-                "The module does not expect a provider configuration {named}; it would have to be listed in \
+                "The module does not expect a provider configuration {named}; list it in \
                  configuration_aliases in its required_providers."
             );
             tell(Diagnostic::error("Reference to undefined provider", detail), &inside.span);
         } else {
             let detail = format!(
-                "The module does not say in required_providers which provider {named} is, so that it is taken for \
+                "The module does not declare {named} in required_providers, so it is assumed to be \
                  hashicorp/{}.",
                 inside.local_name
             );
@@ -216,8 +216,9 @@ fn check_pair(
         || callers.provider_configs.contains_key(&(here.local_name.clone(), here.alias.clone()));
     if declared && !known_here {
         let detail = format!(
-            "Nothing says which provider {} is, so that it is taken for hashicorp/{}. Say so in required_providers.",
-            written(here),
+            "The provider {} is not declared, so it is assumed to be hashicorp/{}. Declare it in \
+             required_providers.",
+            reference_text(here),
             here.local_name
         );
         tell(Diagnostic::warning("Reference to undefined provider", detail), &here.span);
@@ -227,27 +228,27 @@ fn check_pair(
         && wanted != given
     {
         let detail = format!(
-            "The module expects a configuration of {wanted} as {}, but is given one of {given}.",
-            written(inside)
+            "The module expects a configuration of {wanted} as {}, but receives one of {given}.",
+            reference_text(inside)
         );
         tell(Diagnostic::error("Provider type mismatch", detail), &here.span);
     }
 }
 
-/// Configurations that a module asks for by alias.
+/// Checks the configurations that a module requests by alias.
 fn check_aliases(call: &ModuleCall, called: &ModuleNode, problems: &mut Diagnostics) {
     for (local_name, required) in &called.module.required_providers {
         for (alias, _) in &required.configuration_aliases {
-            let handed =
+            let passed =
                 call.providers.iter().flatten().any(|(inside, _)| {
                     inside.local_name == *local_name && inside.alias.as_ref() == Some(alias)
                 });
             let configured =
                 called.module.provider_configs.contains_key(&(local_name.clone(), Some(alias.clone())));
-            if !handed && !configured {
+            if !passed && !configured {
                 let detail = format!(
-                    "The module asks for a configuration {local_name}.{alias} of {}. Hand one over: providers = {{ \
-                     {local_name}.{alias} = ... }}",
+                    "The module requires a configuration {local_name}.{alias} of {}. Pass one: providers = \
+                     {{ {local_name}.{alias} = ... }}",
                     required.address
                 );
                 problems.push(

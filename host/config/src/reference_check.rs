@@ -1,4 +1,4 @@
-//! References to what is not declared.
+//! Checks that references name declared objects.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,8 @@ use crate::names::{block_kind, resource_mode};
 use crate::walk::check_body;
 
 impl Configuration {
-    /// Every reference to a variable, a local value, a resource, a module or an
-    /// output that is not declared. Commands that only need to know the providers
-    /// or modules do without.
+    /// Reports every reference to a variable, local value, resource, module or output that is
+    /// not declared. Commands that only need the providers or modules skip this check.
     pub fn check_references(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for node in self.modules() {
@@ -32,16 +31,16 @@ impl Configuration {
         problems
     }
 
-    /// What is to be said of a reference in one of the modules, with its place, if it
-    /// names something that is not declared.
+    /// Returns the diagnostic for a reference in a module, with its span, if it names an object
+    /// that is not declared.
     pub fn check_reference(&self, node: &ModuleNode, reference: &Reference) -> Option<Diagnostic> {
-        let undeclared = node.undeclared(&reference.subject);
+        let undeclared = node.check_declared(&reference.subject);
         undeclared
             .map(|problem| problem.at(reference.span.clone()))
             .or_else(|| self.check_output(node, reference))
     }
 
-    /// Addresses that objects are imported to, against what repeats.
+    /// Checks the addresses that objects are imported to against `count` and `for_each`.
     fn check_import_targets(&self, node: &ModuleNode, problems: &mut Diagnostics) {
         for import in &node.module.imports {
             let path = import
@@ -54,7 +53,7 @@ impl Configuration {
                     .push(Diagnostic::error(summary, detail).at(import.to.span().clone()).in_block("import"));
             };
             let Some(called) = self.module(&path) else {
-                let detail = format!("There is no {path} that an object could be imported to.");
+                let detail = format!("There is no {path} to import an object to.");
                 refuse("Configuration for import target does not exist", detail);
                 continue;
             };
@@ -65,13 +64,13 @@ impl Configuration {
             let last = written.as_ref().and_then(|written| written.steps.last()).map(|last| &last.step);
             let problem = match (last, &resource.count, &resource.for_each) {
                 (None, ..) => continue,
-                (Some(PathStep::Index(_)), None, _) => "it has no count, so no instance has a number",
-                (Some(PathStep::Key(_)), _, None) => "it has no for_each, so no instance has a key",
+                (Some(PathStep::Index(_)), None, _) => "it has no count, so its instances have no number",
+                (Some(PathStep::Key(_)), _, None) => "it has no for_each, so its instances have no key",
                 (Some(PathStep::Attribute(_)), Some(_), _) => {
-                    "it has a count: the number of an instance is needed"
+                    "it has a count: an instance number is required"
                 }
                 (Some(PathStep::Attribute(_)), _, Some(_)) => {
-                    "it has a for_each: the key of an instance is needed"
+                    "it has a for_each: an instance key is required"
                 }
                 _ => continue,
             };
@@ -80,18 +79,18 @@ impl Configuration {
         }
     }
 
-    /// What is wrong with expressions whatever the names in them stand for: functions
-    /// that there are not, calls with too few arguments, names that form no reference.
-    /// Evaluation finds it too, where it comes to it.
+    /// Reports errors in expressions that do not depend on values: unknown functions, calls with
+    /// too few arguments, names that do not form a reference. Evaluation reports them too, if it
+    /// reaches them.
     pub fn check_expressions(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for node in self.modules() {
             node.each_place(&mut |context, place| {
                 let mut found = Diagnostics::new();
                 match place {
-                    Place::Expression(expression) => found = expression.check(),
-                    Place::Body(body) => check_body(body, &mut found),
-                    Place::Reference(_) => {}
+                    ReferenceSite::Expression(expression) => found = expression.check(),
+                    ReferenceSite::Body(body) => check_body(body, &mut found),
+                    ReferenceSite::Reference(_) => {}
                 }
                 if !found.is_empty() {
                     problems.extend(found.in_block(context));
@@ -101,7 +100,7 @@ impl Configuration {
         problems
     }
 
-    /// Warns of references to outputs that their modules call deprecated.
+    /// Warns about references to outputs that their modules mark as deprecated.
     pub(crate) fn warn_of_deprecated_outputs(&self, problems: &mut Diagnostics) {
         for node in self.modules() {
             node.each_reference(&mut |context, reference| {
@@ -116,7 +115,7 @@ impl Configuration {
                     output.into_iter().find_map(|output| Some((output, output.deprecated.as_ref()?)))
                 {
                     let detail =
-                        format!("The module \"{call}\" says of its output \"{}\": {advice}", output.name);
+                        format!("The module \"{call}\" marks its output \"{}\" as deprecated: {advice}", output.name);
                     problems.push(
                         Diagnostic::warning("Deprecated value used", detail)
                             .at(reference.span.clone())
@@ -148,13 +147,13 @@ impl Configuration {
 }
 
 impl ModuleNode {
-    /// A local value cannot be made from itself.
+    /// Reports local values that refer to themselves.
     fn check_locals(&self, problems: &mut Diagnostics) {
         for local in self.module.locals.values() {
             let own = Subject::Local(local.name.clone());
             let found = local.expression.references().iter().find(|reference| reference.subject == own);
             if let Some(reference) = found {
-                let detail = format!("The value of local.{} would have to be known to find it.", local.name);
+                let detail = format!("The value of local.{} depends on itself.", local.name);
                 problems.push(
                     Diagnostic::error("Self-referencing local value", detail)
                         .at(reference.span.clone())
@@ -164,7 +163,7 @@ impl ModuleNode {
         }
     }
 
-    /// What is read for a check can be referred to in that check only.
+    /// Reports references to a check's data source from outside that check.
     fn check_scoped(&self, problems: &mut Diagnostics) {
         let mut scoped = BTreeMap::new();
         for check in self.module.checks.values() {
@@ -185,7 +184,7 @@ impl ModuleNode {
                 return;
             };
             let detail = format!(
-                "{} is read for the {check} only. Move its block out of there to use it elsewhere.",
+                "{} is only read for the {check}. Move its block out of the check to use it elsewhere.",
                 reference.subject
             );
             problems.push(
@@ -196,9 +195,9 @@ impl ModuleNode {
         });
     }
 
-    /// What is to be said of a reference to something that the module does not
-    /// declare; `None` where it does.
-    pub fn undeclared(&self, subject: &Subject) -> Option<Diagnostic> {
+    /// Returns the diagnostic for a reference to an object that the module does not declare, or
+    /// `None` if it is declared.
+    pub fn check_declared(&self, subject: &Subject) -> Option<Diagnostic> {
         let module = &self.module;
         let undeclared = |what: &str, called: String, advice: String| {
             let place =
@@ -245,33 +244,33 @@ impl ModuleNode {
     }
 }
 
-/// Where something may be referred to.
-enum Place<'a> {
+/// A part of a block that may contain references.
+enum ReferenceSite<'a> {
     Expression(&'a Expression),
     Body(&'a Body),
-    /// As in `depends_on`.
+    /// A reference, as in `depends_on`.
     Reference(&'a Reference),
 }
 
-/// Visits places with the header of the block that they stand in.
-struct Visits<'a> {
-    visit: &'a mut dyn FnMut(&str, Place<'_>),
+/// SiteVisitor places together with the header of their block.
+struct SiteVisitor<'a> {
+    visit: &'a mut dyn FnMut(&str, ReferenceSite<'_>),
     context: String,
 }
 
-impl Visits<'_> {
+impl SiteVisitor<'_> {
     fn expression(&mut self, expression: &Expression) {
-        (self.visit)(&self.context, Place::Expression(expression));
+        (self.visit)(&self.context, ReferenceSite::Expression(expression));
     }
 
     fn all(&mut self, references: &[Reference]) {
         for reference in references {
-            (self.visit)(&self.context, Place::Reference(reference));
+            (self.visit)(&self.context, ReferenceSite::Reference(reference));
         }
     }
 
     fn body(&mut self, body: &Body) {
-        (self.visit)(&self.context, Place::Body(body));
+        (self.visit)(&self.context, ReferenceSite::Body(body));
     }
 
     fn conditions(&mut self, conditions: &[Condition]) {
@@ -311,27 +310,26 @@ impl Visits<'_> {
 }
 
 impl ModuleNode {
-    /// Visits everything that the module's blocks refer to, with the header of the
-    /// block.
+    /// SiteVisitor all references of the module's blocks, with the header of the block.
     pub fn each_reference(&self, visit: &mut dyn FnMut(&str, &Reference)) {
         self.each_place(&mut |context, place| match place {
-            Place::Expression(expression) => {
+            ReferenceSite::Expression(expression) => {
                 for reference in expression.references() {
                     visit(context, reference);
                 }
             }
-            Place::Body(body) => {
+            ReferenceSite::Body(body) => {
                 for reference in &references(body, None) {
                     visit(context, reference);
                 }
             }
-            Place::Reference(reference) => visit(context, reference),
+            ReferenceSite::Reference(reference) => visit(context, reference),
         });
     }
 
-    fn each_place(&self, visit: &mut dyn FnMut(&str, Place<'_>)) {
+    fn each_place(&self, visit: &mut dyn FnMut(&str, ReferenceSite<'_>)) {
         let module = &self.module;
-        let mut visits = Visits { visit, context: String::new() };
+        let mut visits = SiteVisitor { visit, context: String::new() };
         for variable in module.variables.values() {
             visits.context = format!("variable \"{}\"", variable.name);
             visits.conditions(&variable.validations);
