@@ -12,7 +12,9 @@ use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use wardian_diagnostic::{Diagnostics, SourceFile, Span};
 use wardian_fuzz::{Named, any_argument, assert_agrees, assert_keeps_marks, hidden, look_at_diagnostics};
-use wardian_lang::{Expression, FunctionSignature, Resolved, Scope, Subject, function_signatures, parse_expression};
+use wardian_lang::{
+    Expression, FunctionSignature, ReferenceSubject, Resolved, Scope, function_signatures, parse_expression,
+};
 use wardian_value::{Type, Value};
 
 static FUNCTIONS: LazyLock<Vec<FunctionSignature>> = LazyLock::new(|| function_signatures().collect());
@@ -30,12 +32,12 @@ struct Arguments<'a>(&'a [Value]);
 impl Scope for Arguments<'_> {
     fn resolve(
         &self,
-        subject: &Subject,
+        subject: &ReferenceSubject,
         index: Option<&Value>,
         span: &Span,
     ) -> Result<Resolved, Diagnostics> {
         let position = match subject {
-            Subject::Local(name) => name.trim_start_matches('a').parse::<usize>().ok(),
+            ReferenceSubject::Local(name) => name.trim_start_matches('a').parse::<usize>().ok(),
             _ => None,
         };
         match position.and_then(|position| self.0.get(position)) {

@@ -1,14 +1,14 @@
 //! Scopes for evaluation.
 
 use wardian_diagnostic::{Diagnostics, Span};
-use wardian_lang::{Resolved, Scope, Subject};
+use wardian_lang::{ReferenceSubject, Resolved, Scope};
 use wardian_value::{Marks, Refinement, Str, Type, Value};
 
 /// Every name exists and has an unknown value.
 pub struct Nothing;
 
 impl Scope for Nothing {
-    fn resolve(&self, _: &Subject, _: Option<&Value>, _: &Span) -> Result<Resolved, Diagnostics> {
+    fn resolve(&self, _: &ReferenceSubject, _: Option<&Value>, _: &Span) -> Result<Resolved, Diagnostics> {
         Ok(Resolved::Whole(Value::unknown(Type::Dynamic)))
     }
 }
@@ -18,12 +18,15 @@ impl Scope for Nothing {
 pub struct Named;
 
 impl Scope for Named {
-    fn resolve(&self, subject: &Subject, _: Option<&Value>, _: &Span) -> Result<Resolved, Diagnostics> {
+    fn resolve(&self, subject: &ReferenceSubject, _: Option<&Value>, _: &Span) -> Result<Resolved, Diagnostics> {
         let name = match subject {
-            Subject::Variable(name) | Subject::Local(name) | Subject::Module(name) | Subject::Name(name) => {
+            ReferenceSubject::Variable(name)
+            | ReferenceSubject::Local(name)
+            | ReferenceSubject::Module(name)
+            | ReferenceSubject::Name(name) => {
                 name
             }
-            Subject::Resource { name, .. } => name,
+            ReferenceSubject::Resource { name, .. } => name,
             _ => "s",
         };
         Ok(Resolved::Whole(named(name)))

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wardian_address::ResourceMode;
 use wardian_diagnostic::{SourceFile, Span};
 use wardian_value::Str;
 

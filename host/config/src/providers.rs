@@ -100,10 +100,10 @@ impl Configuration {
     pub fn provider_requirements(&self) -> BTreeMap<ProviderAddress, Requirement> {
         let mut requirements: BTreeMap<ProviderAddress, Requirement> = BTreeMap::new();
         let mut ask =
-            |address: ProviderAddress, path: &ModulePath, asked: &Constraints, span: Option<&Span>| {
+            |address: ProviderAddress, path: &ModulePath, constraints: &Constraints, span: Option<&Span>| {
                 let requirement = requirements.entry(address).or_default();
-                requirement.constraints = requirement.constraints.and(asked);
-                requirement.origins.push((path.clone(), asked.clone(), span.cloned()));
+                requirement.constraints = requirement.constraints.and(constraints);
+                requirement.origins.push((path.clone(), constraints.clone(), span.cloned()));
             };
         for node in self.modules() {
             let module = &node.module;

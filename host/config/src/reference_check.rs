@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_lang::{Body, Expression, Reference, Subject};
+use wardian_lang::{Body, Expression, Reference, ReferenceSubject};
 use wardian_value::PathStep;
 
 use crate::blocks::{Condition, Lifecycle, Resource};
@@ -60,8 +60,8 @@ impl Configuration {
             let Some(target) = &import.target.resource else { continue };
             let key = (target.mode, target.type_name.clone(), target.name.clone());
             let Some(resource) = called.module.resources.get(&key) else { continue };
-            let written = import.to.as_traversal();
-            let last = written.as_ref().and_then(|written| written.steps.last()).map(|last| &last.step);
+            let traversal = import.to.as_traversal();
+            let last = traversal.as_ref().and_then(|traversal| traversal.steps.last()).map(|last| &last.step);
             let problem = match (last, &resource.count, &resource.for_each) {
                 (None, ..) => continue,
                 (Some(PathStep::Index(_)), None, _) => "it has no count, so its instances have no number",
@@ -104,7 +104,7 @@ impl Configuration {
     pub(crate) fn warn_of_deprecated_outputs(&self, problems: &mut Diagnostics) {
         for node in self.modules() {
             node.each_reference(&mut |context, reference| {
-                let Subject::Module(call) = &reference.subject else { return };
+                let ReferenceSubject::Module(call) = &reference.subject else { return };
                 let Some(called) = self.module(&node.path.child(call.clone())) else { return };
                 let names = reference.remaining.iter().take(2);
                 let output = names.filter_map(|step| match step {
@@ -114,8 +114,10 @@ impl Configuration {
                 if let Some((output, advice)) =
                     output.into_iter().find_map(|output| Some((output, output.deprecated.as_ref()?)))
                 {
-                    let detail =
-                        format!("The module \"{call}\" marks its output \"{}\" as deprecated: {advice}", output.name);
+                    let detail = format!(
+                        "The module \"{call}\" marks its output \"{}\" as deprecated: {advice}",
+                        output.name
+                    );
                     problems.push(
                         Diagnostic::warning("Deprecated value used", detail)
                             .at(reference.span.clone())
@@ -127,7 +129,7 @@ impl Configuration {
     }
 
     fn check_output(&self, node: &ModuleNode, reference: &Reference) -> Option<Diagnostic> {
-        let Subject::Module(call) = &reference.subject else {
+        let ReferenceSubject::Module(call) = &reference.subject else {
             return None;
         };
         let called = self.module(&node.path.child(call.clone()))?;
@@ -150,7 +152,7 @@ impl ModuleNode {
     /// Reports local values that refer to themselves.
     fn check_locals(&self, problems: &mut Diagnostics) {
         for local in self.module.locals.values() {
-            let own = Subject::Local(local.name.clone());
+            let own = ReferenceSubject::Local(local.name.clone());
             let found = local.expression.references().iter().find(|reference| reference.subject == own);
             if let Some(reference) = found {
                 let detail = format!("The value of local.{} depends on itself.", local.name);
@@ -168,7 +170,7 @@ impl ModuleNode {
         let mut scoped = BTreeMap::new();
         for check in self.module.checks.values() {
             if let Some(data) = &check.data {
-                let own = Subject::Resource {
+                let own = ReferenceSubject::Resource {
                     mode: wardian_lang::ResourceMode::Data,
                     kind: data.type_name.clone(),
                     name: data.name.clone(),
@@ -197,7 +199,7 @@ impl ModuleNode {
 
     /// Returns the diagnostic for a reference to an object that the module does not declare, or
     /// `None` if it is declared.
-    pub fn check_declared(&self, subject: &Subject) -> Option<Diagnostic> {
+    pub fn check_declared(&self, subject: &ReferenceSubject) -> Option<Diagnostic> {
         let module = &self.module;
         let undeclared = |what: &str, called: String, advice: String| {
             let place =
@@ -208,17 +210,17 @@ impl ModuleNode {
             ))
         };
         match subject {
-            Subject::Variable(name) if !module.variables.contains_key(name) => undeclared(
+            ReferenceSubject::Variable(name) if !module.variables.contains_key(name) => undeclared(
                 "input variable",
                 format!("variable \"{name}\""),
                 did_you_mean(name, module.variables.keys().map(|known| &**known)),
             ),
-            Subject::Local(name) if !module.locals.contains_key(name) => undeclared(
+            ReferenceSubject::Local(name) if !module.locals.contains_key(name) => undeclared(
                 "local value",
                 format!("local value \"{name}\""),
                 did_you_mean(name, module.locals.keys().map(|known| &**known)),
             ),
-            Subject::Resource { mode: named, kind, name } => {
+            ReferenceSubject::Resource { mode: named, kind, name } => {
                 let key = (resource_mode(*named), kind.clone(), name.clone());
                 if module.resources.contains_key(&key) {
                     return None;
@@ -234,7 +236,7 @@ impl ModuleNode {
                 }
                 undeclared("resource", format!("{block} \"{kind}\" \"{name}\""), advice)
             }
-            Subject::Module(name) if !module.module_calls.contains_key(name) => undeclared(
+            ReferenceSubject::Module(name) if !module.module_calls.contains_key(name) => undeclared(
                 "module",
                 format!("module call \"{name}\""),
                 did_you_mean(name, module.module_calls.keys().map(|known| &**known)),

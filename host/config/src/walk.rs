@@ -83,6 +83,6 @@ fn inner<'a>(schema: Option<&'a Block>, name: &str) -> Option<&'a Block> {
 /// Checks every expression in a body as far as possible without values.
 pub(crate) fn check_body(body: &Body, problems: &mut Diagnostics) {
     each_expression(body, None, &mut |expression, iterators| {
-        problems.extend(expression.check_besides(iterators));
+        problems.extend(expression.check_excluding(iterators));
     });
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use wardian_config::{MemoryFiles, Module, Resource, decode_body, load_root_from, references};
 use wardian_diagnostic::{Diagnostics, Span};
-use wardian_lang::{Body, Expression, Resolved, Scope, Subject};
+use wardian_lang::{Body, Expression, ReferenceSubject, Resolved, Scope};
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, NestedBlock, Setting,
 };
@@ -19,7 +19,12 @@ use wardian_value::{Type, Value};
 struct Names;
 
 impl Scope for Names {
-    fn resolve(&self, subject: &Subject, _: Option<&Value>, _: &Span) -> Result<Resolved, Diagnostics> {
+    fn resolve(
+        &self,
+        subject: &ReferenceSubject,
+        _: Option<&Value>,
+        _: &Span,
+    ) -> Result<Resolved, Diagnostics> {
         Ok(Resolved::Whole(Value::object([("id", Value::string(format!("<{subject}>")))])))
     }
 }

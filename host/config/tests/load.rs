@@ -223,7 +223,7 @@ data "a_b" "e" {
             "main.tf:3,3-11: Invalid combination of \"count\" and \"for_each\": Only one of count and for_each can determine the number of instances.",
             "main.tf:4,17-25: Invalid depends_on reference: Only whole objects can be dependencies: name the resource or module without its attributes.",
             "main.tf:4,27-30: (warning) Quoted references are deprecated: References are written without quotes.",
-            "main.tf:4,28-29: Invalid reference: A reference to a resource needs its type and its name with a dot between them. If this was meant as text, put it in quotes.",
+            "main.tf:4,28-29: Invalid reference: A reference to a resource needs its type and its name with a dot between them. To write a string, put it in quotes.",
             "main.tf:4,32-33: Invalid expression: The name of a resource, a module or another object is required here.",
             "main.tf:5,16-22: Invalid provider configuration reference: A provider name is required here, such as aws, or with an alias: aws.west. It must be constant.",
             "main.tf:7,22-23: Invalid expression: A list of arguments in brackets is required here, or the keyword all.",
@@ -258,7 +258,7 @@ variable "d" {
         &[
             "main.tf:3,13-16: Invalid default value for variable: The default is not of the variable's type: a number is required.",
             "main.tf:7,14-18: Invalid default value for variable: The default is null, but the variable sets nullable = false.",
-            "main.tf:10,13-18: Variables not allowed: Only constants can be used here, so `var.a` cannot be.",
+            "main.tf:10,13-18: Variables not allowed: Only constants are allowed here, so `var.a` cannot be used.",
             "main.tf:14,21-26: Invalid validation expression: The condition refers to no object, so its result is always the same and it checks nothing.",
             "main.tf:14,21-26: Invalid variable validation condition: The condition must refer to var.d, because it validates that value.",
         ],
@@ -303,7 +303,9 @@ fn warns_of_provider_configured_by_another_name() {
     check_main(&required("time"), &[]);
     check_main(
         &required("clock"),
-        &["main.tf:3,5-42: (warning) Duplicate required provider: registry.terraform.io/hashicorp/time is required as \"clock\" here, and the block provider \"time\" means the same provider. Use one of the two names in both places."],
+        &[
+            "main.tf:3,5-42: (warning) Duplicate required provider: registry.terraform.io/hashicorp/time is required as \"clock\" here, and the block provider \"time\" means the same provider. Use one of the two names in both places.",
+        ],
     );
 }
 
@@ -562,5 +564,8 @@ fn reports_unreadable_files() {
         ["Some(2) Invalid character encoding", "Some(1) Missing base local value definition to override"]
     );
     let missing = load_root_from(&files, Path::new("elsewhere")).unwrap_err();
-    assert_eq!(missing.to_string(), "Failed to read module directory; The directory elsewhere does not exist.");
+    assert_eq!(
+        missing.to_string(),
+        "Failed to read module directory; The directory elsewhere does not exist."
+    );
 }

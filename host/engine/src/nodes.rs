@@ -8,7 +8,7 @@ use wardian_config::{
     Configuration, Import, Module, ProviderConfig, Resource, ResourceKey, references, resource_mode,
 };
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_lang::{Expression, Reference, Subject};
+use wardian_lang::{Expression, Reference, ReferenceSubject};
 use wardian_value::{PathStep, Str};
 
 use petgraph::visit::IntoNodeReferences as _;
@@ -142,15 +142,17 @@ impl NodeGraph {
     /// their evaluation reports the error.
     pub fn named(&self, module: &ModulePath, reference: &Reference) -> Vec<NodeId> {
         let target = match &reference.subject {
-            Subject::Variable(name) => Node::Variable(module.clone(), name.clone()),
-            Subject::Local(name) => Node::Local(module.clone(), name.clone()),
-            Subject::Resource { mode, kind, name } => Node::Resource(ResourceAddress::new(
+            ReferenceSubject::Variable(name) => Node::Variable(module.clone(), name.clone()),
+            ReferenceSubject::Local(name) => Node::Local(module.clone(), name.clone()),
+            ReferenceSubject::Resource { mode, kind, name } => Node::Resource(ResourceAddress::new(
                 module.clone(),
                 resource_mode(*mode),
                 kind.clone(),
                 name.clone(),
             )),
-            Subject::Module(name) => return self.called(&module.child(name.clone()), &reference.remaining),
+            ReferenceSubject::Module(name) => {
+                return self.called(&module.child(name.clone()), &reference.remaining);
+            }
             _ => return Vec::new(),
         };
         self.id(&target).into_iter().collect()
@@ -302,7 +304,7 @@ impl Builder<'_> {
                 for expression in [&validation.condition, &validation.error_message] {
                     // A validation may refer to its own variable.
                     for reference in expression.references() {
-                        if reference.subject != Subject::Variable(name.clone()) {
+                        if reference.subject != ReferenceSubject::Variable(name.clone()) {
                             self.reference(node, path, reference);
                         }
                     }
@@ -336,7 +338,7 @@ impl Builder<'_> {
                 self.depend(done, node);
             }
             for reference in resource_references(resource) {
-                let is_self = matches!(&reference.subject, Subject::Resource { mode, kind, name }
+                let is_self = matches!(&reference.subject, ReferenceSubject::Resource { mode, kind, name }
                     if resource_mode(*mode) == address.mode && *kind == address.type_name && *name == address.name);
                 if !is_self {
                     self.reference(node, path, &reference);

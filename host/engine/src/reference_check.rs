@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use wardian_config::{Configuration, ModuleNode, Resource, resource_mode};
 use wardian_diagnostic::{Diagnostic, Diagnostics, closest};
-use wardian_lang::{Expression, Reference, Subject};
+use wardian_lang::{Expression, Reference, ReferenceSubject};
 use wardian_value::{PathStep, Str, Type};
 
 use crate::providers::Schemas;
@@ -53,7 +53,7 @@ fn check_resource(
     node: &ModuleNode,
     reference: &Reference,
 ) -> Option<Diagnostic> {
-    let Subject::Resource { mode, kind, name } = &reference.subject else { return None };
+    let ReferenceSubject::Resource { mode, kind, name } = &reference.subject else { return None };
     let resource = node.module.resources.get(&(resource_mode(*mode), kind.clone(), name.clone()))?;
     let (skipped, steps) = match check_key(resource, reference) {
         Ok(steps) => steps,

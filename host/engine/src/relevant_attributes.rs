@@ -13,7 +13,7 @@ use wardian_address::{
     ResourceMode,
 };
 use wardian_config::{Configuration, ModuleNode, Resource, arguments_and_blocks, references, resource_mode};
-use wardian_lang::{Expression, Reference, Subject};
+use wardian_lang::{Expression, Reference, ReferenceSubject};
 use wardian_state::State;
 use wardian_value::{Path, PathStep, Str};
 
@@ -72,7 +72,7 @@ struct Located {
     module: ModuleInstance,
     /// The resource around it, if its meaning depends on that.
     resource: Option<Rc<AbsoluteResourceAddress>>,
-    subject: Subject,
+    subject: ReferenceSubject,
     remaining: Vec<PathStep>,
 }
 
@@ -118,7 +118,10 @@ impl<'a> Search<'a> {
         resource: Option<&Rc<AbsoluteResourceAddress>>,
         one: &Reference,
     ) {
-        let repeats = matches!(one.subject, Subject::CountIndex | Subject::EachKey | Subject::EachValue);
+        let repeats = matches!(
+            one.subject,
+            ReferenceSubject::CountIndex | ReferenceSubject::EachKey | ReferenceSubject::EachValue
+        );
         let located = Located {
             module: module.clone(),
             resource: resource.filter(|_| repeats).cloned(),
@@ -139,19 +142,19 @@ impl<'a> Search<'a> {
     fn follow(&mut self, reference: &Located) {
         let Located { module, resource, subject, remaining } = reference;
         match subject {
-            Subject::Variable(name) => {
+            ReferenceSubject::Variable(name) => {
                 let Some((caller, step)) = module.parent() else { return };
                 let call = self.module(&caller).and_then(|node| node.module.module_calls.get(&step.name));
                 if let Some(input) = call.and_then(|call| call.inputs.get(name)) {
                     self.expression(&caller, &input.expression);
                 }
             }
-            Subject::Local(name) => {
+            ReferenceSubject::Local(name) => {
                 if let Some(local) = self.module(module).and_then(|node| node.module.locals.get(name)) {
                     self.expression(module, &local.expression);
                 }
             }
-            Subject::Module(name) => {
+            ReferenceSubject::Module(name) => {
                 let (key, rest) = instance_key(remaining);
                 let called = module.child(name.clone(), key);
                 match rest.first().and_then(step_name) {
@@ -164,7 +167,7 @@ impl<'a> Search<'a> {
                     }
                 }
             }
-            Subject::CountIndex | Subject::EachKey | Subject::EachValue => {
+            ReferenceSubject::CountIndex | ReferenceSubject::EachKey | ReferenceSubject::EachValue => {
                 let Some(address) = resource else { return };
                 let written = self.declaration(address);
                 let repetition =
@@ -173,7 +176,7 @@ impl<'a> Search<'a> {
                     self.expression(module, repetition);
                 }
             }
-            Subject::Resource { mode, kind, name } => {
+            ReferenceSubject::Resource { mode, kind, name } => {
                 let address = module.resource(resource_mode(*mode), kind.clone(), name.clone());
                 let (key, rest) = instance_key(remaining);
                 self.resource(&address, rest);

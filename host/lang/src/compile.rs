@@ -1,4 +1,4 @@
-//! Text to compiled expressions, and names to what they refer to.
+//! Compiles text to expressions, and names to references.
 
 use std::sync::Arc;
 
@@ -7,24 +7,24 @@ use wardian_value::{PathStep, Str};
 
 use crate::node::{Kind, Name, Node, Step, StepKind};
 use crate::reference::resolve_names;
-use crate::{Expression, Reference, Subject, Traversal, TraversalStep, syntax};
+use crate::{Expression, Reference, ReferenceSubject, Traversal, TraversalStep, syntax};
 
-/// What bare names in an expression stand for.
+/// The meaning of bare names in an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
     /// Variables, resources and the like.
     References,
-    /// Variables of a template: [`Subject::Name`].
+    /// Variables of a template: [`ReferenceSubject::Name`].
     Plain,
 }
 
-/// Compiles the expression that is the text of a span. White space, line breaks
-/// and comments may stand around it.
+/// Compiles the expression in a span's text. Whitespace, line breaks and comments may surround
+/// it.
 pub(crate) fn expression_at(span: &Span) -> Result<Expression, Diagnostics> {
     expression_in(&span.file, span.start, span.end)
 }
 
-/// [`expression_at`] for a part of a file that may be an excerpt.
+/// Compiles an expression as [`expression_at`], for a part of a file that may be an excerpt.
 pub(crate) fn expression_in(
     file: &Arc<SourceFile>,
     from: usize,
@@ -33,8 +33,7 @@ pub(crate) fn expression_in(
     syntax::expression(file, (from, to))
 }
 
-/// Compiles a part of a file, which may be an excerpt, as a template without
-/// quotes or escapes.
+/// Compiles a part of a file, which may be an excerpt, as a template without quotes or escapes.
 pub(crate) fn template_in(
     file: &Arc<SourceFile>,
     from: usize,
@@ -44,13 +43,13 @@ pub(crate) fn template_in(
     syntax::template(file, (from, to), names)
 }
 
-/// A bare name as an expression of its own.
+/// Returns a bare name as an expression.
 pub(crate) fn bare_name(text: &Str, span: &Span) -> Arc<Node> {
     let name = name(&span.file, text.clone(), (span.start, span.end), Vec::new(), Names::References);
     Arc::new(Node::new(Kind::Name(Box::new(name)), span.start, span.end))
 }
 
-/// A name that is no variable of a `for`, with its steps.
+/// Compiles a name that is not a variable of a `for`, with its steps.
 pub(crate) fn name(
     file: &Arc<SourceFile>,
     root: Str,
@@ -74,7 +73,7 @@ pub(crate) fn name(
     let traversal =
         Traversal { root, span: span(place.0, fixed_end), root_span: span(place.0, place.1), steps: fixed };
     let resolved = match names {
-        Names::Plain => Some((Subject::Name(traversal.root.clone()), 0)),
+        Names::Plain => Some((ReferenceSubject::Name(traversal.root.clone()), 0)),
         Names::References => resolve_names(&traversal),
     };
     let consumed = resolved.as_ref().map_or(0, |(_, consumed)| *consumed);

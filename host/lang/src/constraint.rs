@@ -8,13 +8,12 @@ use wardian_value::{ObjectType, Str, Type, Value, View, convert};
 
 use crate::Expression;
 
-/// A type that values are converted to, with the defaults of optional
-/// attributes.
+/// A type that values are converted to, with the defaults of optional attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeConstraint {
     /// The type; attributes may be optional.
     pub ty: Type,
-    /// What stands in for attributes that are not given.
+    /// The defaults of absent attributes.
     pub defaults: Option<Box<Defaults>>,
 }
 
@@ -23,8 +22,8 @@ pub struct TypeConstraint {
 pub struct Defaults {
     /// For an object: defaults by attribute.
     pub values: BTreeMap<Str, Value>,
-    /// For what is inside: by attribute name, by index in decimal for tuples,
-    /// under the empty name for the elements of a collection.
+    /// Defaults of nested types: by attribute name, by decimal index for tuples, under the empty
+    /// name for the elements of a collection.
     pub children: BTreeMap<Str, Defaults>,
 }
 
@@ -32,35 +31,34 @@ pub struct Defaults {
 const ELEMENT: &str = "";
 
 impl TypeConstraint {
-    /// No constraint.
+    /// Returns the constraint that accepts any type.
     pub fn any() -> Self {
         Self::from_type(Type::Dynamic)
     }
 
-    /// A type without defaults.
+    /// Returns a type without defaults.
     pub fn from_type(ty: Type) -> Self {
         Self { ty, defaults: None }
     }
 
-    /// Reads a constraint as `variable` blocks hold it. The quoted forms of old
-    /// (`"string"`, `"list"`, `"map"`) are accepted.
+    /// Parses a constraint as in `variable` blocks. The legacy quoted forms (`"string"`,
+    /// `"list"`, `"map"`) are accepted.
     ///
     /// # Errors
     ///
-    /// Where the expression is not a type.
+    /// If the expression is not a type.
     pub fn parse(expression: &Expression) -> Result<Self, Diagnostics> {
-        if let Some(ty) = expression.as_quoted().and_then(quoted_of_old) {
+        if let Some(ty) = expression.as_quoted().and_then(legacy_quoted_type) {
             return Ok(Self::from_type(ty));
         }
         parse(expression)
     }
 
-    /// Puts the defaults in and converts.
+    /// Adds the defaults and converts the value.
     ///
     /// # Errors
     ///
-    /// Where the value cannot be of this type: a description of what is wrong, to
-    /// be used in a sentence.
+    /// If the value cannot be converted: a description of the problem, to be used in a sentence.
     pub fn apply(&self, value: &Value) -> Result<Value, String> {
         let completed = match &self.defaults {
             Some(defaults) => defaults.apply(value),
@@ -70,7 +68,7 @@ impl TypeConstraint {
     }
 }
 
-fn quoted_of_old(name: &str) -> Option<Type> {
+fn legacy_quoted_type(name: &str) -> Option<Type> {
     Some(match name {
         "string" => Type::String,
         "list" => Type::list(Type::Dynamic),
@@ -89,8 +87,8 @@ fn parse(expression: &Expression) -> Result<TypeConstraint, Diagnostics> {
     }
     let Some(call) = expression.as_call() else {
         return Err(invalid(
-            "A type is needed here: one of string, number, bool and any, or list(...), \
-             set(...), map(...), object({...}) and tuple([...]).",
+            "A type is required here: one of string, number, bool and any, or list(...), set(...), \
+             map(...), object({...}) and tuple([...]).",
             expression.span(),
         ));
     };
@@ -119,7 +117,7 @@ fn parse(expression: &Expression) -> Result<TypeConstraint, Diagnostics> {
 }
 
 fn optional_outside(span: &Span) -> Diagnostics {
-    invalid("optional(...) can stand only for an attribute of an object type.", span)
+    invalid("optional(...) is only allowed for an attribute of an object type.", span)
 }
 
 fn unknown(name: &str, span: &Span) -> Diagnostics {
@@ -137,7 +135,7 @@ fn keyword(name: &str, span: &Span) -> Result<TypeConstraint, Diagnostics> {
         "number" => Type::Number,
         "bool" => Type::Bool,
         "any" => Type::Dynamic,
-        // Without an element type, as the quoted forms of old meant it.
+        // Without an element type, as the legacy quoted forms meant it.
         "list" => Type::list(Type::Dynamic),
         "map" => Type::map(Type::Dynamic),
         "set" | "object" | "tuple" => {
@@ -190,11 +188,11 @@ fn object(argument: &Expression) -> Result<TypeConstraint, Diagnostics> {
     let mut defaults = Defaults::default();
     for (key, item) in &items {
         let Some(name) = key.as_keyword().map(Str::new) else {
-            problems.extend(invalid("The name of an attribute is needed here, without quotes.", key.span()));
+            problems.extend(invalid("An attribute name without quotes is required here.", key.span()));
             continue;
         };
         if attributes.iter().any(|(known, _, _)| *known == name) {
-            let detail = format!("The object type has an attribute \"{name}\" already.");
+            let detail = format!("The object type already has an attribute \"{name}\".");
             problems.extend(invalid(detail, key.span()));
             continue;
         }
@@ -222,14 +220,14 @@ fn attribute(item: &Expression) -> Result<AttributeConstraint, Diagnostics> {
         [ty] => (ty, None),
         [ty, default] => (ty, Some(default)),
         _ => {
-            return Err(invalid("optional(...) takes a type, and a default if one is wanted.", item.span()));
+            return Err(invalid("optional(...) takes a type and, optionally, a default.", item.span()));
         }
     };
     let constraint = parse(ty)?;
     let Some(default) = default else { return Ok((constraint, true, None)) };
     let value = default.evaluate_constant()?;
     let value = constraint.apply(&value).map_err(|reason| {
-        let detail = format!("This default does not fit the type of its attribute: {reason}.");
+        let detail = format!("This default does not match the attribute's type: {reason}.");
         Diagnostics::from(
             Diagnostic::error("Invalid default value for optional attribute", detail)
                 .at(default.span().clone()),
@@ -243,7 +241,7 @@ impl Defaults {
         if self.values.is_empty() && self.children.is_empty() { None } else { Some(Box::new(self)) }
     }
 
-    /// The value with defaults where attributes are absent or null.
+    /// Returns the value with defaults for attributes that are absent or null.
     pub fn apply(&self, value: &Value) -> Value {
         if value.is_null() || !value.is_known() {
             return value.clone();
@@ -251,8 +249,8 @@ impl Defaults {
         let marks = value.marks();
         let element = self.children.get(ELEMENT);
         let result = match value.view() {
-            // Where defaults make elements differ in type, the conversion that
-            // follows makes them one again; until then they are a tuple.
+            // If defaults give elements different types, the following conversion unifies them;
+            // until then they are a tuple.
             View::List(items) | View::Set(items) | View::Tuple(items) => {
                 Value::tuple(items.iter().enumerate().map(|(index, item)| {
                     let inner = element.or_else(|| self.children.get(index.to_string().as_str()));

@@ -1,8 +1,7 @@
 //! Evaluation of compiled expressions.
 //!
-//! Each operation follows the same order: evaluate the operands (all of them, so
-//! that as many errors as possible are found), take their marks off, compute,
-//! put the marks of everything that took part on the result.
+//! Each operation has the same order: evaluate the operands (all of them, to find as many errors
+//! as possible), remove their marks, compute, and put the marks of all operands on the result.
 
 mod call;
 mod conditional;
@@ -18,19 +17,18 @@ use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
 use wardian_value::{Marks, Str, Type, Value, convert};
 
 use crate::node::{Item, Key, Kind, Name, Node, StepKind};
-use crate::{Expression, Resolved, Scope, Subject};
+use crate::{Expression, ReferenceSubject, Resolved, Scope};
 
 pub(crate) use call::check_call;
 pub use describe::Cause;
 pub(crate) use describe::value_notes;
 pub(crate) use template::safe_prefix;
 
-/// What is wrong with a key that is a bare `a.b`.
+/// Returns the diagnostic for a key that is a bare `a.b`.
 pub(crate) fn ambiguous_key(file: &Arc<SourceFile>, key: &Node) -> Diagnostic {
     Diagnostic::error(
         "Ambiguous attribute key",
-        "If this is meant as a reference, put it in parentheses; if it is meant as the key itself, put \
-         it in quotes.",
+        "To use it as a reference, put it in parentheses; to use it as the key itself, put it in quotes.",
     )
     .at(Span::new(file, key.start, key.end))
 }
@@ -43,8 +41,8 @@ pub(crate) struct Evaluation<'a> {
     pub(crate) file: &'a Arc<SourceFile>,
     /// Current values of the variables of `for` expressions and splats.
     slots: Vec<Value>,
-    /// Errors may be thrown away, for each element of a large collection: what is
-    /// costly to tell is left out.
+    /// True if errors may be discarded, for each element of a large collection: costly parts of
+    /// messages are omitted.
     tentative: bool,
 }
 
@@ -107,7 +105,8 @@ impl Evaluation<'_> {
         }
         let reference = name.reference()?;
         let mut steps = &name.steps[name.consumed..];
-        let indexable = matches!(reference.subject, Subject::Resource { .. } | Subject::Module(_));
+        let indexable =
+            matches!(reference.subject, ReferenceSubject::Resource { .. } | ReferenceSubject::Module(_));
         let mut index = None;
         let mut marks = Marks::NONE;
         if indexable && let Some(first) = steps.first() {
@@ -121,8 +120,8 @@ impl Evaluation<'_> {
                 *value = value.clone().unmark();
             }
         }
-        // The scope is given the index only where it can decide by it; nulls and
-        // unknowns get their messages from the ordinary way.
+        // The scope only receives an index that it can use; nulls and unknowns are reported by
+        // the general path.
         let usable = index.as_ref().filter(|index| index.is_known() && !index.is_null());
         let place = (node.start, name.subject_end);
         let resolved = self.scope.resolve(&reference.subject, usable, &self.span(place))?;
@@ -167,7 +166,7 @@ impl Evaluation<'_> {
         Ok(if known { Value::object(attributes) } else { Value::unknown(Type::Dynamic) }.with_marks(marks))
     }
 
-    /// A computed key; `None` where it is unknown.
+    /// Returns a computed key, or `None` if it is unknown.
     fn object_key(
         &mut self,
         node: &Node,
@@ -185,7 +184,7 @@ impl Evaluation<'_> {
                 Ok(key.as_str().map(Str::new))
             }
             Err(error) => Err(self
-                .problem("Incorrect key type", &format!("This cannot be a key: {error}."), node)
+                .problem("Incorrect key type", &format!("This value cannot be a key: {error}."), node)
                 .into()),
         }
     }
@@ -194,7 +193,7 @@ impl Evaluation<'_> {
         Span::new(self.file, start, end)
     }
 
-    /// An error about a node, with the values of what it refers to.
+    /// Returns an error about a node, with the values of its references.
     fn problem(&mut self, summary: &str, detail: &str, node: &Node) -> Diagnostic {
         self.problem_at(summary, detail, (node.start, node.end), node)
     }

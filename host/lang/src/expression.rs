@@ -1,4 +1,4 @@
-//! Expressions: compiled once, looked into and evaluated many times.
+//! Expressions: compiled once, inspected and evaluated many times.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ pub struct Expression(Form);
 #[derive(Clone)]
 enum Form {
     Native(Arc<Compiled>),
-    /// Compiled when first asked for, and kept with the value.
+    /// Compiled on first use, and stored with the value.
     Json {
         value: Arc<Json>,
         span: Span,
@@ -29,7 +29,7 @@ pub(crate) struct Compiled {
     node: Arc<Node>,
     span: Span,
     references: OnceLock<Vec<Reference>>,
-    /// The value of an expression without references, made when first asked for.
+    /// The value of an expression without references, computed on first use.
     constant: OnceLock<Option<Value>>,
 }
 
@@ -52,16 +52,14 @@ impl fmt::Debug for Compiled {
     }
 }
 
-/// A function call as it is written.
+/// A function call as written.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// The function's name with its namespaces.
     pub name: Str,
-    /// Its place.
     pub name_span: Span,
-    /// The arguments.
     pub arguments: Vec<Expression>,
-    /// Whether the last argument is followed by `...`.
+    /// True if the last argument is followed by `...`.
     pub expands: bool,
 }
 
@@ -70,8 +68,8 @@ impl Expression {
         Self(Form::Native(Compiled::new(file, node)))
     }
 
-    /// What a value in JSON means as an expression.
-    pub(crate) fn of_json(value: &Arc<Json>, span: Span) -> Self {
+    /// Returns a JSON value as an expression.
+    pub(crate) fn from_json(value: &Arc<Json>, span: Span) -> Self {
         Self(Form::Json { value: Arc::clone(value), span })
     }
 
@@ -89,7 +87,7 @@ impl Expression {
         }
     }
 
-    /// An expression that stands for a value that is known already.
+    /// Returns an expression with a constant value.
     pub fn constant(value: Value, span: &Span) -> Self {
         let node = Node::new(Kind::Constant(value), span.start, span.end);
         Self::new(&span.file, Arc::new(node))
@@ -107,7 +105,7 @@ impl Expression {
         Self::new(self.file(), Arc::clone(node))
     }
 
-    /// Where it is.
+    /// Returns its source span.
     pub fn span(&self) -> &Span {
         match &self.0 {
             Form::Native(compiled) => &compiled.span,
@@ -115,11 +113,11 @@ impl Expression {
         }
     }
 
-    /// The value.
+    /// Evaluates the expression.
     ///
     /// # Errors
     ///
-    /// All that went wrong, each with its place.
+    /// All errors, each with its span.
     pub fn evaluate(&self, scope: &dyn Scope) -> Result<Value, Diagnostics> {
         let compiled = self.compiled();
         if let Some(Some(value)) = compiled.constant.get() {
@@ -132,13 +130,12 @@ impl Expression {
         Ok(value)
     }
 
-    /// The value of an argument that must be constant: neither references nor calls
-    /// of functions may stand there. Texts in JSON are no templates here: they are
-    /// what they are.
+    /// Evaluates an argument that must be constant: references and function calls are errors.
+    /// Strings in JSON are literal here, not templates.
     ///
     /// # Errors
     ///
-    /// All that went wrong, each with its place.
+    /// All errors, each with its span.
     pub fn evaluate_constant(&self) -> Result<Value, Diagnostics> {
         if let Some((value, file)) = self.json() {
             return json::constant(value, file);
@@ -146,7 +143,7 @@ impl Expression {
         let mut problems = Diagnostics::default();
         self.node().walk(&mut |node| {
             if let Kind::Call(call) = &node.kind {
-                let detail = "Only constants can be used here, so no function can be called.";
+                let detail = "Only constants are allowed here, so functions cannot be called.";
                 let span = Span::new(self.file(), call.name_span.0, call.name_span.1);
                 problems.push(Diagnostic::error("Function calls not allowed", detail).at(span));
             }
@@ -154,20 +151,20 @@ impl Expression {
         if problems.has_errors() { Err(problems) } else { self.evaluate(&EmptyScope) }
     }
 
-    /// What it refers to and what that is, for a problem with its value.
+    /// Returns the expression's references with their values, for a problem with its value.
     pub fn value_notes(&self, scope: &dyn Scope, cause: Cause) -> Vec<ValueNote> {
         evaluate::value_notes(self, scope, cause)
     }
 
-    /// Everything that it refers to, in the order of the text. Variables of its
-    /// own `for` expressions are not references.
+    /// Returns all references in source order. Variables of its own `for` expressions are not
+    /// references.
     pub fn references(&self) -> &[Reference] {
         self.compiled().references.get_or_init(|| self.find_references(&[]))
     }
 
-    /// [`Expression::references`] where some names hide what they would refer to
-    /// otherwise (see [`Scope::local`]).
-    pub fn references_besides(&self, locals: &[Str]) -> Vec<Reference> {
+    /// Returns [`Expression::references`] except those to names that are shadowed (see
+    /// [`Scope::local`]).
+    pub fn references_excluding(&self, locals: &[Str]) -> Vec<Reference> {
         if locals.is_empty() { self.references().to_vec() } else { self.find_references(locals) }
     }
 
@@ -183,19 +180,17 @@ impl Expression {
         found
     }
 
-    /// What can be told to be wrong without evaluating: names that form no
-    /// reference, functions that do not exist, calls with too few or too many
-    /// arguments.
+    /// Reports the errors that do not depend on values: names that form no reference, functions
+    /// that do not exist, calls with too few or too many arguments.
     pub fn check(&self) -> Diagnostics {
-        self.check_besides(&[])
+        self.check_excluding(&[])
     }
 
-    /// [`Expression::check`] where some names hide what they would refer to
-    /// otherwise.
-    pub fn check_besides(&self, locals: &[Str]) -> Diagnostics {
+    /// Checks as [`Expression::check`] while some names are shadowed.
+    pub fn check_excluding(&self, locals: &[Str]) -> Diagnostics {
         let mut problems = Diagnostics::default();
         self.node().walk(&mut |node| match &node.kind {
-            Kind::Embedded(inner) => problems.extend(inner.check_besides(locals)),
+            Kind::Embedded(inner) => problems.extend(inner.check_excluding(locals)),
             Kind::Broken(found) => problems.extend(found.iter().cloned()),
             Kind::Name(name) if locals.contains(&name.traversal.root) => {}
             Kind::Name(name) => {
@@ -220,7 +215,7 @@ impl Expression {
         problems
     }
 
-    /// The functions that it calls, as they are named, in the order of the text.
+    /// Returns the names of the called functions in source order.
     pub fn function_calls(&self) -> Vec<(Str, Span)> {
         let mut found = Vec::new();
         self.node().walk(&mut |node| match &node.kind {
@@ -247,13 +242,13 @@ impl Expression {
         constant
     }
 
-    /// The value, where it depends on nothing but the text.
+    /// Returns the value if it does not depend on references or functions.
     pub fn as_constant(&self) -> Option<Value> {
         self.is_constant().then(|| self.evaluate(&EmptyScope).ok()).flatten()
     }
 
-    /// The name, where the expression is one bare identifier; in JSON, a text
-    /// that is one.
+    /// Returns the name if the expression is a single bare identifier; in JSON, a string that is
+    /// one.
     pub fn as_keyword(&self) -> Option<&str> {
         if let Some((value, _)) = self.json() {
             return json::keyword(value);
@@ -266,8 +261,8 @@ impl Expression {
         }
     }
 
-    /// The text, where the expression is a quoted string without interpolations;
-    /// in JSON, any text as it stands.
+    /// Returns the text if the expression is a quoted string without interpolations; in JSON,
+    /// any string, literally.
     pub fn as_quoted(&self) -> Option<&str> {
         if let Some((value, _)) = self.json() {
             return json::quoted(value);
@@ -278,18 +273,18 @@ impl Expression {
         }
     }
 
-    /// Whether the expression is a quoted string of the native syntax. Where names
-    /// are wanted, that is the form of old; in JSON there is no other.
+    /// Returns true if the expression is a quoted string of the native syntax. If names are
+    /// expected, that is the legacy form; in JSON it is the only form.
     pub fn is_native_quoted(&self) -> bool {
         self.json().is_none() && matches!(self.node().kind, Kind::Quoted(_) | Kind::Template(_))
     }
 
-    /// The expression that a text in JSON holds, where the text cannot be meant as
-    /// a template; any other as it is.
+    /// Returns the expression inside a JSON string, if the string cannot be a template, and any
+    /// other expression unchanged.
     ///
     /// # Errors
     ///
-    /// Syntax errors in the text.
+    /// Syntax errors in the string.
     pub fn unquoted(&self) -> Result<Self, Diagnostics> {
         match self.json() {
             Some((value, file)) => json::embedded(value, file).unwrap_or_else(|| Ok(self.clone())),
@@ -297,7 +292,7 @@ impl Expression {
         }
     }
 
-    /// Names and constant indexes in a row, bare or in the quoted form of old.
+    /// Returns a sequence of names and constant indexes, bare or in the legacy quoted form.
     pub fn as_traversal(&self) -> Option<Traversal> {
         if let Some((value, file)) = self.json() {
             return json::traversal(value, file);
@@ -306,8 +301,8 @@ impl Expression {
             Kind::Name(name) if name.traversal.span == *self.span() => Some(name.traversal.clone()),
             Kind::Quoted(value) => {
                 let text = value.as_str()?;
-                // Without escapes the text starts right behind the quote, so that
-                // its places are the file's.
+                // Without escapes the text starts right after the quote, so its spans are those
+                // of the file.
                 let start = self.span().start + 1;
                 if self.file().text().get(start..start + text.len()) != Some(text) {
                     return None;
@@ -322,8 +317,8 @@ impl Expression {
         }
     }
 
-    /// The names of an address such as `module.a[0].b.c[each.key]`, without the
-    /// keys of instances, which may be computed.
+    /// Returns the names of an address such as `module.a[0].b.c[each.key]`, without instance
+    /// keys, which may be computed.
     pub fn as_address(&self) -> Option<Traversal> {
         let Kind::Name(name) = &self.node().kind else {
             return self.as_traversal();
@@ -343,9 +338,9 @@ impl Expression {
         })
     }
 
-    /// The key behind each name of an address, constant or computed: for
-    /// `module.a[0].b.c[each.key]` none, `0`, none and `each.key`. Empty where the
-    /// address is not written as an expression: then no key of it is computed.
+    /// Returns the key after each name of an address, constant or computed: for
+    /// `module.a[0].b.c[each.key]` none, `0`, none and `each.key`. Empty if the address is not
+    /// written as an expression: then none of its keys is computed.
     pub fn address_keys(&self) -> Vec<Option<Self>> {
         let Kind::Name(name) = &self.node().kind else { return Vec::new() };
         let mut keys = vec![None];
@@ -367,7 +362,7 @@ impl Expression {
         keys
     }
 
-    /// The key that an address ends with, where it is computed.
+    /// Returns the address's last key, if it is computed.
     pub fn computed_key(&self) -> Option<Self> {
         let steps = match &self.node().kind {
             Kind::Name(name) => &name.steps,
@@ -380,7 +375,7 @@ impl Expression {
         }
     }
 
-    /// The parts, where the expression is a function call.
+    /// Returns the parts of a function call.
     pub fn as_call(&self) -> Option<Call> {
         if let Some((value, file)) = self.json() {
             return json::call(value, file);
@@ -396,7 +391,7 @@ impl Expression {
         }
     }
 
-    /// What is inside, where the expression is in parentheses.
+    /// Returns the expression inside parentheses.
     pub fn in_parentheses(&self) -> Option<Self> {
         if self.json().is_some() {
             return None;
@@ -407,7 +402,7 @@ impl Expression {
         }
     }
 
-    /// The items, where the expression is written as `[a, b]`.
+    /// Returns the items of `[a, b]`.
     pub fn as_tuple_items(&self) -> Option<Vec<Self>> {
         if let Some((value, file)) = self.json() {
             return json::items(value, file);
@@ -418,8 +413,8 @@ impl Expression {
         }
     }
 
-    /// Keys and values, where the expression is written as `{ a = b }`. A key
-    /// that is a bare name answers [`Expression::as_keyword`].
+    /// Returns keys and values of `{ a = b }`. A key that is a bare name has an
+    /// [`Expression::as_keyword`].
     pub fn as_object_items(&self) -> Option<Vec<(Self, Self)>> {
         if let Some((value, file)) = self.json() {
             return json::members(value, file);
@@ -445,7 +440,7 @@ impl Expression {
     }
 }
 
-/// The text as written.
+/// Writes the source text.
 impl fmt::Debug for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.span().text())

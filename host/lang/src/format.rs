@@ -1,29 +1,27 @@
-//! The canonical layout of configuration files, byte for byte that of
-//! `terraform fmt`.
+//! The canonical layout of configuration files, byte for byte that of `terraform fmt`.
 //!
-//! It works on tokens, so that comments and everything else that means nothing to
-//! an evaluation stay where they are:
+//! It works on tokens, so that comments and everything else that has no meaning for evaluation
+//! are preserved:
 //!
-//! 1. `rewrite` turns the tokens of a file into pieces of text to be written,
-//!    and changes what the canonical form writes in another way: labels of blocks
-//!    are quoted, `"${x}"` as a whole argument becomes `x`, types in `variable`
-//!    blocks lose the quotes they had in old configurations.
-//! 2. `spacing` says which neighbours have a space between them.
-//! 3. `layout` splits the pieces in lines, indents these by the brackets that are
-//!    open, and aligns the equals signs and the comments of neighbouring lines.
+//! 1. `rewrite` turns the tokens of a file into pieces of text to write, and changes text that
+//!    has a different canonical form: block labels are quoted, `"${x}"` as a whole argument
+//!    becomes `x`, types in `variable` blocks lose their legacy quotes.
+//! 2. `spacing` determines which neighbors have a space between them.
+//! 3. `layout` splits the pieces into lines, indents the lines by their open brackets, and
+//!    aligns the equals signs and comments of neighboring lines.
 //!
-//! Line breaks are never made and only those at the ends of an unwrapped
-//! interpolation are lost; what stands inside literal text is left alone.
+//! Line breaks are never added, and only those at the ends of an unwrapped interpolation are
+//! removed; literal text is not changed.
 //!
-//! What looks odd here is odd there too, and kept, since a file that one of both
-//! programs accepts as formatted must be so for the other: comments between a
-//! block's kind and its last label are dropped; a second pass may find more to do; a
-//! file that has nothing but spaces in its last line keeps these.
+//! Oddities of `terraform fmt` are preserved, because a file that one program accepts as
+//! formatted must be formatted for the other: comments between a block's kind and its last label
+//! are dropped; a second pass may change more; a file whose last line contains only spaces keeps
+//! them.
 //!
-//! One thing is not done: to break a file. Where `terraform fmt` loses a part of the
-//! code (a label with a `$` or `%`, the index in `a[true]` and `a[null]`), joins a
-//! number and what follows it (`a.0 .1`), or unwraps an expression so that it ends too
-//! early (`"${a # b` before more lines), the text is kept, or is put in parentheses.
+//! One exception: this formatter never breaks a file. If `terraform fmt` loses a part of the
+//! code (a label with a `$` or `%`, the index in `a[true]` and `a[null]`), joins a number with
+//! the following text (`a.0 .1`), or unwraps an expression so that it ends too early (`"${a # b`
+//! before more lines), the text is preserved or put in parentheses.
 
 mod labels;
 mod layout;
@@ -38,24 +36,24 @@ use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use crate::parse_body;
 use crate::syntax::scan::{Start, TokenKind, scan};
 
-/// A token as it will be written.
+/// A token to be formatted.
 struct Piece<'a> {
     kind: TokenKind,
     text: Cow<'a, str>,
-    /// How many spaces stand before it. Until the layout is made: how many bytes
-    /// stood between it and the token before.
+    /// The number of spaces before it. Until the layout is computed: the number of bytes between
+    /// it and the previous token.
     spaces: usize,
 }
 
-/// How many bytes a formatted file may have; alignment can make a small file of
-/// uncommon lines into a huge one.
-const LONGEST_RESULT: usize = 1 << 28;
+/// Maximum size in bytes of a formatted file: alignment can make a small file of unusual lines
+/// huge.
+const MAX_RESULT_LENGTH: usize = 1 << 28;
 
-/// The text of `file` in canonical layout.
+/// Formats the text of `file` in canonical layout.
 ///
 /// # Errors
 ///
-/// Syntax errors; a result that would be out of all proportion.
+/// Syntax errors; a result that is disproportionately large.
 pub fn format_text(file: &Arc<SourceFile>) -> Result<String, Diagnostics> {
     parse_body(file).1.into_result(())?;
     let text = file.text();
@@ -66,10 +64,10 @@ pub fn format_text(file: &Arc<SourceFile>) -> Result<String, Diagnostics> {
         Diagnostic::error(
             "File cannot be formatted",
             format!(
-                "With its arguments and comments aligned, {} would have more than {} MB. Break \
-                 its longest lines, or put a blank line before and after them.",
+                "With its arguments and comments aligned, {} would have more than {} MB. Break its longest \
+                 lines, or add a blank line before and after them.",
                 file.name(),
-                LONGEST_RESULT >> 20
+                MAX_RESULT_LENGTH >> 20
             ),
         )
         .into()
@@ -81,17 +79,17 @@ fn write(pieces: &[Piece<'_>]) -> Option<String> {
         length
             .checked_add(piece.spaces)?
             .checked_add(piece.text.len())
-            .filter(|length| *length <= LONGEST_RESULT)
+            .filter(|length| *length <= MAX_RESULT_LENGTH)
     })?;
-    let mut written = String::with_capacity(length);
+    let mut formatted = String::with_capacity(length);
     for piece in pieces {
-        written.extend(std::iter::repeat_n(' ', piece.spaces));
-        written.push_str(&piece.text);
+        formatted.extend(std::iter::repeat_n(' ', piece.spaces));
+        formatted.push_str(&piece.text);
     }
-    Some(written)
+    Some(formatted)
 }
 
-/// By how much a token changes the number of open brackets.
+/// Returns the change of the number of open brackets.
 fn bracket_change(kind: TokenKind) -> isize {
     match kind {
         TokenKind::OpenBrace

@@ -1,9 +1,8 @@
 //! The functions of the language.
 //!
-//! A function states its parameters as data: type, and which of null, unknown,
-//! dynamically typed and marked arguments it handles itself. Whatever it does
-//! not, the call handles for it, so that most functions see plain known values
-//! of the right type only.
+//! A function declares its parameters as data: the type, and which of null, unknown, dynamically
+//! typed and marked arguments it handles itself. The call handles all others, so most functions
+//! only see plain known values of the right type.
 
 #![allow(clippy::unnecessary_wraps, reason = "all functions have the signature of the table")]
 
@@ -44,32 +43,31 @@ pub use signature::{
     FunctionOrigin, FunctionSignature, NullArgument, ParameterSignature, function_signatures,
 };
 
-/// A function with its signature.
 #[derive(Debug)]
 pub(crate) struct Function {
     pub(crate) name: &'static str,
     pub(crate) parameters: &'static [Parameter],
-    /// Takes all arguments behind the others.
+    /// Accepts all further arguments.
     pub(crate) variadic: Option<Parameter>,
     pub(crate) result: ResultType,
-    /// Whether the result may be null.
+    /// True if the result may be null.
     pub(crate) nullable: bool,
     pub(crate) body: Body,
 }
 
-/// One parameter. What a flag does not allow never reaches the function.
+/// A parameter. Values that its flags do not allow never reach the function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
     pub(crate) ty: ParameterType,
     pub(crate) null: bool,
     pub(crate) unknown: bool,
-    /// An unknown of which not even the type is known.
+    /// An unknown value of unknown type.
     pub(crate) dynamic: bool,
     pub(crate) marked: bool,
 }
 
-/// The types that parameters have.
+/// The types of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ParameterType {
     Any,
@@ -82,7 +80,7 @@ pub(crate) enum ParameterType {
     MapOfListOfString,
 }
 
-/// The type of the result as far as types tell; for results not known yet.
+/// The result's type as far as the argument types determine it; for unknown results.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ResultType {
     String,
@@ -93,26 +91,26 @@ pub(crate) enum ResultType {
     ListOfNumber,
     SetOfString,
     MapOfListOfString,
-    /// The type of one argument.
+    /// The type of an argument.
     SameAs(usize),
-    /// Depends on the arguments, some of which may be unknown.
+    /// Computed from the arguments, some of which may be unknown.
     Of(fn(&[Value]) -> Result<Type, Failure>),
 }
 
-/// The work itself.
+/// The implementation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Body {
-    /// Depends on the arguments only.
+    /// Depends only on the arguments.
     Pure(fn(&[Value]) -> Outcome),
-    /// Asks the scope for a file, the time, or randomness.
+    /// Uses files, time or randomness of the scope.
     Scoped(fn(&[Value], &dyn Scope) -> Outcome),
-    /// As that, with a template as first argument: it must come from elsewhere.
+    /// As `Scoped`, with a template as first argument, which must not be a literal in the call.
     Template(fn(&[Value], &dyn Scope) -> Outcome),
     /// Evaluates its own arguments.
     Lazy(Lazy),
 }
 
-/// The functions whose arguments are not just values.
+/// The functions that do not take plain values as arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lazy {
     Try,
@@ -123,14 +121,14 @@ pub(crate) enum Lazy {
 
 pub(crate) type Outcome = Result<Value, Failure>;
 
-/// Why a function gives no result.
+/// The reason a function has no result.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// An argument (by position) is not acceptable.
+    /// An argument (by position) is invalid.
     Argument(usize, String),
-    /// The call as a whole.
+    /// The call as a whole is invalid.
     Call(String),
-    /// Problems with places of their own: inside a template file.
+    /// Problems with spans of their own: inside a template file.
     Elsewhere(Diagnostics),
 }
 
@@ -181,7 +179,7 @@ impl Parameter {
         self
     }
 
-    /// Everything is the function's own business.
+    /// Marks all kinds of values as handled by the function.
     const fn everything(self) -> Self {
         self.null().unknown().dynamic().marked()
     }
@@ -241,12 +239,12 @@ impl Function {
         self
     }
 
-    /// Whether the result depends on the arguments only.
+    /// Returns true if the result depends only on the arguments.
     pub(crate) fn is_pure(&self) -> bool {
         matches!(self.body, Body::Pure(_) | Body::Lazy(_))
     }
 
-    /// The parameter that takes the argument at a position.
+    /// Returns the parameter of the argument at a position.
     pub(crate) fn parameter(&self, position: usize) -> Option<&Parameter> {
         self.parameters.get(position).or(self.variadic.as_ref())
     }
@@ -287,19 +285,19 @@ pub(crate) fn find(name: &str) -> Option<&'static Function> {
     table().get(name).copied()
 }
 
-/// The names of all functions, sorted.
+/// Returns the names of all functions, sorted.
 pub fn function_names() -> impl Iterator<Item = &'static str> {
     table().keys().copied()
 }
 
-/// Whether there is a function of that name.
+/// Returns true if there is a function of that name.
 pub fn is_function(name: &str) -> bool {
     find(name).is_some()
 }
 
 const UNKNOWN_IN_NAMESPACE: &str = "Unknown provider function";
 
-/// What is wrong with a call of `name`, written with its namespaces.
+/// Returns the diagnostic for a call of an unknown function with its namespaces.
 pub(crate) fn unknown(name: &str, span: Span) -> Diagnostic {
     match name.rsplit_once("::") {
         Some(("core", name)) => unknown_in_core(name, span),
@@ -310,14 +308,13 @@ pub(crate) fn unknown(name: &str, span: Span) -> Diagnostic {
 
 fn unknown_name(name: &str, span: Span) -> Diagnostic {
     if name == "type" {
-        let detail = "The function \"type\" is one of the console only, where it can be a whole input \
-                      but not a part of one.";
+        let detail = "The function \"type\" exists only in the console, where it must be the whole input.";
         return Diagnostic::error("Invalid use of type function", detail).at(span);
     }
     Diagnostic::error("Call to unknown function", no_function(name)).at(span)
 }
 
-/// Terraform knows namespaces by the functions in them.
+/// Terraform defines a namespace by the functions in it.
 fn unknown_in_core(name: &str, span: Span) -> Diagnostic {
     Diagnostic::error(UNKNOWN_IN_NAMESPACE, no_function(name)).at(span)
 }
@@ -332,36 +329,33 @@ fn no_function(name: &str) -> String {
 
 fn unknown_namespace(namespaces: &str, name: &str, span: Span) -> Diagnostic {
     let detail = if namespaces.split("::").next() == Some("provider") {
-        format!(
-            "\"{name}\" does not name a function of a provider: that needs the form \
-             provider::NAME::FUNCTION."
-        )
+        format!("\"{name}\" is not a provider function: it must have the form provider::NAME::FUNCTION.")
     } else {
         format!(
-            "There is no namespace \"{namespaces}\". Functions of providers are called as \
-             provider::NAME::FUNCTION, built-in ones by their name alone or with core:: before it."
+            "There is no namespace \"{namespaces}\". Call provider functions as provider::NAME::FUNCTION, \
+             and built-in ones by their name, optionally with core:: before it."
         )
     };
     Diagnostic::error(UNKNOWN_IN_NAMESPACE, detail).at(span)
 }
 
-/// The longest text that a function makes of shorter ones: a few words of a
-/// configuration can ask for more than any memory holds.
-const MOST_TEXT: usize = 256 * 1024 * 1024;
+/// Maximum length of a string that a function builds from shorter ones: a few words of a
+/// configuration can request more than any memory holds.
+const MAX_STRING_LENGTH: usize = 256 * 1024 * 1024;
 
 fn check_size(bytes: usize) -> Result<(), Failure> {
-    if bytes <= MOST_TEXT {
+    if bytes <= MAX_STRING_LENGTH {
         return Ok(());
     }
-    Err(Failure::call(format!("the result would be longer than {MOST_TEXT} bytes")))
+    Err(Failure::call(format!("the result would be longer than {MAX_STRING_LENGTH} bytes")))
 }
 
-/// The text of a string argument that the call has made sure of.
+/// Returns the text of a string argument that the call has checked.
 fn text(arguments: &[Value], position: usize) -> &str {
     arguments.get(position).and_then(Value::as_str).unwrap_or("")
 }
 
-/// A whole number argument.
+/// Returns an integer argument.
 fn whole(arguments: &[Value], position: usize) -> Result<i64, Failure> {
     arguments
         .get(position)
@@ -370,12 +364,12 @@ fn whole(arguments: &[Value], position: usize) -> Result<i64, Failure> {
         .ok_or_else(|| Failure::argument(position, "a whole number is required"))
 }
 
-/// The elements of a list, set or tuple argument.
+/// Returns the elements of a list, set or tuple argument.
 fn elements(arguments: &[Value], position: usize) -> &[Value] {
     arguments.get(position).and_then(Value::as_elements).unwrap_or(&[])
 }
 
-/// An unknown result that is certainly not null.
+/// Returns an unknown result that is certainly not null.
 fn unknown_result(ty: Type) -> Value {
     Value::unknown_with(ty, wardian_value::Refinement::not_null())
 }

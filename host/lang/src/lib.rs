@@ -1,14 +1,15 @@
-//! The language: configuration text becomes syntax with spans, and expressions that
-//! are compiled once and evaluated many times.
-//! [`format_text`] lays files out in the canonical way.
+//! The language: turns configuration text into syntax with spans, and expressions that are
+//! compiled once and evaluated many times. [`format_text`] formats files in the canonical
+//! layout.
 //!
-//! Nothing here does I/O: text comes in as [`SourceFile`]s, and functions that
-//! read files or clocks ask the [`Scope`] that the caller provides. Nothing here
-//! knows a provider or what a resource means.
+//! The crate does no I/O: text comes in as [`wardian_diagnostic::SourceFile`]s, and functions
+//! that read files or clocks use the [`Scope`] that the caller provides. It depends on no
+//! provider, and resources have no meaning here.
 //!
-//! Always holds: arbitrary text gives a result or diagnostics, never a panic;
-//! recursion is bounded by the nesting that the parser admits; unknown values and
-//! marks flow through every operation.
+//! Always holds: arbitrary text gives a result or diagnostics, never a panic; the nesting that
+//! the parser accepts bounds recursion; unknown values and marks flow through every operation.
+
+#![allow(missing_docs, reason = "comments that only restate a name are omitted")]
 
 mod compile;
 mod constraint;
@@ -32,7 +33,7 @@ pub use functions::{
     is_function,
 };
 pub use provider_call::ProviderCall;
-pub use reference::{Reference, ResourceMode, Subject, Traversal, TraversalStep};
+pub use reference::{Reference, ReferenceSubject, ResourceMode, Traversal, TraversalStep};
 pub use scope::{EmptyScope, Resolved, Scope};
 pub use source_bytes::SourceBytes;
 pub use syntax::{

@@ -1,8 +1,8 @@
 //! The compiled form of an expression.
 //!
-//! Names are resolved when it is made: variables of `for` expressions became
-//! slots, everything else a [`Reference`] or the diagnostic that says why it is
-//! none. Positions are bytes in the file that the [`crate::Expression`] holds.
+//! Names are resolved during compilation: variables of `for` expressions become slots, every
+//! other name a [`Reference`] or the diagnostic that rejects it. Positions are byte offsets in
+//! the file that the [`crate::Expression`] holds.
 
 use std::sync::Arc;
 
@@ -19,16 +19,15 @@ pub(crate) struct Node {
     pub(crate) kind: Kind,
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// How many nodes stand inside each other, this one included. The parser admits
-    /// no more than a stack bears.
+    /// The nesting height, including this node. The parser limits it to what the stack can hold.
     pub(crate) height: u32,
 }
 
 #[derive(Debug)]
 pub(crate) enum Kind {
     Constant(Value),
-    /// A template without interpolations; apart from [`Kind::Constant`] because
-    /// some arguments accept quoted names.
+    /// A template without interpolations; separate from [`Kind::Constant`] because some
+    /// arguments accept quoted names.
     Quoted(Value),
     /// A variable of an enclosing `for`.
     Slot {
@@ -52,8 +51,8 @@ pub(crate) enum Kind {
     Object(Vec<Item>),
     Negate(Arc<Node>),
     Not(Arc<Node>),
-    /// `a + b - c`: operators of one precedence, from left to right. Flat, so that
-    /// its length is no depth.
+    /// `a + b - c`: operators of one precedence, from left to right. Flat, so that its length
+    /// does not add depth.
     Chain {
         first: Arc<Node>,
         rest: Vec<Link>,
@@ -66,36 +65,36 @@ pub(crate) enum Kind {
     Call(Box<Call>),
     For(Box<For>),
     Template(Vec<Part>),
-    /// A template that is one interpolation: its value keeps its type.
+    /// A template that is a single interpolation: its value keeps its type.
     Interpolation(Arc<Node>),
-    /// An expression in another form of the file's text. Nothing around it gives
-    /// it variables.
+    /// An expression in another form of the file's text. It does not see the surrounding
+    /// variables.
     Embedded(Expression),
-    /// What could not be compiled: an error for whoever wants its value.
+    /// An invalid part: evaluating it reports the errors.
     Broken(Diagnostics),
 }
 
-/// A reference and what follows it.
+/// A reference and the steps that follow it.
 #[derive(Debug)]
 pub(crate) struct Name {
-    /// As written, up to the first step that is not static.
+    /// The source form, up to the first step that is not static.
     pub(crate) traversal: Traversal,
-    /// None where the names form no reference.
+    /// `None` if the names do not form a reference.
     pub(crate) reference: Option<Reference>,
-    /// The place of the subject alone.
+    /// The end offset of the subject.
     pub(crate) subject_end: usize,
-    /// All steps behind the root, static or not.
+    /// All steps after the root, static or not.
     pub(crate) steps: Vec<Step>,
-    /// How many of them belong to the subject.
+    /// The number of steps that belong to the subject.
     pub(crate) consumed: usize,
 }
 
 impl Name {
-    /// What is referred to.
+    /// Returns the reference.
     ///
     /// # Errors
     ///
-    /// Why the names form no reference.
+    /// If the names do not form a reference.
     pub(crate) fn reference(&self) -> Result<&Reference, Diagnostic> {
         self.reference.as_ref().ok_or_else(|| malformed(&self.traversal))
     }
@@ -116,7 +115,7 @@ pub(crate) enum StepKind {
     Index(Arc<Node>),
 }
 
-/// An operator with its right operand; the left one is all that stands before.
+/// An operator with its right operand; the left operand is everything before it.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) operator: Operator,
@@ -138,23 +137,23 @@ pub(crate) struct Item {
 
 #[derive(Debug)]
 pub(crate) enum Key {
-    /// A bare name is itself.
+    /// A bare name is its own key.
     Name { name: Str, start: usize, end: usize },
     /// Any other expression.
     Expression(Arc<Node>),
-    /// A bare `a.b`, which has no value: it could be meant as a reference or as a
-    /// name. Who only looks at what is written may read it.
+    /// A bare `a.b`, which has no value: it could be a reference or a name. Static analysis may
+    /// still read it.
     Ambiguous(Arc<Node>),
 }
 
 #[derive(Debug)]
 pub(crate) struct Call {
-    /// As written, with namespaces.
+    /// The source form, with namespaces.
     pub(crate) name: Str,
     pub(crate) name_span: (usize, usize),
     pub(crate) target: Target,
     pub(crate) arguments: Vec<Arc<Node>>,
-    /// The last argument is followed by `...`.
+    /// True if the last argument is followed by `...`.
     pub(crate) expands: bool,
 }
 
@@ -165,19 +164,18 @@ pub(crate) enum Target {
         provider: Str,
         function: Str,
     },
-    /// There is no such function. What is wrong is told when somebody asks: in type
-    /// constraints, calls of `object` and `optional` are no calls of functions.
+    /// An unknown function. The error is reported on demand: in type constraints, `object` and
+    /// `optional` are not function calls.
     Unknown,
 }
 
 #[derive(Debug)]
 pub(crate) struct For {
     pub(crate) collection: Arc<Node>,
-    /// The slot of the first variable; the value is in the next one where there
-    /// is a key.
+    /// The slot of the first variable; if there is a key, the value is in the next slot.
     pub(crate) slot: usize,
     pub(crate) has_key: bool,
-    /// For an object.
+    /// The key of an object.
     pub(crate) key: Option<Arc<Node>>,
     pub(crate) value: Arc<Node>,
     pub(crate) condition: Option<Arc<Node>>,
@@ -217,15 +215,14 @@ impl Node {
         match &kind {
             Kind::Template(parts) => below += levels(parts),
             Kind::Embedded(inner) => below = inner.node().height,
-            // The type that `convert` takes is read, too.
+            // The type argument of `convert` is read, too.
             Kind::Call(call) => call.arguments.iter().for_each(|each| below = below.max(each.height)),
             _ => {}
         }
         Self { kind, start, end, height: below + 1 }
     }
 
-    /// Calls `visit` for this node and every node below it, but for what is
-    /// embedded.
+    /// Calls `visit` for this node and every node below it, except embedded expressions.
     pub(crate) fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
         visit(self);
         self.kind.children(&mut |child| child.walk(visit));
@@ -233,7 +230,7 @@ impl Node {
 }
 
 impl Kind {
-    /// Calls `visit` for each node right below.
+    /// Calls `visit` for each direct child.
     fn children<'a>(&'a self, visit: &mut dyn FnMut(&'a Node)) {
         match self {
             Self::Constant(_) | Self::Quoted(_) | Self::Slot { .. } | Self::Embedded(_) | Self::Broken(_) => {
@@ -315,7 +312,7 @@ fn of_parts<'a>(parts: &'a [Part], visit: &mut dyn FnMut(&'a Node)) {
     }
 }
 
-/// How many directives stand inside each other.
+/// Returns the nesting depth of directives.
 fn levels(parts: &[Part]) -> u32 {
     let inside = |part: &Part| match part {
         Part::Literal(_) | Part::Interpolation(_) => 0,
@@ -326,7 +323,7 @@ fn levels(parts: &[Part]) -> u32 {
 }
 
 impl Call {
-    /// The arguments that are values: not the type that `convert` takes.
+    /// Returns the arguments that are values: all but the type argument of `convert`.
     pub(crate) fn values(&self) -> &[Arc<Node>] {
         match self.target {
             Target::BuiltIn(Function { body: Body::Lazy(Lazy::Convert), .. }) => {

@@ -1,4 +1,4 @@
-//! A call of a provider's function, as the scope is asked to carry it out.
+//! The call of a provider function that the scope must execute.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ pub struct ProviderCall<'a> {
     file: &'a Arc<SourceFile>,
 }
 
-/// The parts that evaluation knows.
-pub(crate) struct Written<'a> {
+/// The parts of the call that evaluation supplies.
+pub(crate) struct CallParts<'a> {
     pub(crate) call: &'a Call,
     pub(crate) node: &'a Node,
     pub(crate) file: &'a Arc<SourceFile>,
@@ -32,52 +32,52 @@ impl<'a> ProviderCall<'a> {
         function: &'a str,
         arguments: &'a [Value],
         sensitive: bool,
-        written: Written<'a>,
+        parts: CallParts<'a>,
     ) -> Self {
-        let Written { call, node, file } = written;
+        let CallParts { call, node, file } = parts;
         Self { provider, function, arguments, sensitive, call, node, file }
     }
 
-    /// The provider's local name.
+    /// Returns the provider's local name.
     pub fn provider(&self) -> &'a str {
         self.provider
     }
 
-    /// The function's name without namespaces.
+    /// Returns the function's name without namespaces.
     pub fn function(&self) -> &'a str {
         self.function
     }
 
-    /// The function's name as it is written.
+    /// Returns the function's name as written.
     pub fn name(&self) -> &'a str {
         &self.call.name
     }
 
-    /// The arguments, an expanded one as its elements; without marks, which the
-    /// result is given back.
+    /// Returns the arguments, with an expanded one as its elements, and without marks; the
+    /// result gets the marks back.
     pub fn arguments(&self) -> &'a [Value] {
         self.arguments
     }
 
-    /// Whether an argument is sensitive, so that no message may quote one.
+    /// Returns true if an argument is sensitive, so messages must not quote any.
     pub fn is_sensitive(&self) -> bool {
         self.sensitive
     }
 
-    /// Where the name is.
+    /// Returns the span of the name.
     pub fn name_span(&self) -> Span {
         Span::new(self.file, self.call.name_span.0, self.call.name_span.1)
     }
 
-    /// Where an argument is written: that of an element is the expanded one's, and
-    /// that of a call without arguments is the call's.
+    /// Returns the span of an argument: for an element of an expanded argument that argument's
+    /// span, and for a call without arguments the call's.
     pub fn argument_span(&self, position: usize) -> Span {
-        let written = self.call.arguments.get(position).or(self.call.arguments.last());
-        let (start, end) = written.map_or((self.node.start, self.node.end), |node| (node.start, node.end));
+        let argument = self.call.arguments.get(position).or(self.call.arguments.last());
+        let (start, end) = argument.map_or((self.node.start, self.node.end), |node| (node.start, node.end));
         Span::new(self.file, start, end)
     }
 
-    /// Where the call ends: the closing parenthesis.
+    /// Returns the span of the closing parenthesis.
     pub fn closing_span(&self) -> Span {
         Span::new(self.file, self.node.end.saturating_sub(1), self.node.end)
     }

@@ -1,11 +1,11 @@
-//! What an expression refers to.
+//! References in expressions.
 
 use std::fmt;
 
 use wardian_diagnostic::{Diagnostic, Span};
 use wardian_value::{PathStep, Str};
 
-/// Which kind of object a resource address names.
+/// The kind of object that a resource address names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ResourceMode {
     /// `resource`.
@@ -16,20 +16,18 @@ pub enum ResourceMode {
     Ephemeral,
 }
 
-/// The object that a reference names, as far as names alone tell.
+/// The object that a reference names, as far as the names alone determine it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Subject {
+pub enum ReferenceSubject {
     /// `var.name`
     Variable(Str),
     /// `local.name`
     Local(Str),
     /// `type.name`, `data.type.name`, `ephemeral.type.name`
     Resource {
-        /// Managed, data or ephemeral.
         mode: ResourceMode,
-        /// The resource type: `aws_instance`.
+        /// The resource type, such as `aws_instance`.
         kind: Str,
-        /// The name in the configuration.
         name: Str,
     },
     /// `module.name`
@@ -56,69 +54,69 @@ pub enum Subject {
     Name(Str),
 }
 
-/// A reference with the steps that follow it and are known without evaluation.
+/// A reference with the static steps that follow it.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// What is named.
-    pub subject: Subject,
-    /// Static steps behind it; they end at the first computed index or splat.
+    /// The named object.
+    pub subject: ReferenceSubject,
+    /// Static steps after the subject; they end at the first computed index or splat.
     pub remaining: Vec<PathStep>,
-    /// The text of the reference with its static steps.
+    /// The span of the reference with its static steps.
     pub span: Span,
 }
 
 impl Reference {
-    /// Where the subject itself is written.
+    /// Returns the span of the subject.
     pub fn subject_span(&self) -> Span {
-        match self.written().and_then(|(steps, consumed)| Some(steps.get(consumed.checked_sub(1)?)?.span.end))
+        match self
+            .source_steps()
+            .and_then(|(steps, consumed)| Some(steps.get(consumed.checked_sub(1)?)?.span.end))
         {
             Some(end) => Span { end, ..self.span.clone() },
             None => self.span.clone(),
         }
     }
 
-    /// Where one of the remaining steps is written, by its position.
+    /// Returns the span of one of the remaining steps, by its position.
     pub fn step_span(&self, position: usize) -> Span {
-        match self.written().and_then(|(steps, consumed)| steps.into_iter().nth(consumed + position)) {
+        match self.source_steps().and_then(|(steps, consumed)| steps.into_iter().nth(consumed + position)) {
             Some(step) => step.span,
             None => self.span.clone(),
         }
     }
 
-    /// The steps as they are written and how many of them the subject takes up.
-    /// They are read again: places of single steps are for messages only.
-    fn written(&self) -> Option<(Vec<TraversalStep>, usize)> {
+    /// Parses the steps again and returns them with the number of steps of the subject: spans of
+    /// single steps are only needed for messages.
+    fn source_steps(&self) -> Option<(Vec<TraversalStep>, usize)> {
         let traversal = crate::compile::expression_at(&self.span).ok()?.as_traversal()?;
         let (_, consumed) = resolve_names(&traversal)?;
         Some((traversal.steps, consumed))
     }
 }
 
-/// Names and constant indexes in a row, not interpreted: what `depends_on`,
-/// `ignore_changes`, `provider` and `moved` hold.
+/// A sequence of names and constant indexes without interpretation: the content of `depends_on`,
+/// `ignore_changes`, `provider` and `moved`.
 #[derive(Clone, Debug)]
 pub struct Traversal {
     /// The first name.
     pub root: Str,
-    /// Its place.
     pub root_span: Span,
-    /// What follows.
+    /// The steps after the root.
     pub steps: Vec<TraversalStep>,
-    /// The whole.
     pub span: Span,
 }
 
-/// One step of a [`Traversal`].
+/// A step of a [`Traversal`].
 #[derive(Clone, Debug)]
 pub struct TraversalStep {
     /// `.name`, `["key"]` or `[0]`.
     pub step: PathStep,
-    /// The step with its dot or brackets.
+    /// The span of the step with its dot or brackets.
     pub span: Span,
 }
 
 impl Traversal {
-    /// The names as text where there are only names: `aws.west`.
+    /// Returns the names if there are no indexes: `aws.west`.
     pub fn names(&self) -> Option<Vec<&Str>> {
         let mut names = vec![&self.root];
         for step in &self.steps {
@@ -134,7 +132,7 @@ impl Traversal {
     ///
     /// # Errors
     ///
-    /// Where the names do not form one: `var` alone, `path.nothing`.
+    /// If the names do not form a reference: `var` alone, `path.nothing`.
     pub fn reference(&self) -> Result<Reference, Diagnostic> {
         let (subject, consumed) = resolve_names(self).ok_or_else(|| malformed(self))?;
         Ok(Reference {
@@ -145,7 +143,7 @@ impl Traversal {
     }
 }
 
-/// As it is written: `aws_instance.web[0].id`.
+/// Writes the source form: `aws_instance.web[0].id`.
 impl fmt::Display for Traversal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let steps: Vec<PathStep> = self.steps.iter().map(|s| s.step.clone()).collect();
@@ -153,8 +151,8 @@ impl fmt::Display for Traversal {
     }
 }
 
-/// As it is written: `data.aws_ami.x`.
-impl fmt::Display for Subject {
+/// Writes the source form: `data.aws_ami.x`.
+impl fmt::Display for ReferenceSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variable(name) => write!(f, "var.{name}"),
@@ -179,38 +177,38 @@ impl fmt::Display for Subject {
     }
 }
 
-/// The reference as it is written.
+/// Writes the reference in its source form.
 impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.subject, wardian_value::Path::from(self.remaining.clone()))
     }
 }
 
-/// The subject and how many steps behind the root it takes up; none where the names
-/// form no reference, which [`malformed`] explains. Apart from that, since a name that
-/// is no reference is common: `string` in the type of a variable.
-pub(crate) fn resolve_names(traversal: &Traversal) -> Option<(Subject, usize)> {
+/// Returns the subject and its number of steps after the root, or `None` if the names do not form
+/// a reference; [`malformed`] explains why. The two are separate because names that are not
+/// references are common: `string` in the type of a variable.
+pub(crate) fn resolve_names(traversal: &Traversal) -> Option<(ReferenceSubject, usize)> {
     let root: &str = &traversal.root;
     let name = attribute(traversal, 0);
     Some(match root {
-        "var" => (Subject::Variable(name?.clone()), 1),
-        "local" => (Subject::Local(name?.clone()), 1),
-        "module" => (Subject::Module(name?.clone()), 1),
+        "var" => (ReferenceSubject::Variable(name?.clone()), 1),
+        "local" => (ReferenceSubject::Local(name?.clone()), 1),
+        "module" => (ReferenceSubject::Module(name?.clone()), 1),
         "each" | "count" | "path" | "terraform" => {
             let subject = match (root, &**name?) {
-                ("each", "key") => Subject::EachKey,
-                ("each", "value") => Subject::EachValue,
-                ("count", "index") => Subject::CountIndex,
-                ("path", "module") => Subject::PathModule,
-                ("path", "root") => Subject::PathRoot,
-                ("path", "cwd") => Subject::PathCwd,
-                ("terraform", "workspace") => Subject::Workspace,
-                ("terraform", "applying") => Subject::Applying,
+                ("each", "key") => ReferenceSubject::EachKey,
+                ("each", "value") => ReferenceSubject::EachValue,
+                ("count", "index") => ReferenceSubject::CountIndex,
+                ("path", "module") => ReferenceSubject::PathModule,
+                ("path", "root") => ReferenceSubject::PathRoot,
+                ("path", "cwd") => ReferenceSubject::PathCwd,
+                ("terraform", "workspace") => ReferenceSubject::Workspace,
+                ("terraform", "applying") => ReferenceSubject::Applying,
                 _ => return None,
             };
             (subject, 1)
         }
-        "self" => (Subject::SelfValue, 0),
+        "self" => (ReferenceSubject::SelfValue, 0),
         "data" | "ephemeral" | "resource" => {
             let mode = match root {
                 "data" => ResourceMode::Data,
@@ -218,12 +216,12 @@ pub(crate) fn resolve_names(traversal: &Traversal) -> Option<(Subject, usize)> {
                 _ => ResourceMode::Managed,
             };
             let (kind, name) = (name?.clone(), attribute(traversal, 1)?.clone());
-            (Subject::Resource { mode, kind, name }, 2)
+            (ReferenceSubject::Resource { mode, kind, name }, 2)
         }
         "template" | "lazy" | "arg" => return None,
         _ => {
             let (mode, kind) = (ResourceMode::Managed, traversal.root.clone());
-            (Subject::Resource { mode, kind, name: name?.clone() }, 1)
+            (ReferenceSubject::Resource { mode, kind, name: name?.clone() }, 1)
         }
     })
 }
@@ -235,7 +233,7 @@ fn attribute(traversal: &Traversal, index: usize) -> Option<&Str> {
     }
 }
 
-/// Why names form no reference.
+/// Explains why names do not form a reference.
 pub(crate) fn malformed(traversal: &Traversal) -> Diagnostic {
     let invalid = |detail: String| Diagnostic::error("Invalid reference", detail).at(traversal.span.clone());
     let named =
@@ -250,7 +248,7 @@ pub(crate) fn malformed(traversal: &Traversal) -> Diagnostic {
         "path" => misses(traversal, "`path.module`, `path.root` and `path.cwd`"),
         "terraform" => misses(traversal, "`terraform.workspace` and `terraform.applying`"),
         "data" | "ephemeral" | "resource" => {
-            invalid(format!("`{root}` must be followed by a resource type and a name, both behind dots."))
+            invalid(format!("`{root}` must be followed by a resource type and a name, each after a dot."))
         }
         "template" | "lazy" | "arg" => Diagnostic::error(
             "Reserved symbol name",
@@ -258,8 +256,8 @@ pub(crate) fn malformed(traversal: &Traversal) -> Diagnostic {
         )
         .at(traversal.root_span.clone()),
         _ => invalid(
-            "A reference to a resource needs its type and its name with a dot between them. \
-             If this was meant as text, put it in quotes."
+            "A reference to a resource needs its type and its name with a dot between them. To write a \
+             string, put it in quotes."
                 .to_owned(),
         ),
     }
@@ -271,8 +269,8 @@ fn misses(traversal: &Traversal, choices: &str) -> Diagnostic {
         Some(name) => {
             (format!("Invalid \"{root}\" attribute"), format!("`{root}` has no attribute \"{name}\"."))
         }
-        None => ("Invalid reference".to_owned(), format!("`{root}` stands for nothing by itself.")),
+        None => ("Invalid reference".to_owned(), format!("`{root}` has no value by itself.")),
     };
     let span = traversal.steps.first().map_or(&traversal.span, |step| &step.span);
-    Diagnostic::error(summary, format!("{problem} What it offers: {choices}.")).at(span.clone())
+    Diagnostic::error(summary, format!("{problem} It offers: {choices}.")).at(span.clone())
 }

@@ -1,53 +1,55 @@
-//! What an evaluation may ask its caller for.
+//! The interface through which an evaluation queries its caller.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_value::Value;
 
-use crate::{ProviderCall, Subject};
+use crate::{ProviderCall, ReferenceSubject};
 
-/// The answer to a reference.
+/// The result of resolving a reference.
 #[derive(Clone, Debug)]
 pub enum Resolved {
-    /// The object itself; an index that follows is still to be applied.
+    /// The object itself; a following index has yet to be applied.
     Whole(Value),
-    /// The instance that the index names: the index is used up.
+    /// The instance that the index names: the index is consumed.
     Element(Value),
 }
 
-/// The world as expressions see it. Everything has a default, which asks the scope
-/// around where there is one and refuses else, so that an implementer states only
-/// what its place in a configuration offers.
+/// The environment of an expression. Every method has a default, which queries the outer scope
+/// if there is one and otherwise returns an error, so implementations only define what they
+/// provide.
 pub trait Scope {
-    /// The value of what a reference names.
+    /// Returns the value of a reference's subject.
     ///
-    /// `index` is the evaluated index directly behind a resource or module
-    /// (`a[count.index]`), if there is one and it is known. An implementer that
-    /// can reach that instance alone answers [`Resolved::Element`]; answering
-    /// [`Resolved::Whole`] is always right, only slower.
+    /// `index` is the evaluated index directly after a resource or module (`a[count.index]`), if
+    /// there is one and it is known. An implementation that can read that instance alone returns
+    /// [`Resolved::Element`]; returning [`Resolved::Whole`] is always correct, but slower.
     ///
     /// # Errors
     ///
-    /// Where nothing of that name is declared or may be used here; the
-    /// diagnostics should carry `span`.
-    fn resolve(&self, subject: &Subject, index: Option<&Value>, span: &Span)
-    -> Result<Resolved, Diagnostics>;
+    /// If the name is not declared or not allowed here; the diagnostics should carry `span`.
+    fn resolve(
+        &self,
+        subject: &ReferenceSubject,
+        index: Option<&Value>,
+        span: &Span,
+    ) -> Result<Resolved, Diagnostics>;
 
-    /// The scope around, which answers whatever this one does not state.
+    /// Returns the outer scope, which is queried for everything that this one does not define.
     fn outer(&self) -> Option<&dyn Scope> {
         None
     }
 
-    /// The value of a name that hides whatever else a reference that begins with
-    /// it would stand for: the iterator of a `dynamic` block.
+    /// Returns the value of a name that shadows references beginning with it: the iterator of a
+    /// `dynamic` block.
     fn local(&self, name: &str) -> Option<Value> {
         self.outer()?.local(name)
     }
 
-    /// Calls a function of a provider.
+    /// Calls a provider function.
     ///
     /// # Errors
     ///
-    /// Where there is no such function or it refuses.
+    /// If the function does not exist or fails.
     fn call_provider_function(&self, call: &ProviderCall<'_>) -> Result<Value, Diagnostics> {
         if let Some(outer) = self.outer() {
             return outer.call_provider_function(call);
@@ -60,11 +62,11 @@ pub trait Scope {
         .into())
     }
 
-    /// A file's content. Relative paths start at [`Scope::working_directory`].
+    /// Returns a file's content. Relative paths start at [`Scope::working_directory`].
     ///
     /// # Errors
     ///
-    /// The reason in words, without the path.
+    /// A description of the reason, without the path.
     fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
         match self.outer() {
             Some(outer) => outer.read_file(path),
@@ -72,11 +74,11 @@ pub trait Scope {
         }
     }
 
-    /// Whether there is a regular file at the path.
+    /// Returns true if there is a regular file at the path.
     ///
     /// # Errors
     ///
-    /// Where something else is there, or it cannot be told.
+    /// If there is another kind of file, or it cannot be determined.
     fn file_exists(&self, path: &str) -> Result<bool, String> {
         match self.outer() {
             Some(outer) => outer.file_exists(path),
@@ -84,12 +86,12 @@ pub trait Scope {
         }
     }
 
-    /// The paths of all regular files below a directory, relative to it, with
-    /// `/` between their parts.
+    /// Returns the paths of all regular files below a directory, relative to it, with `/`
+    /// between their parts.
     ///
     /// # Errors
     ///
-    /// Where the directory cannot be read.
+    /// If the directory cannot be read.
     fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
         match self.outer() {
             Some(outer) => outer.list_files(directory),
@@ -97,52 +99,52 @@ pub trait Scope {
         }
     }
 
-    /// Where relative paths start; absolute.
+    /// Returns the absolute directory where relative paths start.
     fn working_directory(&self) -> Option<String> {
         self.outer()?.working_directory()
     }
 
-    /// What `~` stands for.
+    /// Returns the directory that `~` means.
     fn home_directory(&self) -> Option<String> {
         self.outer()?.home_directory()
     }
 
-    /// The current time as RFC 3339; `None` where it is not known yet (a plan).
+    /// Returns the current time as RFC 3339, or `None` if it is unknown (in a plan).
     fn timestamp(&self) -> Option<String> {
         self.outer()?.timestamp()
     }
 
-    /// The time of the plan as RFC 3339.
+    /// Returns the plan's time as RFC 3339.
     fn plan_timestamp(&self) -> Option<String> {
         self.outer()?.plan_timestamp()
     }
 
-    /// Fresh random bytes for `uuid` and `bcrypt`; `None` where the result must
-    /// not be known yet (a plan).
+    /// Returns new random bytes for `uuid` and `bcrypt`, or `None` if the result must be unknown
+    /// (in a plan).
     fn random_bytes(&self) -> Option<[u8; 16]> {
         self.outer()?.random_bytes()
     }
 
-    /// Whether a template is being rendered, which cannot render another one.
+    /// Returns true while a template is rendered, which cannot render another one.
     fn renders_template(&self) -> bool {
         self.outer().is_some_and(|outer| outer.renders_template())
     }
 }
 
-/// A scope that has nothing: for constants.
+/// A scope without names: for constants.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmptyScope;
 
 impl Scope for EmptyScope {
     fn resolve(
         &self,
-        subject: &Subject,
+        subject: &ReferenceSubject,
         _index: Option<&Value>,
         span: &Span,
     ) -> Result<Resolved, Diagnostics> {
         Err(Diagnostic::error(
             "Variables not allowed",
-            format!("Only constants can be used here, so `{subject}` cannot be."),
+            format!("Only constants are allowed here, so `{subject}` cannot be used."),
         )
         .at(span.clone())
         .into())

@@ -16,35 +16,32 @@ pub use json::{Expected, parse_json_body};
 
 pub(crate) use parse::{expression, template};
 
-/// What stands in a file or between the braces of a block.
+/// The content of a file or of a block's braces.
 ///
-/// JSON does not say which of its properties are attributes and which are blocks.
-/// Whoever reads a body says so first, with [`Body::interpreted`] or
-/// [`Body::with_attributes_only`]; until then they are neither.
+/// JSON does not distinguish attributes from blocks. The reader of a body declares them first,
+/// with [`Body::interpreted`] or [`Body::with_attributes_only`]; until then its properties are
+/// neither.
 #[derive(Clone, Debug)]
 pub struct Body {
-    /// `name = expression`, in the order of the text; names are unique.
+    /// `name = expression`, in source order; names are unique.
     pub attributes: Vec<Attribute>,
-    /// Blocks in the order of the text.
+    /// Blocks in source order.
     pub blocks: Vec<Block>,
-    /// All of it; for a block the text between the braces.
+    /// The span of the whole body; for a block the text between the braces.
     pub span: Span,
-    /// Properties that nobody has asked for yet.
+    /// Properties that no reader has requested yet.
     json: Vec<json::Pending>,
-    /// What lies on top, and cannot be merged before readers say what they expect.
+    /// Overrides that cannot be merged before readers declare their expectations.
     overrides: Vec<Self>,
-    /// The place where something is missing, if it is not the opening brace.
+    /// The span for missing items, if it is not the opening brace.
     end: Option<Span>,
 }
 
 /// `name = expression`.
 #[derive(Clone, Debug)]
 pub struct Attribute {
-    /// The name.
     pub name: Str,
-    /// Its place.
     pub name_span: Span,
-    /// What it is set to.
     pub expression: Expression,
     /// The whole definition.
     pub span: Span,
@@ -53,13 +50,11 @@ pub struct Attribute {
 /// `kind "label" { ... }`.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// `resource`, `variable`, ...
+    /// The block type: `resource`, `variable`, ...
     pub kind: Str,
-    /// Its place.
     pub kind_span: Span,
-    /// The labels.
     pub labels: Vec<Label>,
-    /// What stands between the braces.
+    /// The content of the braces.
     pub body: Body,
     /// From the kind to the last label.
     pub header_span: Span,
@@ -70,14 +65,14 @@ pub struct Block {
 /// A label of a block, quoted or bare.
 #[derive(Clone, Debug)]
 pub struct Label {
-    /// Without quotes.
+    /// The label without quotes.
     pub text: Str,
-    /// With quotes.
+    /// The span including quotes.
     pub span: Span,
 }
 
 impl Body {
-    /// A body with nothing in it.
+    /// Returns an empty body.
     pub fn empty(span: Span) -> Self {
         Self {
             attributes: Vec::new(),
@@ -89,18 +84,18 @@ impl Body {
         }
     }
 
-    /// The attribute of that name.
+    /// Returns the attribute of that name.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|attribute| &*attribute.name == name)
     }
 
-    /// The blocks of that kind.
+    /// Returns the blocks of that kind.
     pub fn blocks_of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Block> {
         self.blocks.iter().filter(move |block| &*block.kind == kind)
     }
 
-    /// Where something that must be inside is missing: the opening brace of a
-    /// block, or else the beginning.
+    /// Returns the span for a missing required item: the opening brace of a block, or else the
+    /// beginning.
     pub fn missing_item_span(&self) -> Span {
         if let Some(end) = &self.end {
             return end.clone();
@@ -113,20 +108,20 @@ impl Body {
 }
 
 impl Block {
-    /// The texts of the labels.
+    /// Returns the texts of the labels.
     pub fn label_texts(&self) -> Vec<&str> {
         self.labels.iter().map(|label| &*label.text).collect()
     }
 }
 
-/// Reads a file of blocks and attributes; also `.tfvars`, whose attributes are
-/// constants. Where there are syntax errors, the body is what could be made out
-/// besides: good enough to find more errors in, not to be used for anything else.
+/// Parses a file of blocks and attributes; also `.tfvars`, whose attributes are constants. After
+/// syntax errors, the body contains the readable parts: it is only suitable for finding more
+/// errors.
 pub fn parse_body(file: &Arc<SourceFile>) -> (Body, Diagnostics) {
     parse::body(file)
 }
 
-/// Reads text that is one expression.
+/// Parses text that is a single expression.
 ///
 /// # Errors
 ///
@@ -135,8 +130,8 @@ pub fn parse_expression(file: &Arc<SourceFile>) -> Result<Expression, Diagnostic
     compile::expression_at(&file.span())
 }
 
-/// Reads text that is a template, as `templatefile` does: bare names in it are
-/// [`crate::Subject::Name`].
+/// Parses text that is a template, as `templatefile` does: bare names in it are
+/// [`crate::ReferenceSubject::Name`].
 ///
 /// # Errors
 ///

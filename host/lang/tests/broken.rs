@@ -1,8 +1,8 @@
-//! Broken files, with what `terraform validate` says of each.
+//! Broken files, with the errors of `terraform validate` for each.
 //!
-//! `tests/data/syntax/broken.tsv` holds a file's text as a JSON string, and all errors as
-//! `line summary`, in order. Those that are not of the syntax are left out here. To record
-//! again with the `terraform` on PATH:
+//! `tests/data/syntax/broken.tsv` contains a file's text as a JSON string, and all errors as
+//! `line summary`, in order. Errors that are not about syntax are omitted here. To record again
+//! with the `terraform` on PATH:
 //!
 //! ```text
 //! WARDIAN_RECORD=1 cargo test -p wardian-lang --test broken
@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use wardian_diagnostic::SourceFile;
 use wardian_lang::parse_body;
 
-/// What Terraform finds in the part of a broken file that it could read.
+/// Terraform's other errors in the readable part of a broken file.
 const NOT_OF_THE_SYNTAX: &[&str] = &[
     "Invalid reference",
     "Invalid resource name",
@@ -43,7 +43,7 @@ fn ours(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn errors_are_those_of_terraform() {
+fn syntax_errors_match_terraform() {
     if std::env::var_os("WARDIAN_RECORD").is_some() {
         record();
     }

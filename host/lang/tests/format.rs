@@ -1,8 +1,8 @@
-//! The canonical layout, compared with what `terraform fmt` writes.
+//! The canonical layout, compared with the output of `terraform fmt`.
 //!
-//! In `tests/data/format`, `NAME.in.EXTENSION` is formatted to
-//! `NAME.out.EXTENSION`, and `NAME.refused.EXTENSION` has a syntax error. To record
-//! the results again with the `terraform` on PATH:
+//! In `tests/data/format`, `NAME.in.EXTENSION` is formatted to `NAME.out.EXTENSION`, and
+//! `NAME.refused.EXTENSION` has a syntax error. To record the results again with the `terraform`
+//! on PATH:
 //!
 //! ```text
 //! WARDIAN_RECORD=1 cargo test -p wardian-lang --test format
@@ -41,8 +41,9 @@ fn formatted(text: &str) -> Result<String, String> {
     format_text(&SourceFile::new("main.tf", text)).map_err(|problems| problems.to_string())
 }
 
-/// What Terraform makes of a file; none where it refuses. The file is formatted in
-/// place: on standard output a last line without an end would get one.
+/// Returns Terraform's result for a file, or `None` if it rejects the file. The file is
+/// formatted in place, because on standard output an unterminated last line would get a line
+/// break.
 fn recorded(input: &Path) -> Option<Vec<u8>> {
     let name = input.file_name().unwrap().to_str().unwrap();
     let copy = std::env::temp_dir().join(format!("{}-{name}", std::process::id()));
@@ -58,7 +59,7 @@ fn records() -> bool {
 }
 
 #[test]
-fn files_are_formatted_as_terraform_does() {
+fn formatting_matches_terraform() {
     let inputs = files(".in.");
     assert!(inputs.len() >= 80, "{} inputs", inputs.len());
     let mut wrong = Vec::new();
@@ -78,7 +79,7 @@ fn files_are_formatted_as_terraform_does() {
 }
 
 #[test]
-fn syntax_errors_refuse() {
+fn formatting_rejects_syntax_errors() {
     let inputs = files(".refused.");
     assert!(inputs.len() >= 10, "{} inputs", inputs.len());
     for input in inputs {
@@ -89,13 +90,13 @@ fn syntax_errors_refuse() {
     }
 }
 
-/// What a layout keeps.
+/// Returns the text that formatting must preserve.
 fn without_space(text: &str) -> String {
     text.chars().filter(|character| !character.is_whitespace() && *character != '\u{feff}').collect()
 }
 
 #[test]
-fn only_what_is_said_to_be_rewritten_is() {
+fn formatting_rewrites_only_documented_parts() {
     let rewrites = ["block-header", "unwrapped", "variable-types", "whole-file", "top-level", "test-file"];
     let rewrites_more = ["blocks-one-line", "windows-line-ends", "byte-order-mark"];
     for input in files(".in.") {
@@ -108,9 +109,9 @@ fn only_what_is_said_to_be_rewritten_is() {
     }
 }
 
-/// `terraform fmt` makes files of these that are broken, or mean something else.
+/// `terraform fmt` breaks these files or changes their meaning.
 #[test]
-fn nothing_is_broken() {
+fn formatting_breaks_no_file() {
     for (text, expected) in [
         ("a \"b$c\" \"100%\" {\n}\n", "a \"b$c\" \"100%\" {\n}\n"),
         ("a \"$${b}\"   c {}\n", "a \"$${b}\" \"c\" {}\n"),
@@ -135,7 +136,7 @@ fn numbered(count: usize, line: impl Fn(usize) -> String) -> String {
 }
 
 #[test]
-fn alignment_out_of_all_proportion_is_refused() {
+fn formatting_rejects_huge_alignment() {
     let long = format!("{}=1\n", "x".repeat(600_000));
     let short = numbered(2_000, |number| format!("a{number}=1\n"));
     let problem = formatted(&format!("{short}{long}")).unwrap_err();
@@ -144,7 +145,7 @@ fn alignment_out_of_all_proportion_is_refused() {
 }
 
 #[test]
-fn time_is_linear() {
+fn formatting_is_linear() {
     let kinds: [(&str, String); 6] = [
         ("attributes", numbered(60_000, |number| format!("name_{number}=\"v\"# c\n\n"))),
         ("blocks", "a x {\nb=[\n1,\n]\n}\n".repeat(60_000)),
@@ -168,7 +169,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_formatted_can_be_formatted_again(
+    fn formatted_text_can_be_formatted_again(
         pieces in proptest::collection::vec(
             prop::sample::select(vec![
                 "a", "variable", "type", "=", "\"", "${", "%{", "}", "{", "[", "]", "(", ")", "<<E\n", "E\n", "\n",

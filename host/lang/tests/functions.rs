@@ -1,17 +1,22 @@
-//! Functions that Terraform's console cannot be held against row by row.
+//! Functions that cannot be compared with Terraform's console row by row.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fmt::Write as _;
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
-use wardian_lang::{EmptyScope, Resolved, Scope, Subject, parse_expression};
+use wardian_lang::{EmptyScope, ReferenceSubject, Resolved, Scope, parse_expression};
 use wardian_value::{Marks, Type, Value};
 
 struct Random;
 
 impl Scope for Random {
-    fn resolve(&self, subject: &Subject, _: Option<&Value>, span: &Span) -> Result<Resolved, Diagnostics> {
+    fn resolve(
+        &self,
+        subject: &ReferenceSubject,
+        _: Option<&Value>,
+        span: &Span,
+    ) -> Result<Resolved, Diagnostics> {
         match subject.to_string().as_str() {
             "local.secret" => Ok(Resolved::Whole(Value::string("s").with_marks(Marks::SENSITIVE))),
             "local.template" => Ok(Resolved::Whole(Value::string("x${a}"))),
@@ -59,17 +64,17 @@ fn bcrypt_hashes_can_be_verified() {
 }
 
 #[test]
-fn what_is_packed_unpacks() {
+fn gzip_round_trips() {
     assert_eq!(text("base64gunzip(base64gzip(\"héllo\"))"), "héllo");
     assert_eq!(text("base64gunzip(base64gzip(\"\"))"), "");
-    // As Terraform packs "test".
+    // Terraform's output for "test".
     assert_eq!(text("base64gunzip(\"H4sIAAAAAAAA/ypJLS4BAAAA//8BAAD//wx+f9gEAAAA\")"), "test");
     assert!(refused("base64gunzip(\"dGVzdA==\")").contains("gzip"));
     assert!(refused("base64gunzip(\"%\")").contains("base64"));
 }
 
 #[test]
-fn networks_contain_addresses_and_networks() {
+fn cidrcontains_accepts_addresses_and_networks() {
     for (expression, expected) in [
         ("cidrcontains(\"10.0.0.0/8\", \"10.1.2.3\")", true),
         ("cidrcontains(\"10.0.0.0/8\", \"11.1.2.3\")", false),
@@ -86,7 +91,7 @@ fn networks_contain_addresses_and_networks() {
 }
 
 #[test]
-fn urls_are_decoded() {
+fn urldecode_decodes_escapes() {
     assert_eq!(text("urldecode(\"a+b%20c%C3%A9%2B\")"), "a b cé+");
     assert_eq!(text("urldecode(urlencode(\"mailto:é?x=1&y= z\"))"), "mailto:é?x=1&y= z");
     for invalid in ["%", "%2", "%zz", "%ff"] {
@@ -95,7 +100,7 @@ fn urls_are_decoded() {
 }
 
 #[test]
-fn convert_takes_a_type() {
+fn convert_accepts_type_argument() {
     let set = evaluated("convert([1, 1, \"2\"], set(string))", &EmptyScope).unwrap();
     assert_eq!(set.ty().to_string(), "set(string)");
     let object =
@@ -106,19 +111,19 @@ fn convert_takes_a_type() {
     refused("convert(\"a\", number)");
     refused("convert(\"a\", \"b\")");
     refused("convert(\"a\")");
-    // The type is no reference, and no call either.
+    // The type is neither a reference nor a call.
     let parsed = parse_expression(&SourceFile::new("main.tf", "convert(local.a, list(string))")).unwrap();
     assert_eq!(parsed.references().len(), 1);
     assert!(parsed.check().is_empty());
 }
 
 #[test]
-fn strip_markers_stop_at_the_end_of_a_line_of_templates() {
+fn strip_markers_stop_at_line_end() {
     assert_eq!(text("templatestring(local.lines, {})"), "a1\n  b\r\n2");
 }
 
 #[test]
-fn templates_come_from_elsewhere() {
+fn templates_must_be_references() {
     assert_eq!(text("templatestring(local.template, { a = 1 })"), "x1");
     assert_eq!(text("templatestring(local.templates[0], { a = 1 })"), "1!");
     assert_eq!(text("[for t in local.templates : templatestring(t, { a = 1 })][0]"), "1!");
@@ -130,7 +135,7 @@ fn templates_come_from_elsewhere() {
 }
 
 #[test]
-fn what_is_not_known_keeps_its_marks() {
+fn unknown_values_keep_their_marks() {
     for call in [
         "reverse(local.later)",
         "flatten(local.later)",
@@ -150,7 +155,7 @@ fn what_is_not_known_keeps_its_marks() {
 }
 
 #[test]
-fn what_is_handed_out_may_turn_out_to_be_null() {
+fn unknown_results_may_be_null() {
     for call in [
         "element(local.later, 0) == null",
         "lookup(zipmap(local.later, local.later), \"a\", null) == null",
@@ -162,7 +167,7 @@ fn what_is_handed_out_may_turn_out_to_be_null() {
 }
 
 #[test]
-fn rsa_keys_of_all_forms_decrypt() {
+fn rsadecrypt_accepts_all_key_formats() {
     let data = include_str!("data/rsa.txt");
     let parts: Vec<&str> = data.split("\n\n").map(str::trim).collect();
     let [ciphertext, keys @ ..] = parts.as_slice() else { unreachable!() };
@@ -178,7 +183,7 @@ fn rsa_keys_of_all_forms_decrypt() {
 }
 
 #[test]
-fn aliases_cannot_exhaust_memory() {
+fn yaml_aliases_cannot_exhaust_memory() {
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\\n".to_owned();
     for level in 1..12 {
         let alias = vec![format!("*a{}", level - 1); 10].join(", ");

@@ -1,4 +1,4 @@
-//! Texts that are meant to cost much, and texts that are nearly right.
+//! Texts that are designed to be expensive, and texts that are nearly valid.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -18,7 +18,7 @@ fn time(text: &str) -> Duration {
     start.elapsed()
 }
 
-/// What repeated makes a text that a parser could go over again and again.
+/// Pieces whose repetition could make a parser backtrack again and again.
 const PIECES: &[&str] = &[
     "(",
     "[",
@@ -73,7 +73,7 @@ const PIECES: &[&str] = &[
 ];
 
 #[test]
-fn hostile_texts_take_linear_time() {
+fn parsing_hostile_text_is_linear() {
     for piece in PIECES {
         for (before, behind) in [("", ""), ("a = ", "\n"), ("b {\na = [\n\"", "\n}\n"), ("((((((((1", "")] {
             let text = format!("{before}{}{behind}", piece.repeat(300_000 / piece.len()));
@@ -109,7 +109,7 @@ resource "a" "b" {
 "#;
 
 #[test]
-fn the_valid_text_is_valid() {
+fn valid_text_has_no_errors() {
     let (_, found) = parse_body(&SourceFile::new("main.tf", VALID));
     assert!(found.is_empty(), "{found}");
 }
@@ -132,7 +132,7 @@ fn exercise(text: &str) {
 }
 
 #[test]
-fn every_prefix_is_read() {
+fn parses_every_prefix() {
     for (end, _) in VALID.char_indices() {
         exercise(&VALID[..end]);
         exercise(&VALID[end..]);
@@ -143,7 +143,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn mutations_are_read(
+    fn parses_mutated_text(
         changes in prop::collection::vec(
             (
                 any::<prop::sample::Index>(),

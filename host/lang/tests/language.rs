@@ -1,4 +1,4 @@
-//! References, unknown values and marks: what a console cannot show.
+//! References, unknown values and marks, which the console cannot show.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -6,10 +6,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
-use wardian_lang::{Expression, Resolved, Scope, Subject, TypeConstraint, parse_expression};
+use wardian_lang::{Expression, ReferenceSubject, Resolved, Scope, TypeConstraint, parse_expression};
 use wardian_value::{Marks, Refinement, Type, Value};
 
-/// Values by the text of the subject; remembers which indexes it was given.
+/// A scope with values by their reference's text; it records the indexes that it receives.
 #[derive(Default)]
 struct World {
     values: BTreeMap<&'static str, Value>,
@@ -21,7 +21,7 @@ struct World {
 impl Scope for World {
     fn resolve(
         &self,
-        subject: &Subject,
+        subject: &ReferenceSubject,
         index: Option<&Value>,
         span: &Span,
     ) -> Result<Resolved, Diagnostics> {
@@ -117,14 +117,14 @@ fn references_resolve() {
 }
 
 #[test]
-fn an_indexed_reference_asks_for_one_instance() {
+fn indexed_reference_resolves_one_instance() {
     let world = world();
     parse("a.b[count.index].id").evaluate(&world).unwrap();
     assert_eq!(*world.asked.borrow(), ["count.index", "a.b[1]"]);
 }
 
 #[test]
-fn unknown_values_flow() {
+fn unknown_values_propagate() {
     for (text, expected) in [
         ("local.number + 1", "unknown(number, "),
         ("local.bool && true", "unknown(bool, "),
@@ -168,7 +168,7 @@ fn unknown_values_flow() {
 
 /// A combining character may follow.
 #[test]
-fn a_prefix_ends_before_what_may_still_change() {
+fn known_prefix_ends_before_combining_characters() {
     for text in ["\"ab${local.string}\"", "format(\"ab%s\", local.string)"] {
         let value = parse(text).evaluate(&world()).unwrap();
         let prefix = value.refinement().and_then(|known| known.prefix.clone());
@@ -176,9 +176,9 @@ fn a_prefix_ends_before_what_may_still_change() {
     }
 }
 
-/// As `terraform console -plan` has them.
+/// Answers of `terraform console -plan`.
 #[test]
-fn conditionals_of_what_is_not_known() {
+fn evaluates_conditionals_with_unknown_values() {
     for (text, expected) in [
         ("local.bool ? 1 : 2", "unknown number"),
         ("local.bool ? 1 : \"a\"", "unknown string"),
@@ -250,7 +250,7 @@ fn conditionals_of_what_is_not_known() {
 }
 
 #[test]
-fn marks_flow_and_nothing_sensitive_is_told() {
+fn marks_propagate_and_errors_reveal_nothing_sensitive() {
     for text in [
         "var.secret",
         "\"a${var.secret}\"",
@@ -295,7 +295,7 @@ fn templates_render_with_their_own_names() {
 }
 
 #[test]
-fn static_analysis_sees_the_written_form() {
+fn static_analysis_reads_source_form() {
     assert_eq!(parse("all").as_keyword(), Some("all"));
     assert_eq!(parse("a.b").as_keyword(), None);
     let traversal = parse("module.a[\"x\"].b.c[0]").as_traversal().unwrap();
@@ -320,7 +320,7 @@ fn static_analysis_sees_the_written_form() {
 }
 
 #[test]
-fn a_key_that_reads_like_a_reference_is_refused_when_it_is_evaluated() {
+fn evaluation_rejects_ambiguous_object_key() {
     for text in ["{ a.b = 1 }", "[for a in [1] : { a.b = 1 }]", "{ a.b[\"c\"] = 1 }"] {
         let expression = parse(text);
         assert!(expression.references().is_empty(), "{text}");
@@ -376,7 +376,7 @@ fn type_constraints_parse_and_apply() {
 }
 
 #[test]
-fn functions_on_many_elements_are_not_quadratic() {
+fn functions_on_many_elements_are_linear() {
     let mut world = world();
     let many = || (0..20_000).map(|n| Value::string(format!("element-{n}")));
     world.values.insert("var.many", Value::list(Type::String, many()));
@@ -399,7 +399,7 @@ fn functions_on_many_elements_are_not_quadratic() {
 }
 
 #[test]
-fn a_for_over_100_000_elements_is_linear() {
+fn for_over_100_000_elements_is_linear() {
     let mut world = world();
     let elements = (0..100_000).map(|n| Value::string(format!("element-{n}")));
     world.values.insert("var.many", Value::list(Type::String, elements));
@@ -408,14 +408,14 @@ fn a_for_over_100_000_elements_is_linear() {
     let value = expression.evaluate(&world).unwrap();
     let spent = start.elapsed();
     assert_eq!(value.as_mapping().unwrap().len(), 100_000);
-    // The aim is 0.2 s; a busy machine gets five times that.
+    // The target is 0.2 s; a busy machine gets five times that.
     assert!(spent.as_millis() < 1000, "{spent:?}");
     println!("{spent:?}");
 }
 
-/// As Terraform does since 1.12; 1.11 counts every error.
+/// As Terraform since 1.12; 1.11 reports every error.
 #[test]
-fn a_side_that_decides_lets_the_other_one_fail() {
+fn deciding_side_suppresses_errors_of_other_side() {
     for (text, expected) in [
         ("false && {}.x", Some("false")),
         ("true || {}.x", Some("true")),

@@ -1,7 +1,8 @@
 //! Expressions whose answers were recorded from `terraform console`.
 //!
-//! `tests/data/expressions.tsv` holds one expression a line with its answer: the
-//! value as `jsonencode` gives it, and its type; `!` where Terraform refuses. To record again with the `terraform` on PATH:
+//! `tests/data/expressions.tsv` contains one expression a line with its answer: the value as
+//! `jsonencode` returns it, and its type; `!` if Terraform rejects it. To record again with the
+//! `terraform` on PATH:
 //!
 //! ```text
 //! WARDIAN_RECORD=1 cargo test -p wardian-lang --test oracle
@@ -49,7 +50,7 @@ fn evaluated(expression: &str) -> Result<Value, String> {
         .map_err(|problems| problems.to_string())
 }
 
-/// What is wrong with our answer, if anything is.
+/// Returns the difference between our answer and the recorded one, if any.
 fn difference(row: &Row) -> Option<String> {
     let Row { expression, json, ty } = row;
     let encoded = evaluated(&format!("jsonencode({expression})"));
@@ -70,7 +71,7 @@ fn difference(row: &Row) -> Option<String> {
 }
 
 #[test]
-fn answers_are_those_of_terraform() {
+fn answers_match_terraform_console() {
     if std::env::var_os("WARDIAN_RECORD").is_some() {
         record();
     }
@@ -110,8 +111,7 @@ fn record() {
     std::fs::write(data(), recorded).unwrap();
 }
 
-/// One input holds many expressions; where it cannot be read, the one at fault is
-/// found by halving.
+/// Evaluates many expressions in one input; if it fails, bisection finds the invalid expression.
 fn halving(expressions: &[&str], ask: &dyn Fn(&[&str]) -> Option<Vec<String>>) -> Vec<String> {
     match (ask(expressions), expressions) {
         (Some(answers), _) if answers.len() == expressions.len() => answers,
@@ -131,7 +131,7 @@ fn answers(directory: &Path, expressions: &[&str]) -> Option<Vec<String>> {
     serde_json::from_slice(&decoded).ok()
 }
 
-/// From the type of the tuple of all expressions.
+/// Reads the types from the tuple type of all expressions.
 fn types(directory: &Path, expressions: &[&str]) -> Option<Vec<String>> {
     let output = console(directory, &format!("type([{}])", expressions.join(", ")))?;
     let line = one_line(&output);
@@ -168,7 +168,7 @@ fn console(directory: &Path, input: &str) -> Option<String> {
     output.status.success().then_some(text)
 }
 
-/// `type(...)` over several lines, as `Type` shows itself in one.
+/// Converts a multi-line `type(...)` output to the single line that `Type` prints.
 fn one_line(ty: &str) -> String {
     let joined: String = ty.replace(": ", "=").split_whitespace().collect();
     joined.replace(",])", "])").replace(",})", "})").replace(",)", ")").replace("dynamic", "any")

@@ -34,7 +34,7 @@ fn exercise(text: &str) {
     }
 }
 
-/// Pieces that make text which gets further than noise does.
+/// Generates text from pieces, which passes more checks than noise does.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "a",
@@ -111,7 +111,7 @@ fn pieces() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// Calls of every function with arguments of every kind.
+/// Generates calls of every function with arguments of every kind.
 fn calls() -> impl Strategy<Value = String> {
     let names: Vec<&'static str> = wardian_lang::function_names().collect();
     let argument = prop::sample::select(vec![
@@ -161,17 +161,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn noise(text in "\\PC{0,80}") {
+    fn noise_never_panics(text in "\\PC{0,80}") {
         exercise(&text);
     }
 
     #[test]
-    fn pieces_of_the_language(text in pieces()) {
+    fn pieces_of_the_language_never_panic(text in pieces()) {
         exercise(&text);
     }
 
     #[test]
-    fn functions_with_any_arguments(text in calls()) {
+    fn functions_with_any_arguments_never_panic(text in calls()) {
         exercise(&text);
     }
 }

@@ -1,7 +1,7 @@
-//! The signatures of functions are those of Terraform.
+//! Checks that the signatures of functions match Terraform's.
 //!
-//! `tests/data/functions.jsonl` holds what `terraform metadata functions -json`
-//! says, without its descriptions. To record again with the `terraform` on PATH:
+//! `tests/data/functions.jsonl` contains the output of `terraform metadata functions -json`
+//! without its descriptions. To record again with the `terraform` on PATH:
 //!
 //! ```text
 //! WARDIAN_RECORD=1 cargo test -p wardian-lang --test signatures
@@ -34,7 +34,7 @@ fn parameter(parameter: &ParameterSignature) -> Value {
 }
 
 #[test]
-fn signatures_are_those_of_terraform() {
+fn signatures_match_terraform() {
     if std::env::var_os("WARDIAN_RECORD").is_some() {
         record();
     }
@@ -69,7 +69,7 @@ fn signatures_are_those_of_terraform() {
 }
 
 #[test]
-fn every_function_is_described() {
+fn every_function_has_a_description() {
     for function in function_signatures() {
         assert!(function.description.ends_with('.'), "{}", function.name);
     }

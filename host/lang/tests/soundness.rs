@@ -1,19 +1,25 @@
-//! What holds for any values: nothing panics; an answer for what is not known yet
-//! agrees with the answer once it is known; what is made of secrets is secret.
+//! Properties that hold for any values: nothing panics; an answer for unknown values is
+//! consistent with the answer for known ones; a value derived from sensitive values is
+//! sensitive.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use wardian_diagnostic::{Diagnostics, SourceFile, Span};
-use wardian_lang::{Resolved, Scope, Subject, function_signatures, parse_expression};
+use wardian_lang::{ReferenceSubject, Resolved, Scope, function_signatures, parse_expression};
 use wardian_value::{Bound, Marks, Number, Refinement, Str, Type, Value, View};
 
-/// `local.a0`, `local.a1`, ... are the arguments.
+/// A scope in which `local.a0`, `local.a1`, ... are the arguments.
 struct Arguments<'a>(&'a [Value]);
 
 impl Scope for Arguments<'_> {
-    fn resolve(&self, subject: &Subject, _: Option<&Value>, span: &Span) -> Result<Resolved, Diagnostics> {
+    fn resolve(
+        &self,
+        subject: &ReferenceSubject,
+        _: Option<&Value>,
+        span: &Span,
+    ) -> Result<Resolved, Diagnostics> {
         let position: Option<usize> =
             subject.to_string().strip_prefix("local.a").and_then(|n| n.parse().ok());
         match position.and_then(|position| self.0.get(position)) {
@@ -118,7 +124,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A value as it may be known before, with facts that hold for it.
+/// Returns a value with less information: unknown, with facts that hold for it.
 fn veiled(value: &Value, choice: &mut impl Iterator<Item = u8>) -> Value {
     match choice.next().unwrap_or(0) % 4 {
         0 => Value::unknown(value.ty().clone()),
@@ -128,7 +134,7 @@ fn veiled(value: &Value, choice: &mut impl Iterator<Item = u8>) -> Value {
     }
 }
 
-/// A value of which a part is not known.
+/// Returns a value of which a part is unknown.
 fn inner_veiled(value: &Value, choice: &mut impl Iterator<Item = u8>) -> Value {
     let mut part = |item: &Value| {
         if choice.next().unwrap_or(0).is_multiple_of(2) {
@@ -170,7 +176,7 @@ fn facts(value: &Value) -> Refinement {
     facts
 }
 
-/// Whether what was known before holds for what is known after; why not.
+/// Returns why an answer for unknown values is inconsistent with the later one, if it is.
 fn disagreement(before: &Value, after: &Value) -> Option<String> {
     if !types_agree(before.ty(), after.ty()) {
         return Some(format!("the type {} is not {}", after.ty(), before.ty()));
@@ -193,7 +199,7 @@ fn disagreement(before: &Value, after: &Value) -> Option<String> {
             }
             a.iter().zip(b).find_map(|(a, b)| disagreement(a, b))
         }
-        // Elements have no place of their own: each that is known must be there.
+        // Set elements have no position: each known one must occur.
         (View::Set(a), View::Set(b)) => {
             let lost = a.iter().find(|item| item.is_wholly_known() && !b.contains(item));
             lost.map(|item| format!("{item:?} is not in {after:?}"))
@@ -225,10 +231,10 @@ fn types_agree(before: &Type, after: &Type) -> bool {
     }
 }
 
-/// All that is asked of one expression with one choice of values.
+/// Checks all properties of one expression with one choice of values.
 fn check(expression: &str, values: &[Value], position: usize, choices: &[u8]) -> Result<(), TestCaseError> {
     let outcome = evaluated(expression, values);
-    // Secrets.
+    // Sensitive values.
     if let Ok(plain) = &outcome
         && !SHOWS.iter().any(|shown| expression.starts_with(shown))
         && !(position == 1 && MAY_NOT_LOOK.iter().any(|part| expression.contains(part)))
@@ -247,7 +253,7 @@ fn check(expression: &str, values: &[Value], position: usize, choices: &[u8]) ->
     if excused(expression, &values[position], choices) {
         return Ok(());
     }
-    // What is not known yet.
+    // Unknown values.
     let mut before = values.to_vec();
     before[position] = veiled(&values[position], &mut choices.iter().copied());
     let early = evaluated(expression, &before);
@@ -266,22 +272,22 @@ fn check(expression: &str, values: &[Value], position: usize, choices: &[u8]) ->
     Ok(())
 }
 
-/// The mark is what these are about, or they give what no argument decides.
+/// Functions that handle marks themselves, or whose result no argument determines.
 const SHOWS: [&str; 4] = ["nonsensitive(", "issensitive(", "try(", "can("];
 
-/// What stands behind these may not be evaluated at all.
+/// Conditions after which an expression may not be evaluated at all.
 const MAY_NOT_LOOK: [&str; 2] = [" if x", "%{ if"];
 
-/// Where Terraform's own answers, which ours are, do not agree with later ones.
+/// Returns true if Terraform's own answers, which ours match, are inconsistent with later ones.
 fn excused(expression: &str, value: &Value, choices: &[u8]) -> bool {
-    // They take the type of those whose type is known.
+    // Their result has the type of the arguments whose type is known.
     let common_type = ["coalesce(", "setintersection(", "setsubtract(", "setunion(", "local.a0 ? "];
     let of_no_type = choices.first().is_some_and(|choice| choice % 4 == 2);
-    // Elements that are not known yet stand at the end of a set.
+    // Unknown elements are at the end of a set.
     let iterates = ["[*]", "for ", "flatten(", "reverse("].iter().any(|part| expression.contains(part));
     let is_set = matches!(value.ty(), Type::Set(_));
-    // A null has none of what it is asked for, which an unknown value of its type
-    // is told not to have.
+    // Null lacks the requested attributes, but an unknown value of its type is not reported to
+    // lack them.
     let null_splat = expression.contains("[*].") && value.is_null();
     (of_no_type && common_type.iter().any(|name| expression.starts_with(name)))
         || (iterates && is_set)
@@ -310,7 +316,7 @@ fn run(
 fn functions_are_sound() {
     let mut wrong = Vec::new();
     for signature in function_signatures() {
-        // These read what the arguments are not all of.
+        // These read only a part of their arguments.
         if matches!(
             signature.name,
             "templatestring" | "convert" | "bcrypt" | "timestamp" | "plantimestamp" | "uuid"

@@ -1,4 +1,4 @@
-//! Files: structure, heredocs, and errors with their places.
+//! Files: structure, heredocs, and errors with their spans.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -42,7 +42,7 @@ fn bodies_have_spans() {
 }
 
 #[test]
-fn heredocs_are_those_of_terraform() {
+fn heredocs_match_terraform() {
     // Recorded by evaluating the same file in `terraform console`.
     let text = include_str!("data/heredocs.tf");
     let body = body(&SourceFile::new("heredocs.tf", text));
@@ -54,14 +54,14 @@ fn heredocs_are_those_of_terraform() {
 }
 
 #[test]
-fn marks_and_line_endings_of_windows_are_accepted() {
+fn accepts_byte_order_mark_and_windows_line_endings() {
     let body = body(&SourceFile::new("main.tf", "\u{feff}a = 1\r\nb {\r\n  c = 2\r\n}\r\n"));
     assert_eq!(body.attributes[0].name_span.start, 3);
     assert_eq!(body.blocks[0].body.attributes[0].span.text(), "c = 2");
 }
 
 #[test]
-fn what_the_parser_refuses_though_it_is_valid() {
+fn accepts_unusual_but_valid_text() {
     for text in [
         "a = 1e1000",
         "a = { b = 1, b = 2, \"c\" = 3, \"c\" = 4, b = 5 }",
@@ -106,7 +106,7 @@ fn errors_point_at_their_line() {
     }
 }
 
-/// Each way to nest, as what comes before, in the middle and behind.
+/// Each way to nest, as a prefix, a center and a suffix.
 const NESTS: &[(&str, &str, &str)] = &[
     ("(", "1", ")"),
     ("[", "1", "]"),
@@ -135,9 +135,9 @@ fn nested((before, middle, behind): (&str, &str, &str), depth: usize) -> String 
     format!("{}{middle}{}\n", before.repeat(depth), behind.repeat(depth))
 }
 
-/// On the stack of a test's thread, which is 2 MiB as that of any other thread.
+/// Runs on the stack of a test's thread, which is 2 MiB like that of any other thread.
 #[test]
-fn what_nests_256_levels_deep_is_evaluated() {
+fn evaluates_256_levels_of_nesting() {
     for nest in NESTS {
         let text = format!("a = {}", nested(*nest, 256));
         let (body, found) = parse_body(&SourceFile::new("main.tf", text.as_str()));
@@ -145,7 +145,7 @@ fn what_nests_256_levels_deep_is_evaluated() {
         let expression = &body.attributes[0].expression;
         let _ = expression.references();
         let _ = expression.check();
-        // Some have no value, such as the splat of a splat of nothing.
+        // Some have no value, such as the splat of an empty splat.
         let _ = expression.evaluate(&EmptyScope);
     }
     for (before, behind) in [("%{ if true }", "%{ endif }"), ("%{ for x in [1] }", "%{ endfor }")] {
@@ -158,7 +158,7 @@ fn what_nests_256_levels_deep_is_evaluated() {
 }
 
 #[test]
-fn what_nests_too_deeply_is_refused_once() {
+fn reports_excessive_nesting_once() {
     for depth in [299, 301, 1000, 100_000] {
         for nest in NESTS {
             for text in [nested(*nest, depth), nest.0.repeat(depth), nest.2.repeat(depth)] {
@@ -178,7 +178,7 @@ fn what_nests_too_deeply_is_refused_once() {
 }
 
 #[test]
-fn length_is_no_depth() {
+fn long_expressions_are_not_deep() {
     let length = 100_000;
     for (text, expected) in [
         (format!("1{}", " + 1".repeat(length)), Some("100001")),
@@ -205,7 +205,7 @@ fn length_is_no_depth() {
 }
 
 #[test]
-fn rendered() {
+fn renders_diagnostics() {
     insta::assert_snapshot!(problems("resource \"a\" \"b\" {\n  x = \"${foo(}\"\n}\n"));
     insta::assert_snapshot!(problems("a = 'x'\n"));
     insta::assert_snapshot!(problems("a = [\n  1,\n  2\nb = 3\n"));
@@ -216,7 +216,7 @@ fn rendered() {
 }
 
 #[test]
-fn rendered_with_values() {
+fn renders_diagnostics_with_values() {
     let file = SourceFile::new("main.tf", "[for name, é in { a = {} } : é.zone]");
     let mut found = parse_expression(&file).unwrap().evaluate(&EmptyScope).unwrap_err();
     found = found.in_block("resource \"null_resource\" \"x\"");

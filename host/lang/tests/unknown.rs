@@ -1,10 +1,9 @@
-//! What a plan knows: expressions with unknown values, as `terraform plan` left
-//! them in its plan file.
+//! Expressions with unknown values, compared with `terraform plan`'s results in its plan file.
 //!
-//! `tests/data/unknown.tsv` holds one expression a line with its answer: its type
-//! and what is known of it; `!` where Terraform refuses. What the names stand for
-//! is in `unknown.tf`. `unknown-ours.tsv` has our own answers where they differ from
-//! Terraform's, with the reason. To record again with the `terraform` on PATH:
+//! `tests/data/unknown.tsv` contains one expression a line with its answer: its type and the
+//! facts about it; `!` if Terraform rejects it. `unknown.tf` declares the names.
+//! `unknown-ours.tsv` contains our own answers that differ from Terraform's, with the reason. To
+//! record again with the `terraform` on PATH:
 //!
 //! ```text
 //! WARDIAN_RECORD=1 cargo test -p wardian-lang --test unknown
@@ -19,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use wardian_diagnostic::{Diagnostics, SourceFile, Span};
-use wardian_lang::{Resolved, Scope, Subject, parse_expression};
+use wardian_lang::{ReferenceSubject, Resolved, Scope, parse_expression};
 use wardian_value::{Refinement, Str, Type, Value, View, msgpack};
 
 fn data(name: &str) -> PathBuf {
@@ -30,11 +29,16 @@ fn is_row(line: &str) -> bool {
     !line.is_empty() && !line.starts_with("# ")
 }
 
-/// The values of `unknown.tf`; that they are those, the first rows make sure.
+/// A scope with the values of `unknown.tf`; the first rows verify them.
 struct Plan;
 
 impl Scope for Plan {
-    fn resolve(&self, subject: &Subject, _: Option<&Value>, span: &Span) -> Result<Resolved, Diagnostics> {
+    fn resolve(
+        &self,
+        subject: &ReferenceSubject,
+        _: Option<&Value>,
+        span: &Span,
+    ) -> Result<Resolved, Diagnostics> {
         let text = || Type::list(Type::String);
         let object = || Type::object([(Str::new("a"), Type::String), (Str::new("b"), Type::Number)]);
         let ty = match subject.to_string().as_str() {
@@ -63,7 +67,7 @@ impl Scope for Plan {
     }
 }
 
-/// Type and content, in one line.
+/// Returns type and content in one line.
 fn describe(value: &Value) -> String {
     let mut text = format!("{}\t", value.ty());
     write_content(value, &mut text);
@@ -126,7 +130,8 @@ fn write_facts(facts: &Refinement, text: &mut String) {
     write!(text, "({})", known.join(", ")).unwrap();
 }
 
-/// As a plan file keeps it: facts that it has no room for are lost.
+/// Returns the value after encoding it as a plan file does, which drops facts that it cannot
+/// store.
 fn answer(expression: &str) -> Result<String, String> {
     let file = SourceFile::new("<test>", expression);
     let value = parse_expression(&file)
@@ -140,7 +145,7 @@ fn columns(row: &str) -> (&str, &str) {
     row.split_once('\t').unwrap_or((row, ""))
 }
 
-/// What is wrong with our answer, if anything is.
+/// Returns the difference between our answer and the recorded one, if any.
 fn difference(expression: &str, expected: &str) -> Option<String> {
     let found = answer(expression);
     let same = match &found {
@@ -154,7 +159,7 @@ fn difference(expression: &str, expected: &str) -> Option<String> {
 }
 
 #[test]
-fn what_a_plan_knows_is_what_terraform_knows() {
+fn unknown_results_match_terraform() {
     if std::env::var_os("WARDIAN_RECORD").is_some() {
         record();
     }
@@ -180,7 +185,7 @@ fn record() {
         text.lines().filter(|line| is_row(line)).map(|line| line.split('\t').next().unwrap()).collect();
     let mut answers: Vec<Option<String>> = vec![None; expressions.len()];
     terraform(&directory, &["init"]);
-    // What cannot be planned is taken out, until the rest can.
+    // Removes expressions that cannot be planned, until the rest can.
     loop {
         let mut outputs = String::new();
         for (index, expression) in expressions.iter().enumerate() {

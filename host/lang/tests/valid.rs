@@ -1,7 +1,7 @@
-//! Expressions of all forms, over several lines, with the values that Terraform gives.
+//! Expressions of all forms, over several lines, with Terraform's values.
 //!
-//! `tests/data/syntax/valid.tsv` holds an expression as a JSON string, and its value as
-//! `jsonencode` gives it. To record again with the `terraform` on PATH:
+//! `tests/data/syntax/valid.tsv` contains an expression as a JSON string, and its value as
+//! `jsonencode` returns it. To record again with the `terraform` on PATH:
 //!
 //! ```text
 //! WARDIAN_RECORD=1 cargo test -p wardian-lang --test valid
@@ -30,7 +30,7 @@ fn rows() -> Vec<(String, String)> {
     text.lines().filter(|line| !line.starts_with("# ")).map(row).collect()
 }
 
-/// A text in which every expression is what `jsonencode` is given.
+/// Returns a file in which every expression is an argument of `jsonencode`.
 fn file(expressions: impl Iterator<Item = String>) -> String {
     let mut text = String::new();
     for (index, expression) in expressions.enumerate() {
@@ -41,7 +41,7 @@ fn file(expressions: impl Iterator<Item = String>) -> String {
 }
 
 #[test]
-fn values_are_those_of_terraform() {
+fn values_match_terraform() {
     if std::env::var_os("WARDIAN_RECORD").is_some() {
         record();
     }
@@ -57,7 +57,7 @@ fn values_are_those_of_terraform() {
         if found.as_ref() != Ok(expected) {
             wrong.push(format!("{text:?}\n  expected {expected}\n  found    {found:?}"));
         }
-        // The same, where the line does not end behind it.
+        // The same, but the line does not end after it.
         let alone = parse_expression(&SourceFile::new("x", format!("{text}\n"))).unwrap();
         let in_body = &body.attribute("v0").unwrap().expression;
         assert_eq!(alone.evaluate(&EmptyScope), in_body.evaluate(&EmptyScope), "{text}");
@@ -82,7 +82,7 @@ fn record() {
     let question = format!("jsonencode([{}])", all.join(", "));
     child.stdin.take().unwrap().write_all(question.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    // A string of JSON in a string of JSON.
+    // A JSON string inside a JSON string.
     let answer: String = serde_json::from_slice(&output.stdout).unwrap();
     let values: Vec<String> = serde_json::from_str(&answer).unwrap();
     let mut recorded = "# An expression, and its value as jsonencode gives it.\n".to_owned();

@@ -2,7 +2,7 @@
 
 use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_lang::{Attribute, Block, Expression, Subject, Traversal};
+use wardian_lang::{Attribute, Block, Expression, ReferenceSubject, Traversal};
 use wardian_value::Path;
 
 use super::Condition;
@@ -155,12 +155,12 @@ fn trigger_problem(item: &Expression) -> Option<Diagnostic> {
     let mut names_resource = false;
     for reference in item.references() {
         let summary = match &reference.subject {
-            Subject::Resource { .. } => {
+            ReferenceSubject::Resource { .. } => {
                 names_resource = true;
                 continue;
             }
-            Subject::CountIndex | Subject::EachKey => continue,
-            Subject::EachValue => "Invalid each reference in replace_triggered_by expression",
+            ReferenceSubject::CountIndex | ReferenceSubject::EachKey => continue,
+            ReferenceSubject::EachValue => "Invalid each reference in replace_triggered_by expression",
             _ => "Invalid reference in replace_triggered_by expression",
         };
         let detail = format!(

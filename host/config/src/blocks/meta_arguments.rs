@@ -42,7 +42,7 @@ pub(super) fn take_escaped(
         for attribute in &escaped.body.attributes {
             if let Some(first) = body.attribute(&attribute.name) {
                 let detail =
-                    format!("The argument \"{}\" was set at {} already.", attribute.name, first.name_span);
+                    format!("The argument \"{}\" is already set at {}.", attribute.name, first.name_span);
                 problems
                     .push(Diagnostic::error("Attribute redefined", detail).at(attribute.name_span.clone()));
             } else {

@@ -8,9 +8,9 @@ use wardian_lang::{Attribute, Block, Expression, Reference};
 use wardian_value::Str;
 
 use super::ProviderReference;
+use super::meta_arguments::{repetition, take_escaped};
 use super::provider::constraints;
 use super::references::{depends_on, provider_reference};
-use super::meta_arguments::{repetition, take_escaped};
 use crate::content::{Shape, labels, unsupported_block};
 use crate::names::check_name;
 

@@ -94,8 +94,8 @@ impl Removed {
         let content = SHAPE.read(&block.body, problems);
         let mut destroy = true;
         for lifecycle in content.unlabeled("lifecycle", problems) {
-            let said = LIFECYCLE.read(&lifecycle.body, problems).flag("destroy", problems);
-            destroy = said.unwrap_or(destroy);
+            let flag = LIFECYCLE.read(&lifecycle.body, problems).flag("destroy", problems);
+            destroy = flag.unwrap_or(destroy);
         }
         let from = address(&content, "from", Keywords::Taken, problems)?;
         check_removed(&content, &from, problems);
@@ -200,10 +200,11 @@ fn import_target(to: &Expression, problems: &mut Diagnostics) -> Option<Target> 
     let (summary, detail) = match &target.resource {
         Some(resource) if resource.mode == ResourceMode::Managed => return Some(target),
         Some(_) => ("Invalid import address", "Only the objects of managed resources can be imported."),
-        None => {
-            ("Invalid address", "Only resources can be imported, not modules: write the resource's type and \
-                name.")
-        }
+        None => (
+            "Invalid address",
+            "Only resources can be imported, not modules: write the resource's type and \
+                name.",
+        ),
     };
     problems.push(Diagnostic::error(summary, detail).at(to.span().clone()));
     None

@@ -1,7 +1,7 @@
 //! Arguments that contain references instead of values.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_lang::{Expression, Reference, Subject};
+use wardian_lang::{Expression, Reference, ReferenceSubject};
 use wardian_value::{PathStep, Str};
 
 use super::ProviderReference;
@@ -34,11 +34,11 @@ fn dependency(item: &Expression, problems: &mut Diagnostics) -> Option<Reference
     let whole = match reference.remaining.as_slice() {
         [] => true,
         [PathStep::Key(_) | PathStep::Index(_)] => {
-            matches!(reference.subject, Subject::Resource { .. } | Subject::Module(_))
+            matches!(reference.subject, ReferenceSubject::Resource { .. } | ReferenceSubject::Module(_))
         }
         // An output of a module is an object of its own.
         [PathStep::Attribute(_)] | [PathStep::Key(_) | PathStep::Index(_), PathStep::Attribute(_)] => {
-            matches!(reference.subject, Subject::Module(_))
+            matches!(reference.subject, ReferenceSubject::Module(_))
         }
         _ => false,
     };

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_lang::{Block, Body, Expression, Reference, ResourceMode as ModeInLanguage, Subject};
+use wardian_lang::{Block, Body, Expression, Reference, ReferenceSubject, ResourceMode as ModeInLanguage};
 use wardian_value::Str;
 
 use super::meta_arguments::{repetition, take_escaped};
@@ -125,7 +125,7 @@ impl Resource {
         {
             check_destroy_references(connection, problems);
         }
-        let own = Subject::Resource {
+        let own = ReferenceSubject::Resource {
             mode: match mode {
                 ResourceMode::Managed => ModeInLanguage::Managed,
                 ResourceMode::Data => ModeInLanguage::Data,
@@ -235,14 +235,14 @@ pub(super) fn check_destroy_references(body: &Body, problems: &mut Diagnostics) 
     for reference in references(body, None) {
         let allowed = matches!(
             reference.subject,
-            Subject::SelfValue
-                | Subject::CountIndex
-                | Subject::EachKey
-                | Subject::PathModule
-                | Subject::PathRoot
-                | Subject::PathCwd
-                | Subject::Workspace
-                | Subject::Applying
+            ReferenceSubject::SelfValue
+                | ReferenceSubject::CountIndex
+                | ReferenceSubject::EachKey
+                | ReferenceSubject::PathModule
+                | ReferenceSubject::PathRoot
+                | ReferenceSubject::PathCwd
+                | ReferenceSubject::Workspace
+                | ReferenceSubject::Applying
         );
         if !allowed {
             let detail = format!(
@@ -259,7 +259,12 @@ pub(super) fn check_destroy_references(body: &Body, problems: &mut Diagnostics) 
 }
 
 /// Reports conditions in which a resource refers to itself by name.
-fn check_own_references(conditions: &[Condition], own: &Subject, kind: &str, problems: &mut Diagnostics) {
+fn check_own_references(
+    conditions: &[Condition],
+    own: &ReferenceSubject,
+    kind: &str,
+    problems: &mut Diagnostics,
+) {
     let expressions =
         conditions.iter().flat_map(|condition| [&condition.condition, &condition.error_message]);
     for reference in expressions.flat_map(Expression::references) {

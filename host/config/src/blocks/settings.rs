@@ -230,7 +230,8 @@ fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Optio
                 ));
             }
             None => {
-                problems.push(invalid_entry("The names in a required provider must be constant.", key.span()));
+                problems
+                    .push(invalid_entry("The names in a required provider must be constant.", key.span()));
             }
         }
     }
@@ -259,9 +260,12 @@ fn aliases(local_name: &str, value: &Expression, problems: &mut Diagnostics) -> 
                 found.push(((*alias).clone(), item.span().clone()));
             }
             None => problems.push(
-                Diagnostic::error("Invalid expression", "Names of provider configurations are required \
-                    here.")
-                    .at(item.span().clone()),
+                Diagnostic::error(
+                    "Invalid expression",
+                    "Names of provider configurations are required \
+                    here.",
+                )
+                .at(item.span().clone()),
             ),
             _ => problems.push(
                 Diagnostic::error(

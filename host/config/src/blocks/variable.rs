@@ -1,7 +1,7 @@
 //! `variable` blocks.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_lang::{Block, Expression, Label, Subject, TypeConstraint};
+use wardian_lang::{Block, Expression, Label, ReferenceSubject, TypeConstraint};
 use wardian_value::{Str, Type, Value};
 
 use super::Condition;
@@ -82,10 +82,8 @@ impl Variable {
 
 fn check_reserved(label: &Label, problems: &mut Diagnostics) {
     if RESERVED.contains(&&*label.text) {
-        let detail = format!(
-            "A variable cannot be named \"{}\": module blocks reserve that argument.",
-            label.text
-        );
+        let detail =
+            format!("A variable cannot be named \"{}\": module blocks reserve that argument.", label.text);
         problems.push(Diagnostic::error("Invalid variable name", detail).at(label.span.clone()));
     }
 }
@@ -148,7 +146,7 @@ fn default(
 }
 
 fn check_validation(name: &Str, validation: &Condition, problems: &mut Diagnostics) {
-    let subject = Subject::Variable(name.clone());
+    let subject = ReferenceSubject::Variable(name.clone());
     let refers = validation.condition.references().iter().any(|reference| reference.subject == subject);
     if !refers {
         let detail = format!("The condition must refer to var.{name}, because it validates that value.");

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_lang::{Block as SyntaxBlock, Body, Resolved, Scope, Subject};
+use wardian_lang::{Block as SyntaxBlock, Body, ReferenceSubject, Resolved, Scope};
 use wardian_plugin::Block;
 use wardian_value::{Marks, Str, Type, Value, View};
 
@@ -12,9 +12,18 @@ use crate::content::labels;
 
 /// Blocks, as written or as a `dynamic` block generates them.
 pub(super) enum ExpandedBlock<'a> {
-    Block { content: Cow<'a, Body>, labels: Vec<Str>, iteration: Option<Iteration<'a>>, span: Span },
+    Block {
+        content: Cow<'a, Body>,
+        labels: Vec<Str>,
+        iteration: Option<Iteration<'a>>,
+        span: Span,
+    },
     /// An unknown number of blocks.
-    Uncounted { content: Cow<'a, Body>, iteration: Iteration<'a>, marks: Marks },
+    Uncounted {
+        content: Cow<'a, Body>,
+        iteration: Iteration<'a>,
+        marks: Marks,
+    },
     /// The marks of the value that determines the number of blocks, even if there are none.
     Marks(Marks),
 }
@@ -49,7 +58,12 @@ pub(super) fn blocks_of<'a>(
                 continue;
             };
             let span = block.header_span.clone();
-            found.push(ExpandedBlock::Block { content: Cow::Borrowed(&block.body), labels, iteration: None, span });
+            found.push(ExpandedBlock::Block {
+                content: Cow::Borrowed(&block.body),
+                labels,
+                iteration: None,
+                span,
+            });
         } else if label_is(block, name) && labels(block, ["block type"], problems).is_some() {
             expand(block, label_count, scope, &mut found, problems);
         }
@@ -148,7 +162,7 @@ impl<'a> Iteration<'a> {
 impl Scope for Iteration<'_> {
     fn resolve(
         &self,
-        subject: &Subject,
+        subject: &ReferenceSubject,
         index: Option<&Value>,
         span: &Span,
     ) -> Result<Resolved, Diagnostics> {

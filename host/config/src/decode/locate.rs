@@ -23,7 +23,7 @@ fn in_body(body: &Body, steps: &[PathStep]) -> Option<Span> {
         .filter(|block| block.kind == *name || dynamic_content(block, name).is_some())
         .collect();
     if blocks.is_empty() {
-        return body.json_place(steps).or_else(|| Some(body.missing_item_span()));
+        return body.json_span(steps).or_else(|| Some(body.missing_item_span()));
     }
     let (block, rest) = choose(&blocks, rest)?;
     let content = if block.kind == *name { block } else { dynamic_content(block, name)? };

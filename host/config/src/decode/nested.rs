@@ -68,9 +68,14 @@ fn check_count(name: &Str, nested: &NestedBlock, blocks: &Blocks, body: &Body, p
                 .push(Diagnostic::error(format!("Duplicate {name} block"), detail).at(second.span.clone()));
         } else if count == 0 && nested.min_items > 0 && !blocks.uncounted {
             problems.push(
-                Diagnostic::error(format!("Missing {name} block"), format!("A {name} block is required \
-                    here."))
-                    .at(body.missing_item_span()),
+                Diagnostic::error(
+                    format!("Missing {name} block"),
+                    format!(
+                        "A {name} block is required \
+                    here."
+                    ),
+                )
+                .at(body.missing_item_span()),
             );
         }
         return;
@@ -119,8 +124,10 @@ fn collect(name: &Str, nested: &NestedBlock, blocks: Blocks, problems: &mut Diag
                     }
                     Some(Entry::Occupied(taken)) => {
                         let label = taken.key();
-                        let detail = format!("A {name} block with the label \"{label}\" already exists \
-                            here.");
+                        let detail = format!(
+                            "A {name} block with the label \"{label}\" already exists \
+                            here."
+                        );
                         problems.push(
                             Diagnostic::error(format!("Duplicate {name} block"), detail).at(element.span),
                         );
@@ -154,8 +161,8 @@ pub(super) fn decode_as_blocks(
     problems: &mut Diagnostics,
 ) -> Option<Value> {
     let object = may_be_blocks(attribute)?;
-    let written = body.blocks.iter().any(|block| *block.kind == **name || dynamic::label_is(block, name));
-    if !written {
+    let has_blocks = body.blocks.iter().any(|block| *block.kind == **name || dynamic::label_is(block, name));
+    if !has_blocks {
         return None;
     }
     let schema = schema_of(object, attribute);

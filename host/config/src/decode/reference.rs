@@ -15,7 +15,7 @@ use crate::walk::each_expression;
 pub fn references(body: &Body, schema: Option<&Block>) -> Vec<Reference> {
     let mut found = Vec::new();
     each_expression(body, schema, &mut |expression, iterators| {
-        found.extend(expression.references_besides(iterators));
+        found.extend(expression.references_excluding(iterators));
     });
     found
 }

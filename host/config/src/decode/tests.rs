@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wardian_diagnostic::{SourceFile, Span};
-use wardian_lang::{Resolved, Subject, parse_body};
+use wardian_lang::{ReferenceSubject, Resolved, parse_body};
 use wardian_plugin::{BlockNesting, Deprecation, Description, NestedBlock, Setting};
 use wardian_value::{Marks, Path, PathStep};
 
@@ -12,9 +12,14 @@ use super::*;
 struct Variables(BTreeMap<&'static str, Value>);
 
 impl Scope for Variables {
-    fn resolve(&self, subject: &Subject, _: Option<&Value>, span: &Span) -> Result<Resolved, Diagnostics> {
+    fn resolve(
+        &self,
+        subject: &ReferenceSubject,
+        _: Option<&Value>,
+        span: &Span,
+    ) -> Result<Resolved, Diagnostics> {
         match subject {
-            Subject::Variable(name) if self.0.contains_key(&**name) => {
+            ReferenceSubject::Variable(name) if self.0.contains_key(&**name) => {
                 Ok(Resolved::Whole(self.0[&**name].clone()))
             }
             _ => Err(Diagnostic::error("Unknown", subject.to_string()).at(span.clone()).into()),

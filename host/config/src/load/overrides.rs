@@ -294,10 +294,8 @@ fn cannot_override(kind: &str, block: &Block) -> Diagnostic {
 }
 
 fn without_effect(block: &Block) -> Diagnostic {
-    let detail = format!(
-        "A {} block in an override file has no effect. Move it to an ordinary file.",
-        block.kind
-    );
+    let detail =
+        format!("A {} block in an override file has no effect. Move it to an ordinary file.", block.kind);
     Diagnostic::warning("Block without effect", detail).at(block.header_span.clone())
 }
 

@@ -66,7 +66,13 @@ pub(super) fn collect(
     given
 }
 
-fn from_text(module: &Module, name: &str, text: &str, origin: &Origin, problems: &mut Diagnostics) -> InputValue {
+fn from_text(
+    module: &Module,
+    name: &str,
+    text: &str,
+    origin: &Origin,
+    problems: &mut Diagnostics,
+) -> InputValue {
     let takes_text = module.variables.get(name).is_none_or(|variable| variable.takes_text);
     if takes_text {
         return InputValue { value: Some(Value::string(text)), span: None, origin: origin.clone() };

@@ -111,8 +111,8 @@ fn rejects_values_that_are_not_constant() {
     let arguments = vec![argument("list=tolist([1])")];
     let inputs = VariableInputs { automatic_files, arguments, ..VariableInputs::default() };
     let problems = root_variables(&configuration.root().module, &inputs).unwrap_err();
-    let told: Vec<&str> = problems.iter().map(|problem| &*problem.summary).collect();
-    assert_eq!(told, ["Function calls not allowed", "Function calls not allowed"]);
+    let found: Vec<&str> = problems.iter().map(|problem| &*problem.summary).collect();
+    assert_eq!(found, ["Function calls not allowed", "Function calls not allowed"]);
 }
 
 #[test]
@@ -157,14 +157,14 @@ fn saved_plan_accepts_only_ephemeral_values() {
     let planned = BTreeMap::from([(Str::new("kept"), Value::string("k"))]);
     let check = |inputs: VariableInputs, expected: &str| {
         let module = &configuration.root().module;
-        let told = match variables_for_saved_plan(module, &inputs, &planned) {
+        let found = match variables_for_saved_plan(module, &inputs, &planned) {
             Ok((values, warnings)) => {
                 let warnings: Vec<_> = warnings.iter().map(|warning| warning.summary.clone()).collect();
                 format!("{values:?} {}", warnings.join(","))
             }
             Err(problems) => problems.iter().map(|p| p.summary.clone()).collect::<Vec<_>>().join(","),
         };
-        assert_eq!(told.trim(), expected);
+        assert_eq!(found.trim(), expected);
     };
     let argument = |name: &str, text: &str| {
         VariableSource::Text(VariableText { name: name.to_owned(), text: text.to_owned() })

@@ -6,7 +6,7 @@ use wardian_plugin::CallContext;
 use wardian_address::{ModuleInstance, ModulePath, ResourceMode};
 use wardian_config::ModuleNode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_lang::{ProviderCall, Resolved, Scope, Subject};
+use wardian_lang::{ProviderCall, ReferenceSubject, Resolved, Scope};
 use wardian_value::{Marks, Refinement, Str, Type, Value};
 
 use super::{Evaluator, Phase, declared_marks};
@@ -37,7 +37,7 @@ impl<'a> ModuleScope<'a> {
         self
     }
 
-    fn undeclared(&self, subject: &Subject, span: &Span) -> Diagnostics {
+    fn undeclared(&self, subject: &ReferenceSubject, span: &Span) -> Diagnostics {
         match self.declared().map(|node| node.check_declared(subject)) {
             Ok(Some(problem)) => problem.at(span.clone()).into(),
             Ok(None) => Self::invalid(
@@ -67,7 +67,7 @@ impl<'a> ModuleScope<'a> {
             let ty = variable.constraint.ty.clone();
             return Ok(Value::unknown_with(ty, refinement).with_marks(declared_marks(variable)));
         }
-        Err(self.undeclared(&Subject::Variable(name.clone()), span))
+        Err(self.undeclared(&ReferenceSubject::Variable(name.clone()), span))
     }
 
     fn local(&self, name: &Str, span: &Span) -> Result<Value, Diagnostics> {
@@ -78,12 +78,12 @@ impl<'a> ModuleScope<'a> {
         if locals.contains_key(name) {
             return Ok(Value::unknown(Type::Dynamic));
         }
-        Err(self.undeclared(&Subject::Local(name.clone()), span))
+        Err(self.undeclared(&ReferenceSubject::Local(name.clone()), span))
     }
 
     fn resource(
         &self,
-        subject: &Subject,
+        subject: &ReferenceSubject,
         mode: ResourceMode,
         type_name: &Str,
         name: &Str,
@@ -139,7 +139,7 @@ impl<'a> ModuleScope<'a> {
     fn call(&self, name: &Str, index: Option<&Value>, span: &Span) -> Result<Resolved, Diagnostics> {
         let node = self.declared()?;
         let Some(call) = node.module.module_calls.get(name) else {
-            return Err(self.undeclared(&Subject::Module(name.clone()), span));
+            return Err(self.undeclared(&ReferenceSubject::Module(name.clone()), span));
         };
         let called = self.evaluator.module(&self.path.child(name.clone()))?;
         let repeats = call_repeats(call);
@@ -175,7 +175,7 @@ fn shown_directory(path: &FilePath) -> Value {
 impl Scope for ModuleScope<'_> {
     fn resolve(
         &self,
-        subject: &Subject,
+        subject: &ReferenceSubject,
         index: Option<&Value>,
         span: &Span,
     ) -> Result<Resolved, Diagnostics> {
@@ -183,13 +183,13 @@ impl Scope for ModuleScope<'_> {
             return Ok(Resolved::Whole(Value::unknown(Type::Dynamic)));
         }
         let value = match subject {
-            Subject::Variable(name) => self.variable(name, span)?,
-            Subject::Local(name) => self.local(name, span)?,
-            Subject::Resource { mode, kind, name } => {
+            ReferenceSubject::Variable(name) => self.variable(name, span)?,
+            ReferenceSubject::Local(name) => self.local(name, span)?,
+            ReferenceSubject::Resource { mode, kind, name } => {
                 return self.resource(subject, resource_mode(*mode), kind, name, index, span);
             }
-            Subject::Module(name) => return self.call(name, index, span),
-            Subject::CountIndex => match &self.repetition {
+            ReferenceSubject::Module(name) => return self.call(name, index, span),
+            ReferenceSubject::CountIndex => match &self.repetition {
                 RepetitionData::Count(index) => Value::number(*index),
                 RepetitionData::UnknownCount => Value::unknown(Type::Number),
                 _ => {
@@ -202,14 +202,14 @@ impl Scope for ModuleScope<'_> {
                     ));
                 }
             },
-            Subject::EachKey | Subject::EachValue => match (&self.repetition, subject) {
-                (RepetitionData::Each { key, .. }, Subject::EachKey) => key.clone(),
+            ReferenceSubject::EachKey | ReferenceSubject::EachValue => match (&self.repetition, subject) {
+                (RepetitionData::Each { key, .. }, ReferenceSubject::EachKey) => key.clone(),
                 (RepetitionData::Each { value, .. }, _) => value.clone(),
-                (RepetitionData::UnknownEach, Subject::EachKey) => Value::unknown(Type::String),
+                (RepetitionData::UnknownEach, ReferenceSubject::EachKey) => Value::unknown(Type::String),
                 (RepetitionData::UnknownEach, _) => Value::unknown(Type::Dynamic),
                 _ => {
                     let summary = match subject {
-                        Subject::EachKey => "Reference to \"each\" in context without for_each",
+                        ReferenceSubject::EachKey => "Reference to \"each\" in context without for_each",
                         _ => "each.value cannot be used in this context",
                     };
                     return Err(Self::invalid(
@@ -221,7 +221,7 @@ impl Scope for ModuleScope<'_> {
                     ));
                 }
             },
-            Subject::SelfValue => match &self.self_value {
+            ReferenceSubject::SelfValue => match &self.self_value {
                 Some(value) => value.clone(),
                 None => {
                     return Err(Self::invalid(
@@ -233,14 +233,14 @@ impl Scope for ModuleScope<'_> {
                     ));
                 }
             },
-            Subject::PathModule => shown_directory(&self.directory()),
-            Subject::PathRoot => shown_directory(FilePath::new("")),
-            Subject::PathCwd => shown_directory(&self.evaluator.directories.working_directory),
-            Subject::Workspace => Value::string(self.evaluator.workspace.clone()),
-            Subject::Applying => {
+            ReferenceSubject::PathModule => shown_directory(&self.directory()),
+            ReferenceSubject::PathRoot => shown_directory(FilePath::new("")),
+            ReferenceSubject::PathCwd => shown_directory(&self.evaluator.directories.working_directory),
+            ReferenceSubject::Workspace => Value::string(self.evaluator.workspace.clone()),
+            ReferenceSubject::Applying => {
                 Value::bool(self.evaluator.phase == Phase::Apply).with_marks(Marks::EPHEMERAL)
             }
-            Subject::Name(name) => {
+            ReferenceSubject::Name(name) => {
                 return Err(Self::invalid(
                     "Invalid reference",
                     format!("`{name}` alone does not refer to anything here."),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use wardian_address::{InstanceKey, ModuleInstance, ResourceAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_config::{Configuration, Import, Target, resource_mode};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_lang::{Cause, Expression, Subject};
+use wardian_lang::{Cause, Expression, ReferenceSubject};
 use wardian_plugin::{IdentitySchema, ImportTarget};
 use wardian_value::convert::convert;
 use wardian_value::{Number, PathStep, Str, Type, Value};
@@ -129,7 +129,7 @@ fn own_reference(import: &Import) -> Option<Span> {
     let subject = &import.to.references().first()?.subject;
     let is_resource = matches!(
         subject,
-        Subject::Resource { mode, .. } if resource_mode(*mode) == ResourceMode::Managed
+        ReferenceSubject::Resource { mode, .. } if resource_mode(*mode) == ResourceMode::Managed
     );
     let own = import.id.as_ref()?.references().iter().find(|reference| reference.subject == *subject)?;
     is_resource.then(|| own.span.clone())

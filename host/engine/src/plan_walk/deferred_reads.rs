@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use wardian_address::{ModuleInstance, ModulePath, ResourceAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_config::Resource;
-use wardian_lang::{Reference, Subject as Named};
+use wardian_lang::{Reference, ReferenceSubject};
 
 use super::PlanWalk;
 use crate::nodes::{Node, resource_references};
@@ -74,7 +74,8 @@ impl PlanWalk<'_> {
         } else {
             if resource.mode == ResourceMode::Data {
                 let named = resource_references(resource).into_iter();
-                let named = named.filter(|reference| matches!(reference.subject, Named::Resource { .. }));
+                let named =
+                    named.filter(|reference| matches!(reference.subject, ReferenceSubject::Resource { .. }));
                 named.for_each(|reference| self.wait_for(&address.module, &reference, &mut found));
             }
             for reference in &resource.depends_on {

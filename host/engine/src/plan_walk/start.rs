@@ -9,7 +9,7 @@ use wardian_address::{
 };
 use wardian_config::{Resource, decode_body};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_lang::{Resolved, Scope, Subject as Named};
+use wardian_lang::{ReferenceSubject, Resolved, Scope};
 use wardian_plugin::{CallContext, ImportTarget};
 use wardian_state::Object;
 use wardian_value::{PathStep, Str, Value};
@@ -160,7 +160,7 @@ impl<'a> PlanWalk<'a> {
             let _ = expression.evaluate(&scope);
             let index = scope.index.take();
             triggers.extend(expression.references().iter().filter_map(|reference| {
-                let Named::Resource { mode, kind, name } = &reference.subject else { return None };
+                let ReferenceSubject::Resource { mode, kind, name } = &reference.subject else { return None };
                 let resource =
                     ResourceAddress::new(module.path(), resource_mode(*mode), kind.clone(), name.clone());
                 let (key, rest) = match reference.remaining.split_first() {
@@ -274,8 +274,13 @@ struct IndexScope<'a> {
 }
 
 impl Scope for IndexScope<'_> {
-    fn resolve(&self, subject: &Named, index: Option<&Value>, span: &Span) -> Result<Resolved, Diagnostics> {
-        if matches!(subject, Named::Resource { .. }) {
+    fn resolve(
+        &self,
+        subject: &ReferenceSubject,
+        index: Option<&Value>,
+        span: &Span,
+    ) -> Result<Resolved, Diagnostics> {
+        if matches!(subject, ReferenceSubject::Resource { .. }) {
             *self.index.borrow_mut() = index.and_then(instance_key);
         }
         self.inner.resolve(subject, index, span)

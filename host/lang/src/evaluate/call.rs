@@ -10,16 +10,16 @@ use wardian_value::{Marks, Refinement, Type, Value, convert};
 use super::{Evaluated, Evaluation};
 use crate::functions::{self, Body, Failure, Function, Lazy, signature};
 use crate::node::{Call, Kind, Node, Target};
-use crate::provider_call::{ProviderCall, Written};
+use crate::provider_call::{CallParts, ProviderCall};
 use crate::{Expression, ParameterSignature, TypeConstraint};
 
-/// What can be told to be wrong with a call without evaluating it.
+/// Returns the error of a call that does not depend on values.
 pub(crate) fn check_call(file: &Arc<SourceFile>, node: &Node, call: &Call) -> Option<Diagnostic> {
     match &call.target {
         Target::Unknown => Some(unknown(call, file)),
         Target::BuiltIn(function) if !call.expands => {
             check_count(function, call.arguments.len(), call, node, file)
-                .map(|problem| of_call(problem, function, call))
+                .map(|problem| with_function_note(problem, function, call))
         }
         _ => None,
     }
@@ -29,13 +29,13 @@ fn unknown(call: &Call, file: &Arc<SourceFile>) -> Diagnostic {
     functions::unknown(&call.name, Span::new(file, call.name_span.0, call.name_span.1))
 }
 
-/// A call's name and its parenthesis.
+/// Returns the span from a call's name to its parenthesis.
 fn opening(call: &Call) -> (usize, usize) {
     (call.name_span.0, call.name_span.1 + 1)
 }
 
-/// A problem with the call of a function.
-fn of_call(mut problem: Diagnostic, function: &Function, call: &Call) -> Diagnostic {
+/// Adds the function to a problem with its call.
+fn with_function_note(mut problem: Diagnostic, function: &Function, call: &Call) -> Diagnostic {
     let note = FunctionNote { called_as: call.name.clone(), signature: Some(signature_note(function)) };
     problem.function = Some(Box::new(note));
     problem
@@ -118,16 +118,16 @@ impl Evaluation<'_> {
                         value.unmark_deep()
                     })
                     .collect();
-                let written = Written { call, node, file: self.file };
-                let asked = ProviderCall::new(provider, function, &values, marks.is_sensitive(), written);
-                let result = self.scope.call_provider_function(&asked)?;
+                let parts = CallParts { call, node, file: self.file };
+                let call = ProviderCall::new(provider, function, &values, marks.is_sensitive(), parts);
+                let result = self.scope.call_provider_function(&call)?;
                 Ok(result.with_marks(marks))
             }
         }
     }
 
-    /// The arguments, the last one expanded if that is asked for; `None` where
-    /// how many there are is not known yet.
+    /// Evaluates the arguments and expands the last one if requested; returns `None` if their
+    /// number is unknown.
     fn arguments(&mut self, call: &Call, node: &Node) -> Result<Option<Vec<Value>>, Diagnostics> {
         const SUMMARY: &str = "Invalid expanding argument value";
         let mut values = self.all(&call.arguments)?;
@@ -168,7 +168,7 @@ impl Evaluation<'_> {
         node: &Node,
     ) -> Evaluated {
         if let Some(diagnostic) = check_count(function, arguments.len(), call, node, self.file) {
-            return Err(of_call(diagnostic, function, call).into());
+            return Err(with_function_note(diagnostic, function, call).into());
         }
         if matches!(function.body, Body::Template(_))
             && let Some(failure) = template_problem(call, &arguments)
@@ -198,7 +198,7 @@ impl Evaluation<'_> {
                 marks |= value.inside_marks();
                 *value = value.unmark_deep();
             }
-            // That goes for null, too: `format("%v", null)` is not known.
+            // That also applies to null: `format("%v", null)` is unknown.
             if *value.ty() == Type::Dynamic && !parameter.dynamic {
                 dynamic = true;
             } else if !value.is_known() && !parameter.unknown {
@@ -206,7 +206,7 @@ impl Evaluation<'_> {
             }
         }
         if dynamic || unknown {
-            // Marks of parts stay out of it, as the result may be without these parts.
+            // Marks of parts are excluded, because the result may not contain these parts.
             marks = arguments.iter().fold(marks, |marks, argument| marks | argument.marks());
         }
         if dynamic {
@@ -243,32 +243,33 @@ impl Evaluation<'_> {
             Failure::Argument(position, message) => {
                 let name = function.parameter(position).map_or("", |parameter| parameter.name);
                 let detail = format!("The argument for \"{name}\" of \"{}\": {message}.", function.name);
-                // Behind the last argument are the elements that it expands to.
-                let written = call.arguments.get(position).or(call.arguments.last());
-                let place = written.map_or((node.start, node.end), |argument| (argument.start, argument.end));
+                // The elements of the expanded last argument have its span.
+                let argument = call.arguments.get(position).or(call.arguments.last());
+                let place =
+                    argument.map_or((node.start, node.end), |argument| (argument.start, argument.end));
                 let problem = self.problem_at("Invalid function argument", &detail, place, node);
-                self.of_call(problem, function, call).into()
+                self.with_function_note(problem, function, call).into()
             }
             Failure::Call(message) => {
                 let detail = format!("The call of \"{}\" failed: {message}.", function.name);
                 let problem =
                     self.problem("Error in function call", &detail, node).at(self.span(opening(call)));
-                self.of_call(problem, function, call).into()
+                self.with_function_note(problem, function, call).into()
             }
             Failure::Elsewhere(found) => found,
         }
     }
 
-    /// Attempts make many errors that nobody sees.
-    fn of_call(&self, problem: Diagnostic, function: &Function, call: &Call) -> Diagnostic {
-        if self.tentative { problem } else { of_call(problem, function, call) }
+    /// Attempts produce many errors that are discarded.
+    fn with_function_note(&self, problem: Diagnostic, function: &Function, call: &Call) -> Diagnostic {
+        if self.tentative { problem } else { with_function_note(problem, function, call) }
     }
 
-    /// The first argument that evaluates without error.
+    /// Returns the first argument that evaluates without error.
     fn try_each(&mut self, call: &Call, node: &Node) -> Evaluated {
         for argument in &call.arguments {
             match self.attempt(argument) {
-                // What is not known yet may still fail: nothing can be told.
+                // An unknown value may still fail, so the result is unknown.
                 Ok(value) if !value.is_wholly_known() => {
                     return Ok(Value::unknown(Type::Dynamic).with_marks(value.inside_marks()));
                 }
@@ -297,8 +298,8 @@ impl Evaluation<'_> {
         Err(self.problem("Error in function call", &detail, node).at(self.span(opening(call))).into())
     }
 
-    /// Evaluates what may fail without anyone being told. Where the error counts
-    /// after all, it is had by evaluating again.
+    /// Evaluates an expression whose errors may be discarded. If the error is needed after all,
+    /// the caller evaluates again.
     pub(super) fn attempt(&mut self, node: &Node) -> Evaluated {
         let outer = std::mem::replace(&mut self.tentative, true);
         let result = self.node(node);
@@ -349,8 +350,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// What is wrong with a template as an argument: a template that is written right
-/// there could as well be a template of the configuration itself.
+/// Returns the error of a template argument: a template literal in the call could be a template
+/// of the configuration itself.
 fn template_problem(call: &Call, arguments: &[Value]) -> Option<Failure> {
     let is_reference = match call.arguments.first().map(|argument| &argument.kind) {
         Some(Kind::Name(_) | Kind::Slot { .. }) => true,
@@ -359,8 +360,8 @@ fn template_problem(call: &Call, arguments: &[Value]) -> Option<Failure> {
     };
     let ty = arguments.first()?.ty();
     if !is_reference {
-        let reason = "the template must be a reference to a string from elsewhere, such as a local value; \
-                      to render a template that is written here, write it without this function";
+        let reason = "the template must be a reference to a string defined elsewhere, such as a local \
+            value; to render a template literal, write it without this function";
         Some(Failure::argument(0, reason))
     } else if arguments.first().is_some_and(Value::is_known) && *ty != Type::String {
         Some(Failure::argument(0, format!("the template must be a string, not a {}", ty.friendly_name())))
@@ -369,10 +370,10 @@ fn template_problem(call: &Call, arguments: &[Value]) -> Option<Failure> {
     }
 }
 
-/// Takes messages away that may quote a sensitive argument.
+/// Removes messages that may quote a sensitive argument.
 fn conceal(found: &mut Diagnostics) {
     for diagnostic in found.iter_mut() {
-        "What went wrong is not shown, because an argument is sensitive.".clone_into(&mut diagnostic.detail);
+        "The error is not shown, because an argument is sensitive.".clone_into(&mut diagnostic.detail);
     }
 }
 

@@ -8,14 +8,14 @@ use super::{Evaluated, Evaluation};
 use crate::node::{Arm, Node};
 
 impl Evaluation<'_> {
-    /// `a ? b : c ? d : e`, from the last arm to the first: what stands behind a
-    /// colon is a value of its own.
+    /// Evaluates `a ? b : c ? d : e`, from the last arm to the first: the part after a colon is
+    /// a value of its own.
     ///
-    /// Both sides of an arm are evaluated, as the result has the type that both
-    /// convert to; but only the errors of the chosen side count.
+    /// Both sides of an arm are evaluated, because the result has the type that both convert to;
+    /// but only errors of the chosen side are reported.
     pub(super) fn conditional(&mut self, arms: &[Arm], otherwise: &Node, node: &Node) -> Evaluated {
         let outer = std::mem::replace(&mut self.tentative, true);
-        // One for each arm and for what stands behind it, from the last.
+        // One outcome for each arm and for its remainder, from the last.
         let mut outcomes = Vec::with_capacity(arms.len() + 1);
         let mut result = self.node(otherwise);
         for arm in arms.iter().rev() {
@@ -30,7 +30,7 @@ impl Evaluation<'_> {
         result
     }
 
-    /// The error of a conditional, told in full.
+    /// Returns the full error of a conditional.
     fn explain(
         &mut self,
         arms: &[Arm],
@@ -62,8 +62,7 @@ impl Evaluation<'_> {
         let (if_true, if_false) = (value_or_unknown(if_true), value_or_unknown(if_false));
         result_type(&if_true, &if_false).ok_or_else(|| {
             let detail = format!(
-                "The two results must have types that one type covers, but one is {} and the \
-                 other is {}.",
+                "The two results must have a common type, but one is {} and the other is {}.",
                 if_true.ty(),
                 if_false.ty(),
             );
@@ -76,7 +75,7 @@ impl Evaluation<'_> {
         let ty = self.common_type(arm, if_true, if_false, node)?;
         let (condition, marks) = self.condition(&arm.condition, node)?;
         let (true_value, false_value) = (value_or_unknown(if_true), value_or_unknown(if_false));
-        // The result tells something of both sides, whichever is chosen.
+        // The result reveals information about both sides, whichever is chosen.
         let marks = marks | true_value.marks() | false_value.marks();
         let Some(condition) = condition else {
             return Ok(undecided(&true_value, &false_value, ty).with_marks(marks));
@@ -94,7 +93,7 @@ impl Evaluation<'_> {
         Ok(chosen.with_marks(marks))
     }
 
-    /// The truth of a condition, `None` where it is unknown, and its marks.
+    /// Returns the condition's value, or `None` if it is unknown, and its marks.
     pub(super) fn condition(
         &mut self,
         condition: &Node,
@@ -108,7 +107,7 @@ impl Evaluation<'_> {
         }
         let marks = value.inside_marks();
         if !value.is_known() {
-            // Of which type it is counts when it is known.
+            // Its type is checked once it is known.
             return Ok((None, marks));
         }
         match convert::convert(&value, &Type::Bool) {
@@ -138,7 +137,7 @@ fn result_type(a: &Value, b: &Value) -> Option<Type> {
     }
 }
 
-/// What is known of the result while the condition is not.
+/// Returns the facts about the result while the condition is unknown.
 fn undecided(a: &Value, b: &Value, ty: Type) -> Value {
     if a.is_null() && b.is_null() {
         return Value::null(ty);
@@ -160,7 +159,7 @@ fn undecided(a: &Value, b: &Value, ty: Type) -> Value {
     Value::unknown_with(ty, refinement)
 }
 
-/// The bound that admits more.
+/// Returns the wider bound.
 fn outer(
     a: Option<Bound>,
     b: Option<Bound>,

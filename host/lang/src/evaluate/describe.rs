@@ -1,4 +1,4 @@
-//! The values that an error involves, in words that reveal nothing sensitive.
+//! Descriptions of the values in an error that reveal nothing sensitive.
 
 use std::collections::BTreeMap;
 
@@ -22,14 +22,14 @@ pub enum Cause {
     Ephemeral,
 }
 
-/// Notes on everything that an expression refers to and that has a value.
+/// Returns notes on all references of an expression that have a value.
 pub(crate) fn value_notes(expression: &Expression, scope: &dyn Scope, cause: Cause) -> Vec<ValueNote> {
     let node = expression.node();
     Evaluation::new(expression, scope).notes(node, (node.start, node.end), cause)
 }
 
 impl Evaluation<'_> {
-    /// Notes on what stands at a place, or around it, within `node`.
+    /// Returns notes on the references at a position, or around it, within `node`.
     pub(super) fn notes(&self, node: &Node, place: (usize, usize), cause: Cause) -> Vec<ValueNote> {
         let mut notes: BTreeMap<String, String> = BTreeMap::new();
         node.walk(&mut |node| {
@@ -51,7 +51,7 @@ impl Evaluation<'_> {
         notes.into_iter().map(|(traversal, statement)| ValueNote { traversal, statement }).collect()
     }
 
-    /// What a name stands for, with as many of its fixed steps as lead somewhere.
+    /// Returns the value of a name, with as many of its static steps as lead to a value.
     fn named(&self, node: &Node, name: &Name) -> Option<(String, Value)> {
         let root = &name.traversal.root;
         let steps: Vec<PathStep> = name.traversal.steps.iter().map(|step| step.step.clone()).collect();
@@ -66,7 +66,7 @@ impl Evaluation<'_> {
         Some(longest(&subject, value, steps.get(name.consumed..).unwrap_or_default()))
     }
 
-    /// An attribute or element of a variable of a `for` expression.
+    /// Returns an attribute or element of a variable of a `for` expression.
     fn bound(&self, source: &Node, steps: &[Step]) -> Option<(String, Value)> {
         let Kind::Slot { slot, name } = &source.kind else { return None };
         if name.is_empty() {
@@ -91,7 +91,7 @@ fn fixed_step(step: &StepKind) -> Option<PathStep> {
     }
 }
 
-/// The value behind as many steps as there is one for.
+/// Returns the value after as many steps as possible.
 fn longest(root: &str, value: Value, steps: &[PathStep]) -> (String, Value) {
     let mut current = value;
     let mut taken = 0;
@@ -124,8 +124,8 @@ fn next(value: &Value, step: &PathStep) -> Option<Value> {
     Some(Value::unknown(ty))
 }
 
-/// What is said of a value: `is "x"`, `is list of string with 2 elements`. Of what
-/// is secret or not known yet something is said only where that is the problem.
+/// Describes a value: `is "x"`, `is list of string with 2 elements`. Sensitive and unknown
+/// values are only described if that is the problem.
 fn describe(value: &Value, cause: Cause) -> Option<String> {
     let marks = value.marks();
     if marks.is_sensitive() {
@@ -166,7 +166,7 @@ fn describe(value: &Value, cause: Cause) -> Option<String> {
     })
 }
 
-/// A number in ten digits at most.
+/// Formats a number with at most ten digits.
 fn shortened(number: &Number) -> String {
     const DIGITS: i32 = 10;
     let scientific = format!("{:.9e}", number.to_f64());

@@ -11,7 +11,7 @@ use wardian_value::{Marks, Number, Str, Type, Value, View, convert};
 use super::{Evaluated, Evaluation};
 use crate::node::{For, Node};
 
-/// The keys and values of a collection, one after the other.
+/// An iterator over the keys and values of a collection.
 pub(super) enum Pairs<'v> {
     Indexed(Enumerate<slice::Iter<'v, Value>>),
     /// Elements of a set are their own keys.
@@ -61,7 +61,7 @@ impl Evaluation<'_> {
         Ok(result?.with_marks(marks))
     }
 
-    /// What a collection has to iterate over; `None` where it is unknown.
+    /// Returns the pairs of a collection, or `None` if it is unknown.
     pub(super) fn pairs<'v>(
         &mut self,
         collection: &'v Value,
@@ -99,7 +99,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Evaluates the `if` clause once with nothing known, for its type errors.
+    /// Evaluates the `if` clause once with unknown values, for its type errors.
     fn check_condition(&mut self, each: &For, node: &Node) -> Result<(), Diagnostics> {
         if each.condition.is_some() {
             let unknown = Value::unknown(Type::Dynamic);
@@ -111,7 +111,7 @@ impl Evaluation<'_> {
         Ok(())
     }
 
-    /// Whether the current element is wanted; `None` where that is unknown.
+    /// Returns whether the current element is included, or `None` if that is unknown.
     fn includes(&mut self, each: &For, node: &Node) -> Result<(Option<bool>, Marks), Diagnostics> {
         let Some(condition) = &each.condition else { return Ok((Some(true), Marks::NONE)) };
         let value = self.node(condition)?;
@@ -150,7 +150,7 @@ impl Evaluation<'_> {
     fn for_object(&mut self, each: &For, key: &Node, pairs: Pairs<'_>, node: &Node) -> Evaluated {
         let mut marks = Marks::NONE;
         let mut known = true;
-        // One of the two is filled, as the expression groups or not.
+        // One of the two is filled, depending on whether the expression groups.
         let mut groups: BTreeMap<Str, Vec<Value>> = BTreeMap::new();
         let mut single: BTreeMap<Str, Value> = BTreeMap::new();
         for pair in pairs {
@@ -192,7 +192,7 @@ impl Evaluation<'_> {
         Ok(result.with_marks(marks))
     }
 
-    /// The key as text; `None` where it is unknown.
+    /// Returns the key as text, or `None` if it is unknown.
     fn for_key(&mut self, value: &Value, key: &Node, node: &Node) -> Result<Option<Str>, Diagnostics> {
         const SUMMARY: &str = "Invalid object key";
         if let View::String(name) = value.view() {
@@ -209,7 +209,7 @@ impl Evaluation<'_> {
         match convert::convert(value, &Type::String) {
             Ok(name) => Ok(name.as_str().map(Str::new)),
             Err(error) => {
-                let detail = format!("This cannot be a key: {error}.");
+                let detail = format!("This value cannot be a key: {error}.");
                 Err(self.problem_at(SUMMARY, &detail, place, node).into())
             }
         }
@@ -221,8 +221,8 @@ impl Evaluation<'_> {
             None => "the same key".to_owned(),
         };
         let detail = format!(
-            "Two elements give {which}. If several values for a key are wanted, put an ellipsis \
-             (...) behind the value expression to group them."
+            "Two elements have {which}. To allow several values for a key, write an ellipsis (...) after \
+             the value expression to group them."
         );
         self.problem_at("Duplicate object key", &detail, (key.start, key.end), node).into()
     }

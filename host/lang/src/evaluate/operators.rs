@@ -30,7 +30,7 @@ impl Evaluation<'_> {
         Ok(result.with_marks(marks))
     }
 
-    /// Operators of one precedence, from left to right.
+    /// Evaluates operators of one precedence, from left to right.
     pub(super) fn chain(&mut self, first: &Node, rest: &[Link], node: &Node) -> Evaluated {
         let mut left = self.node(first);
         let mut left_end = first.end;
@@ -53,9 +53,9 @@ impl Evaluation<'_> {
         left
     }
 
-    /// `&&` and `||`. A side that decides alone lets the other one be unknown or an
-    /// error, unless that is of a wrong type; an error that may still come not to
-    /// count, because the left side is unknown, does not count yet.
+    /// Evaluates `&&` and `||`. A side that decides alone allows the other one to be unknown or
+    /// an error, unless that has a wrong type; an error that may turn out irrelevant because the
+    /// left side is unknown is not reported yet.
     fn logical(&mut self, operation: &Operation<'_>, left: Evaluated) -> Evaluated {
         let decisive = operation.operator == Operator::Or;
         let right = self.attempt(operation.right_node);
@@ -78,7 +78,7 @@ impl Evaluation<'_> {
             (Some(left), _) if left == decisive => Some(Value::bool(decisive)),
             (_, Some(right)) if right == decisive && !left_is_null => Some(Value::bool(decisive)),
             (Some(_), Some(_)) => Some(Value::bool(!decisive)),
-            // Not known, and not an error.
+            // Unknown, and not an error.
             (None, None) if left.is_ok() && !left_is_null => Some(unknown(Type::Bool)),
             _ => None,
         };
@@ -94,7 +94,7 @@ impl Evaluation<'_> {
         problems.into_result(unknown(Type::Bool).with_marks(marks))
     }
 
-    /// The errors of both operands are reported.
+    /// Reports the errors of both operands.
     fn binary(&mut self, operation: &Operation<'_>, left: Evaluated, right: Evaluated) -> Evaluated {
         let operator = operation.operator;
         match operator {
@@ -133,7 +133,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Both operands, converted; errors of both are reported.
+    /// Evaluates and converts both operands, and reports errors of both.
     fn operands(
         &mut self,
         operation: &Operation<'_>,
@@ -155,7 +155,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The one operand of a unary operator, converted.
+    /// Evaluates and converts the operand of a unary operator.
     fn operand(&mut self, operand: &Node, ty: &Type, symbol: &str) -> Evaluated {
         let value = self.node(operand)?;
         let place = (operand.start, operand.end);
@@ -170,38 +170,38 @@ impl Evaluation<'_> {
         let value = match convert::convert(&value, ty) {
             Ok(value) => value,
             Err(error) => {
-                let detail = format!("This cannot be the {name}operand of \"{symbol}\": {error}.");
+                let detail = format!("This value cannot be the {name}operand of \"{symbol}\": {error}.");
                 return Err(self.problem_at("Invalid operand", &detail, *place, node).into());
             }
         };
         if value.is_null() {
-            let detail = format!("This is null, which cannot be the {name}operand of \"{symbol}\".");
+            let detail = format!("This value is null, which cannot be the {name}operand of \"{symbol}\".");
             return Err(self.problem_at("Operation failed", &detail, *place, node).into());
         }
         Ok(value)
     }
 }
 
-/// A binary operator with the places of its operands.
+/// A binary operator with the spans of its operands.
 struct Operation<'a> {
     operator: Operator,
     left: (usize, usize),
     right: (usize, usize),
-    /// The chain that it is a part of, for the values that messages show.
+    /// The chain that contains it, for the values that messages show.
     node: &'a Node,
     right_node: &'a Node,
 }
 
-/// Which operand of what, for messages.
+/// The operand's position, for messages.
 struct Side<'a> {
-    /// `left `, `right ` or nothing.
+    /// `left `, `right ` or empty.
     name: &'static str,
     symbol: &'a str,
     place: (usize, usize),
     node: &'a Node,
 }
 
-/// Never null, as operators refuse nulls.
+/// Not null, because operators reject nulls.
 fn unknown(ty: Type) -> Value {
     Value::unknown_with(ty, Refinement::not_null())
 }
@@ -230,7 +230,7 @@ fn compared(operator: Operator, order: Ordering) -> Value {
     })
 }
 
-/// How two numbers compare, where what is known of their bounds says so.
+/// Compares two numbers, if their known bounds determine the order.
 fn compare_bounds(left: &Value, right: &Value) -> Option<Ordering> {
     let ((left_low, left_high), (right_low, right_high)) = (bounds(left), bounds(right));
     let apart = |high: Option<Bound>, low: Option<Bound>| {
@@ -245,7 +245,7 @@ fn compare_bounds(left: &Value, right: &Value) -> Option<Ordering> {
     }
 }
 
-/// The least and the greatest that a number can be.
+/// Returns the minimum and the maximum of a number.
 pub(super) fn bounds(value: &Value) -> (Option<Bound>, Option<Bound>) {
     if let Some(number) = value.as_number() {
         let bound = Bound { value: number.clone(), inclusive: true };

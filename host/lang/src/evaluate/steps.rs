@@ -62,9 +62,9 @@ impl Evaluation<'_> {
             {
                 let what = if matches!(value.ty(), Type::List(_)) { "list" } else { "set" };
                 let detail = format!(
-                    "This is a {what} of objects, which has no attributes itself. To read \
-                     \"{name}\" of one element, put an index before it; of all elements, use \
-                     [*].{name} or a 'for' expression."
+                    "This is a {what} of objects, which has no attributes itself. To read \"{name}\" of one \
+                     element, write an index before it; of all elements, use [*].{name} or a 'for' \
+                     expression."
                 );
                 ("Unsupported attribute", detail)
             }
@@ -73,7 +73,7 @@ impl Evaluation<'_> {
             }
             ty => (
                 "Unsupported attribute",
-                format!("A {} has no attributes that could be read so.", ty.friendly_name()),
+                format!("A {} has no attributes that can be read this way.", ty.friendly_name()),
             ),
         };
         Err(self.problem_at(summary, &detail, place, node).into())
@@ -92,8 +92,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// `source[*].each`: applied to each element of a sequence; a single value
-    /// counts as a sequence of one, null as an empty one.
+    /// Evaluates `source[*].each`: applies it to each element of a sequence; a single value
+    /// counts as a sequence of one element, null as an empty one.
     pub(super) fn splat(
         &mut self,
         source: &Node,
@@ -195,8 +195,8 @@ impl Evaluation<'_> {
         };
         let mut refinement = Refinement::not_null();
         if let (Type::List(_), Some(source)) = (&ty, value.refinement()) {
-            // A set of unknown elements may shrink, but what is known of its
-            // length holds for the list of its elements all the same.
+            // A set of unknown elements may shrink, but the facts about its length also hold for
+            // the list of its elements.
             refinement.min_length = source.min_length;
             refinement.max_length = source.max_length;
         }
@@ -204,8 +204,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// A list where all elements have one type, as those of a list should; a tuple
-/// where dynamic parts made them differ.
+/// Returns a list if all elements have one type, as those of a list should; a tuple if dynamic
+/// parts gave them different types.
 fn list_or_tuple(elements: Vec<Value>) -> Value {
     let Some(ty) = elements.first().map(|first| first.ty().clone()) else {
         return Value::list(Type::Dynamic, []);
@@ -219,8 +219,8 @@ fn list_or_tuple(elements: Vec<Value>) -> Value {
 
 type IndexError = (&'static str, String);
 
-/// The element that `key` names. The marks of both flow to it.
-/// A tentative error names no key that may have been meant.
+/// Returns the element that `key` names, with the marks of both. A tentative error suggests no
+/// similar key.
 fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexError> {
     const INVALID: &str = "Invalid index";
     let marks = value.marks() | key.inside_marks();
@@ -234,7 +234,7 @@ fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexErro
     let unknown = |ty: &Type| Ok(Value::unknown(ty.clone()).with_marks(marks));
     let missing = |name: &str, keys: &mut dyn Iterator<Item = &str>| {
         if marks.is_sensitive() {
-            return "no key is the one that was given, which is sensitive".to_owned();
+            return "no key equals the given one, which is sensitive".to_owned();
         }
         let close = if tentative { None } else { wardian_diagnostic::closest(name, keys) };
         match close {
@@ -294,7 +294,7 @@ fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexErro
                     None => absent(&missing(name, &mut elements.keys().map(|key| &**key))),
                 };
             }
-            // Even of an object, of which it could be told.
+            // Also for an object, where it could be determined.
             unknown(&element_type)
         }
         Type::Set(_) => set_index(),
@@ -305,8 +305,8 @@ fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexErro
 fn set_index() -> Result<Value, IndexError> {
     Err((
         "Invalid index",
-        "The elements of a set have no index or key, only their value. Use a 'for' expression, \
-         or convert the set to a list."
+        "The elements of a set have no index or key, only their value. Use a 'for' expression, or convert \
+         the set to a list."
             .into(),
     ))
 }
@@ -330,7 +330,7 @@ fn too_large(length: usize) -> String {
     }
 }
 
-/// Marks of two values.
+/// Returns the marks of two values.
 pub(super) fn marks_of(a: &Value, b: &Value) -> Marks {
     a.inside_marks() | b.inside_marks()
 }

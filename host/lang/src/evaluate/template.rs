@@ -6,12 +6,12 @@ use wardian_value::{Marks, Refinement, Str, Type, Value, convert};
 use super::{Evaluated, Evaluation};
 use crate::node::{Node, Part};
 
-/// A template's text as far as it has come.
+/// The rendered text so far.
 #[derive(Default)]
 struct Text {
     content: String,
     marks: Marks,
-    /// An unknown part came; the text is what stands before it.
+    /// True after an unknown part; the text is the part before it.
     unknown: bool,
 }
 
@@ -22,12 +22,12 @@ impl Text {
         }
     }
 
-    /// How long the text is while all of it is known.
+    /// Returns the text's length while all of it is known.
     fn known_length(&self) -> Option<usize> {
         (!self.unknown).then_some(self.content.len())
     }
 
-    /// Of a directive that turned out unknown nothing counts as known.
+    /// Discards text since a directive that turned out unknown.
     fn forget_since(&mut self, length: Option<usize>) {
         if self.unknown
             && let Some(length) = length
@@ -114,12 +114,12 @@ impl Evaluation<'_> {
         }
         let place = (inner.start, inner.end);
         if value.is_null() {
-            let detail = "This is null, which cannot be put into a string.";
+            let detail = "This value is null, which cannot be included in a string.";
             return Err(self.problem_at(SUMMARY, detail, place, node).into());
         }
         text.marks |= value.inside_marks();
         if !value.is_known() {
-            // Whether it can be put there is told when it is known.
+            // Whether it can be included is checked once it is known.
             text.unknown = true;
             return Ok(());
         }
@@ -130,7 +130,7 @@ impl Evaluation<'_> {
         match convert::convert(&value.unmark_deep(), &Type::String) {
             Ok(converted) => text.push(converted.as_str().unwrap_or("")),
             Err(error) => {
-                let detail = format!("This cannot be put into a string: {error}.");
+                let detail = format!("This value cannot be included in a string: {error}.");
                 return Err(self.problem_at(SUMMARY, &detail, place, node).into());
             }
         }
@@ -138,12 +138,12 @@ impl Evaluation<'_> {
     }
 }
 
-/// What of a prefix stays as it is whatever follows: a combining character may
+/// Returns the part of a prefix that no following text can change: a combining character may
 /// still change the last one.
 pub(crate) fn safe_prefix(text: &str) -> &str {
     use unicode_segmentation::UnicodeSegmentation as _;
     match text.chars().next_back() {
-        // Nothing joins to these.
+        // These characters do not combine.
         Some(' ' | '\t') => text,
         Some(last) if last.is_ascii_punctuation() && !matches!(last, '<' | '=' | '>' | '`') => text,
         Some(_) => text.grapheme_indices(true).next_back().map_or("", |(at, _)| &text[..at]),

@@ -1,4 +1,4 @@
-//! Labels of blocks: read, and quoted anew.
+//! Block labels: parsed, and quoted again.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -7,8 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use wardian_value::Str;
 
-/// What stands between quotes for a quoted label, given what stood there. Where that
-/// has a `$` or `%` it is kept as it is.
+/// Returns the canonical content of a quoted label. A label with a `$` or `%` is not changed.
 pub(super) fn requote(literal: &str) -> Cow<'_, str> {
     if literal.contains(['$', '%']) { Cow::Borrowed(literal) } else { quote(decode(literal)) }
 }
@@ -43,7 +42,7 @@ fn code_point(rest: &mut std::str::Chars<'_>, digits: usize) -> Option<char> {
     char::from_u32(number)
 }
 
-/// What stands between quotes for `label`.
+/// Returns `label` escaped for a quoted string.
 pub(super) fn quote(label: Cow<'_, str>) -> Cow<'_, str> {
     if label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b' ')) {
         return label;

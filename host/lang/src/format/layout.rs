@@ -1,4 +1,4 @@
-//! Lines, their indentation, and what is aligned between them.
+//! Lines, their indentation, and the alignment between them.
 
 use std::ops::Range;
 
@@ -14,13 +14,13 @@ const INDENTATION: usize = 2;
 /// The canonical combining class of viramas.
 const VIRAMA: u8 = 9;
 
-/// A line as three cells, of which the last two may be empty. A heredoc or a
-/// `/* */` of several lines is a part of one line.
+/// A line as three cells, of which the last two may be empty. A heredoc or a `/* */` of several
+/// lines is part of one line.
 struct Line {
     start: usize,
-    /// Where the equals sign stands, if what follows it on the line is balanced.
+    /// The piece of the equals sign, if the rest of the line is balanced.
     assignment: usize,
-    /// Where the comment stands that ends the line, if it has anything else.
+    /// The piece of the comment that ends the line, if the line has other content.
     comment: usize,
     end: usize,
 }
@@ -39,7 +39,7 @@ pub(super) fn arrange(pieces: &mut [Piece<'_>]) {
         space(&mut pieces[line.start..line.assignment]);
         space(&mut pieces[line.assignment..line.comment]);
     }
-    // Comments second: equals signs that move take them along.
+    // Comments second: moving equals signs moves them along.
     align(pieces, &lines, Cell::Assignment);
     align(pieces, &lines, Cell::Comment);
 }
@@ -63,10 +63,10 @@ impl Line {
         }
     }
 
-    /// How many more brackets it opens than it closes.
+    /// Returns the number of brackets that it opens, minus those that it closes.
     fn brackets(&self, pieces: &[Piece<'_>]) -> isize {
-        // What stands inside a heredoc that begins on this line is not counted;
-        // but it is where the heredoc is all that is assigned.
+        // The content of a heredoc that begins on this line is not counted, unless the heredoc
+        // is the whole assigned value.
         let heredoc = (self.start..self.assignment).find(|at| pieces[*at].kind == TokenKind::OpenHeredoc);
         brackets(&pieces[self.start..heredoc.unwrap_or(self.assignment)])
             + brackets(&pieces[self.assignment..self.comment])
@@ -77,7 +77,7 @@ fn brackets(pieces: &[Piece<'_>]) -> isize {
     pieces.iter().map(|piece| bracket_change(piece.kind)).sum()
 }
 
-/// Without the end of the file, which keeps the spaces before it.
+/// Excludes the end of the file, which keeps the spaces before it.
 fn lines(pieces: &[Piece<'_>]) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut start = 0;
@@ -96,8 +96,8 @@ fn lines(pieces: &[Piece<'_>]) -> Vec<Line> {
     lines
 }
 
-/// Each line that leaves brackets open indents by one step, however many they are;
-/// the step is taken back on the line where all of them are closed.
+/// Indents lines by one step for each line that leaves brackets open, however many they are; the
+/// step ends on the line where all of them are closed.
 fn indent(pieces: &mut [Piece<'_>], lines: &[Line]) {
     let mut steps: Vec<usize> = Vec::new();
     for line in lines {
@@ -140,7 +140,7 @@ fn space(cell: &mut [Piece<'_>]) {
     }
 }
 
-/// Lets the cells of neighbouring lines start in one column.
+/// Aligns the cells of neighboring lines to one column.
 fn align(pieces: &mut [Piece<'_>], lines: &[Line], cell: Cell) {
     for group in lines.chunk_by(|above, below| above.cell(cell).is_empty() == below.cell(cell).is_empty()) {
         if group.first().is_none_or(|line| line.cell(cell).is_empty()) {
@@ -159,7 +159,7 @@ fn width(pieces: &[Piece<'_>]) -> usize {
     pieces.iter().map(|piece| piece.spaces + columns(&piece.text)).sum()
 }
 
-/// In what people take for characters, wide ones counting as one.
+/// Returns the width in user-perceived characters; wide ones count as one.
 fn columns(text: &str) -> usize {
     if text.is_ascii() && !text.contains('\r') {
         text.len()
@@ -168,9 +168,9 @@ fn columns(text: &str) -> usize {
     }
 }
 
-/// In how many characters a grapheme cluster is counted: one, but for consonants of
-/// Indic scripts that a virama joins. Unicode 15.1 made these one cluster; the
-/// canonical layout counts as it was before.
+/// Returns the number of characters that a grapheme cluster counts as: one, except for
+/// consonants of Indic scripts that a virama joins. Unicode 15.1 made these one cluster; the
+/// canonical layout uses the older count.
 fn characters(cluster: &str) -> usize {
     let Some(virama) = cluster.find(|character| canonical_combining_class(character) == VIRAMA) else {
         return 1;

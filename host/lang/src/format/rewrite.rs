@@ -1,4 +1,4 @@
-//! What is written in another way than it was, apart from spaces.
+//! Rewrites of text other than spaces.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{Piece, bracket_change, labels};
 use crate::syntax::scan::{Token, TokenKind};
 
-/// What is to be written for the tokens of a file without syntax errors.
+/// Returns the pieces to write for the tokens of a file without syntax errors.
 pub(super) fn pieces<'a>(text: &'a str, tokens: &'a [Token]) -> Vec<Piece<'a>> {
     let mut rewriter =
         Rewriter { text, tokens, at: 0, pieces: Vec::with_capacity(tokens.len()), bodies: Vec::new() };
@@ -16,10 +16,10 @@ pub(super) fn pieces<'a>(text: &'a str, tokens: &'a [Token]) -> Vec<Piece<'a>> {
     rewriter.pieces
 }
 
-/// A block that is open.
+/// An open block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Body {
-    /// A `variable` block of the file itself.
+    /// A top-level `variable` block.
     Variable,
     Other,
 }
@@ -27,15 +27,15 @@ enum Body {
 struct Rewriter<'a> {
     text: &'a str,
     tokens: &'a [Token],
-    /// The token that comes next.
+    /// The index of the next token.
     at: usize,
     pieces: Vec<Piece<'a>>,
     bodies: Vec<Body>,
 }
 
 impl<'a> Rewriter<'a> {
-    /// The next attribute, the header or the closing brace of a block, a comment or
-    /// a line break.
+    /// Rewrites the next attribute, the header or closing brace of a block, a comment or a line
+    /// break.
     fn item(&mut self) {
         match self.kind(self.at) {
             Some(TokenKind::Identifier) => {
@@ -72,8 +72,8 @@ impl<'a> Rewriter<'a> {
         if is_type { self.type_constraint(expression) } else { self.value(expression) }
     }
 
-    /// Where the argument that begins here ends: at a line break, a line comment or
-    /// a closing brace outside all brackets.
+    /// Returns the end of the argument that begins here: a line break, a line comment or a
+    /// closing brace outside all brackets.
     fn argument_end(&self) -> usize {
         let mut open = 0;
         let mut at = self.at;
@@ -115,7 +115,7 @@ impl<'a> Rewriter<'a> {
                 _ => break,
             }
         }
-        // Comments behind the last label, and the brace.
+        // Comments after the last label, and the brace.
         self.keep_to(at + 1);
     }
 
@@ -127,8 +127,8 @@ impl<'a> Rewriter<'a> {
         self.at = end;
     }
 
-    /// `"${x}"` becomes `x`, in parentheses where it has line breaks that would end
-    /// the argument.
+    /// Rewrites `"${x}"` to `x`, in parentheses if it has line breaks that would end the
+    /// argument.
     fn value(&mut self, expression: Range<usize>) {
         let end = expression.end;
         let Some(mut inner) = self.sole_interpolation(expression) else { return self.keep_to(end) };
@@ -141,7 +141,7 @@ impl<'a> Rewriter<'a> {
         let needs_parentheses = self.needs_parentheses(inner.clone());
         let ends_in_heredoc = self.kind(inner.end - 1) == Some(TokenKind::CloseHeredoc);
         if ends_in_heredoc && (needs_parentheses || self.kind(end) != Some(TokenKind::Newline)) {
-            // Nothing may stand behind a heredoc on its last line.
+            // No text may follow a heredoc on its last line.
             return self.keep_to(end);
         }
         if needs_parentheses {
@@ -155,9 +155,9 @@ impl<'a> Rewriter<'a> {
         self.at = end;
     }
 
-    /// Whether an expression from inside an interpolation has line breaks. Those inside
-    /// its own parentheses do no harm, as far as a look at its ends can tell; where that
-    /// is deceptive, or a comment ends the line, a look at each bracket tells.
+    /// Returns true if an expression from inside an interpolation has line breaks. Those inside
+    /// its own parentheses do no harm, as far as its ends show; if they are ambiguous, or a
+    /// comment ends the line, each bracket is checked.
     fn needs_parentheses(&self, inner: Range<usize>) -> bool {
         let Some(tokens) = self.tokens.get(inner) else { return false };
         let has_parentheses = matches!(
@@ -176,8 +176,8 @@ impl<'a> Rewriter<'a> {
         })
     }
 
-    /// What stands inside of a template that is one interpolation and nothing else.
-    /// An interpolation inside of a heredoc hides that it is.
+    /// Returns the content of a template that is a single interpolation. An interpolation inside
+    /// a heredoc hides that.
     fn sole_interpolation(&self, expression: Range<usize>) -> Option<Range<usize>> {
         let [open, interpolation, .., sequence, close] = self.tokens.get(expression.clone())? else {
             return None;
@@ -206,8 +206,8 @@ impl<'a> Rewriter<'a> {
         Some(inner)
     }
 
-    /// What was written as `"string"`, `"list"` and `"map"` when types were strings,
-    /// and `list`, `map` and `set` without the type of their elements.
+    /// Rewrites the legacy forms `"string"`, `"list"` and `"map"`, and `list`, `map` and `set`
+    /// without their element type.
     fn type_constraint(&mut self, expression: Range<usize>) {
         let tokens = self.tokens.get(expression.clone()).unwrap_or_default();
         let (name, element) = match tokens {
@@ -242,7 +242,7 @@ impl<'a> Rewriter<'a> {
         self.tokens.get(at).map(|token| token.kind)
     }
 
-    /// Takes the tokens up to the one at `end` as they are.
+    /// Copies the tokens up to the one at `end` unchanged.
     fn keep_to(&mut self, end: usize) {
         let end = end.min(self.tokens.len());
         while self.at < end {

@@ -1,10 +1,10 @@
-//! Which neighbours on a line have a space between them.
+//! Spaces between neighbors on a line.
 
 use super::{Piece, bracket_change};
 use crate::syntax::scan::TokenKind as T;
 
-/// Whether a space stands between `left` and `right`; `before` is what stands on
-/// the left of `left` in the same cell.
+/// Returns true if there is a space between `left` and `right`; `before` is the token before
+/// `left` in the same cell.
 pub(super) fn is_spaced(before: Option<T>, left: &Piece<'_>, right: &Piece<'_>) -> bool {
     match (left.kind, right.kind) {
         // `a.0 .1` is two indexes, `0.1` is a number.
@@ -14,10 +14,10 @@ pub(super) fn is_spaced(before: Option<T>, left: &Piece<'_>, right: &Piece<'_>) 
         | (T::Identifier, T::OpenParenthesis | T::DoubleColon)
         | (T::DoubleColon, T::Identifier) => false,
         (T::Comma, _) => true,
-        // What is inside a template is text, to the last space.
+        // The content of a template is text, including every space.
         (T::QuotedLiteral | T::TemplateLiteral | T::OpenQuote | T::OpenHeredoc, _)
         | (_, T::QuotedLiteral | T::TemplateLiteral | T::CloseQuote | T::CloseHeredoc) => false,
-        // `for x in [a]` indexes no `in`.
+        // `for x in [a]` does not index `in`.
         (T::Identifier, _) if left.text == "in" && before == Some(T::Identifier) => true,
         (T::Identifier | T::Number, T::OpenBracket) => false,
         (closing, T::OpenBracket) if bracket_change(closing) < 0 => false,
@@ -34,7 +34,7 @@ pub(super) fn is_spaced(before: Option<T>, left: &Piece<'_>, right: &Piece<'_>) 
     }
 }
 
-/// Whether a digit, a point and this would be read as one number.
+/// Returns true if a digit, a dot and this piece would be read as one number.
 fn continues_number(piece: &Piece<'_>) -> bool {
     let exponent = piece.text.strip_prefix(['e', 'E']);
     let digits = exponent.map(|exponent| exponent.strip_prefix('-').unwrap_or(exponent));
@@ -42,8 +42,8 @@ fn continues_number(piece: &Piece<'_>) -> bool {
         || digits.is_some_and(|digits| digits.starts_with(|digit: char| digit.is_ascii_digit()))
 }
 
-/// Whether a minus behind it subtracts. Told from one token alone, it is a guess:
-/// a minus behind a keyword or an arrow is taken for a subtraction.
+/// Returns true if a following minus subtracts. A single token only allows a guess: a minus
+/// after a keyword or an arrow is treated as subtraction.
 fn ends_operand(kind: T) -> bool {
     !matches!(
         kind,
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_indexes_stay_two() {
+    fn consecutive_indexes_stay_separate() {
         let piece = |kind, text: &'static str| Piece { kind, text: text.into(), spaces: 0 };
         let dot = piece(T::Dot, ".");
         for (kind, text, spaced) in [

@@ -70,7 +70,7 @@ impl Network {
     }
 }
 
-/// Octets of version 4 may have leading zeros, which are not octal.
+/// Octets of version 4 may have leading zeros and are still decimal.
 fn parse_address(text: &str) -> Option<IpAddr> {
     if text.contains(':') {
         return text.parse().ok();
@@ -121,7 +121,7 @@ fn cidrhost(arguments: &[Value]) -> Outcome {
 fn cidrcontains(arguments: &[Value]) -> Outcome {
     let network = Network::parse(text(arguments, 0), 0)?;
     let contained = text(arguments, 1);
-    // A single address is the network of itself alone.
+    // A single address is a network of one address.
     let contained = match parse_address(contained) {
         Some(IpAddr::V4(_)) => Network::parse(&format!("{contained}/32"), 1)?,
         Some(IpAddr::V6(_)) => Network::parse(&format!("{contained}/128"), 1)?,
@@ -166,7 +166,7 @@ fn cidrsubnet(arguments: &[Value]) -> Outcome {
     let Some(subnet) = u128::try_from(number.clone()).ok().filter(|_| fits) else {
         return Err(Failure::argument(
             2,
-            format!("{newbits} further bits do not suffice for a subnet numbered {number}"),
+            format!("{newbits} more bits are not enough for a subnet numbered {number}"),
         ));
     };
     let shifted = subnet.checked_shl(network.bits - prefix).unwrap_or(0);
@@ -185,7 +185,7 @@ fn cidrsubnets(arguments: &[Value]) -> Outcome {
         }
         let prefix = extended(network, newbits, position)?;
         let size = BigInt::from(1) << (network.bits - prefix);
-        // Up to the next address at which such a subnet can start.
+        // The next address at which such a subnet can start.
         let start = (&next + &size - 1) / &size * &size;
         next = &start + &size;
         let Some(address) = u128::try_from(start).ok().filter(|_| next <= end) else {

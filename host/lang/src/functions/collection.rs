@@ -38,7 +38,7 @@ fn anytrue(arguments: &[Value]) -> Outcome {
     Ok(decide(&arguments[0], true))
 }
 
-/// Whether `decisive` is among the elements; nulls count as false.
+/// Returns whether `decisive` is among the elements; nulls count as false.
 fn decide(list: &Value, decisive: bool) -> Value {
     let mut unknown = false;
     for element in list.as_elements().unwrap_or(&[]) {
@@ -100,7 +100,7 @@ fn contains(arguments: &[Value]) -> Outcome {
     Ok(if unknown { unknown_result(Type::Bool) } else { Value::bool(false) })
 }
 
-/// Marks of elements do not make their number a secret.
+/// Marks of elements do not make their number sensitive.
 fn length(arguments: &[Value]) -> Outcome {
     let value = &arguments[0];
     let length = match (value.view(), value.ty()) {

@@ -1,5 +1,5 @@
-//! Gzip in Base64. What is written unpacks to the same bytes everywhere, but how
-//! well and in which bytes it is packed is the compressor's own business.
+//! Gzip in Base64. The output decompresses to the same bytes everywhere, but its own bytes and
+//! size depend on the compressor.
 
 use std::io::{Read as _, Write as _};
 
@@ -20,13 +20,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("base64gzip", STR, ResultType::String, Body::Pure(base64gzip)),
 ];
 
-/// What an archive may unpack to: a few bytes can stand for any number of them.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// Maximum decompressed size: a few bytes can expand to any size.
+const MAX_DECOMPRESSED: u64 = 64 * 1024 * 1024;
 
 fn base64gzip(arguments: &[Value]) -> Outcome {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let packed = encoder.write_all(text(arguments, 0).as_bytes()).and_then(|()| encoder.finish());
-    let packed = packed.map_err(|error| Failure::call(format!("the text cannot be packed: {error}")))?;
+    let packed = packed.map_err(|error| Failure::call(format!("the text cannot be compressed: {error}")))?;
     Ok(Value::string(STANDARD.encode(packed)))
 }
 
@@ -34,13 +34,13 @@ fn base64gunzip(arguments: &[Value]) -> Outcome {
     let packed = encoding::decode(text(arguments, 0))?;
     let mut unpacked = Vec::new();
     GzDecoder::new(packed.as_slice())
-        .take(MOST_BYTES + 1)
+        .take(MAX_DECOMPRESSED + 1)
         .read_to_end(&mut unpacked)
-        .map_err(|error| Failure::argument(0, format!("what it encodes is not in gzip's format: {error}")))?;
-    if u64::try_from(unpacked.len()).map_or(true, |length| length > MOST_BYTES) {
-        return Err(Failure::argument(0, format!("it unpacks to more than {MOST_BYTES} bytes")));
+        .map_err(|error| Failure::argument(0, format!("the content is not in gzip format: {error}")))?;
+    if u64::try_from(unpacked.len()).map_or(true, |length| length > MAX_DECOMPRESSED) {
+        return Err(Failure::argument(0, format!("it decompresses to more than {MAX_DECOMPRESSED} bytes")));
     }
     let text = String::from_utf8(unpacked)
-        .map_err(|_| Failure::argument(0, "what it unpacks to is not UTF-8 text"))?;
+        .map_err(|_| Failure::argument(0, "the decompressed content is not UTF-8 text"))?;
     Ok(Value::string(text))
 }

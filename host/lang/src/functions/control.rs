@@ -1,12 +1,11 @@
-//! Functions that evaluate, or read, their own arguments: `try`, `can`, `convert`,
-//! templates.
+//! Functions that evaluate or inspect their own arguments: `try`, `can`, `convert`, templates.
 
 use wardian_diagnostic::{Diagnostics, SourceFile, Span};
 use wardian_value::{Type, Value, convert};
 
 use super::{Body, Failure, Function, Lazy, Outcome, ResultType};
 use super::{any, file, string, text};
-use crate::{Resolved, Scope, Subject, parse_template};
+use crate::{ReferenceSubject, Resolved, Scope, parse_template};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("can", &[any("expression").dynamic()], ResultType::Bool, Body::Lazy(Lazy::Can)),
@@ -31,7 +30,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// What a template sees: its variables and the caller's functions.
+/// The scope of a template: its variables and the caller's functions.
 struct TemplateScope<'a> {
     variables: &'a Value,
     outer: &'a dyn Scope,
@@ -40,7 +39,7 @@ struct TemplateScope<'a> {
 impl Scope for TemplateScope<'_> {
     fn resolve(
         &self,
-        subject: &Subject,
+        subject: &ReferenceSubject,
         _index: Option<&Value>,
         span: &Span,
     ) -> Result<Resolved, Diagnostics> {
@@ -48,7 +47,7 @@ impl Scope for TemplateScope<'_> {
         if let Some(value) = self.variables.get(&name) {
             return Ok(Resolved::Whole(value.clone()));
         }
-        let mut detail = format!("The variables given to this template have no \"{name}\".");
+        let mut detail = format!("The variables of this template include no \"{name}\".");
         let known = self.variables.as_mapping().into_iter().flatten();
         if let Some(close) = wardian_diagnostic::closest(&name, known.map(|(name, _)| &**name)) {
             detail = format!("{detail} Did you mean \"{close}\"?");
@@ -60,7 +59,7 @@ impl Scope for TemplateScope<'_> {
         Some(self.outer)
     }
 
-    // A template sees its own variables only, not the iterators around its call.
+    // A template only sees its own variables, not the iterators around its call.
     fn local(&self, _name: &str) -> Option<Value> {
         None
     }
@@ -94,8 +93,8 @@ fn render(name: &str, template: &str, variables: &Value, scope: &dyn Scope) -> O
             return Err(Failure::argument(
                 1,
                 format!(
-                    "{:?} cannot be the name of a template variable: it must start with a letter \
-                     and have only letters, digits and underscores",
+                    "{:?} cannot be the name of a template variable: names start with a letter and contain \
+                     only letters, digits and underscores",
                     &**variable
                 ),
             ));

@@ -48,7 +48,7 @@ const MONTHS: [&str; 12] = [
 const DAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
 const NANOSECONDS: i128 = 1_000_000_000;
 
-/// A moment with the offset it was given in.
+/// A point in time with its original offset.
 #[derive(Clone, Copy)]
 struct Moment {
     /// Since 1970-01-01T00:00:00Z.
@@ -56,7 +56,7 @@ struct Moment {
     offset_minutes: i64,
 }
 
-/// A moment as clock and calendar show it.
+/// A point in time as clock and calendar fields.
 struct Civil {
     year: i64,
     month: usize,
@@ -68,7 +68,7 @@ struct Civil {
 }
 
 impl Moment {
-    /// Reads RFC 3339.
+    /// Parses RFC 3339.
     fn parse(text: &str) -> Result<Self, String> {
         let digits = |range: std::ops::Range<usize>, what: &str| -> Result<i64, String> {
             text.get(range)
@@ -158,7 +158,7 @@ impl Moment {
         if self.offset_minutes == 0 { utc.to_owned() } else { self.offset(separator) }
     }
 
-    /// RFC 3339 in whole seconds.
+    /// Formats as RFC 3339 in whole seconds.
     fn rfc3339(self) -> String {
         let Civil { year, month, day, hour, minute, second, .. } = self.civil();
         format!(
@@ -169,7 +169,7 @@ impl Moment {
     }
 }
 
-/// A time in RFC 3339 as it is shown in whole seconds; `None` where it is none.
+/// Returns an RFC 3339 time in whole seconds, or `None` if the text is not one.
 pub(super) fn shown(text: &str) -> Option<String> {
     Moment::parse(text).ok().map(Moment::rfc3339)
 }
@@ -187,7 +187,7 @@ fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days since 1970-01-01, counting years from March so that the leap day is last.
+/// Returns the days since 1970-01-01, counting years from March so that the leap day is last.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -263,7 +263,7 @@ fn formatdate(arguments: &[Value]) -> Outcome {
             result.push_str(&formatted(verb, moment).ok_or_else(|| {
                 Failure::argument(
                     0,
-                    format!("{verb:?} is no date field; literal letters go in single quotes"),
+                    format!("{verb:?} is not a date field; write literal letters in single quotes"),
                 )
             })?);
             rest = after;
@@ -275,7 +275,7 @@ fn formatdate(arguments: &[Value]) -> Outcome {
     Ok(Value::string(result))
 }
 
-/// Literal text up to its closing quote; two quotes are one.
+/// Parses literal text up to its closing quote; two quotes are one.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut literal = String::new();
     let mut rest = text;

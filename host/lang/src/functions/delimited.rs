@@ -48,7 +48,7 @@ struct Record {
 }
 
 impl Records<'_> {
-    /// The next record; blank lines are passed over.
+    /// Returns the next record; blank lines are skipped.
     fn next_record(&mut self) -> Result<Option<Record>, Failure> {
         loop {
             if self.text.is_empty() {

@@ -39,7 +39,7 @@ fn base64encode(arguments: &[Value]) -> Outcome {
     Ok(Value::string(STANDARD.encode(text(arguments, 0))))
 }
 
-/// Line breaks inside are ignored.
+/// Decodes Base64; line breaks are ignored.
 pub(super) fn decode(source: &str) -> Result<Vec<u8>, Failure> {
     let joined: String = source.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
     STANDARD.decode(joined).map_err(|_| Failure::argument(0, "it is not valid base64"))
@@ -47,8 +47,7 @@ pub(super) fn decode(source: &str) -> Result<Vec<u8>, Failure> {
 
 fn base64decode(arguments: &[Value]) -> Outcome {
     let bytes = decode(text(arguments, 0))?;
-    let text =
-        String::from_utf8(bytes).map_err(|_| Failure::argument(0, "what it encodes is not UTF-8 text"))?;
+    let text = String::from_utf8(bytes).map_err(|_| Failure::argument(0, "the content is not UTF-8 text"))?;
     Ok(Value::string(text))
 }
 
@@ -82,7 +81,7 @@ fn urldecode(arguments: &[Value]) -> Outcome {
                 let Some([byte]) = digits.as_deref() else {
                     return Err(Failure::argument(
                         0,
-                        "it has a % that two hexadecimal digits do not follow; a % itself is written %25",
+                        "it has a % without two hexadecimal digits after it; write a literal % as %25",
                     ));
                 };
                 rest = &rest[2..];
@@ -92,7 +91,7 @@ fn urldecode(arguments: &[Value]) -> Outcome {
         });
     }
     let decoded =
-        String::from_utf8(decoded).map_err(|_| Failure::argument(0, "what it encodes is not UTF-8 text"))?;
+        String::from_utf8(decoded).map_err(|_| Failure::argument(0, "the content is not UTF-8 text"))?;
     Ok(Value::string(decoded))
 }
 
@@ -119,7 +118,7 @@ pub(super) fn json_text(value: &Value) -> Result<String, Failure> {
     json::encode_simple(value).map_err(|error| Failure::Call(error.to_string()))
 }
 
-/// With what a text begins tells of what kind the value is.
+/// The beginning of a text determines the kind of its value.
 fn jsondecode_type(arguments: &[Value]) -> Result<Type, Failure> {
     let prefix = arguments[0].refinement().and_then(|facts| facts.prefix.as_deref()).unwrap_or("");
     match prefix.trim_start().chars().next() {
@@ -128,7 +127,7 @@ fn jsondecode_type(arguments: &[Value]) -> Result<Type, Failure> {
         Some('t' | 'f') => Ok(Type::Bool),
         Some('-' | '0'..='9') => Ok(Type::Number),
         Some(other) => Err(Failure::call(format!(
-            "this is not valid JSON: it begins with {other:?}, as no JSON text does"
+            "this is not valid JSON: it begins with {other:?}, which cannot start a JSON text"
         ))),
     }
 }
@@ -155,10 +154,7 @@ fn charset(name: &str) -> Result<Charset, Failure> {
         "ISO-8859-1" | "LATIN1" => Charset::Latin1,
         "US-ASCII" | "ASCII" => Charset::Ascii,
         _ => {
-            return Err(Failure::argument(
-                1,
-                format!("the encoding {name:?} is not one of those known here"),
-            ));
+            return Err(Failure::argument(1, format!("the encoding {name:?} is not supported")));
         }
     })
 }
@@ -170,7 +166,7 @@ fn textencodebase64(arguments: &[Value]) -> Outcome {
             .chars()
             .map(|c| u8::try_from(u32::from(c)).ok().filter(|byte| u32::from(*byte) < limit))
             .collect::<Option<Vec<u8>>>()
-            .ok_or_else(|| Failure::argument(0, "it has characters that the encoding lacks"))
+            .ok_or_else(|| Failure::argument(0, "it has characters that the encoding does not include"))
     };
     let bytes = match charset(text(arguments, 1))? {
         Charset::Utf8 => source.as_bytes().to_vec(),
@@ -188,7 +184,7 @@ fn textencodebase64(arguments: &[Value]) -> Outcome {
 
 fn textdecodebase64(arguments: &[Value]) -> Outcome {
     let bytes = decode(text(arguments, 0))?;
-    let invalid = || Failure::argument(0, "what it encodes is not text in this encoding");
+    let invalid = || Failure::argument(0, "the content is not text in this encoding");
     let decoded = match charset(text(arguments, 1))? {
         Charset::Utf8 => String::from_utf8(bytes).map_err(|_| invalid())?,
         Charset::Utf16 { mut big_endian, mark } => {

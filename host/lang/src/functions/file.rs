@@ -1,4 +1,4 @@
-//! Files and their paths. All reading goes through the scope.
+//! Files and their paths. All access goes through the scope.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -26,11 +26,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("pathexpand", PATH, ResultType::String, Body::Scoped(pathexpand)),
 ];
 
-/// `~` and `~/...` under the home directory.
+/// Expands `~` and `~/...` to the home directory.
 fn expanded(path: &str, scope: &dyn Scope) -> Result<String, Failure> {
     let Some(rest) = path.strip_prefix('~') else { return Ok(path.to_owned()) };
     if !rest.is_empty() && !rest.starts_with('/') {
-        return Err(Failure::argument(0, "only the own home directory can be written as ~"));
+        return Err(Failure::argument(0, "~ can only mean the user's own home directory"));
     }
     match scope.home_directory() {
         Some(home) => Ok(clean(&format!("{home}{rest}"))),
@@ -120,7 +120,7 @@ fn dirname(arguments: &[Value]) -> Outcome {
     Ok(Value::string(directory))
 }
 
-/// The shortest path that means the same, by the text alone.
+/// Returns the shortest equivalent path, by its text alone.
 fn clean(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! | verb          | takes   | gives                                        |
 //! |---------------|---------|----------------------------------------------|
-//! | `%v`          | any     | the usual text; JSON for what is no primitive |
+//! | `%v`          | any     | the usual text; JSON unless it is primitive  |
 //! | `%#v`         | any     | JSON                                         |
 //! | `%t`          | bool    | `true` or `false`                            |
 //! | `%b %o %d %x %X` | whole number | in base 2, 8, 10, 16                   |
@@ -10,8 +10,8 @@
 //! | `%s`          | string  | itself                                       |
 //! | `%q`          | string  | in quotes                                    |
 //!
-//! Between `%` and the verb may stand flags (`+`, `-`, `#`, `0`, space), a width,
-//! a precision behind a dot, and the number of an argument in brackets.
+//! Flags (`+`, `-`, `#`, `0`, space), a width, a precision after a dot, and an argument number
+//! in brackets may precede the verb.
 
 use num_bigint::BigInt;
 use unicode_segmentation::UnicodeSegmentation;
@@ -29,7 +29,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         .variadic(any("args").null().unknown()),
 ];
 
-/// One `%...` of a format.
+/// A `%...` directive of a format.
 #[derive(Default)]
 struct Directive {
     source: String,
@@ -89,21 +89,21 @@ fn parse(source: &str) -> Result<Vec<Part>, Failure> {
             let (Some(number), Some(after)) = (number, rest.strip_prefix(']')) else {
                 return Err(Failure::argument(
                     0,
-                    format!("the argument number at offset {offset} is not complete"),
+                    format!("the argument number at offset {offset} is incomplete"),
                 ));
             };
             rest = after;
             next_argument = number;
         }
         let Some(verb) = rest.chars().next() else {
-            return Err(Failure::argument(0, format!("the verb behind % at offset {offset} is missing")));
+            return Err(Failure::argument(0, format!("the verb after % at offset {offset} is missing")));
         };
         rest = &rest[verb.len_utf8()..];
         directive.source = format!("%{}", &start[..start.len() - rest.len()]);
         if !"vtbodxXeEfgGsq".contains(verb) {
             return Err(Failure::argument(
                 0,
-                format!("{verb:?} in {:?} at offset {offset} is no verb", directive.source),
+                format!("{verb:?} in {:?} at offset {offset} is not a verb", directive.source),
             ));
         }
         directive.verb = verb;
@@ -134,7 +134,7 @@ fn count(rest: &mut &str) -> Result<Option<usize>, Failure> {
 fn format(arguments: &[Value]) -> Outcome {
     let (format, given) = (text(arguments, 0), &arguments[1..]);
     if !given.iter().all(Value::is_wholly_known) {
-        // Whether they suit the format is told when they are known.
+        // Whether they match the format is checked once they are known.
         let literal = format.find('%').map_or(format, |percent| &format[..percent]);
         let prefix = safe_prefix(literal);
         let prefix = (!prefix.is_empty()).then(|| Str::new(prefix));
@@ -305,7 +305,7 @@ fn truncated(directive: &Directive, text: &str) -> String {
     }
 }
 
-/// Filled up to the width with spaces, or zeros if asked for.
+/// Returns the text padded to the width with spaces, or zeros if requested.
 fn padded(directive: &Directive, text: &str) -> String {
     let missing = directive.width.unwrap_or(0).saturating_sub(text.graphemes(true).count());
     if directive.minus {
@@ -317,7 +317,7 @@ fn padded(directive: &Directive, text: &str) -> String {
     }
 }
 
-/// With a sign as the flags say; zeros of the width go behind the sign.
+/// Adds a sign according to the flags; padding zeros follow the sign.
 fn numeric(directive: &Directive, text: &str) -> String {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -352,8 +352,8 @@ fn integer(directive: &Directive, whole: &BigInt) -> String {
     numeric(directive, &format!("{sign}{prefix}{digits}"))
 }
 
-/// A number as its decimal digits, the first of which is not zero, and the
-/// exponent of that first one.
+/// A number as its decimal digits, the first of which is not zero, and the exponent of the first
+/// digit.
 struct Digits {
     negative: bool,
     values: Vec<u8>,
@@ -361,7 +361,7 @@ struct Digits {
 }
 
 impl Digits {
-    fn of(number: &Number) -> Option<Self> {
+    fn from_number(number: &Number) -> Option<Self> {
         let text = number.to_string();
         let (negative, text) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -386,7 +386,7 @@ impl Digits {
         Some(Self { negative, values: digits, exponent })
     }
 
-    /// Keeps so many digits, rounding half to even; the exponent may grow.
+    /// Rounds to `keep` digits, half to even; the exponent may grow.
     fn round(&mut self, keep: i64) {
         let Ok(keep) = usize::try_from(keep) else {
             self.values.clear();
@@ -435,7 +435,7 @@ fn infinite(number: &Number) -> String {
 }
 
 fn decimal(number: &Number, precision: usize) -> String {
-    let Some(mut digits) = Digits::of(number) else { return infinite(number) };
+    let Some(mut digits) = Digits::from_number(number) else { return infinite(number) };
     let places = i64::try_from(precision).unwrap_or(0);
     digits.round(digits.exponent + 1 + places);
     fixed(&digits, precision)
@@ -454,7 +454,7 @@ fn fixed(digits: &Digits, precision: usize) -> String {
 }
 
 fn scientific(number: &Number, precision: usize) -> String {
-    let Some(mut digits) = Digits::of(number) else { return infinite(number) };
+    let Some(mut digits) = Digits::from_number(number) else { return infinite(number) };
     let places = i64::try_from(precision).unwrap_or(0);
     digits.round(places + 1);
     let fraction: String = (1..=places).map(|place| digits.digit(place)).collect();
@@ -467,10 +467,10 @@ fn with_exponent(digits: &Digits, fraction: &str) -> String {
     format!("{}{}{dot}{fraction}e{sign}{:02}", digits.sign(), digits.digit(0), digits.exponent.abs())
 }
 
-/// Scientific where the exponent is below -4 or not below the precision (6 where
-/// none is given and all digits are shown), otherwise decimal.
+/// Returns scientific form if the exponent is below -4 or not below the precision (6 if none is
+/// given and all digits are shown), otherwise decimal form.
 fn shortest(number: &Number, precision: Option<usize>) -> String {
-    let Some(mut digits) = Digits::of(number) else { return infinite(number) };
+    let Some(mut digits) = Digits::from_number(number) else { return infinite(number) };
     let mut limit = 6;
     if let Some(precision) = precision {
         limit = i64::try_from(precision.max(1)).unwrap_or(1);

@@ -13,7 +13,7 @@
 pub(super) struct Pattern(regex::Regex);
 
 impl Pattern {
-    /// `None` where a bracket or brace is not closed.
+    /// Returns `None` if a bracket or brace is not closed.
     pub(super) fn new(pattern: &str) -> Option<Self> {
         let characters: Vec<char> = pattern.chars().collect();
         let mut expression = String::from("^(?s:");
@@ -85,7 +85,7 @@ impl Pattern {
         regex::Regex::new(&expression).ok().map(Self)
     }
 
-    /// Whether a path with `/` between its parts matches.
+    /// Returns true if a path with `/` between its parts matches.
     pub(super) fn matches(&self, path: &str) -> bool {
         self.0.is_match(path)
     }

@@ -59,7 +59,7 @@ fn file_in_base64<D: Digest>(arguments: &[Value], scope: &dyn Scope) -> Outcome 
     Ok(Value::string(STANDARD.encode(D::digest(content).as_slice())))
 }
 
-/// Costs below the least one count as not given.
+/// Costs below the minimum are ignored.
 fn bcrypt(arguments: &[Value], scope: &dyn Scope) -> Outcome {
     const USUAL: i64 = 10;
     if arguments.len() > 2 {
@@ -72,7 +72,7 @@ fn bcrypt(arguments: &[Value], scope: &dyn Scope) -> Outcome {
         .filter(|cost| *cost <= 31)
         .ok_or_else(|| Failure::argument(1, "the cost must not be above 31"))?;
     if text(arguments, 0).len() > 72 {
-        return Err(Failure::argument(0, "only texts of up to 72 bytes can be hashed so"));
+        return Err(Failure::argument(0, "only strings of up to 72 bytes can be hashed with bcrypt"));
     }
     let Some(salt) = scope.random_bytes() else { return Ok(super::unknown_result(Type::String)) };
     let parts = bcrypt::hash_with_salt(text(arguments, 0), cost, salt)

@@ -191,8 +191,8 @@ fn element_type(arguments: &[Value]) -> Result<Type, Failure> {
     }
 }
 
-/// Indexes past the end start again from the first element. Negative ones count
-/// from the end of a list; of a tuple, only those that come to its start.
+/// Returns an index that wraps around. Negative indexes count from the end of a list; for a
+/// tuple, only those that reach its start are valid.
 fn wrapped(arguments: &[Value], length: usize) -> Result<usize, Failure> {
     let empty = || Failure::call("there are no elements to choose from");
     let at = whole(arguments, 1)?;
@@ -220,7 +220,8 @@ fn flatten(arguments: &[Value]) -> Outcome {
     let mut flat = Vec::new();
     let mut marks = wardian_value::Marks::NONE;
     let mut pending: Vec<Value> = vec![arguments[0].clone()];
-    // Depth first by a stack of our own: values may be nested deeper than ours.
+    // Depth first with an explicit stack: values may be nested deeper than the call stack
+    // allows.
     while let Some(value) = pending.pop() {
         if is_sequence(&value) && !value.is_null() {
             marks |= value.marks();
@@ -273,7 +274,7 @@ fn matchkeys(arguments: &[Value]) -> Outcome {
         return Ok(unknown_result(arguments[0].ty().clone()));
     }
     if keys.is_wholly_known() && wanted.is_wholly_known() {
-        let wanted = Members::of(wanted.as_elements().unwrap_or(&[]));
+        let wanted = Members::from_values(wanted.as_elements().unwrap_or(&[]));
         let keys = keys.as_elements().unwrap_or(&[]);
         let found = values.iter().zip(keys).filter(|(_, key)| wanted.contains(key));
         let element = arguments[0].ty().element().cloned().unwrap_or(Type::Dynamic);
@@ -395,7 +396,7 @@ fn slice(arguments: &[Value]) -> Outcome {
 
 fn sort(arguments: &[Value]) -> Outcome {
     let Some(mut texts) = strings(arguments, 0)? else {
-        // What stands where is not known, but how many there are.
+        // The values' positions are unknown, but their number is known.
         let length = arguments[0].as_elements().map(<[Value]>::len);
         let facts = arguments[0].refinement();
         let refinement = Refinement {

@@ -47,7 +47,7 @@ fn keys_type(arguments: &[Value]) -> Result<Type, Failure> {
     }
 }
 
-/// The keys of an object are known even where the object is not.
+/// The keys of an object are known even if the object is unknown.
 fn keys(arguments: &[Value]) -> Outcome {
     let mapping = &arguments[0];
     let result = match (keys_type(arguments)?, mapping.ty(), mapping.as_mapping()) {
@@ -132,8 +132,8 @@ fn lookup(arguments: &[Value]) -> Outcome {
     Ok(default.with_marks(marks))
 }
 
-/// Where all arguments have one type it is that, else an object: of what
-/// attributes is not known while a map is not.
+/// Returns the type of all arguments if they have one, else an object type, whose attributes are
+/// unknown while a map is unknown.
 fn merge_type(arguments: &[Value]) -> Result<Type, Failure> {
     let mut attributes: BTreeMap<Str, Type> = BTreeMap::new();
     let mut known = true;

@@ -1,4 +1,4 @@
-//! Which values were there.
+//! A set of values seen so far.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -6,15 +6,15 @@ use std::hash::{Hash, Hasher};
 
 use wardian_value::{Value, View};
 
-/// Wholly known values. Only those that look the same from afar are compared with
-/// each other, so that many cost no more than their number.
+/// Wholly known values. Only values with equal hashes are compared with each other, so the cost
+/// is linear in their number.
 #[derive(Default)]
 pub(super) struct Members<'v> {
     by_digest: HashMap<u64, Vec<&'v Value>>,
 }
 
 impl<'v> Members<'v> {
-    pub(super) fn of(values: &'v [Value]) -> Self {
+    pub(super) fn from_values(values: &'v [Value]) -> Self {
         let mut members = Self::default();
         for value in values {
             members.insert(value);
@@ -22,7 +22,7 @@ impl<'v> Members<'v> {
         members
     }
 
-    /// Whether it was not there before.
+    /// Returns true if the value was not in the set.
     pub(super) fn insert(&mut self, value: &'v Value) -> bool {
         let alike = self.by_digest.entry(digest(value)).or_default();
         let new = !alike.contains(&value);

@@ -59,7 +59,7 @@ fn from_float(value: f64) -> Outcome {
     Ok(Value::number(number))
 }
 
-/// A machine float, as which some functions take their numbers.
+/// Returns an argument as a machine float, which some functions use.
 fn float(arguments: &[Value], position: usize) -> Result<f64, Failure> {
     let number = given(arguments, position);
     let float = number.to_f64();
@@ -171,7 +171,7 @@ fn range(arguments: &[Value]) -> Outcome {
     if (down && end > start) || (!down && end < start) {
         let wanted = if down { "negative" } else { "positive" };
         return Err(Failure::call(format!(
-            "with a {wanted} step, the end must lie {} the start",
+            "with a {wanted} step, the end must be {} the start",
             if down { "below" } else { "above" }
         )));
     }

@@ -31,12 +31,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 thread_local! {
-    /// Patterns used last: in a `for` the same ones come again for each element.
+    /// Recently used patterns: a `for` uses the same ones for each element.
     static RECENT: RefCell<VecDeque<(String, Regex)>> = const { RefCell::new(VecDeque::new()) };
 }
 
 fn compile(pattern: &str, position: usize) -> Result<Regex, Failure> {
-    const MOST: usize = 8;
+    const MAX_PATTERNS: usize = 8;
     let known = RECENT.with_borrow(|recent| {
         recent.iter().find(|(text, _)| text == pattern).map(|(_, compiled)| compiled.clone())
     });
@@ -49,14 +49,14 @@ fn compile(pattern: &str, position: usize) -> Result<Regex, Failure> {
         Failure::argument(position, format!("{pattern:?} is not a valid pattern: {reason}"))
     })?;
     RECENT.with_borrow_mut(|recent| {
-        recent.truncate(MOST - 1);
+        recent.truncate(MAX_PATTERNS - 1);
         recent.push_front((pattern.to_owned(), compiled.clone()));
     });
     Ok(compiled)
 }
 
-/// RE2's syntax in that of the regex crate: in a class, `[`, `&&`, `--` and `~~`
-/// are plain characters; `\Q...\E` quotes; `\z` is the end.
+/// Translates RE2's syntax to that of the regex crate: in a class, `[`, `&&`, `--` and `~~` are
+/// plain characters; `\Q...\E` quotes; `\z` is the end.
 fn translate(pattern: &str) -> String {
     let mut translated = String::with_capacity(pattern.len());
     let mut rest = pattern;
@@ -72,7 +72,7 @@ fn translate(pattern: &str) -> String {
         match character {
             '\\' => {
                 length += rest[1..].chars().next().map_or(0, char::len_utf8);
-                // A class or a character by its name in braces.
+                // A class or a character with its name in braces.
                 if matches!(rest.as_bytes().get(1..3), Some([b'p' | b'P' | b'x', b'{'])) {
                     length = rest.find('}').map_or(rest.len(), |end| end + 1);
                 }
@@ -86,7 +86,7 @@ fn translate(pattern: &str) -> String {
                     start += 1;
                 }
                 translated.push_str(&rest[..start]);
-                // A bracket that comes first is a member.
+                // A bracket in the first position is a member.
                 if rest[start..].starts_with(']') {
                     start += 1;
                     translated.push_str("\\]");
@@ -109,8 +109,8 @@ fn translate(pattern: &str) -> String {
                 translated.push(character);
             }
             '-' if in_class && rest.starts_with("--") => {
-                // As the first member it is itself; behind another one it makes a
-                // range that ends with a hyphen.
+                // As the first member it is literal; after another one it starts a range that
+                // ends with a hyphen.
                 if translated.ends_with('[') || translated.ends_with("[^") {
                     translated.push_str("\\-");
                 } else {
@@ -125,7 +125,7 @@ fn translate(pattern: &str) -> String {
     translated
 }
 
-/// Whether a text starts as `{2}`, `{2,}` or `{2,3}`; other braces are themselves.
+/// Returns true if a text starts with `{2}`, `{2,}` or `{2,3}`; other braces are literal.
 fn is_repetition(text: &str) -> bool {
     let Some((inside, _)) = text[1..].split_once('}') else { return false };
     let (least, most) = inside.split_once(',').unwrap_or((inside, ""));
@@ -133,7 +133,7 @@ fn is_repetition(text: &str) -> bool {
     !least.is_empty() && all_digits(least) && all_digits(most)
 }
 
-/// What a match is: its text, its groups by position, or its groups by name.
+/// The form of a match: its text, its groups by position, or its groups by name.
 enum Shape {
     Text,
     Positions,
@@ -180,7 +180,7 @@ fn regex(arguments: &[Value]) -> Outcome {
     let shape = shape(&pattern)?;
     match pattern.captures(text(arguments, 1)) {
         Some(found) => Ok(matched(&pattern, &shape, &found)),
-        None => Err(Failure::call("nothing in the string matches the pattern")),
+        None => Err(Failure::call("no part of the string matches the pattern")),
     }
 }
 
@@ -192,7 +192,7 @@ fn regexall(arguments: &[Value]) -> Outcome {
     Ok(Value::list(ty, matches))
 }
 
-/// A search text between slashes is a pattern.
+/// Replaces matches; a search text between slashes is a pattern.
 fn replace_matches(pattern: &Regex, source: &str, replacement: &str) -> Result<String, Failure> {
     let mut result = String::with_capacity(source.len());
     let mut from = 0;

@@ -1,9 +1,9 @@
 //! `rsadecrypt`: RSA with the padding of PKCS #1 v1.5.
 //!
-//! Written over the big integers that are here anyway: the RSA crates either do
-//! not decrypt with this padding, need a C compiler, or carry an open advisory
-//! for a timing leak. The leak matters where someone can ask for decryptions and
-//! measure them; here a key's owner decrypts what the configuration holds.
+//! Implemented over the big integers that are already a dependency: the RSA crates either do not
+//! decrypt with this padding, need a C compiler, or have an open advisory for a timing leak. The
+//! leak matters if someone can request decryptions and measure them; here a key's owner decrypts
+//! content of their own configuration.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -20,8 +20,8 @@ pub(super) const FUNCTIONS: &[Function] = &[Function::new(
     Body::Pure(rsadecrypt),
 )];
 
-/// Keys of more bits take minutes, and nobody has them.
-const MOST_BITS: u64 = 16_384;
+/// Maximum key size in bits: larger keys take minutes, and are not in use.
+const MAX_BITS: u64 = 16_384;
 
 struct PrivateKey {
     modulus: BigUint,
@@ -36,27 +36,27 @@ fn rsadecrypt(arguments: &[Value]) -> Outcome {
         Failure::call("the text was not encrypted with the public half of this key, or is damaged")
     })?;
     let plain = String::from_utf8(plain)
-        .map_err(|_| Failure::argument(0, "what it decrypts to is not UTF-8 text"))?;
+        .map_err(|_| Failure::argument(0, "the decrypted content is not UTF-8 text"))?;
     Ok(Value::string(plain))
 }
 
 impl PrivateKey {
-    /// From the parts of a key, where they fit together.
+    /// Builds a key from its parts, if they are consistent.
     fn new(modulus: BigUint, exponent: BigUint, primes: [BigUint; 2]) -> Result<Self, &'static str> {
         let one = BigUint::from(1_u8);
         let consistent = primes.iter().all(|prime| *prime > one)
             && &primes[0] * &primes[1] == modulus
             && !exponent.is_zero();
-        if modulus.bits() > MOST_BITS {
-            Err("the key has more bits than can be computed with in reasonable time")
+        if modulus.bits() > MAX_BITS {
+            Err("the key has more bits than can be processed in reasonable time")
         } else if consistent {
             Ok(Self { modulus, exponent })
         } else {
-            Err("the parts of the key do not fit together")
+            Err("the parts of the key are inconsistent")
         }
     }
 
-    /// `None` where the padding is not as it must be.
+    /// Returns `None` if the padding is invalid.
     fn decrypt(&self, ciphertext: &[u8]) -> Option<Vec<u8>> {
         let number = BigUint::from_bytes_be(ciphertext);
         let length = usize::try_from(self.modulus.bits().div_ceil(8)).ok()?;
@@ -64,7 +64,7 @@ impl PrivateKey {
             return None;
         }
         let message = number.modpow(&self.exponent, &self.modulus).to_bytes_be();
-        // The zero in front is not among the bytes of the number.
+        // The leading zero is not part of the number's bytes.
         if message.len() != length - 1 || message.first() != Some(&2) {
             return None;
         }
@@ -74,15 +74,15 @@ impl PrivateKey {
     }
 }
 
-/// A private key in one of the forms that `ssh-keygen` and `openssl` write.
+/// Parses a private key in one of the forms that `ssh-keygen` and `openssl` write.
 fn private_key(pem: &str) -> Result<PrivateKey, &'static str> {
     const NOT_PEM: &str = "it is not a private key in PEM form (-----BEGIN ... PRIVATE KEY-----)";
-    const DAMAGED: &str = "the key is damaged: its content is not what its first line says";
+    const DAMAGED: &str = "the key is damaged: its content does not match its first line";
     let begin = pem.find("-----BEGIN ").ok_or(NOT_PEM)?;
     let (kind, rest) = pem[begin + "-----BEGIN ".len()..].split_once("-----").ok_or(NOT_PEM)?;
     let (body, _) = rest.split_once(&format!("-----END {kind}-----")).ok_or(NOT_PEM)?;
     if body.contains("ENCRYPTED") || kind.contains("ENCRYPTED") {
-        return Err("the key is protected by a passphrase; it has to be given without one");
+        return Err("the key is protected by a passphrase; use a key without one");
     }
     let encoded: String = body.split_whitespace().collect();
     let bytes = STANDARD.decode(encoded).map_err(|_| NOT_PEM)?;
@@ -96,7 +96,7 @@ fn private_key(pem: &str) -> Result<PrivateKey, &'static str> {
 
 type Parsed = Result<PrivateKey, &'static str>;
 
-/// The elements of a DER encoding, one after the other.
+/// An iterator over the elements of a DER encoding.
 struct Der<'a>(&'a [u8]);
 
 impl<'a> Der<'a> {
@@ -105,7 +105,7 @@ impl<'a> Der<'a> {
     const IDENTIFIER: u8 = 0x06;
     const SEQUENCE: u8 = 0x30;
 
-    /// The content of the next element, which has to be of the kind.
+    /// Returns the content of the next element, which must have the given tag.
     fn next(&mut self, kind: u8) -> Option<&'a [u8]> {
         let [found, first, rest @ ..] = self.0 else { return None };
         if *found != kind {
@@ -126,7 +126,7 @@ impl<'a> Der<'a> {
 
     fn integer(&mut self) -> Option<BigUint> {
         let content = self.next(Self::INTEGER)?;
-        // Negative ones have the highest bit set.
+        // Negative numbers have the highest bit set.
         let positive = content.first().is_some_and(|first| *first < 0x80);
         positive.then(|| BigUint::from_bytes_be(content))
     }
@@ -150,7 +150,7 @@ fn pkcs8(bytes: &[u8]) -> Option<Parsed> {
     if algorithm == RSA { pkcs1(key.next(Der::OCTETS)?) } else { None }
 }
 
-/// What OpenSSH writes by itself: strings with their length before them.
+/// Parses OpenSSH's own format: strings with a length prefix.
 fn openssh(bytes: &[u8]) -> Result<Option<Parsed>, &'static str> {
     fn string<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
         let (length, after) = rest.split_first_chunk::<4>()?;
@@ -164,7 +164,7 @@ fn openssh(bytes: &[u8]) -> Result<Option<Parsed>, &'static str> {
         let rest = &mut rest;
         let cipher = string(rest);
         if cipher.is_some_and(|cipher| cipher != b"none") {
-            return Err("the key is protected by a passphrase; it has to be given without one");
+            return Err("the key is protected by a passphrase; use a key without one");
         }
         let _key_derivation = string(rest);
         let _options = string(rest);
@@ -172,7 +172,7 @@ fn openssh(bytes: &[u8]) -> Result<Option<Parsed>, &'static str> {
         let Some(after) = rest.get(4..) else { return Ok(None) };
         *rest = after;
         let _public = string(rest);
-        // Two equal check numbers stand before the key.
+        // Two equal check numbers precede the key.
         let Some(mut private) = string(rest).and_then(|private| private.get(8..)) else { return Ok(None) };
         if string(&mut private) != Some(b"ssh-rsa") {
             return Err("it is not an RSA key");

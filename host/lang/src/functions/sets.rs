@@ -31,7 +31,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     .variadic(parameter("other_sets", ParameterType::SetOfAny)),
 ];
 
-/// The set type that all arguments convert to. Empty sets of no type fit any.
+/// Returns the set type that all arguments convert to. Untyped empty sets match any type.
 fn common_type(arguments: &[Value]) -> Result<Type, Failure> {
     let mut types: Vec<Type> = Vec::new();
     for argument in arguments {
@@ -52,8 +52,8 @@ fn common_type(arguments: &[Value]) -> Result<Type, Failure> {
 /// The elements of each set.
 type Sets = Vec<Vec<Value>>;
 
-/// All sets, converted to one type, which comes first; `None` in place of the
-/// sets where an unknown element decides.
+/// Converts all sets to one type and returns it with the sets, or with `None` if an unknown
+/// element decides.
 fn converted(arguments: &[Value]) -> Result<(Type, Option<Sets>), Failure> {
     let ty = common_type(arguments)?;
     let element = ty.element().cloned().unwrap_or(Type::Dynamic);
@@ -80,19 +80,19 @@ fn combine(arguments: &[Value], keep: impl Fn(Vec<Value>, &[Value]) -> Vec<Value
 
 fn intersection(arguments: &[Value]) -> Outcome {
     combine(arguments, |result, set| {
-        let set = Members::of(set);
+        let set = Members::from_values(set);
         result.into_iter().filter(|element| set.contains(element)).collect()
     })
 }
 
 fn subtract(arguments: &[Value]) -> Outcome {
     combine(arguments, |result, set| {
-        let set = Members::of(set);
+        let set = Members::from_values(set);
         result.into_iter().filter(|element| !set.contains(element)).collect()
     })
 }
 
-/// Elements that are not known yet are none the less there.
+/// Unknown elements count as elements.
 fn union(arguments: &[Value]) -> Outcome {
     let ty = common_type(arguments)?;
     let mut all = Vec::new();
@@ -140,8 +140,8 @@ fn length_unknown(set: &Value) -> bool {
     }
 }
 
-/// What is known of a product of sets that are not: there is at least one
-/// combination where no set is empty.
+/// Returns the facts about a product of unknown sets: it has at least one combination if no set
+/// is empty.
 fn product_unknown(arguments: &[Value], ty: Type) -> Value {
     let mut least: usize = 1;
     let mut most = Some(1_usize);
@@ -171,7 +171,7 @@ fn product(arguments: &[Value]) -> Outcome {
     if arguments.iter().any(length_unknown) {
         return Ok(product_unknown(arguments, ty).with_marks(marks));
     }
-    // One empty set leaves nothing, however much the others would make.
+    // One empty set makes the product empty.
     let mut combinations: Vec<Vec<Value>> = if is_empty { Vec::new() } else { vec![Vec::new()] };
     for (position, (argument, ty)) in arguments.iter().zip(types.iter()).enumerate() {
         let items: Vec<Value> = argument

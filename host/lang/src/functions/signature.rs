@@ -1,63 +1,61 @@
-//! What is told of functions to those who only ask.
+//! Signatures of functions, for tools.
 
 use wardian_value::{Type, Value};
 
 use super::{Function, Parameter, table};
 
-/// A function as it is called.
+/// A function's signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionSignature {
-    /// Its name without a namespace.
+    /// The name without a namespace.
     pub name: &'static str,
-    /// What it does.
     pub description: &'static str,
-    /// Where else it is to be found.
+    /// The tools that also have the function.
     pub origin: FunctionOrigin,
-    /// What must be given.
+    /// The required arguments.
     pub parameters: Vec<ParameterSignature>,
-    /// What every further argument is; there are none without it.
+    /// The parameter of all further arguments, if they are allowed.
     pub variadic: Option<ParameterSignature>,
-    /// The type of the result, dynamic where it depends on the arguments.
+    /// The result type; dynamic if it depends on the arguments.
     pub result: Type,
 }
 
-/// One parameter of a function.
+/// A parameter of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterSignature {
-    /// Its name, which messages call it by.
+    /// The name that messages use.
     pub name: &'static str,
-    /// What arguments are converted to.
+    /// The type that arguments are converted to.
     pub ty: Type,
-    /// Whether null may be given.
+    /// Whether null is allowed.
     pub null: NullArgument,
 }
 
-/// Whether a function takes null for an argument.
+/// Whether a function accepts null for an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NullArgument {
-    /// It does.
     Accepted,
     /// A call with null is an error.
     Refused,
 }
 
-/// Which other tools have a function.
+/// The other tools that have a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FunctionOrigin {
-    /// Terraform 1.11 and what comes after it.
+    /// Terraform 1.11 and later.
     Terraform,
-    /// A later Terraform, or OpenTofu.
+    /// A later Terraform version, or OpenTofu.
     Later,
 }
 
 const LATER: [&str; 4] = ["base64gunzip", "cidrcontains", "convert", "urldecode"];
 
-/// The signatures of all functions, sorted by name.
+/// Returns the signatures of all functions, sorted by name.
 pub fn function_signatures() -> impl Iterator<Item = FunctionSignature> {
     table().values().map(|function| signature(function))
 }
 
-/// The signature of one function.
+/// Returns the signature of one function.
 pub(crate) fn signature(function: &Function) -> FunctionSignature {
     FunctionSignature {
         name: function.name,
@@ -81,12 +79,11 @@ fn parameter(parameter: &Parameter) -> ParameterSignature {
     }
 }
 
-/// The result for arguments of which only the types are known. Where a type is
-/// not known either, and the function does not say that it takes such arguments,
-/// neither is that of the result.
+/// Returns the result type for arguments of which only the types are known. If an argument type
+/// is unknown, too, and the function does not accept such arguments, the result type is unknown.
 fn result(function: &Function) -> Type {
     let mut parameters = function.parameters.iter().chain(&function.variadic);
-    // What a template gives is text, whatever its variables are.
+    // A template's result is a string, whatever its variables are.
     let is_template = matches!(function.body, super::Body::Template(_));
     if !is_template && parameters.any(|parameter| parameter.ty.ty() == Type::Dynamic && !parameter.dynamic) {
         return Type::Dynamic;

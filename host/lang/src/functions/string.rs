@@ -1,4 +1,4 @@
-//! Text.
+//! Strings.
 
 use unicode_segmentation::UnicodeSegmentation;
 use wardian_value::{Str, Type, Value};
@@ -94,7 +94,7 @@ fn indent(arguments: &[Value]) -> Outcome {
     let spaces = usize::try_from(spaces)
         .ok()
         .filter(|spaces| *spaces <= 100_000)
-        .ok_or_else(|| Failure::argument(0, "a small whole number, not negative, is required"))?;
+        .ok_or_else(|| Failure::argument(0, "a small whole number that is not negative is required"))?;
     let replacement = format!("\n{}", " ".repeat(spaces));
     let lines = text(arguments, 1).matches('\n').count();
     super::check_size(lines.saturating_mul(spaces))?;
@@ -138,7 +138,7 @@ fn split(arguments: &[Value]) -> Outcome {
     Ok(Value::list(Type::String, parts))
 }
 
-/// Letters whose capital form is several letters stay as they are.
+/// Letters whose upper-case form has several letters stay unchanged.
 fn capital(character: char) -> char {
     if character.is_ascii() {
         return character.to_ascii_uppercase();
@@ -165,7 +165,7 @@ fn lower(arguments: &[Value]) -> Outcome {
     Ok(Value::string(text(arguments, 0).chars().map(small).collect::<String>()))
 }
 
-/// Letters made of two have a form with only the first one capital.
+/// Digraph letters have a form with only the first part capitalized.
 fn title_case(character: char) -> char {
     match character {
         '\u{1c4}' | '\u{1c6}' => '\u{1c5}',
@@ -207,7 +207,7 @@ fn substr(arguments: &[Value]) -> Outcome {
     } else {
         usize::try_from(offset).unwrap_or(usize::MAX)
     };
-    // A negative length means all the rest.
+    // A negative length means the remaining text.
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let part: String = source.graphemes(true).skip(start).take(length).collect();
     Ok(Value::string(part))
@@ -232,8 +232,8 @@ fn trimspace(arguments: &[Value]) -> Outcome {
     Ok(Value::string(text(arguments, 0).trim()))
 }
 
-/// The strings of a list argument, none of which may be null; `None` where an
-/// element is unknown.
+/// Returns the strings of a list argument, none of which may be null, or `None` if an element is
+/// unknown.
 pub(super) fn strings(arguments: &[Value], position: usize) -> Result<Option<Vec<Str>>, Failure> {
     if !arguments.get(position).is_some_and(Value::is_wholly_known) {
         return Ok(None);

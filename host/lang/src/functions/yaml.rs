@@ -1,4 +1,4 @@
-//! YAML. `yamlencode` writes block style, strings always in quotes.
+//! YAML. `yamlencode` writes block style with all strings in quotes.
 
 mod decode;
 mod scalar;
@@ -29,13 +29,13 @@ fn yamlencode(arguments: &[Value]) -> Outcome {
     let mut text = String::new();
     write(value, 0, &mut text)?;
     if matches!(value.view(), View::Null | View::Bool(_) | View::Number(_)) {
-        // A document that is a plain scalar is ended explicitly.
+        // A document that is a plain scalar needs an explicit end.
         text.push_str("...\n");
     }
     Ok(Value::string(text.trim_start_matches('\n')))
 }
 
-/// Writes a value behind `key:` or `-`, up to and with its line break.
+/// Writes a value after `key:` or `-`, including its line break.
 fn write(value: &Value, indent: usize, text: &mut String) -> Result<(), Failure> {
     match value.view() {
         View::List(items) | View::Set(items) | View::Tuple(items) if !items.is_empty() => {
@@ -68,7 +68,7 @@ fn write(value: &Value, indent: usize, text: &mut String) -> Result<(), Failure>
                     text.push_str(&" ".repeat(indent));
                 }
                 if is_block(key) {
-                    // What is no simple key is marked as one.
+                    // A key that is not simple is marked as a complex key.
                     text.push('?');
                     block(key, indent, text);
                     text.push_str(&" ".repeat(indent));
@@ -106,7 +106,7 @@ fn separate(text: &mut String) {
     }
 }
 
-/// In double quotes, with escapes for what does not print.
+/// Returns text in double quotes, with escapes for unprintable characters.
 fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -151,14 +151,14 @@ const fn prints(character: char) -> bool {
     matches!(character, ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
 }
 
-/// Whether text can be a literal block: it has several lines, and neither blanks
-/// at their ends nor what does not print.
+/// Returns true if text can be a literal block: it has several lines, no blanks at their ends
+/// and no unprintable characters.
 fn is_block(text: &str) -> bool {
     let prints_in_block = |c: char| c == '\n' || prints(c);
     text.contains('\n') && text.chars().all(prints_in_block) && !text.contains(" \n") && !text.ends_with(' ')
 }
 
-/// Text of several lines as a literal block.
+/// Writes text of several lines as a literal block.
 fn block(string: &str, indent: usize, text: &mut String) {
     separate(text);
     text.push('|');

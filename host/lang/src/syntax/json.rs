@@ -1,14 +1,12 @@
-//! The JSON syntax: the same language, written as JSON.
+//! The JSON syntax of the language.
 //!
-//! JSON does not tell an argument from a block: that is for whoever reads a body
-//! to say. So a file becomes a tree of values ([`parse`]), a [`crate::Body`] that
-//! holds a part of that tree, and, once a reader has stated what it expects
-//! ([`crate::Expected`]), attributes and blocks as in the native syntax
-//! ([`body`]). Values become expressions when they are first asked for
-//! ([`expression`]), and are compiled once however often a body is read.
+//! JSON does not distinguish arguments from blocks: the reader of a body does. So a file becomes
+//! a tree of values ([`parse`]), a [`crate::Body`] that holds a part of that tree, and, once a
+//! reader has declared its expectations ([`crate::Expected`]), attributes and blocks as in the
+//! native syntax ([`body`]). Values become expressions on first use ([`expression`]), and are
+//! compiled once however often a body is read.
 //!
-//! A text is a template, except where an argument must be constant: there it is
-//! taken as it stands.
+//! A string is a template, unless an argument must be constant: then it is literal.
 
 mod body;
 mod expression;
@@ -28,13 +26,13 @@ pub use body::Expected;
 pub(crate) use body::Pending;
 pub(crate) use expression::{call, compiled, constant, embedded, items, keyword, members, quoted, traversal};
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Debug)]
 pub(crate) struct Json {
     kind: Kind,
     start: usize,
     end: usize,
-    /// Whether a member called `dynamic` is somewhere inside.
+    /// True if it contains a member called `dynamic`.
     holds_dynamic: bool,
     compiled: OnceLock<Arc<Compiled>>,
 }
@@ -47,7 +45,7 @@ enum Kind {
     Text(Str),
     Array(Vec<Arc<Json>>),
     Object(Vec<Member>),
-    /// What could not be read; the problem was told.
+    /// An unreadable value; the problem was reported.
     Invalid,
 }
 
@@ -84,7 +82,7 @@ impl Json {
         Span::new(file, self.start, self.end)
     }
 
-    /// Where it begins: the bracket, or all of what has none.
+    /// Returns the span of its beginning: the bracket, or the whole value if it has none.
     fn start_span(&self, file: &Arc<SourceFile>) -> Span {
         match self.kind {
             Kind::Array(_) | Kind::Object(_) => Span::new(file, self.start, self.start + 1),
@@ -93,16 +91,15 @@ impl Json {
     }
 }
 
-/// Reads a file of blocks and attributes in JSON. What can be read is answered
-/// beside what is wrong.
+/// Parses a file of blocks and attributes in JSON. Returns the readable parts with the errors.
 pub fn parse_json_body(file: &Arc<SourceFile>) -> (Body, Diagnostics) {
     let (value, mut problems) = parse::file(file);
     let rooted = matches!(value.kind, Kind::Object(_) | Kind::Array(_));
     if !rooted {
-        let detail = "A configuration in JSON is an object, or an array of objects: its first character \
-                      is \"{\" or \"[\".";
+        let detail = "A JSON configuration is an object, or an array of objects: its first character is \
+            \"{\" or \"[\".";
         problems.push(Diagnostic::error("Root value must be object", detail).at(value.start_span(file)));
     }
-    let body = if rooted { Body::of_json(file, &Arc::new(value)) } else { Body::empty(file.span()) };
+    let body = if rooted { Body::from_json(file, &Arc::new(value)) } else { Body::empty(file.span()) };
     (body, problems)
 }

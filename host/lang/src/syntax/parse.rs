@@ -1,18 +1,17 @@
-//! Tokens to bodies and expressions.
+//! Parses tokens into bodies and expressions.
 //!
-//! A recursive descent that finds as many errors as it can. What it cannot read it
-//! leaves out, or puts a value in its place that is not known; then it goes on behind
-//! what seems to be the end of the thing that is broken. From then on it is
-//! *recovering*: errors that may be nothing but consequences are kept back, so that one
-//! mistake is not told ten times. Which errors those are, and where it goes on, is
-//! Terraform's way: the same text has the same errors, each on the same line.
+//! A recursive descent parser that finds as many errors as it can. It omits unreadable parts or
+//! replaces them by unknown values, and continues after the apparent end of the broken part.
+//! From then on it is *recovering*: errors that may only be consequences are suppressed, so that
+//! one mistake is not reported repeatedly. Terraform determines which errors these are and where
+//! parsing continues: the same text has the same errors, each on the same line.
 //!
-//! There is no tree between: expressions become [`Node`]s while they are read, since all
-//! that names need to be resolved stands before them.
+//! There is no intermediate tree: expressions become [`Node`]s during parsing, because
+//! everything that names need for resolution precedes them.
 //!
-//! Depth is limited twice: in what nests in the text ([`MOST_NESTING`]), which bounds the
-//! recursion here, and in the height of nodes ([`MOST_HEIGHT`]), which bounds it wherever
-//! nodes are walked, evaluated and dropped.
+//! Two limits bound the depth: the nesting of the text ([`MAX_NESTING`]), which bounds the
+//! recursion here, and the height of nodes ([`MAX_HEIGHT`]), which bounds it wherever nodes are
+//! walked, evaluated and dropped.
 
 mod body;
 mod call;
@@ -34,29 +33,29 @@ use crate::compile::Names;
 use crate::node::{Kind, Node};
 use crate::{Body, Expression};
 
-/// A stretch of the file, from a byte to the byte behind. The file may be an excerpt, whose
-/// spans are those of another.
-type Place = (usize, usize);
+/// A range of the file in bytes, end excluded. The file may be an excerpt, whose spans are those
+/// of another file.
+type ByteRange = (usize, usize);
 
-/// How deep brackets, templates and blocks may nest.
-const MOST_NESTING: usize = 300;
+/// Maximum nesting of brackets, templates and blocks.
+const MAX_NESTING: usize = 300;
 
-/// How many operations may stand inside each other.
-const MOST_HEIGHT: u32 = 1100;
+/// Maximum nesting of operations.
+const MAX_HEIGHT: u32 = 1100;
 
-/// How many errors of one file are told: of a file that is no configuration at all,
-/// nearly every character is wrong.
-const MOST_PROBLEMS: usize = 1000;
+/// Maximum number of reported errors per file: in a file that is not a configuration at all,
+/// nearly every character is an error.
+const MAX_PROBLEMS: usize = 1000;
 
-/// Reads a file of attributes and blocks.
+/// Parses a file of attributes and blocks.
 pub(super) fn body(file: &Arc<SourceFile>) -> (Body, Diagnostics) {
     let mut parser = Parser::new(file, (0, file.text().len()), Start::Normal);
     let body = parser.body(TokenKind::End);
     (body, parser.problems.into())
 }
 
-/// Reads a part of a file as one expression. Line breaks in it mean nothing.
-pub(crate) fn expression(file: &Arc<SourceFile>, place: Place) -> Result<Expression, Diagnostics> {
+/// Parses a part of a file as one expression. Line breaks in it are insignificant.
+pub(crate) fn expression(file: &Arc<SourceFile>, place: ByteRange) -> Result<Expression, Diagnostics> {
     let mut parser = Parser::new(file, place, Start::Normal);
     parser.newlines = Newlines::Skip;
     let node = parser.expression();
@@ -64,17 +63,17 @@ pub(crate) fn expression(file: &Arc<SourceFile>, place: Place) -> Result<Express
     if next.kind != TokenKind::End {
         parser.problem_unless_recovering(
             "Extra characters after expression",
-            "The expression ends before this. Remove what follows, or join it with an operator.",
+            "The expression ends before this. Remove the rest, or join it with an operator.",
             next.place(),
         );
     }
     parser.finish(node)
 }
 
-/// Reads a part of a file as a template without quotes.
+/// Parses a part of a file as a template without quotes.
 pub(crate) fn template(
     file: &Arc<SourceFile>,
-    place: Place,
+    place: ByteRange,
     names: Names,
 ) -> Result<Expression, Diagnostics> {
     let mut parser = Parser::new(file, place, Start::Template);
@@ -84,12 +83,12 @@ pub(crate) fn template(
     parser.finish(node)
 }
 
-/// What a line break is.
+/// The meaning of a line break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Newlines {
-    /// The end of something.
+    /// It ends an item.
     Count,
-    /// No more than a blank, as between brackets.
+    /// It is whitespace, as between brackets.
     Skip,
 }
 
@@ -97,22 +96,22 @@ struct Parser<'a> {
     file: &'a Arc<SourceFile>,
     text: &'a str,
     tokens: Vec<Token>,
-    /// The token behind the last one that was read.
+    /// The index of the token after the last one read.
     next: usize,
     newlines: Newlines,
-    /// What was found last from `next` on, so that a long run of comments and line
-    /// breaks is skipped once.
+    /// The last token found from `next` on, so that a long run of comments and line breaks is
+    /// skipped once.
     peeked: Option<Peeked>,
-    /// An error has led the parser astray; see the module's words.
+    /// True after an error that may cause others; see the module documentation.
     recovering: bool,
-    /// Nothing more is read or said, as the text nests too deeply.
+    /// True if the text nests too deeply: nothing more is read or reported.
     gave_up: bool,
     nesting: usize,
     names: Names,
-    /// Variables of the `for` expressions around, by slot; elements of splats
-    /// take slots without a name.
+    /// Variables of the enclosing `for` expressions, by slot; elements of splats have slots
+    /// without a name.
     variables: Vec<Option<Str>>,
-    /// How many errors there were; the list is capped.
+    /// The number of errors; the list is capped.
     found: usize,
     problems: Vec<Diagnostic>,
 }
@@ -126,13 +125,13 @@ struct Peeked {
 }
 
 impl Token {
-    const fn place(self) -> Place {
+    const fn place(self) -> ByteRange {
         (self.start, self.end)
     }
 }
 
 impl<'a> Parser<'a> {
-    fn new(file: &'a Arc<SourceFile>, (from, to): Place, start: Start) -> Self {
+    fn new(file: &'a Arc<SourceFile>, (from, to): ByteRange, start: Start) -> Self {
         let text = file.text();
         let mut parser = Self {
             file,
@@ -157,19 +156,19 @@ impl<'a> Parser<'a> {
         Diagnostics::from(self.problems).into_result(Expression::new(self.file, Arc::new(node)))
     }
 
-    /// The next token that means something, which stays the next one.
+    /// Returns the next significant token without consuming it.
     fn peek(&mut self) -> Token {
         self.locate().0
     }
 
-    /// The next token that means something. At the end it is the end, ever again.
+    /// Consumes the next significant token. At the end it returns the end token repeatedly.
     fn read(&mut self) -> Token {
         let (token, behind) = self.locate();
         self.next = behind;
         token
     }
 
-    /// The next token that means something, and the index behind it.
+    /// Returns the next significant token and the index after it.
     fn locate(&mut self) -> (Token, usize) {
         if let Some(peeked) = self.peeked
             && peeked.from == self.next
@@ -183,7 +182,7 @@ impl<'a> Parser<'a> {
             let kind = match token.kind {
                 TokenKind::BlockComment => continue,
                 TokenKind::Newline | TokenKind::LineComment if skips => continue,
-                // A comment takes the end of its line with it, unless the file ends.
+                // A comment includes the end of its line, unless the file ends.
                 TokenKind::LineComment if token.text(self.text).ends_with('\n') => TokenKind::Newline,
                 TokenKind::LineComment => continue,
                 kind => kind,
@@ -201,7 +200,7 @@ impl<'a> Parser<'a> {
         self.tokens.last().copied().unwrap_or(Token { kind: TokenKind::End, start: end, end })
     }
 
-    /// The token that was read last, or the first one of all.
+    /// Returns the last consumed token, or the first one of all.
     fn previous(&self) -> Token {
         self.tokens.get(self.next.saturating_sub(1)).copied().unwrap_or_else(|| self.end_token())
     }
@@ -214,33 +213,33 @@ impl<'a> Parser<'a> {
         token.kind == TokenKind::Identifier && self.text_of(token) == keyword
     }
 
-    fn span(&self, (start, end): Place) -> Span {
+    fn span(&self, (start, end): ByteRange) -> Span {
         Span::new(self.file, start, end)
     }
 
-    fn problem(&mut self, summary: &str, detail: &str, place: Place) {
+    fn problem(&mut self, summary: &str, detail: &str, place: ByteRange) {
         if self.gave_up {
             return;
         }
         self.found += 1;
-        if self.problems.len() < MOST_PROBLEMS {
+        if self.problems.len() < MAX_PROBLEMS {
             let span = self.span(place);
             self.problems.push(Diagnostic::error(summary, detail).at(span));
         }
     }
 
-    fn problem_unless_recovering(&mut self, summary: &str, detail: &str, place: Place) {
+    fn problem_unless_recovering(&mut self, summary: &str, detail: &str, place: ByteRange) {
         if !self.recovering {
             self.problem(summary, detail, place);
         }
     }
 
-    /// Whether an error that led astray came since that many were found.
-    fn went_astray(&self, found_before: usize) -> bool {
+    /// Returns true if recovery began after `found_before` errors.
+    fn recovered_since(&self, found_before: usize) -> bool {
         self.recovering && self.found > found_before
     }
 
-    /// Reads with line breaks meaning what they mean between some brackets.
+    /// Parses with the given meaning of line breaks.
     fn between<T>(&mut self, newlines: Newlines, read: impl FnOnce(&mut Self) -> T) -> T {
         let outer = std::mem::replace(&mut self.newlines, newlines);
         let result = read(self);
@@ -248,9 +247,9 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Reads what nests; `None` where that is too deep.
+    /// Parses a nested part, or returns `None` if the nesting is too deep.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        if self.nesting >= MOST_NESTING {
+        if self.nesting >= MAX_NESTING {
             self.give_up();
             return None;
         }
@@ -260,12 +259,12 @@ impl<'a> Parser<'a> {
         Some(result)
     }
 
-    /// Says that the text nests too deeply, and goes to its end.
+    /// Reports that the text nests too deeply, and skips to its end.
     fn give_up(&mut self) {
         let place = self.peek().place();
         let detail = format!(
-            "Brackets, templates and blocks may nest {MOST_NESTING} levels deep here. Move parts into local \
-             values."
+            "Brackets, templates and blocks may be nested at most {MAX_NESTING} levels deep. Move parts \
+             into local values."
         );
         self.problem("Nested too deeply", &detail, place);
         self.gave_up = true;
@@ -273,17 +272,17 @@ impl<'a> Parser<'a> {
         self.next = self.tokens.len();
     }
 
-    fn node(&mut self, kind: Kind, (start, end): Place) -> Node {
+    fn node(&mut self, kind: Kind, (start, end): ByteRange) -> Node {
         let node = Node::new(kind, start, end);
-        if node.height <= MOST_HEIGHT {
+        if node.height <= MAX_HEIGHT {
             return node;
         }
         self.give_up();
         Self::broken((start, end))
     }
 
-    /// What stands for an expression that could not be read.
-    fn broken((start, end): Place) -> Node {
+    /// Returns the node for an unreadable expression.
+    fn broken((start, end): ByteRange) -> Node {
         Node::new(Kind::Constant(Value::unknown(Type::Dynamic)), start, end)
     }
 
@@ -291,7 +290,7 @@ impl<'a> Parser<'a> {
         self.variables.iter().rposition(|variable| variable.as_deref() == Some(name))
     }
 
-    /// Gives slots to the variables of a `for`; answers the first.
+    /// Assigns slots to the variables of a `for`, and returns the first.
     fn enter(&mut self, key: Option<&str>, value: &str) -> usize {
         let slot = self.variables.len();
         self.variables.extend(key.map(|key| Some(Str::new(key))));

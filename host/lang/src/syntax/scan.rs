@@ -1,37 +1,36 @@
-//! Text to tokens.
+//! Splits text into tokens.
 //!
-//! The boundaries are those of the language's native syntax, so that what works on
-//! tokens (the parser, the formatter) sees what every other reader of the language
-//! sees.
+//! The boundaries are those of the language's native syntax, so that the parser and the
+//! formatter see the same tokens as any other implementation.
 //!
-//! - [`scan`] is total: what the language does not know becomes [`TokenKind::Invalid`].
-//!   The last token is always [`TokenKind::End`], which is empty.
-//! - It loses nothing: tokens are in order and do not overlap; between two of them
-//!   there are only spaces and tabs, before the first also a byte order mark.
-//! - It is linear in the text, and needs memory for the tokens and for one small entry
-//!   per template, interpolation and heredoc that is open.
+//! - [`scan`] is total: invalid text becomes [`TokenKind::Invalid`]. The last token is always
+//!   [`TokenKind::End`], which is empty.
+//! - It loses nothing: tokens are in order and do not overlap; between two of them there are
+//!   only spaces and tabs, before the first also a byte order mark.
+//! - It is linear in the text, and needs memory for the tokens and for one small entry per open
+//!   template, interpolation and heredoc.
 //!
 //! # Newlines and comments
 //!
-//! A [`TokenKind::Newline`] is `\n` or `\r\n`. A [`TokenKind::LineComment`] takes the end
-//! of its line into itself (unless the file ends first): no newline token follows it.
+//! A [`TokenKind::Newline`] is `\n` or `\r\n`. A [`TokenKind::LineComment`] includes the end of
+//! its line (unless the file ends first): no newline token follows it.
 //!
 //! # Templates
 //!
 //! `"a${b}\n"` is [`TokenKind::OpenQuote`], [`TokenKind::QuotedLiteral`] (`a`),
 //! [`TokenKind::OpenInterpolation`] (`${` or `${~`), the tokens of an expression,
-//! [`TokenKind::CloseSequence`] (`}` or `~}`), [`TokenKind::QuotedLiteral`] (`\n`, escapes
-//! as written) and [`TokenKind::CloseQuote`]. Literals next to each other are one text.
-//! A line break inside quotes is an error that the scanner does not judge:
-//! [`TokenKind::QuotedNewline`] covers all line breaks in a row, and the template goes on.
+//! [`TokenKind::CloseSequence`] (`}` or `~}`), [`TokenKind::QuotedLiteral`] (`\n`, escapes as
+//! written) and [`TokenKind::CloseQuote`]. Adjacent literals are one text. A line break inside
+//! quotes is an error that the parser reports: [`TokenKind::QuotedNewline`] covers all
+//! consecutive line breaks, and the template continues.
 //!
-//! A heredoc is [`TokenKind::OpenHeredoc`] (`<<EOT` or `<<-EOT` with the end of the line),
-//! one or more [`TokenKind::TemplateLiteral`] for each of its lines, and
-//! [`TokenKind::CloseHeredoc`], which is the line of the marker with the spaces on both
-//! sides but without the line's end; that follows as [`TokenKind::Newline`]. Without an end
-//! of line there, a marker is text.
+//! A heredoc is [`TokenKind::OpenHeredoc`] (`<<EOT` or `<<-EOT` with the end of the line), one
+//! or more [`TokenKind::TemplateLiteral`] for each of its lines, and
+//! [`TokenKind::CloseHeredoc`], which is the line of the marker with the spaces on both sides
+//! but without the line's end; that follows as [`TokenKind::Newline`]. Without an end of line
+//! there, a marker is text.
 //!
-//! Inside interpolations and directives (`%{ ... }`) everything is as outside.
+//! Inside interpolations and directives (`%{ ... }`) the rules are the same as outside.
 //!
 //! ```text
 //! template    -> OpenQuote piece* CloseQuote
@@ -43,7 +42,7 @@ mod template;
 
 use self::template::Template;
 
-/// A stretch of text that means something.
+/// A range of significant text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
@@ -53,16 +52,16 @@ pub(crate) struct Token {
     pub(crate) end: usize,
 }
 
-/// What a token is. Where no text is given, its text differs from token to token.
+/// The kind of a token. If the documentation gives no text, the text varies between tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     /// A letter or `_`, then letters, digits, `_` and `-`. Keywords are identifiers.
     Identifier,
-    /// Begins and ends with a digit. Inside there may be more than one point (`1.2.3`,
-    /// which is no number but two legacy indexes) and exponents.
+    /// Begins and ends with a digit. It may contain several dots (`1.2.3`, which is not a number
+    /// but two legacy indexes) and exponents.
     Number,
     Newline,
-    /// `#` or `//` to the end of the line, that included.
+    /// `#` or `//` up to and including the end of the line.
     LineComment,
     /// `/* */`.
     BlockComment,
@@ -92,13 +91,13 @@ pub(crate) enum TokenKind {
     OpenHeredoc,
     /// The marker with the spaces around it.
     CloseHeredoc,
-    /// Text in a heredoc or in a template without quotes; no escapes but `$${` and `%%{`.
+    /// Text in a heredoc or in a template without quotes; the only escapes are `$${` and `%%{`.
     TemplateLiteral,
     /// `${` or `${~`
     OpenInterpolation,
     /// `%{` or `%{~`
     OpenDirective,
-    /// `}` or `~}` of an interpolation or directive; also a `~}` that closes none.
+    /// `}` or `~}` of an interpolation or directive; also an unmatched `~}`.
     CloseSequence,
 
     /// `=`
@@ -146,27 +145,27 @@ pub(crate) enum TokenKind {
     /// `,`
     Comma,
 
-    /// `&`, no operator here.
+    /// `&`, not an operator of the language.
     Ampersand,
-    /// `|`, no operator here.
+    /// `|`, not an operator of the language.
     Pipe,
-    /// `^`, no operator here.
+    /// `^`, not an operator of the language.
     Caret,
-    /// `~`, no operator here.
+    /// `~`, not an operator of the language.
     Tilde,
-    /// `'`, no quote here.
+    /// `'`, not a quote of the language.
     Apostrophe,
-    /// `` ` ``, no quote here.
+    /// `` ` ``, not a quote of the language.
     Backtick,
-    /// `;`, no separator here.
+    /// `;`, not a separator of the language.
     Semicolon,
-    /// What has no place in the language: mostly one character.
+    /// Text that is not part of the language: mostly one character.
     Invalid,
     /// The end of the text; empty.
     End,
 }
 
-/// What the text is as a whole.
+/// The kind of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// A body or an expression.
@@ -175,8 +174,8 @@ pub(crate) enum Start {
     Template,
 }
 
-/// The tokens of `text` from byte `start` to byte `end`, which must lie between
-/// characters; otherwise there is only the end.
+/// Returns the tokens of `text` from byte `start` to byte `end`, which must be character
+/// boundaries; otherwise there is only the end.
 pub(crate) fn scan(text: &str, start: usize, end: usize, mode: Start) -> Vec<Token> {
     let Some(part) = text.get(..end).filter(|part| part.is_char_boundary(start)) else {
         return vec![Token { kind: TokenKind::End, start: end, end }];
@@ -195,17 +194,17 @@ pub(crate) fn scan(text: &str, start: usize, end: usize, mode: Start) -> Vec<Tok
 }
 
 impl Token {
-    /// What stands there.
+    /// Returns the token's text.
     pub(crate) fn text<'a>(&self, text: &'a str) -> &'a str {
         text.get(self.start..self.end).unwrap_or("")
     }
 }
 
-/// What the scanner is inside of.
+/// A construct that the scanner is inside of.
 #[derive(Clone, Copy, Debug)]
 enum Open {
     Template(Template),
-    /// An interpolation or directive, with as many braces open in it.
+    /// An interpolation or directive, with its number of open braces.
     Sequence {
         braces: usize,
     },
@@ -217,7 +216,7 @@ struct Scanner<'a> {
     at: usize,
     tokens: Vec<Token>,
     open: Vec<Open>,
-    /// There is no `*/` behind this point.
+    /// True if there is no `*/` after this point.
     unclosed_comment: bool,
 }
 
@@ -319,7 +318,7 @@ impl Scanner<'_> {
         self.push(kind, length);
     }
 
-    /// Digits, points and exponents, up to the last digit.
+    /// Returns the length of digits, dots and exponents, up to the last digit.
     fn number_length(&self) -> usize {
         let mut length = 0;
         let mut ahead = 0;
@@ -344,7 +343,7 @@ impl Scanner<'_> {
         length
     }
 
-    /// To the end of the line, that included.
+    /// Returns the length up to and including the end of the line.
     fn line_length(&self) -> usize {
         let rest = &self.bytes[self.at..];
         rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |newline| newline + 1)
@@ -363,7 +362,7 @@ impl Scanner<'_> {
         self.text.get(self.at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
     }
 
-    /// 0 where none starts at that byte.
+    /// Returns 0 if no identifier starts at that byte.
     fn identifier_length(&self, at: usize) -> usize {
         let mut length = 0;
         while let Some(byte) = self.bytes.get(at + length) {

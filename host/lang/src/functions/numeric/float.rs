@@ -1,16 +1,16 @@
-//! Logarithm and power of machine floats, to the last digit as Terraform has them:
-//! results are shown in full, so that another rounding would be a change.
+//! Logarithm and power of machine floats, exact to Terraform's last digit: results are shown in
+//! full, so a different rounding would be a change.
 
-#![allow(clippy::float_cmp, reason = "what is compared has come about without rounding")]
+#![allow(clippy::float_cmp, reason = "the compared values are exact")]
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// A number between a half and one, and the power of two that it is multiplied by.
+/// Returns a number between a half and one, and the power of two that multiplies it.
 fn split(value: f64) -> (f64, i32) {
     if value == 0.0 || !value.is_finite() {
         return (value, 0);
     }
-    // Numbers below the normal ones are brought among them first.
+    // Subnormal numbers are scaled into the normal range first.
     let (value, shift) =
         if value.abs() < f64::MIN_POSITIVE { (value * 2_f64.powi(52), -52) } else { (value, 0) };
     let bits = value.to_bits();
@@ -18,19 +18,19 @@ fn split(value: f64) -> (f64, i32) {
     (f64::from_bits(bits & !(0x7ff << 52) | 1022 << 52), exponent + shift)
 }
 
-/// The reverse of [`split`].
+/// Reverses [`split`].
 fn scaled(value: f64, exponent: i32) -> f64 {
     let (fraction, own) = split(value);
     let exponent = exponent.saturating_add(own);
     match exponent {
         ..=-1075 => 0.0_f64.copysign(value),
-        // In two steps, as the power alone may be too small or too large.
+        // In two steps, because the power alone may be too small or too large.
         -1074..=1024 => fraction * 2_f64.powi(exponent / 2) * 2_f64.powi(exponent - exponent / 2),
         1025.. => f64::INFINITY.copysign(value),
     }
 }
 
-/// By the series that FreeBSD's library uses.
+/// Uses the series of FreeBSD's library.
 pub(super) fn natural_logarithm(value: f64) -> f64 {
     const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
@@ -62,7 +62,7 @@ pub(super) fn natural_logarithm(value: f64) -> f64 {
     exponent * LN_2_HIGH - ((half - (quotient * (half + (odd + even)) + exponent * LN_2_LOW)) - rest)
 }
 
-/// The whole part of the exponent by repeated squaring, the rest by logarithms.
+/// Computes the integer part of the exponent by repeated squaring, the rest by logarithms.
 pub(super) fn power(base: f64, exponent: f64) -> f64 {
     let usual = base.is_finite() && exponent.is_finite() && base != 0.0;
     if !usual || exponent.abs() >= 9.0e18 || (base < 0.0 && exponent.fract() != 0.0) {
@@ -84,7 +84,7 @@ pub(super) fn power(base: f64, exponent: f64) -> f64 {
     let (mut square, mut square_exponent) = split(base);
     let mut result_exponent = 0_i32;
     while whole >= 1.0 {
-        // Far out of range already, above or below.
+        // Already far out of range, above or below.
         if square_exponent.abs() > 1 << 12 {
             result_exponent = result_exponent.saturating_add(square_exponent);
             break;

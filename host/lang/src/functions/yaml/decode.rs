@@ -1,7 +1,7 @@
 //! `yamldecode`: one YAML 1.1 document as a value.
 //!
-//! Mappings become objects, sequences tuples. Sequences and mappings wait on a
-//! stack of our own until they end, so that nesting costs no recursion.
+//! Mappings become objects, sequences tuples. Open sequences and mappings are on an explicit
+//! stack, so nesting does not recurse.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -14,7 +14,7 @@ use super::scalar;
 
 pub(super) fn yamldecode(arguments: &[Value]) -> Outcome {
     let mut source = Cow::Borrowed(text(arguments, 0));
-    // Bounded, as each repair parses from the start again.
+    // Bounded, because each repair parses from the start again.
     let mut bytes_left = 64 * 1024 * 1024_usize;
     loop {
         match read(&source)? {
@@ -35,7 +35,6 @@ pub(super) fn yamldecode(arguments: &[Value]) -> Outcome {
 
 enum Read {
     Document(Value),
-    /// The parser's own error.
     Error(ScanError),
 }
 
@@ -54,10 +53,10 @@ fn read(source: &str) -> Result<Read, Failure> {
     })
 }
 
-/// The text with one line further to the right, or with blanks in place of tabs,
-/// where that is what an error is about: YAML 1.1 does not care how lines inside
-/// brackets and quotes are indented and that a tab stands behind a colon, and the
-/// parser, which is of YAML 1.2, does. `None` for other errors.
+/// Returns the text with one line moved to the right, or with spaces in place of tabs, if that
+/// repairs the error: YAML 1.1 does not restrict the indentation of lines inside brackets and
+/// quotes or a tab after a colon, but the parser, which implements YAML 1.2, does. `None` for
+/// other errors.
 fn repaired(source: &str, error: &ScanError) -> Option<String> {
     let mut lines: Vec<Cow<'_, str>> = source.split_inclusive('\n').map(Cow::Borrowed).collect();
     let indentation = |line: &str| line.len() - line.trim_start_matches(' ').len();
@@ -74,7 +73,7 @@ fn repaired(source: &str, error: &ScanError) -> Option<String> {
             return (start < end).then(|| lines.concat());
         }
         "invalid indentation" | "invalid indentation in flow construct" => at,
-        // The marker is where the quotes begin.
+        // The marker is at the opening quote.
         "invalid indentation in quoted scalar" => {
             let later = lines.iter().skip(at + 1);
             let is_short = |line: &Cow<'_, str>| !line.trim().is_empty() && indentation(line) < column;
@@ -94,14 +93,14 @@ fn invalid(at: Marker, reason: &str) -> Failure {
     )
 }
 
-/// A value, and of how many values it consists with aliases written out.
+/// A value, and its number of values with aliases expanded.
 #[derive(Clone)]
 struct Node {
     value: Value,
     weight: usize,
 }
 
-/// What has begun and not ended.
+/// An open sequence or mapping.
 enum Open {
     Sequence { anchor: usize, items: Vec<Value>, weight: usize },
     Mapping { anchor: usize, items: BTreeMap<Str, Value>, key: Option<Key>, weight: usize },
@@ -118,7 +117,7 @@ struct Reader {
     open: Vec<Open>,
     anchors: HashMap<usize, Node>,
     document: Option<Value>,
-    /// How many characters there are, if there is no line break at the end.
+    /// The number of characters, if there is no line break at the end.
     ends_in_line: Option<usize>,
 }
 
@@ -133,13 +132,13 @@ impl Reader {
             Event::DocumentStart(_) => Ok(()),
             Event::Alias(anchor) => match self.anchors.get(&anchor).cloned() {
                 Some(node) => self.place(node, at),
-                None => Err(invalid(at, "an alias stands inside of what it refers to")),
+                None => Err(invalid(at, "an alias is inside the value that it refers to")),
             },
             Event::Scalar(text, style, anchor, tag) => {
                 if tag.is_none() && text == "<<" && self.awaits_key() {
                     return self.merge_key();
                 }
-                // A block at the end has no more line breaks than are written.
+                // A block at the end has no more line breaks than the source.
                 let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
                 let is_last = is_block && self.ends_in_line.is_some_and(|end| span.end.index() >= end);
                 let text = match text.strip_suffix('\n') {
@@ -164,7 +163,7 @@ impl Reader {
                 Some(Open::Mapping { anchor, items, weight, .. }) => {
                     self.complete(Node { value: Value::object(items), weight }, anchor, at)
                 }
-                None => Err(invalid(at, "something ends that has not begun")),
+                None => Err(invalid(at, "a structure ends that has not begun")),
             },
         }
     }
@@ -198,7 +197,7 @@ impl Reader {
         self.place(node, at)
     }
 
-    /// Puts a finished value where it belongs.
+    /// Adds a finished value to its parent.
     fn place(&mut self, node: Node, at: Marker) -> Result<(), Failure> {
         let Some(open) = self.open.last_mut() else {
             self.document = Some(node.value);
@@ -206,7 +205,7 @@ impl Reader {
         };
         let (Open::Sequence { weight, .. } | Open::Mapping { weight, .. }) = open;
         *weight = weight.saturating_add(node.weight);
-        // Aliases to aliases would become more than any memory holds.
+        // Nested aliases could exceed any memory.
         if *weight > MAX_VALUES {
             return Err(invalid(at, &format!("with its aliases it has more than {MAX_VALUES} values")));
         }
@@ -239,7 +238,7 @@ fn key_name(value: &Value, at: Marker) -> Result<Str, Failure> {
 fn expect_tag(tag: Option<&Tag>, expected: &str, at: Marker) -> Result<(), Failure> {
     match tag {
         Some(tag) if scalar::core_tag(tag) != Some(expected) => {
-            Err(invalid(at, &format!("the tag {tag} does not fit here")))
+            Err(invalid(at, &format!("the tag {tag} is not allowed here")))
         }
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! What plain text in YAML stands for.
+//! The meaning of plain text in YAML.
 //!
 //! | text | value |
 //! |---|---|
@@ -17,7 +17,7 @@ use super::super::date;
 
 const CORE: &str = "tag:yaml.org,2002:";
 
-/// The name of a tag of YAML itself, such as `str` of `!!str`.
+/// Returns the name of a core tag, such as `str` of `!!str`.
 pub(super) fn core_tag(tag: &Tag) -> Option<&str> {
     if tag.handle == CORE {
         return Some(&tag.suffix);
@@ -25,12 +25,12 @@ pub(super) fn core_tag(tag: &Tag) -> Option<&str> {
     if tag.handle.is_empty() { tag.suffix.strip_prefix(CORE) } else { None }
 }
 
-/// The value of a scalar, or what is wrong with it.
+/// Returns the value of a scalar, or a description of its error.
 pub(super) fn resolve(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, String> {
     let string = || Ok(Value::string(text));
     let name = match tag {
         None => None,
-        Some(tag) => Some(core_tag(tag).ok_or_else(|| format!("the tag {tag} is not known"))?),
+        Some(tag) => Some(core_tag(tag).ok_or_else(|| format!("the tag {tag} is unknown"))?),
     };
     let quoted = matches!(style, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted);
     match name {
@@ -44,7 +44,7 @@ pub(super) fn resolve(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Resu
             let joined: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
             match STANDARD.decode(joined) {
                 Ok(_) => string(),
-                Err(_) => Err("what is tagged as !!binary is not valid Base64".into()),
+                Err(_) => Err("a value tagged as !!binary is not valid Base64".into()),
             }
         }
         Some("null") if !quoted || !text.is_empty() => Ok(Value::null(Type::Dynamic)),
@@ -52,11 +52,11 @@ pub(super) fn resolve(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Resu
         Some(name @ ("bool" | "int" | "float" | "timestamp")) => {
             plain(text)?.ok_or_else(|| format!("{text:?} cannot be a !!{name}"))
         }
-        Some(name) => Err(format!("the tag !!{name} does not fit here")),
+        Some(name) => Err(format!("the tag !!{name} is not allowed here")),
     }
 }
 
-/// What unquoted text stands for; `None` for a string.
+/// Returns the meaning of unquoted text; `None` for a string.
 fn plain(text: &str) -> Result<Option<Value>, String> {
     let infinity = |text: &str| Number::parse(text).map(Value::number).ok();
     Ok(match text {
@@ -69,7 +69,7 @@ fn plain(text: &str) -> Result<Option<Value>, String> {
         }
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => infinity("Inf"),
         "-.inf" | "-.Inf" | "-.INF" => infinity("-Inf"),
-        ".nan" | ".NaN" | ".NAN" => return Err("there is no number that is not a number".into()),
+        ".nan" | ".NaN" | ".NAN" => return Err("NaN is not a number of the language".into()),
         _ => number(text)?.or_else(|| time(text)),
     })
 }
@@ -103,7 +103,7 @@ fn number(text: &str) -> Result<Option<Value>, String> {
     Number::parse(text).map(|number| Some(Value::number(number))).map_err(|_| too_large(()))
 }
 
-/// A date, or a date and a time, with parts that need not be two digits wide.
+/// Returns a date, or a date and a time, with parts that may have one digit.
 fn time(text: &str) -> Option<Value> {
     let (date, clock) = match text.find(['T', 't', ' ']) {
         Some(at) => (&text[..at], Some((&text[at..=at], &text[at + 1..]))),

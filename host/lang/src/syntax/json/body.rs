@@ -1,4 +1,4 @@
-//! Bodies in JSON, read by what their reader expects.
+//! JSON bodies, interpreted by the expectations of their readers.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,26 +10,25 @@ use wardian_value::{PathStep, Str};
 use super::{Json, Kind, Member};
 use crate::{Attribute, Block, Body, Label};
 
-/// What a reader takes a property of a body for.
+/// The kind of a body's property, as its reader declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// An argument.
     Argument,
     /// Blocks of that type, inside one level of properties for each label.
     Block {
-        /// How many labels each has.
+        /// The number of labels of each.
         labels: usize,
     },
 }
 
 struct Reader<'a> {
     expected: &'a dyn Fn(&str) -> Option<Expected>,
-    /// What an argument is called that is there twice.
+    /// The message for a repeated argument.
     twice: &'static str,
 }
 
-/// A body in JSON, or what is left of it: properties that no reader has asked for
-/// yet.
+/// A JSON body, or the rest of it: properties that no reader has requested yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
     file: Arc<SourceFile>,
@@ -38,7 +37,7 @@ pub(crate) struct Pending {
 }
 
 impl Body {
-    pub(super) fn of_json(file: &Arc<SourceFile>, value: &Arc<Json>) -> Self {
+    pub(super) fn from_json(file: &Arc<SourceFile>, value: &Arc<Json>) -> Self {
         let mut body = Self::empty(value.span(file));
         body.end = Some(match value.kind {
             Kind::Object(_) => Span::new(file, value.end.saturating_sub(1), value.end),
@@ -49,9 +48,8 @@ impl Body {
         body
     }
 
-    /// The body with all properties that `expected` knows as attributes and
-    /// blocks, and everything else left as it is. A body in the native syntax is
-    /// what it is already.
+    /// Returns the body with all properties that `expected` knows as attributes and blocks, and
+    /// everything else unchanged. A body in the native syntax is returned unchanged.
     pub fn interpreted(
         &self,
         expected: &dyn Fn(&str) -> Option<Expected>,
@@ -92,11 +90,11 @@ impl Body {
         Cow::Owned(body)
     }
 
-    /// The body with every property as an attribute.
+    /// Returns the body with every property as an attribute.
     pub fn with_attributes_only(&self, problems: &mut Diagnostics) -> Cow<'_, Self> {
         for pending in &self.json {
             if matches!(pending.value.kind, Kind::Array(_)) {
-                let detail = "An object is needed here, whose properties are the arguments.";
+                let detail = "An object is required here, whose properties are the arguments.";
                 problems.push(wrong_type(detail, pending.value.start_span(&pending.file)));
                 let mut nothing = self.clone();
                 nothing.json.clear();
@@ -107,9 +105,8 @@ impl Body {
         self.read(&Reader { expected: &argument, twice: "Duplicate attribute definition" }, problems)
     }
 
-    /// As [`Body::interpreted`] where nobody knows what to expect, for a look at
-    /// every expression: what has `dynamic` blocks somewhere inside becomes
-    /// blocks, everything else attributes.
+    /// Interprets the body without expectations, to visit every expression: properties that
+    /// contain `dynamic` blocks become blocks, everything else attributes.
     pub fn guessed(&self) -> Cow<'_, Self> {
         let mut problems = Diagnostics::new();
         let blocks: BTreeSet<&str> = self
@@ -130,7 +127,7 @@ impl Body {
         )
     }
 
-    /// Properties that no reader has asked for, with their places.
+    /// Returns the properties that no reader has requested, with their spans.
     pub fn unread(&self) -> Vec<(Str, Span)> {
         self.layers()
             .flat_map(|layer| &layer.json)
@@ -144,7 +141,7 @@ impl Body {
             .collect()
     }
 
-    /// This body, and behind it what overrides it and could not be merged yet.
+    /// Returns this body, followed by its overrides that could not be merged yet.
     pub fn layers(&self) -> impl Iterator<Item = &Self> {
         let mut waiting = vec![self];
         std::iter::from_fn(move || {
@@ -154,8 +151,8 @@ impl Body {
         })
     }
 
-    /// The body with another one on top: its arguments replace those of the same
-    /// name, its blocks all blocks of their type.
+    /// Merges another body over this one: its arguments replace those of the same name, its
+    /// blocks all blocks of their type.
     #[must_use]
     pub fn overridden_by(mut self, over: Self) -> Self {
         if self.is_plain() && over.is_plain() {
@@ -166,7 +163,7 @@ impl Body {
         self
     }
 
-    /// Adds what another body holds that has not been interpreted yet.
+    /// Adds another body's uninterpreted properties.
     pub fn take_uninterpreted(&mut self, other: &Self) {
         self.json.extend(other.json.iter().cloned());
         self.overrides.extend(other.overrides.iter().cloned());
@@ -190,15 +187,15 @@ impl Body {
         self.blocks.extend(blocks);
     }
 
-    /// Where in properties that no reader has asked for the part is that a path
-    /// leads to: the nearest thing that is written there.
-    pub fn json_place(&self, path: &[PathStep]) -> Option<Span> {
+    /// Returns the span of the part that a path leads to in uninterpreted properties: its
+    /// nearest ancestor in the source.
+    pub fn json_span(&self, path: &[PathStep]) -> Option<Span> {
         let pending = self.layers().flat_map(|layer| &layer.json);
         pending.filter_map(|pending| pending.value.place(path, &pending.file)).last()
     }
 }
 
-/// The type of the blocks that a block is, or makes.
+/// Returns the type of a block, or of the blocks that it generates.
 fn stands_for(block: &Block) -> &Str {
     match block.labels.first() {
         Some(label) if &*block.kind == "dynamic" => &label.text,
@@ -211,7 +208,7 @@ fn wrong_type(detail: &str, span: Span) -> Diagnostic {
 }
 
 impl Json {
-    /// The members of an object, or of all objects in an array.
+    /// Returns the members of an object, or of all objects in an array.
     fn members(&self) -> impl Iterator<Item = &Member> {
         let (own, items): (&[Member], &[Arc<Self>]) = match &self.kind {
             Kind::Object(members) => (members, &[]),
@@ -233,19 +230,19 @@ impl Json {
         }
     }
 
-    /// Tells what in the value has no members. `purpose` is what they are needed
-    /// for.
+    /// Reports parts of the value that have no members. `purpose` describes the use of the
+    /// members.
     fn check_members(&self, file: &Arc<SourceFile>, purpose: &str, problems: &mut Diagnostics) {
         match &self.kind {
             Kind::Object(_) | Kind::Null => {}
             Kind::Array(items) => {
                 for item in items.iter().filter(|item| !matches!(item.kind, Kind::Object(_))) {
-                    let detail = format!("An object is needed here, {purpose}.");
+                    let detail = format!("An object is required here, {purpose}.");
                     problems.push(wrong_type(&detail, item.start_span(file)));
                 }
             }
             _ => {
-                let detail = format!("An object or an array of objects is needed here, {purpose}.");
+                let detail = format!("An object or an array of objects is required here, {purpose}.");
                 problems.push(wrong_type(&detail, self.start_span(file)));
             }
         }
@@ -278,7 +275,7 @@ impl Json {
             (PathStep::Index(index), Kind::Array(items)) => {
                 usize::try_from(*index).ok().and_then(|index| items.get(index))?.place(rest, file)
             }
-            // A single block need not stand in an array.
+            // A single block does not need an array.
             (PathStep::Index(_), Kind::Object(_)) => self.place(rest, file),
             _ => None,
         };
@@ -287,7 +284,7 @@ impl Json {
 }
 
 impl Pending {
-    /// Moves what is expected into the body.
+    /// Moves the expected properties into the body.
     fn read(&self, reader: &Reader<'_>, body: &mut Body, problems: &mut Diagnostics) {
         let mut left = Self { taken: self.taken.clone(), ..self.clone() };
         let mut first: BTreeMap<&str, Span> = BTreeMap::new();
@@ -302,7 +299,7 @@ impl Pending {
                     left.taken.insert(name.clone());
                     let span = name_span.to(&member.value.span(&self.file));
                     if let Some(first) = first.get(&**name) {
-                        let detail = format!("The argument \"{name}\" was set at {first} already.");
+                        let detail = format!("The argument \"{name}\" is already set at {first}.");
                         problems.push(Diagnostic::error(reader.twice, detail).at(name_span));
                         continue;
                     }
@@ -339,7 +336,7 @@ struct Unpack<'a> {
 }
 
 impl Unpack<'_> {
-    /// Takes off one level of properties for each label that is missing.
+    /// Unwraps one level of properties for each missing label.
     fn blocks(&mut self, value: &Arc<Json>, missing: usize, labels: &mut Vec<Label>) {
         if let Some(missing) = missing.checked_sub(1) {
             let purpose = format!("whose properties are the labels of {} blocks", self.kind);
@@ -354,8 +351,8 @@ impl Unpack<'_> {
             }
             if none {
                 let detail = format!(
-                    "A {} block has a label more: at least one property is needed here, whose name is that \
-                     label and whose value is the block.",
+                    "A {} block needs another label: write a property whose name is the label and whose \
+                     value is the block.",
                     self.kind
                 );
                 self.problems
@@ -384,7 +381,7 @@ impl Unpack<'_> {
             kind: self.kind.clone(),
             kind_span: self.kind_span.clone(),
             labels: labels.to_vec(),
-            body: Body::of_json(self.file, body),
+            body: Body::from_json(self.file, body),
             header_span: header.start_span(self.file),
             span: body.span(self.file),
         });

@@ -1,4 +1,4 @@
-//! Values in JSON as expressions.
+//! JSON values as expressions.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::expression::Compiled;
 use crate::node::{Item, Key, Kind as NodeKind, Node};
 use crate::{Call, Expression, Traversal, compile};
 
-/// The value as an expression, compiled when first asked for.
+/// Returns the value as an expression, compiled on first use.
 pub(crate) fn compiled<'a>(value: &'a Json, file: &Arc<SourceFile>) -> &'a Arc<Compiled> {
     value.compiled.get_or_init(|| Compiled::new(file, Arc::new(node(value, file))))
 }
@@ -33,7 +33,7 @@ fn node(value: &Json, file: &Arc<SourceFile>) -> Node {
     Node::new(kind, value.start, value.end)
 }
 
-/// Names of members may be templates; each is there once.
+/// Compiles an object. Names of members may be templates; each must be unique.
 fn object(members: &[Member], file: &Arc<SourceFile>) -> Vec<Item> {
     let mut known = std::collections::BTreeMap::new();
     let item = |member| {
@@ -49,7 +49,7 @@ fn object(members: &[Member], file: &Arc<SourceFile>) -> Vec<Item> {
     members.iter().map(item).collect()
 }
 
-/// The member that has the name already.
+/// Returns an earlier member of the same name.
 fn first_of_name<'a>(
     known: &mut std::collections::BTreeMap<&'a str, &'a Member>,
     member: &'a Member,
@@ -63,7 +63,7 @@ fn first_of_name<'a>(
 
 fn defined_twice(first: &Member, second: &Member, file: &Arc<SourceFile>) -> Diagnostic {
     let detail = format!(
-        "The property \"{}\" was set at {} already. Keep one of them.",
+        "The property \"{}\" is already set at {}. Keep one of them.",
         second.name(),
         first.name.span(file)
     );
@@ -77,13 +77,13 @@ fn template(value: &Json, file: &Arc<SourceFile>) -> Result<Expression, Diagnost
     compile::template_in(&file, from, to, compile::Names::References)
 }
 
-/// The text without quotes and escapes, as something to compile.
+/// Returns the text without quotes and escapes, for compilation.
 fn source(value: &Json, file: &Arc<SourceFile>) -> Option<(Arc<SourceFile>, usize, usize)> {
-    let written = file.text().get(value.start..value.end)?;
-    Some(unescape(written, value.start).ok()?.source(file, value.start))
+    let literal = file.text().get(value.start..value.end)?;
+    Some(unescape(literal, value.start).ok()?.source(file, value.start))
 }
 
-/// The value with texts as they stand.
+/// Returns the value with literal strings.
 pub(crate) fn constant(value: &Json, file: &Arc<SourceFile>) -> Result<Value, Diagnostics> {
     let mut problems = Diagnostics::new();
     let constant = literal(value, file, &mut problems);
@@ -114,7 +114,7 @@ fn literal(value: &Json, file: &Arc<SourceFile>, problems: &mut Diagnostics) -> 
     }
 }
 
-/// The text, if it is one name.
+/// Returns the text if it is a single name.
 pub(crate) fn keyword(value: &Json) -> Option<&str> {
     let text = quoted(value)?;
     let mut characters = text.chars();
@@ -130,7 +130,7 @@ pub(crate) fn quoted(value: &Json) -> Option<&str> {
     }
 }
 
-/// The expression that a text holds; `None` where the value is no text.
+/// Returns the expression inside a string, or `None` if the value is not a string.
 pub(crate) fn embedded(value: &Json, file: &Arc<SourceFile>) -> Option<Result<Expression, Diagnostics>> {
     quoted(value)?;
     let (file, from, to) = source(value, file)?;
@@ -167,6 +167,6 @@ pub(crate) fn members(value: &Json, file: &Arc<SourceFile>) -> Option<Vec<(Expre
 
 impl Json {
     pub(super) fn expression(self: &Arc<Self>, file: &Arc<SourceFile>) -> Expression {
-        Expression::of_json(self, Span::new(file, self.start, self.end))
+        Expression::from_json(self, Span::new(file, self.start, self.end))
     }
 }

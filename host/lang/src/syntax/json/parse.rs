@@ -1,7 +1,7 @@
-//! JSON text as a tree of values.
+//! Parses JSON text into a tree of values.
 //!
-//! After an error, reading goes on behind the object or array that it is in, so
-//! that one run finds what is wrong elsewhere too.
+//! After an error, parsing continues after the object or array that contains it, so that one run
+//! finds other errors too.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use super::scan::{Scanner, Token, TokenKind};
 use super::text::unescape;
 use super::{Json, Kind, Member};
 
-/// How deep values may be nested.
-const MOST_NESTED: usize = 256;
+/// Maximum nesting of values.
+const MAX_NESTING: usize = 256;
 
-type Place = (usize, usize);
+type ByteRange = (usize, usize);
 
-/// The value that a file holds.
+/// Parses the value of a file.
 pub(super) fn file(file: &Arc<SourceFile>) -> (Json, Diagnostics) {
     let scanner = Scanner::new(file.text());
     let mut parser = Parser { file, scanner, problems: Diagnostics::new(), depth: 0 };
     let value = parser.value();
     let next = parser.scanner.peek();
     if parser.problems.is_empty() && next.kind != TokenKind::End {
-        let detail = "The value ends before this; nothing may follow it.";
+        let detail = "The value ends before this; remove the rest.";
         parser.problem("Extraneous data after value", detail, next.place());
     }
     (value, parser.problems)
@@ -38,17 +38,17 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn problem(&mut self, summary: &str, detail: impl Into<String>, (start, end): Place) {
-        // At the end of the file there is nothing to point at but what is before.
+    fn problem(&mut self, summary: &str, detail: impl Into<String>, (start, end): ByteRange) {
+        // At the end of the file, the span covers the preceding text.
         let end = if start == end { (start + 1).min(self.file.text().len()) } else { end };
         self.problems.push(Diagnostic::error(summary, detail).at(Span::new(self.file, start, end)));
     }
 
-    /// Whatever is there. What cannot be read is told, and is [`Kind::Invalid`].
+    /// Parses any value. Unreadable text is reported, and is [`Kind::Invalid`].
     fn value(&mut self) -> Json {
         let token = self.scanner.peek();
         let kind = match token.kind {
-            TokenKind::OpenBrace | TokenKind::OpenBracket if self.depth >= MOST_NESTED => {
+            TokenKind::OpenBrace | TokenKind::OpenBracket if self.depth >= MAX_NESTING => {
                 self.too_deep(token);
                 None
             }
@@ -68,16 +68,16 @@ impl Parser<'_> {
         }
     }
 
-    fn nested(&mut self, read: fn(&mut Self) -> Option<(Kind, Place)>) -> Option<(Kind, Place)> {
+    fn nested(&mut self, read: fn(&mut Self) -> Option<(Kind, ByteRange)>) -> Option<(Kind, ByteRange)> {
         self.depth += 1;
         let read = read(self);
         self.depth -= 1;
         read
     }
 
-    /// Tells it once, and skips all of what is too deep.
+    /// Reports excessive nesting once, and skips the nested value.
     fn too_deep(&mut self, token: Token) {
-        let detail = format!("Values in JSON may be nested {MOST_NESTED} levels deep.");
+        let detail = format!("JSON values may be nested at most {MAX_NESTING} levels deep.");
         self.problem("Nested too deeply", detail, token.place());
         let mut open = 0usize;
         loop {
@@ -92,26 +92,26 @@ impl Parser<'_> {
     }
 
     fn no_value(&mut self, kind: TokenKind, token: Token) {
-        let needed = "A value is a text in double quotes, a number, true, false, null, or begins with a \
-                      brace or a bracket.";
+        let needed = "A value is a string in double quotes, a number, true, false, null, an object or an \
+            array.";
         match kind {
             TokenKind::CloseBracket => {
                 self.problem("Missing array element value", needed, token.place());
             }
             TokenKind::CloseBrace => self.problem("Missing JSON value", needed, token.place()),
             TokenKind::End => {
-                self.problem("Missing value", "The file ends where a value is needed.", token.place());
+                self.problem("Missing value", "The file ends where a value is required.", token.place());
             }
             _ if self.scanner.text_of(token) == "\u{feff}" => {
-                let detail = "The file begins with a byte order mark, which JSON does not have. Save it \
-                              without.";
+                let detail = "The file begins with a byte order mark, which JSON does not allow. Save it \
+                    without one.";
                 self.problem("Invalid start of value", detail, token.place());
             }
             _ => self.problem("Invalid start of value", needed, token.place()),
         }
     }
 
-    fn object(&mut self) -> Option<(Kind, Place)> {
+    fn object(&mut self) -> Option<(Kind, ByteRange)> {
         let open = self.scanner.read();
         let mut members = Vec::new();
         while self.scanner.peek().kind != TokenKind::CloseBrace {
@@ -132,14 +132,14 @@ impl Parser<'_> {
                 TokenKind::Comma => {
                     let comma = self.scanner.read();
                     if self.scanner.peek().kind == TokenKind::CloseBrace {
-                        let detail = "Behind the last property of an object there is no comma in JSON. \
-                                      Remove it.";
+                        let detail = "JSON does not allow a comma after the last property of an object. \
+                            Remove it.";
                         self.problem("Trailing comma in object", detail, comma.place());
                         return None;
                     }
                 }
                 TokenKind::End => {
-                    let detail = "The file ends, but the brace that begins this object has not been closed.";
+                    let detail = "The file ends, but the brace that begins this object is not closed.";
                     self.problem("Unclosed object", detail, open.place());
                     return None;
                 }
@@ -154,7 +154,7 @@ impl Parser<'_> {
                     let stray = self.scanner.read();
                     self.recover(stray, TokenKind::OpenBrace, TokenKind::CloseBrace);
                     let detail = format!(
-                        "Between the properties of an object there must be commas: one is missing before {}.",
+                        "Properties of an object must be separated by commas: one is missing before {}.",
                         Span::new(self.file, stray.start, stray.end)
                     );
                     self.problem("Missing attribute seperator comma", detail, self.scanner.peek().place());
@@ -171,7 +171,7 @@ impl Parser<'_> {
             Kind::Array(_) | Kind::Object(_) => (name.start, name.start + 1),
             _ => (name.start, name.end),
         };
-        let detail = "The name of a property is a text in double quotes.";
+        let detail = "The name of a property is a string in double quotes.";
         self.problem("Invalid object property name", detail, place);
     }
 
@@ -180,22 +180,22 @@ impl Parser<'_> {
         let (summary, detail) = match found.kind {
             TokenKind::CloseBrace | TokenKind::Comma => (
                 "Missing object value",
-                "A property has a value, with a colon before it. A list of values stands in brackets \
-                 rather than braces.",
+                "A property has a value, with a colon before it. Write a list of values in brackets instead \
+                 of braces.",
             ),
             TokenKind::Equals => (
                 "Missing property value colon",
-                "In JSON a colon stands between name and value, not an equals sign.",
+                "JSON has a colon between name and value, not an equals sign.",
             ),
             _ => (
                 "Missing property value colon",
-                "A colon must stand between the name of a property and its value.",
+                "A colon is required between the name of a property and its value.",
             ),
         };
         self.problem(summary, detail, found.place());
     }
 
-    /// Goes to the end of the object or array that `token` is in.
+    /// Skips to the end of the object or array that contains `token`.
     fn recover(&mut self, mut token: Token, opening: TokenKind, closing: TokenKind) {
         let mut open = 1usize;
         loop {
@@ -213,7 +213,7 @@ impl Parser<'_> {
         }
     }
 
-    fn array(&mut self) -> Option<(Kind, Place)> {
+    fn array(&mut self) -> Option<(Kind, ByteRange)> {
         let open = self.scanner.read();
         let mut items = Vec::new();
         while self.scanner.peek().kind != TokenKind::CloseBracket {
@@ -225,7 +225,7 @@ impl Parser<'_> {
                     let comma = self.scanner.read();
                     if self.scanner.peek().kind == TokenKind::CloseBracket {
                         let detail =
-                            "Behind the last value of an array there is no comma in JSON. Remove it.";
+                            "JSON does not allow a comma after the last value of an array. Remove it.";
                         self.problem("Trailing comma in array", detail, comma.place());
                         return None;
                     }
@@ -233,20 +233,20 @@ impl Parser<'_> {
                 }
                 TokenKind::CloseBracket => continue,
                 TokenKind::End => {
-                    let detail = "The file ends, but the bracket that begins this array has not been closed.";
+                    let detail = "The file ends, but the bracket that begins this array is not closed.";
                     self.problem("Unclosed object", detail, open.place());
                     return None;
                 }
                 TokenKind::Colon => (
                     "Invalid array value",
-                    "Values of an array have no names; an object stands in braces. There is a colon at",
+                    "Values of an array have no names; write an object in braces. There is a colon at",
                 ),
                 TokenKind::CloseBrace => {
                     ("Mismatched brackets", "An array ends with a bracket, not with the brace at")
                 }
                 _ => (
                     "Missing attribute seperator comma",
-                    "Between the values of an array there must be commas. One is missing before",
+                    "Values of an array must be separated by commas. One is missing before",
                 ),
             };
             let stray = self.scanner.read();
@@ -259,14 +259,13 @@ impl Parser<'_> {
         Some((Kind::Array(items), (open.start, close.end)))
     }
 
-    fn text(&mut self) -> Option<(Kind, Place)> {
+    fn text(&mut self) -> Option<(Kind, ByteRange)> {
         let token = self.scanner.read();
         match unescape(self.scanner.text_of(token), token.start) {
             Ok(unescaped) => Some((Kind::Text(Str::new(&unescaped.text)), token.place())),
             Err(at) => {
-                let detail = "Something in this text is not valid in JSON. Behind a backslash there may be n, r, \
-                              t, b, f, a quote, a slash, another backslash or uNNNN; a line break is written as \
-                              \\n.";
+                let detail = "This string is not valid JSON. A backslash may only be followed by n, r, t, \
+                    b, f, a quote, a slash, another backslash or uNNNN; write a line break as \\n.";
                 let start = (token.start + at).min(token.end.saturating_sub(1)).max(token.start);
                 let place = (floor(self.file.text(), start), token.end);
                 self.problem("Invalid JSON string", detail, place);
@@ -275,19 +274,19 @@ impl Parser<'_> {
         }
     }
 
-    fn number(&mut self) -> Option<(Kind, Place)> {
+    fn number(&mut self) -> Option<(Kind, ByteRange)> {
         let token = self.scanner.read();
         let text = self.scanner.text_of(token);
         let number = is_number(text).then(|| Number::parse(text).ok()).flatten();
         if number.is_none() {
-            let detail = "This is not a number as JSON has them: digits without a zero in front, maybe with a \
-                          minus, a fraction and an exponent.";
+            let detail = "This is not a valid JSON number: digits without a leading zero, optionally with a \
+                minus, a fraction and an exponent.";
             self.problem("Invalid JSON number", detail, token.place());
         }
         number.map(|number| (Kind::Number(number), token.place()))
     }
 
-    fn word(&mut self) -> Option<(Kind, Place)> {
+    fn word(&mut self) -> Option<(Kind, ByteRange)> {
         let token = self.scanner.read();
         let kind = match self.scanner.text_of(token) {
             "true" => Kind::Bool(true),
@@ -296,7 +295,7 @@ impl Parser<'_> {
             word => {
                 let advice = match closest(word, ["true", "false", "null"]) {
                     Some(near) => format!("Did you mean \"{near}\"?"),
-                    None => "If it is a text, put it in double quotes.".to_owned(),
+                    None => "Put strings in double quotes.".to_owned(),
                 };
                 let detail = format!("JSON has the words true, false and null, but not \"{word}\". {advice}");
                 self.problem("Invalid JSON keyword", detail, token.place());
@@ -314,7 +313,7 @@ fn floor(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// Whether a text is a number by JSON's own rules.
+/// Returns true if a text is a JSON number.
 fn is_number(text: &str) -> bool {
     let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let rest = text.strip_prefix('-').unwrap_or(text);

@@ -1,6 +1,5 @@
-//! JSON text as tokens.
+//! Splits JSON text into tokens.
 
-/// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     OpenBrace,
@@ -10,7 +9,7 @@ pub(super) enum TokenKind {
     Comma,
     Colon,
     Equals,
-    /// With quotes; the closing one is missing where the line ends first.
+    /// Includes the quotes; the closing one is missing if the line ends first.
     Text,
     Number,
     /// `true`, or any other word.
@@ -19,7 +18,7 @@ pub(super) enum TokenKind {
     End,
 }
 
-/// A token and its place in bytes.
+/// A token and its position in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,
@@ -33,7 +32,7 @@ impl Token {
     }
 }
 
-/// Tokens one after the other; at the end, [`TokenKind::End`] for ever.
+/// Returns one token after the other; at the end, [`TokenKind::End`] repeatedly.
 pub(super) struct Scanner<'t> {
     text: &'t str,
     next: Token,
@@ -55,7 +54,7 @@ impl<'t> Scanner<'t> {
     pub(super) fn read(&mut self) -> Token {
         let token = self.next;
         self.next = match token.kind {
-            // Whatever follows is not JSON.
+            // The rest is not JSON.
             TokenKind::Invalid => Token { kind: TokenKind::End, start: token.end, end: token.end },
             TokenKind::End => token,
             _ => token_at(self.text, token.end),
@@ -95,7 +94,7 @@ fn token_at(text: &str, from: usize) -> Token {
     Token { kind, start, end }
 }
 
-/// Behind the closing quote, or where a line ends before it.
+/// Returns the offset after the closing quote, or the end of the line if it is missing.
 fn end_of_text(bytes: &[u8], start: usize) -> usize {
     let mut escaped = false;
     for (at, byte) in bytes.iter().enumerate().skip(start) {

@@ -1,25 +1,24 @@
-//! Texts in JSON: what their escapes stand for, and where each part stands.
+//! JSON strings: their escapes, and the source position of each part.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use wardian_diagnostic::SourceFile;
 
-/// A text without quotes and escapes.
+/// A string without quotes and escapes.
 pub(super) struct Unescaped<'t> {
     pub(super) text: Cow<'t, str>,
-    /// Places in the text and, beside each, the place in the file: from there on
-    /// they run in parallel. Empty where there is no escape.
+    /// Pairs of offsets in the string and in the file, which run in parallel from there on.
+    /// Empty if there are no escapes.
     offsets: Vec<(usize, usize)>,
 }
 
-/// Takes off the quotes of a text that begins at `start` of its file, and
-/// resolves its escapes; halves of surrogate pairs that are alone become
-/// replacement characters.
+/// Removes the quotes of a string that begins at `start` of its file, and resolves its escapes;
+/// unpaired surrogates become replacement characters.
 ///
 /// # Errors
 ///
-/// Where in the token something is that no text can hold.
+/// The offset in the token of a part that is not allowed in a string.
 pub(super) fn unescape(token: &str, start: usize) -> Result<Unescaped<'_>, usize> {
     let inner = token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).ok_or(token.len())?;
     if !inner.contains('\\') {
@@ -41,7 +40,7 @@ pub(super) fn unescape(token: &str, start: usize) -> Result<Unescaped<'_>, usize
     Ok(Unescaped { text: Cow::Owned(text), offsets })
 }
 
-/// The character of the escape that a text begins with, and its length.
+/// Returns the character of the escape at the start of a text, and its length.
 fn escape(text: &str) -> Option<(char, usize)> {
     let simple = |character| Some((character, 2));
     match text.as_bytes().get(1)? {
@@ -74,8 +73,8 @@ fn code_unit(text: &str) -> Option<u32> {
 }
 
 impl Unescaped<'_> {
-    /// The text as a file to compile, whose places are those of `file`, and where
-    /// in it the text is.
+    /// Returns the string as a file to compile, whose spans are those of `file`, and its
+    /// position in it.
     pub(super) fn source(self, file: &Arc<SourceFile>, start: usize) -> (Arc<SourceFile>, usize, usize) {
         match self.text {
             Cow::Borrowed(text) => (Arc::clone(file), start + 1, start + 1 + text.len()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wardian_diagnostic::Span;
 use wardian_value::Str;
 
-use super::{Parser, Place};
+use super::{ByteRange, Parser};
 use crate::syntax::scan::{Token, TokenKind};
 use crate::{Attribute, Block, Body, Expression, Label};
 
@@ -18,7 +18,7 @@ enum Item {
 }
 
 impl Parser<'_> {
-    /// Reads up to `end` and over it.
+    /// Parses up to and including `end`.
     pub(super) fn body(&mut self, end: TokenKind) -> Body {
         let opening = self.previous();
         let is_file = end == TokenKind::End;
@@ -39,7 +39,7 @@ impl Parser<'_> {
                     Some(Item::Attribute(attribute)) => match names.get(&attribute.name) {
                         Some(first) => {
                             let detail = format!(
-                                "The argument \"{}\" has a value already, given at {first}. Keep one of them.",
+                                "The argument \"{}\" already has a value, set at {first}. Keep one of them.",
                                 attribute.name
                             );
                             let place = (attribute.name_span.start, attribute.name_span.end);
@@ -64,7 +64,7 @@ impl Parser<'_> {
         body
     }
 
-    /// Refuses what begins no item. `opening` is the brace of the block.
+    /// Reports a token that cannot begin an item. `opening` is the brace of the block.
     fn refuse_item(&mut self, opening: Token) {
         let bad = self.read();
         let (summary, detail, place) = match bad.kind {
@@ -79,7 +79,7 @@ impl Parser<'_> {
             ),
             _ => (
                 ITEM_REQUIRED,
-                "Only an argument, as in name = value, or a block can begin here.",
+                "Only an argument, such as name = value, or a block can begin here.",
                 bad.place(),
             ),
         };
@@ -103,7 +103,8 @@ impl Parser<'_> {
     fn refuse_lone_name(&mut self, name: Token) {
         self.recover_behind_item();
         let detail = format!(
-            "What is \"{0}\"? An argument goes on with \"=\" and a value; a block goes on with labels and \"{{\".",
+            "What is \"{0}\"? An argument continues with \"=\" and a value; a block continues with labels \
+             and \"{{\".",
             self.text_of(name)
         );
         self.problem(ITEM_REQUIRED, &detail, name.place());
@@ -113,7 +114,7 @@ impl Parser<'_> {
         self.read();
         let before = self.found;
         let node = self.expression();
-        if self.went_astray(before) {
+        if self.recovered_since(before) {
             self.recover_behind_item();
         } else if line == Line::OfItsOwn {
             self.end_of_attribute();
@@ -140,7 +141,7 @@ impl Parser<'_> {
                 } else {
                     (
                         "Missing newline after argument",
-                        "The argument's value ends before this. What follows belongs on a line of its own.",
+                        "The argument's value ends before this. Put the rest on a new line.",
                     )
                 };
                 self.problem_unless_recovering(summary, detail, end.place());
@@ -186,7 +187,7 @@ impl Parser<'_> {
         } else {
             self.problem_unless_recovering(
                 "Missing newline after block definition",
-                "The block ends before this. What follows belongs on a line of its own.",
+                "The block ends before this. Put the rest on a new line.",
                 behind.place(),
             );
             self.recover_behind_item();
@@ -211,23 +212,23 @@ impl Parser<'_> {
             ),
             TokenKind::Newline => self.problem(
                 SUMMARY,
-                "The opening brace \"{\" of a block stands on the line on which the block begins.",
+                "The opening brace \"{\" of a block must be on the line on which the block begins.",
                 token.place(),
             ),
             _ => self.problem_unless_recovering(
                 SUMMARY,
-                "Here a block goes on with a label, quoted or bare, or with its opening brace \"{\".",
+                "A block must continue with a label, quoted or bare, or with its opening brace \"{\".",
                 token.place(),
             ),
         }
     }
 
-    /// A body of at most one argument between braces on one line.
+    /// Parses a body of at most one argument between braces on one line.
     fn one_line_body(&mut self, opening: Token) -> Option<Body> {
         let before = self.problems.len();
         let attribute = self.lone_attribute();
         let inner_end = self.previous().end;
-        // What is said of the line comes before what is said of its parts.
+        // Errors about the line precede errors about its parts.
         let of_attribute: Vec<_> = self.problems.split_off(before);
         self.end_of_one_line_body(opening);
         self.problems.extend(of_attribute);
@@ -244,7 +245,7 @@ impl Parser<'_> {
             self.recover_behind_item();
             self.problem(
                 ITEM_REQUIRED,
-                "Only an argument, as in name = value, can begin here.",
+                "Only an argument, such as name = value, can begin here.",
                 name.place(),
             );
             return None;
@@ -255,8 +256,8 @@ impl Parser<'_> {
             TokenKind::OpenQuote | TokenKind::OpenBrace | TokenKind::Identifier => {
                 self.recover_behind_item();
                 let detail = format!(
-                    "A block on one line holds a single argument and no block. If \"{}\" is an argument, \"=\" \
-                     is missing behind it; if it is a block, it belongs on a line of its own.",
+                    "A block on one line contains a single argument and no block. If \"{}\" is an argument, \
+                     \"=\" is missing after it; if it is a block, put it on a new line.",
                     self.text_of(name)
                 );
                 self.problem("Argument definition required", &detail, (name.start, next.end));
@@ -276,12 +277,13 @@ impl Parser<'_> {
             }
             TokenKind::Comma => self.problem(
                 SUMMARY,
-                "A block on one line holds a single argument. For more of them, put each on a line of its own.",
+                "A block on one line contains a single argument. To set more arguments, put each on a new \
+                 line.",
                 next.place(),
             ),
             TokenKind::Newline => self.problem(
                 SUMMARY,
-                "A block whose argument stands on the line of its opening brace ends on that line, too.",
+                "A block whose argument is on the line of its opening brace must end on that line, too.",
                 next.place(),
             ),
             TokenKind::End => self.problem_unless_recovering(
@@ -291,15 +293,15 @@ impl Parser<'_> {
             ),
             _ => self.problem_unless_recovering(
                 SUMMARY,
-                "Behind the single argument of a block on one line, its closing brace must follow.",
+                "The closing brace must follow the single argument of a block on one line.",
                 next.place(),
             ),
         }
         self.recover(TokenKind::CloseBrace);
     }
 
-    /// A quoted label, which is no template.
-    fn label(&mut self) -> (String, Place) {
+    /// Parses a quoted label, which is not a template.
+    fn label(&mut self) -> (String, ByteRange) {
         const SUMMARY: &str = "Invalid string literal";
         let opening = self.read();
         let mut text = String::new();
@@ -311,7 +313,7 @@ impl Parser<'_> {
                 TokenKind::OpenInterpolation | TokenKind::OpenDirective => {
                     let sign = if token.kind == TokenKind::OpenDirective { '%' } else { '$' };
                     let detail = format!(
-                        "This string cannot have parts that are evaluated. For \"{sign}{{\" itself, write \
+                        "This string cannot be a template. For a literal \"{sign}{{\", write \
                          \"{sign}{sign}{{\"."
                     );
                     self.problem(SUMMARY, &detail, token.place());
@@ -323,7 +325,7 @@ impl Parser<'_> {
                     return (text, (opening.start, token.end));
                 }
                 _ => {
-                    self.problem(SUMMARY, "This cannot stand in a quoted string.", token.place());
+                    self.problem(SUMMARY, "This is not allowed in a quoted string.", token.place());
                     self.recover(TokenKind::CloseQuote);
                     return (text, (opening.start, token.end));
                 }
@@ -332,10 +334,10 @@ impl Parser<'_> {
     }
 }
 
-/// What an argument shares its line with.
+/// The context of an argument's line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
     OfItsOwn,
-    /// The braces of its block.
+    /// Shared with the braces of its block.
     Shared,
 }

@@ -10,7 +10,7 @@ use crate::node::{Call, Kind, Node, Target};
 use crate::syntax::scan::{Token, TokenKind};
 
 impl Parser<'_> {
-    /// A call, of which the first name has been read.
+    /// Parses a call after its first name.
     pub(super) fn call(&mut self, first: Token) -> Node {
         let mut names = vec![self.text_of(first)];
         let mut name_end = first.end;
@@ -19,7 +19,7 @@ impl Parser<'_> {
             let name = self.read();
             if name.kind != TokenKind::Identifier {
                 let detail =
-                    "Behind \"::\" there must be the name of a function or of a part of its namespace.";
+                    "After \"::\", the name of a function or of a part of its namespace is required.";
                 return self.broken_call(first, name, "Missing function name", detail);
             }
             names.push(self.text_of(name));
@@ -27,8 +27,7 @@ impl Parser<'_> {
             opening = self.read();
         }
         if opening.kind != TokenKind::OpenParenthesis {
-            let detail =
-                "Names with \"::\" are those of functions, so the arguments must follow in parentheses.";
+            let detail = "Names with \"::\" are function names, so the arguments must follow in parentheses.";
             return self.broken_call(first, opening, "Missing open parenthesis", detail);
         }
         let arguments = self.between(Newlines::Skip, |parser| parser.arguments(first, opening));
@@ -57,7 +56,7 @@ impl Parser<'_> {
             }
             let before = self.found;
             arguments.nodes.push(Arc::new(self.expression()));
-            if self.went_astray(before) {
+            if self.recovered_since(before) {
                 break self.recover(TokenKind::CloseParenthesis);
             }
             let separator = self.read();
@@ -71,19 +70,19 @@ impl Parser<'_> {
                     }
                     self.problem_unless_recovering(
                         "Missing closing parenthesis",
-                        "The argument that is expanded with \"...\" is the last one; the closing parenthesis \
-                         must follow.",
+                        "The argument that is expanded with \"...\" must be the last one; the closing \
+                         parenthesis must follow.",
                         separator.place(),
                     );
                 }
                 TokenKind::End => self.problem(
                     "Unterminated function call",
-                    "The file ends, but the parenthesis of this function call has not been closed.",
+                    "The file ends, but the parenthesis of this function call is not closed.",
                     (name.start, opening.end),
                 ),
                 _ => self.problem(
                     "Missing argument separator",
-                    "The argument ends before this. Put a comma between the arguments of a function.",
+                    "The argument ends before this. Separate function arguments with commas.",
                     separator.place(),
                 ),
             }

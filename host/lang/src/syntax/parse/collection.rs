@@ -24,7 +24,7 @@ impl Parser<'_> {
                 }
                 let before = parser.found;
                 items.push(Arc::new(parser.expression()));
-                if parser.went_astray(before) {
+                if parser.recovered_since(before) {
                     break parser.recover(TokenKind::CloseBracket);
                 }
                 let next = parser.peek();
@@ -36,12 +36,12 @@ impl Parser<'_> {
                     }
                     TokenKind::End => parser.problem_unless_recovering(
                         "Unterminated tuple constructor expression",
-                        "The file ends, but the bracket that opens here has not been closed.",
+                        "The file ends, but the bracket that opens here is not closed.",
                         opening.place(),
                     ),
                     _ => parser.problem_unless_recovering(
                         "Missing item separator",
-                        "The element ends before this. Put a comma between the elements.",
+                        "The element ends before this. Separate elements with commas.",
                         next.place(),
                     ),
                 }
@@ -54,7 +54,7 @@ impl Parser<'_> {
     /// `{ a = b }` or `{for ...}`
     pub(super) fn object(&mut self) -> Node {
         let opening = self.read();
-        // A `for` may stand on a later line; in an object, line breaks count.
+        // A `for` may be on a later line; in an object, line breaks are significant.
         let next = self.between(Newlines::Skip, Self::peek);
         if self.is_keyword(next, "for") {
             return self.between(Newlines::Skip, |parser| parser.for_expression(opening));
@@ -70,7 +70,7 @@ impl Parser<'_> {
                     TokenKind::CloseBrace => break parser.read(),
                     _ => {}
                 }
-                if parser.item_of_object(opening, &mut items) == After::Astray {
+                if parser.item_of_object(opening, &mut items) == After::Recovering {
                     break parser.recover(TokenKind::CloseBrace);
                 }
                 let next = parser.peek();
@@ -83,7 +83,7 @@ impl Parser<'_> {
                     TokenKind::End => parser.refuse_open_object(opening),
                     _ => parser.problem_unless_recovering(
                         "Missing attribute separator",
-                        "The value ends before this. Put a line break or a comma between the attributes.",
+                        "The value ends before this. Separate attributes with line breaks or commas.",
                         next.place(),
                     ),
                 }
@@ -96,7 +96,7 @@ impl Parser<'_> {
     fn refuse_open_object(&mut self, opening: Token) {
         self.problem_unless_recovering(
             "Unterminated object constructor expression",
-            "The file ends, but the brace that opens here has not been closed.",
+            "The file ends, but the brace that opens here is not closed.",
             opening.place(),
         );
     }
@@ -105,8 +105,8 @@ impl Parser<'_> {
         let before = self.found;
         let (first, behind_first) = self.locate();
         let key = self.expression();
-        if self.went_astray(before) {
-            return After::Astray;
+        if self.recovered_since(before) {
+            return After::Recovering;
         }
         let is_name = first.kind == TokenKind::Identifier && self.next == behind_first;
         let key = if is_name {
@@ -119,13 +119,13 @@ impl Parser<'_> {
         let next = self.peek();
         if !matches!(next.kind, TokenKind::Assign | TokenKind::Colon) {
             self.refuse_separator(opening, next);
-            return After::Astray;
+            return After::Recovering;
         }
         self.read();
         let before = self.found;
         let value = Arc::new(self.expression());
         items.push(Item { key, value });
-        if self.went_astray(before) { After::Astray } else { After::Item }
+        if self.recovered_since(before) { After::Recovering } else { After::Item }
     }
 
     fn refuse_separator(&mut self, opening: Token, next: Token) {
@@ -138,10 +138,10 @@ impl Parser<'_> {
             TokenKind::End => self.refuse_open_object(opening),
             kind => {
                 let detail = if kind == TokenKind::Identifier {
-                    "The key ends before this, where \"=\" should be. A key with points or spaces in it must be \
-                     put in quotes."
+                    "The key ends before this, where \"=\" is required. Put a key with dots or spaces in \
+                     quotes."
                 } else {
-                    "The key ends before this, where \"=\" should be."
+                    "The key ends before this, where \"=\" is required."
                 };
                 self.problem_unless_recovering("Missing key/value separator", detail, next.place());
             }
@@ -149,14 +149,14 @@ impl Parser<'_> {
     }
 }
 
-/// How reading an item ended.
+/// How parsing an item ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
     Item,
-    Astray,
+    Recovering,
 }
 
-/// Whether it is names and constant indexes only.
+/// Returns true if the node consists only of names and constant indexes.
 fn is_fixed(node: &Node) -> bool {
     let all_fixed = |steps: &[Step]| {
         steps.iter().all(|step| matches!(step.kind, StepKind::Attribute(_) | StepKind::Key(_)))

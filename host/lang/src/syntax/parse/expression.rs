@@ -9,14 +9,14 @@ use super::{Newlines, Parser};
 use crate::node::{Arm, Kind, Link, Node, Operator};
 use crate::syntax::scan::{Token, TokenKind};
 
-/// What steps can follow.
+/// An operand that steps can follow.
 pub(super) enum Source {
     /// A bare name.
     Name(Token),
     Node(Node),
 }
 
-/// Operators of one precedence that wait for what stands to their right.
+/// Operators of one precedence that wait for their right operand.
 struct Pending {
     first: Node,
     rest: Vec<Link>,
@@ -24,19 +24,19 @@ struct Pending {
 }
 
 impl Parser<'_> {
-    /// Reads an expression. Where there is none, nothing is read.
+    /// Parses an expression. If there is none, no token is consumed.
     pub(super) fn expression(&mut self) -> Node {
         let place = self.peek().place();
         self.nested(Self::conditional).unwrap_or_else(|| Self::broken(place))
     }
 
-    /// `a ? b : c ? d : e`, in a loop: the right side is no deeper than the left.
+    /// Parses `a ? b : c ? d : e`, in a loop: the right side is no deeper than the left.
     fn conditional(&mut self) -> Node {
         let mut arms: Vec<(Node, Node)> = Vec::new();
         let otherwise = loop {
             let before = self.found;
             let condition = self.operation();
-            if self.went_astray(before) {
+            if self.recovered_since(before) {
                 break condition;
             }
             if self.peek().kind != TokenKind::Question {
@@ -45,7 +45,7 @@ impl Parser<'_> {
             self.read();
             let before = self.found;
             let if_true = self.expression();
-            if self.went_astray(before) {
+            if self.recovered_since(before) {
                 break condition;
             }
             let colon = self.peek();
@@ -70,14 +70,14 @@ impl Parser<'_> {
         self.node(Kind::Conditional { arms, otherwise: Arc::new(otherwise) }, place)
     }
 
-    /// Operands with operators between, by precedence. What waits is a stack of
-    /// rising precedence, so that neither length nor precedence is depth here.
+    /// Parses operands with operators between, by precedence. Pending operators are a stack of
+    /// rising precedence, so neither length nor precedence adds depth here.
     fn operation(&mut self) -> Node {
         let mut pending: Vec<Pending> = Vec::new();
         loop {
             let before = self.found;
             let mut operand = self.operand();
-            if self.went_astray(before) {
+            if self.recovered_since(before) {
                 return self.without_last(pending, operand);
             }
             let next = binary_operator(self.peek().kind);
@@ -105,7 +105,7 @@ impl Parser<'_> {
         self.node(Kind::Chain { first: Arc::new(waiting.first), rest: waiting.rest }, place)
     }
 
-    /// What stands before the operator whose right side is broken.
+    /// Returns the part before the operator whose right side is broken.
     fn without_last(&mut self, pending: Vec<Pending>, operand: Node) -> Node {
         let Some(waiting) = pending.into_iter().next() else { return operand };
         let Some(last) = waiting.rest.last() else { return waiting.first };
@@ -113,7 +113,7 @@ impl Parser<'_> {
         self.node(Kind::Chain { first: Arc::new(waiting.first), rest: waiting.rest }, place)
     }
 
-    /// A term with the steps behind it and the signs before it.
+    /// Parses a term with its steps and signs.
     fn operand(&mut self) -> Node {
         let mut signs = Vec::new();
         while matches!(self.peek().kind, TokenKind::Minus | TokenKind::Not) {
@@ -168,13 +168,13 @@ impl Parser<'_> {
         if token.kind == TokenKind::End {
             self.problem_unless_recovering(
                 "Missing expression",
-                "The text ends where an expression should begin.",
+                "The text ends where an expression is required.",
                 token.place(),
             );
         } else {
             self.problem_unless_recovering(
                 "Invalid expression",
-                "An expression should begin here: a value, a reference, a function call or a bracket.",
+                "An expression is required here: a value, a reference, a function call or a bracket.",
                 token.place(),
             );
         }
@@ -206,7 +206,7 @@ impl Parser<'_> {
             }
             let closing = parser.peek();
             if closing.kind != TokenKind::CloseParenthesis {
-                let detail = "The expression ends before this, where its closing parenthesis should be.";
+                let detail = "The expression ends before this, where its closing parenthesis is required.";
                 parser.problem("Unbalanced parentheses", detail, closing.place());
                 parser.recovering = true;
             }
@@ -243,7 +243,7 @@ fn binary_operator(kind: TokenKind) -> Option<Operator> {
     })
 }
 
-/// What binds more tightly has more.
+/// Returns a higher number for operators that bind more tightly.
 fn precedence(operator: Operator) -> u8 {
     match operator {
         Operator::Or => 0,

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{Parser, Place};
+use super::{ByteRange, Parser};
 use crate::node::{For, Kind, Node};
 use crate::syntax::scan::{Token, TokenKind};
 
 const SUMMARY: &str = "Invalid 'for' expression";
-const VARIABLE_REQUIRED: &str = "Behind \"for\" there must be the name of a variable.";
-const SECOND_REQUIRED: &str = "Behind the comma there must be the name of the variable for values.";
-const IN_REQUIRED: &str = "Behind the variables of a \"for\" there must be \"in\" and a collection.";
+const VARIABLE_REQUIRED: &str = "After \"for\", the name of a variable is required.";
+const SECOND_REQUIRED: &str = "After the comma, the name of the variable for values is required.";
+const IN_REQUIRED: &str = "After the variables of a \"for\", \"in\" and a collection are required.";
 
 /// The variables of a `for`, as written.
 pub(super) struct Variables<'a> {
@@ -18,7 +18,7 @@ pub(super) struct Variables<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// A `for` whose bracket has been read, up to the closing one and over it.
+    /// Parses a `for` after its bracket, up to and including the closing one.
     pub(super) fn for_expression(&mut self, opening: Token) -> Node {
         let makes_object = opening.kind == TokenKind::OpenBrace;
         let end = if makes_object { TokenKind::CloseBrace } else { TokenKind::CloseBracket };
@@ -32,12 +32,12 @@ impl<'a> Parser<'a> {
         };
         let before = self.found;
         let collection = self.expression();
-        if self.went_astray(before) {
+        if self.recovered_since(before) {
             return self.abandon(opening, end);
         }
         let colon = self.peek();
         if colon.kind != TokenKind::Colon {
-            let detail = "The collection ends before this, where a colon should be.";
+            let detail = "The collection ends before this, where a colon is required.";
             self.problem_unless_recovering(SUMMARY, detail, colon.place());
             return self.abandon(opening, end);
         }
@@ -59,12 +59,12 @@ impl<'a> Parser<'a> {
         self.node(Kind::For(Box::new(each)), (opening.start, body.end))
     }
 
-    /// The names up to `in`, and over it.
+    /// Parses the names up to and including `in`.
     ///
     /// # Errors
     ///
-    /// What stands in their place, and what is said of it.
-    pub(super) fn variables_of_for(&mut self) -> Result<Variables<'a>, (Place, &'static str)> {
+    /// The unexpected text and the message about it.
+    pub(super) fn variables_of_for(&mut self) -> Result<Variables<'a>, (ByteRange, &'static str)> {
         let first = self.peek();
         if first.kind != TokenKind::Identifier {
             return Err((first.place(), VARIABLE_REQUIRED));
@@ -88,8 +88,8 @@ impl<'a> Parser<'a> {
         Ok(variables)
     }
 
-    /// What follows the colon, up to the closing bracket and over it; `None` where
-    /// it leads astray.
+    /// Parses the part after the colon, up to and including the closing bracket; returns `None`
+    /// if that starts recovery.
     fn body_of_for(&mut self, end: TokenKind) -> Option<BodyOfFor> {
         let before = self.found;
         let mut value = self.expression();
@@ -98,7 +98,7 @@ impl<'a> Parser<'a> {
             self.read();
             key = Some(std::mem::replace(&mut value, self.expression()));
         }
-        if self.went_astray(before) {
+        if self.recovered_since(before) {
             return None;
         }
         let next = self.peek();
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
             self.read();
             let before = self.found;
             condition = Some(self.expression());
-            if self.went_astray(before) {
+            if self.recovered_since(before) {
                 return None;
             }
         }
@@ -117,7 +117,7 @@ impl<'a> Parser<'a> {
         let closing = if closing.kind == end {
             self.read()
         } else {
-            let detail = "The \"for\" ends before this, where its closing bracket should be.";
+            let detail = "The \"for\" ends before this, where its closing bracket is required.";
             self.problem_unless_recovering(SUMMARY, detail, closing.place());
             self.recover(end)
         };
@@ -152,7 +152,7 @@ impl<'a> Parser<'a> {
 struct BodyOfFor {
     key: Option<Node>,
     value: Node,
-    ellipsis: Option<Place>,
+    ellipsis: Option<ByteRange>,
     condition: Option<Node>,
     end: usize,
 }

@@ -1,4 +1,4 @@
-//! The text that literals stand for.
+//! The content of literals.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::Parser;
 use crate::syntax::scan::Token;
 
 impl<'a> Parser<'a> {
-    /// Text between quotes, with its escapes resolved.
+    /// Returns quoted text with its escapes resolved.
     pub(super) fn quoted_text(&mut self, token: Token) -> Cow<'a, str> {
         let raw = self.text_of(token);
         if !raw.contains(['\\', '$', '%']) {
@@ -28,8 +28,8 @@ impl<'a> Parser<'a> {
         Cow::Owned(text)
     }
 
-    /// Resolves the escape that `rest`, from byte `at` of the file on, begins with;
-    /// answers what follows it.
+    /// Resolves the escape at the start of `rest`, which begins at byte `at` of the file;
+    /// returns the remaining text.
     fn escape<'t>(&mut self, rest: &'t str, at: usize, text: &mut String) -> &'t str {
         let Some(selector) = rest.chars().nth(1) else {
             text.push_str(rest);
@@ -44,8 +44,8 @@ impl<'a> Parser<'a> {
             'u' | 'U' => return self.numbered_escape(rest, selector, at, text),
             _ => {
                 let detail = format!(
-                    "A backslash cannot be followed by {selector:?}, but by n, r, t, a quote, uNNNN, UNNNNNNNN \
-                     or another backslash, which stands for a backslash itself."
+                    "A backslash cannot be followed by {selector:?}, but only by n, r, t, a quote, uNNNN, \
+                     UNNNNNNNN or another backslash for a literal backslash."
                 );
                 self.problem("Invalid escape sequence", &detail, (at, at + rest.len() - behind.len()));
                 selector
@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Text of a heredoc or of a template file.
+/// Resolves the text of a heredoc or of a template file.
 pub(super) fn plain_text(raw: &str) -> Cow<'_, str> {
     if !raw.contains("$${") && !raw.contains("%%{") {
         return Cow::Borrowed(raw);
@@ -95,7 +95,7 @@ pub(super) fn plain_text(raw: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Resolves `$${` and `%%{`; any other `$` or `%` is itself. Answers what follows.
+/// Resolves `$${` and `%%{`; any other `$` or `%` is literal. Returns the remaining text.
 fn template_escape<'t>(rest: &'t str, text: &mut String) -> &'t str {
     for (escape, meaning) in [("$${", "${"), ("%%{", "%{")] {
         if let Some(behind) = rest.strip_prefix(escape) {

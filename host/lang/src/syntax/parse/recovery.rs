@@ -1,14 +1,14 @@
-//! Where to go on behind what is broken, and tokens that are always wrong.
+//! Recovery after broken parts, and tokens that are always errors.
 
 use super::Parser;
 use crate::syntax::scan::{Token, TokenKind};
 
-/// How often operators on bits are refused before the point has been made.
-const MOST_BIT_OPERATORS: usize = 4;
+/// Maximum number of reported bit operators.
+const MAX_BIT_OPERATORS: usize = 4;
 
 impl Parser<'_> {
-    /// Reads on to the bracket that closes the current one, and over it. Brackets of
-    /// the same kind in between are counted. Answers the closing one, or the end.
+    /// Skips up to and including the bracket that closes the current one. Brackets of the same
+    /// kind in between are counted. Returns the closing one, or the end.
     pub(super) fn recover(&mut self, end: TokenKind) -> Token {
         self.recovering = true;
         let mut open = 0_usize;
@@ -28,7 +28,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads on to the next opening parenthesis, and over what it holds.
+    /// Skips the next parenthesized arguments.
     pub(super) fn recover_over_arguments(&mut self) {
         loop {
             match self.read().kind {
@@ -39,8 +39,8 @@ impl Parser<'_> {
         self.recover(TokenKind::CloseParenthesis);
     }
 
-    /// Reads on to the end of the line; line breaks between brackets that open on the
-    /// way are none.
+    /// Skips to the end of the line; line breaks inside brackets that open on the way are
+    /// ignored.
     pub(super) fn recover_behind_item(&mut self) {
         self.recovering = true;
         let mut open: Vec<TokenKind> = Vec::new();
@@ -64,7 +64,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Tells of tokens that no part of the language has, before anything is parsed.
+    /// Reports tokens that are not part of the language, before parsing.
     pub(super) fn refuse_unknown_tokens(&mut self) {
         let mut seen = Seen::default();
         for index in 0..self.tokens.len() {
@@ -77,7 +77,7 @@ impl Parser<'_> {
     }
 }
 
-/// What has been refused so often that it is not refused again.
+/// The tokens that were reported often enough.
 #[derive(Default)]
 struct Seen {
     bit_operators: usize,
@@ -87,8 +87,9 @@ struct Seen {
 }
 
 impl Seen {
-    /// Quotes come in pairs: the second one of the first pair is not worth a word.
-    fn of_pair(count: &mut usize) -> bool {
+    /// Quotes come in pairs: returns true for the second one of the first pair, which is not
+    /// reported.
+    fn is_second_of_pair(count: &mut usize) -> bool {
         let is_first = count.is_multiple_of(2);
         *count += usize::from(*count <= 2);
         is_first
@@ -100,22 +101,22 @@ fn unknown_token(kind: TokenKind, text: &str, seen: &mut Seen) -> Option<(&'stat
     Some(match kind {
         TokenKind::Ampersand | TokenKind::Pipe | TokenKind::Caret | TokenKind::Tilde => {
             seen.bit_operators += 1;
-            if seen.bit_operators > MOST_BIT_OPERATORS {
+            if seen.bit_operators > MAX_BIT_OPERATORS {
                 return None;
             }
             let detail = match kind {
-                TokenKind::Ampersand => "There are no operators on bits. The logical \"and\" is \"&&\".",
-                TokenKind::Pipe => "There are no operators on bits. The logical \"or\" is \"||\".",
-                TokenKind::Tilde => "There are no operators on bits. The logical \"not\" is \"!\".",
-                _ => "There are no operators on bits.",
+                TokenKind::Ampersand => "There are no bit operators. The logical \"and\" is \"&&\".",
+                TokenKind::Pipe => "There are no bit operators. The logical \"or\" is \"||\".",
+                TokenKind::Tilde => "There are no bit operators. The logical \"not\" is \"!\".",
+                _ => "There are no bit operators.",
             };
             ("Unsupported operator", detail)
         }
-        TokenKind::Backtick if Seen::of_pair(&mut seen.backticks) => {
-            (CHARACTER, "Backticks enclose nothing here. For text of several lines, use a heredoc (<<EOT).")
+        TokenKind::Backtick if Seen::is_second_of_pair(&mut seen.backticks) => {
+            (CHARACTER, "Backticks are not quotes. For a string of several lines, use a heredoc (<<EOT).")
         }
-        TokenKind::Apostrophe if Seen::of_pair(&mut seen.apostrophes) => {
-            (CHARACTER, "Single quotes enclose nothing here. Put double quotes around strings.")
+        TokenKind::Apostrophe if Seen::is_second_of_pair(&mut seen.apostrophes) => {
+            (CHARACTER, "Single quotes are not allowed. Put double quotes around strings.")
         }
         TokenKind::Semicolon => {
             seen.semicolons += 1;
@@ -124,24 +125,24 @@ fn unknown_token(kind: TokenKind, text: &str, seen: &mut Seen) -> Option<(&'stat
             }
             (
                 CHARACTER,
-                "A semicolon separates nothing here. Put each argument and block on a line of its own, and \
-                 commas between the elements of a collection.",
+                "Semicolons are not separators. Put each argument and block on a new line, and separate the \
+                 elements of a collection with commas.",
             )
         }
         TokenKind::QuotedNewline => (
             "Invalid multi-line string",
-            "A quoted string ends on the line on which it starts. For text of several lines, use a heredoc \
-             (<<EOT), or write \"\\n\" for a line break.",
+            "A quoted string must end on the line on which it starts. For a string of several lines, use a \
+             heredoc (<<EOT), or write \"\\n\" for a line break.",
         ),
         TokenKind::Invalid if matches!(text, "\u{201c}" | "\u{201d}") => {
-            (CHARACTER, "Typographic quotes enclose nothing here. Put plain double quotes around strings.")
+            (CHARACTER, "Typographic quotes are not allowed. Put plain double quotes around strings.")
         }
-        TokenKind::Invalid => (CHARACTER, "The language has no use for this character outside of strings."),
+        TokenKind::Invalid => (CHARACTER, "This character is only allowed inside strings."),
         _ => return None,
     })
 }
 
-/// What closes a bracket of that kind.
+/// Returns the closing bracket of a kind.
 fn closer(kind: TokenKind) -> Option<TokenKind> {
     Some(match kind {
         TokenKind::OpenBrace => TokenKind::CloseBrace,

@@ -1,11 +1,11 @@
-//! What follows a term: attributes, indexes and splats.
+//! The steps after a term: attributes, indexes and splats.
 
 use std::sync::Arc;
 
 use wardian_value::{Str, Type, Value};
 
 use super::expression::Source;
-use super::{Newlines, Parser, Place};
+use super::{ByteRange, Newlines, Parser};
 use crate::compile;
 use crate::node::{Kind, Node, Step, StepKind};
 use crate::syntax::scan::{Token, TokenKind};
@@ -52,14 +52,14 @@ impl Parser<'_> {
         }
     }
 
-    /// `.name`, or `.0` as an index of old. `place_of` is where errors are told.
+    /// Parses `.name`, or `.0` as a legacy index. `place_of` is the span for errors.
     fn named_step(&mut self, dot: Token, named: Token, place_of: Token) -> Step {
         let text = self.text_of(named);
         let kind = if named.kind == TokenKind::Identifier {
             StepKind::Attribute(Str::new(text))
         } else if let Some((first, second)) = text.split_once('.') {
             let detail = format!(
-                "Two indexes behind each other cannot be written with dots. Write [{first}][{second}] instead, \
+                "Two consecutive indexes cannot be written with dots. Write [{first}][{second}] instead, \
                  and [*] for a splat before them."
             );
             self.problem("Invalid legacy index syntax", &detail, place_of.place());
@@ -70,12 +70,12 @@ impl Parser<'_> {
         Step { kind, start: dot.start, end: named.end }
     }
 
-    /// `[key]`, of which the bracket has been read.
+    /// Parses `[key]` after its bracket.
     fn index(&mut self, opening: Token) -> Step {
         self.between(Newlines::Skip, |parser| {
             let before = parser.found;
             let key = parser.expression();
-            let closing = if parser.went_astray(before) {
+            let closing = if parser.recovered_since(before) {
                 parser.recover(TokenKind::CloseBracket)
             } else {
                 parser.closing_bracket("Missing close bracket on index", INDEX_OPEN)
@@ -89,8 +89,8 @@ impl Parser<'_> {
         })
     }
 
-    /// The bracket that should follow. Where it does not, the error is told where it
-    /// is found after all, or at the end.
+    /// Parses the required bracket. If it is missing, the error is reported where it is found
+    /// after all, or at the end.
     fn closing_bracket(&mut self, summary: &str, detail: &str) -> Token {
         let closing = self.read();
         if closing.kind == TokenKind::CloseBracket || self.recovering {
@@ -101,7 +101,7 @@ impl Parser<'_> {
         closing
     }
 
-    /// The attributes that belong to `.*`; `None` where they are broken.
+    /// Parses the attributes that belong to `.*`; returns `None` if they are broken.
     fn attributes_behind_splat(&mut self, star: Token) -> Option<Vec<Step>> {
         let mut steps = Vec::new();
         while self.peek().kind == TokenKind::Dot {
@@ -116,7 +116,7 @@ impl Parser<'_> {
                 }
                 TokenKind::Star => self.problem_unless_recovering(
                     "Nested splat expression not allowed",
-                    "Behind \".*\" there can be no further splat. Use [*] for the first one.",
+                    "\".*\" cannot be followed by another splat. Use [*] for the first one.",
                     named.place(),
                 ),
                 _ => self.problem_unless_recovering("Invalid attribute name", NAME_REQUIRED, star.place()),
@@ -128,14 +128,14 @@ impl Parser<'_> {
     }
 
     /// `source.*.each`
-    fn attribute_splat(&mut self, source: Node, each: Vec<Step>, marker: Place) -> Node {
+    fn attribute_splat(&mut self, source: Node, each: Vec<Step>, marker: ByteRange) -> Node {
         let (slot, element) = self.element(source.start, marker);
         let each = self.joined(Source::Node(element), each);
         self.leave(slot);
         self.splat(source, slot, each, marker)
     }
 
-    /// `source[*]` and all that follows, of which the bracket has been read.
+    /// Parses `source[*]` and all following steps, after the bracket.
     fn full_splat(&mut self, source: Node, opening: Token) -> Node {
         self.read();
         let closing = self.closing_bracket("Missing close bracket on splat index", SPLAT_OPEN);
@@ -147,20 +147,20 @@ impl Parser<'_> {
         self.splat(source, slot, each.unwrap_or_else(|| Self::broken(place)), marker)
     }
 
-    /// What stands for each element of a splat.
-    fn element(&mut self, start: usize, marker: Place) -> (usize, Node) {
+    /// Returns the node for each element of a splat.
+    fn element(&mut self, start: usize, marker: ByteRange) -> (usize, Node) {
         let slot = self.variables.len();
         self.variables.push(None);
         (slot, Node::new(Kind::Slot { slot, name: Str::new("") }, start, marker.1))
     }
 
-    fn splat(&mut self, source: Node, slot: usize, each: Node, marker: Place) -> Node {
+    fn splat(&mut self, source: Node, slot: usize, each: Node, marker: ByteRange) -> Node {
         let place = (source.start, each.end);
         let kind = Kind::Splat { source: Arc::new(source), slot, each: Arc::new(each), marker };
         self.node(kind, place)
     }
 
-    /// Puts steps behind what they apply to.
+    /// Applies steps to their source.
     fn joined(&mut self, source: Source, steps: Vec<Step>) -> Node {
         let end = steps.last().map(|step| step.end);
         match source {
@@ -185,7 +185,8 @@ impl Parser<'_> {
 }
 
 const INDEX_OPEN: &str = "An index ends before this without its closing bracket.";
-const SPLAT_OPEN: &str = "A splat before this lacks its closing bracket, which must follow the star at once.";
+const SPLAT_OPEN: &str = "A splat before this lacks its closing bracket, which must directly follow the \
+    star.";
 const NAME_REQUIRED: &str = "A dot must be followed by the name of an attribute.";
 
 impl Source {

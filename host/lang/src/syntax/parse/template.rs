@@ -1,8 +1,8 @@
 //! Templates: quoted strings, heredocs and template files.
 //!
-//! Strip markers and the indentation of `<<-` concern the text between directives
-//! wherever those are nested, one literal at a time, and in texts of several lines each
-//! line is one. So a template is first laid out flat, then trimmed, then put together.
+//! Strip markers and the indentation of `<<-` apply to the text between directives independent
+//! of their nesting, one literal at a time; in text of several lines each line is one literal.
+//! So a template is first laid out flat, then trimmed, then assembled.
 
 mod assemble;
 
@@ -10,23 +10,23 @@ use unicode_segmentation::UnicodeSegmentation;
 use wardian_value::Value;
 
 use super::literal::plain_text;
-use super::{MOST_NESTING, Newlines, Parser, Place};
+use super::{ByteRange, MAX_NESTING, Newlines, Parser};
 use crate::node::{Kind, Node};
 use crate::syntax::scan::{Token, TokenKind};
 
-/// What becomes of the space at the start of lines.
+/// The handling of the space at the start of lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Indentation {
     Kept,
-    /// What all lines have in common is taken off, as `<<-` asks for.
+    /// Removes the common indentation, as `<<-` requires.
     Removed,
 }
 
-/// A part of a template that is laid out flat.
+/// A part of a flat template.
 enum Piece {
     Literal(String),
     Interpolation(Node),
-    Directive(Directive, Place),
+    Directive(Directive, ByteRange),
 }
 
 enum Directive {
@@ -37,23 +37,23 @@ enum Directive {
     EndFor,
 }
 
-/// Pieces, with what strip markers have still to do.
+/// Pieces, with the state of strip markers.
 #[derive(Default)]
 struct Layout {
     pieces: Vec<Piece>,
-    /// The last sequence ended with `~}`.
+    /// True if the last sequence ended with `~}`.
     trims_next: bool,
-    /// A sequence that begins with a strip marker may trim the last literal.
+    /// True if a sequence that begins with a strip marker may trim the last literal.
     may_trim_last: bool,
-    /// Where the template began.
-    start: Place,
-    /// What ended it.
-    end: Place,
+    /// The start of the template.
+    start: ByteRange,
+    /// The end of the template.
+    end: ByteRange,
 }
 
 impl Parser<'_> {
-    /// Reads a template, whose opening has been read, up to `end` and over it.
-    /// Answers what it is and where it ends.
+    /// Parses a template after its opening, up to and including `end`. Returns its content and
+    /// its end.
     pub(super) fn template(&mut self, end: TokenKind, indentation: Indentation) -> (Kind, usize) {
         let variables = self.variables.len();
         let mut layout = self.layout(end);
@@ -67,7 +67,7 @@ impl Parser<'_> {
 
     fn layout(&mut self, end: TokenKind) -> Layout {
         let mut layout = Layout { start: self.peek().place(), ..Layout::default() };
-        // Directives that are open: how many variables there were before a `for`.
+        // Open directives: the number of variables before each `for`.
         let mut open: Vec<Option<usize>> = Vec::new();
         loop {
             let token = self.read();
@@ -97,8 +97,8 @@ impl Parser<'_> {
                 _ => {
                     self.problem_unless_recovering(
                         "Unterminated template string",
-                        "The end of this text was not found: a closing quote, or for a heredoc a line with \
-                         nothing but its marker.",
+                        "The end of this template is missing: a closing quote, or for a heredoc a line that \
+                         contains only its marker.",
                         token.place(),
                     );
                     layout.end = self.recover(end).place();
@@ -108,9 +108,9 @@ impl Parser<'_> {
         }
     }
 
-    /// Variables of a `for` are known up to its end.
+    /// The variables of a `for` are in scope up to its end.
     fn follow_scope(&mut self, directive: &Directive, open: &mut Vec<Option<usize>>) {
-        if open.len() > MOST_NESTING {
+        if open.len() > MAX_NESTING {
             self.give_up();
         }
         match directive {
@@ -125,7 +125,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The expression of `${ }`, whose opening has been read, and what closes it.
+    /// Parses the expression of `${ }` after its opening, and its end.
     fn interpolation(&mut self, end: TokenKind, layout: &mut Layout) -> Node {
         let node = self.expression();
         let close = self.peek();
@@ -138,18 +138,18 @@ impl Parser<'_> {
         let (summary, detail, place) = match close.kind {
             TokenKind::End => (
                 "Unclosed template interpolation sequence",
-                "The file ends, but the \"${\" in this text has no closing brace.",
+                "The file ends, but the \"${\" in this string has no closing brace.",
                 layout.start,
             ),
             _ if is_quote && end == TokenKind::CloseQuote => (
                 "Unclosed template interpolation sequence",
-                "The quoted text ends, but the \"${\" in it has no closing brace.",
+                "The quoted string ends, but the \"${\" in it has no closing brace.",
                 layout.start,
             ),
             _ => (
                 "Extra characters after interpolation expression",
-                "The expression ends before this, where its closing brace should be. If the text is meant for \
-                 another language, such as a shell, write \"$${\" where it has \"${\".",
+                "The expression ends before this, where its closing brace is required. If the text is meant \
+                 for another language, such as a shell, write \"$${\" for a literal \"${\".",
                 close.place(),
             ),
         };
@@ -158,11 +158,11 @@ impl Parser<'_> {
         node
     }
 
-    /// What stands in `%{ }`, whose opening has been read; `None` where it is none.
-    fn directive(&mut self, opening: Token, layout: &mut Layout) -> Option<(Directive, Place)> {
+    /// Parses the content of `%{ }` after its opening; returns `None` if it is invalid.
+    fn directive(&mut self, opening: Token, layout: &mut Layout) -> Option<(Directive, ByteRange)> {
         let keyword = self.peek();
         if keyword.kind != TokenKind::Identifier {
-            let detail = "Behind \"%{\" there must be \"if\", \"else\", \"endif\", \"for\" or \"endfor\".";
+            let detail = "\"%{\" must be followed by \"if\", \"else\", \"endif\", \"for\" or \"endfor\".";
             self.problem_unless_recovering("Invalid template directive", detail, keyword.place());
             self.recover(TokenKind::CloseSequence);
             return None;
@@ -204,7 +204,7 @@ impl Parser<'_> {
             layout.close_sequence(close);
         } else {
             let summary = format!("Extra characters in {name} marker");
-            let detail = "The directive ends before this, where its closing brace should be.";
+            let detail = "The directive ends before this, where its closing brace is required.";
             self.problem_unless_recovering(&summary, detail, close.place());
             self.recover(TokenKind::CloseSequence);
         }
@@ -220,7 +220,7 @@ impl Layout {
         self.may_trim_last = true;
     }
 
-    /// `${~` and `%{~` trim the literal before them.
+    /// Handles `${~` and `%{~`, which trim the literal before them.
     fn open_sequence(&mut self, opening: Token) {
         self.trims_next = false;
         if std::mem::take(&mut self.may_trim_last)
@@ -231,13 +231,13 @@ impl Layout {
         }
     }
 
-    /// `~}` trims the literal that follows.
+    /// Handles `~}`, which trims the following literal.
     fn close_sequence(&mut self, closing: Token) {
         self.trims_next = closing.end - closing.start == 2;
     }
 
-    /// Removes the indentation that all lines have in common. Lines that are
-    /// blank do not count and stay as they are.
+    /// Removes the indentation that all lines have in common. Blank lines do not count and are
+    /// not changed.
     fn remove_indentation(&mut self) {
         let mut common = usize::MAX;
         let mut at_line_start = true;
@@ -277,7 +277,7 @@ impl Layout {
     }
 }
 
-/// A text without interpolations.
+/// Returns a string without interpolations.
 fn quoted(text: String) -> Kind {
     Kind::Quoted(Value::string(text))
 }

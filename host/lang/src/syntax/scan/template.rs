@@ -2,11 +2,11 @@
 
 use super::{Open, Scanner, TokenKind};
 
-/// A template that is not a sequence's inside.
+/// A template outside of its sequences.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Template {
     Quoted,
-    /// The marker's bytes in the file, and whether the line is read from its start.
+    /// The marker's bytes in the file, and whether the scanner is at the start of a line.
     Heredoc {
         marker: (usize, usize),
         line_start: bool,
@@ -16,7 +16,7 @@ pub(super) enum Template {
 }
 
 impl Scanner<'_> {
-    /// Begins a heredoc, if that is what `<<` stands for here.
+    /// Begins a heredoc, if `<<` starts one here.
     pub(super) fn heredoc(&mut self) -> bool {
         let start = self.at + 2 + usize::from(self.byte(2) == Some(b'-'));
         let end = start + self.identifier_length(start);
@@ -75,7 +75,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// A line, or what is left of it up to the next sequence.
+    /// Scans a line, or the rest of it up to the next sequence.
     fn heredoc_token(&mut self, marker: (usize, usize), line_start: bool) {
         let mut length = self.literal_length(|byte| byte == b'\n');
         let ends = self.byte(length) == Some(b'\n');
@@ -98,9 +98,9 @@ impl Scanner<'_> {
         }
     }
 
-    /// How far text goes: to the next sequence, or to a byte that ends it. A
-    /// backslash that is one of these escapes what follows it, unless that is the
-    /// end of the line.
+    /// Returns the length of literal text: to the next sequence, or to a byte that ends it. If a
+    /// backslash is one of these, it escapes the next character, unless that is the end of the
+    /// line.
     fn literal_length(&self, ends: impl Fn(u8) -> bool) -> usize {
         let rest = &self.bytes[self.at..];
         let mut length = 0;
@@ -112,7 +112,7 @@ impl Scanner<'_> {
                 },
                 _ if ends(byte) => break,
                 b'$' | b'%' if rest.get(length + 1) == Some(&b'{') => break,
-                // `$${` is no interpolation; in `$$${` it is the last two that escape.
+                // `$${` is not an interpolation; in `$$${` the last two characters escape.
                 b'$' | b'%' if rest.get(length + 1) == Some(&byte) && rest.get(length + 2) == Some(&b'{') => {
                     3
                 }
@@ -122,7 +122,7 @@ impl Scanner<'_> {
         length
     }
 
-    /// A backslash and the character behind it.
+    /// Returns the length of a backslash and the following character.
     fn escape_length(&self, ahead: usize) -> usize {
         let behind = self.text.get(self.at + ahead + 1..).and_then(|rest| rest.chars().next());
         1 + behind.map_or(0, char::len_utf8)

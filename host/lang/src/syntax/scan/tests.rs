@@ -6,7 +6,7 @@ fn tokens(text: &str) -> Vec<Token> {
     scan(text, 0, text.len(), Start::Normal)
 }
 
-/// `Kind text` for each token but the end.
+/// Returns `Kind text` for each token but the end.
 fn shown(text: &str) -> Vec<String> {
     let mut found: Vec<String> =
         tokens(text).iter().map(|token| format!("{:?} {}", token.kind, token.text(text))).collect();
@@ -18,7 +18,8 @@ fn kinds(text: &str) -> Vec<TokenKind> {
     tokens(text).iter().map(|token| token.kind).collect()
 }
 
-/// In order, without overlap, with nothing but blanks between; the end is the end.
+/// Checks that tokens are in order, without overlap, with only blanks between, and that the last
+/// one is the end.
 fn assert_lossless(text: &str, mode: Start) {
     let found = scan(text, 0, text.len(), mode);
     let mut at = 0;
@@ -35,7 +36,7 @@ fn assert_lossless(text: &str, mode: Start) {
 }
 
 #[test]
-fn numbers_and_names() {
+fn scans_numbers_and_names() {
     assert_eq!(
         shown("a-b 1.5e+3 2e 3. 4.x é1 _"),
         [
@@ -60,7 +61,7 @@ fn numbers_and_names() {
 }
 
 #[test]
-fn operators() {
+fn scans_operators() {
     assert_eq!(
         shown("a::b=>c>=d<=e==f!=!g&&h||i=j&|^~;'`"),
         [
@@ -96,7 +97,7 @@ fn operators() {
 }
 
 #[test]
-fn comments_and_line_ends() {
+fn scans_comments_and_line_endings() {
     assert_eq!(
         shown("# a\r\n// b\n/* c\n*/\r\n#"),
         [
@@ -113,7 +114,7 @@ fn comments_and_line_ends() {
 }
 
 #[test]
-fn templates() {
+fn scans_templates() {
     assert_eq!(
         shown(r#""a\"$${b$%%{${~ { x = "y" } ~}%{ if c}d""#),
         [
@@ -154,7 +155,7 @@ fn templates() {
 }
 
 #[test]
-fn heredocs() {
+fn scans_heredocs() {
     assert_eq!(
         shown("<<-E-1\r\n a ${b} c\n\n  E-1 \r\n<<X\nX\n"),
         [
@@ -187,7 +188,7 @@ fn heredocs() {
 }
 
 #[test]
-fn bare_templates() {
+fn scans_bare_templates() {
     let text = "a \"b\"\n${c}";
     let found: Vec<TokenKind> =
         scan(text, 0, text.len(), Start::Template).iter().map(|token| token.kind).collect();
@@ -206,7 +207,7 @@ fn bare_templates() {
 }
 
 #[test]
-fn hostile_texts_take_linear_time() {
+fn parsing_hostile_text_is_linear() {
     for piece in [
         "/*", "<<A", "<<A\n", "\"", "\"${", "%{", "${", "1.", "1e", "\\", "\"\\\n", "$", "{", "~}", "é", "\r",
     ] {
@@ -221,13 +222,13 @@ fn hostile_texts_take_linear_time() {
 
 proptest! {
     #[test]
-    fn nothing_is_lost(text in "\\PC*") {
+    fn scanning_any_text_is_lossless(text in "\\PC*") {
         assert_lossless(&text, Start::Normal);
         assert_lossless(&text, Start::Template);
     }
 
     #[test]
-    fn nothing_is_lost_of_what_is_nearly_a_configuration(
+    fn scanning_nearly_valid_text_is_lossless(
         pieces in proptest::collection::vec(
             prop::sample::select(vec![
                 "a", "\"", "${", "%{", "}", "~}", "{", "<<E\n", "<<-E\r\n", "E\n", "  E \r\n", "\n", "\r", "\\", "$", "%",

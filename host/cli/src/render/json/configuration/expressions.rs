@@ -6,7 +6,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use wardian_config::{arguments_and_blocks, references};
 use wardian_diagnostic::Diagnostics;
-use wardian_lang::{Body, Expression, Reference, Subject};
+use wardian_lang::{Body, Expression, Reference, ReferenceSubject};
 use wardian_plugin::{Block, BlockNesting};
 use wardian_value::{PathStep, Value};
 
@@ -54,7 +54,7 @@ fn push_parts(reference: &Reference, found: &mut Vec<String>) {
     // An output of one instance of a module names that instance, not the whole call.
     let is_output = matches!(
         (&reference.subject, steps.as_slice()),
-        (Subject::Module(_), [PathStep::Key(_) | PathStep::Index(_), _, ..])
+        (ReferenceSubject::Module(_), [PathStep::Key(_) | PathStep::Index(_), _, ..])
     );
     let mut part = reference.clone();
     for length in (usize::from(is_output)..=steps.len()).rev() {

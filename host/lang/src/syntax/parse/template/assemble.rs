@@ -1,4 +1,4 @@
-//! Flat pieces of a template to nested parts.
+//! Assembles flat pieces of a template into nested parts.
 
 use std::iter::Peekable;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::vec::IntoIter;
 
 use wardian_value::Str;
 
-use super::super::{Parser, Place};
+use super::super::{ByteRange, Parser};
 use super::{Directive, Layout, Piece, quoted};
 use crate::node::{Kind, Part};
 
 type Flat = Peekable<IntoIter<Piece>>;
 
-const UNBALANCED: &str = "The directives of this template do not match: this one ends nothing.";
+const UNBALANCED: &str = "The directives of this template do not match: this one has no start.";
 
 impl Parser<'_> {
     pub(super) fn assembled(&mut self, layout: Layout) -> Kind {
@@ -35,8 +35,8 @@ impl Parser<'_> {
         }
     }
 
-    /// The part that begins with that piece; `None` where directives do not match.
-    fn part(&mut self, piece: Piece, pieces: &mut Flat, end: Place) -> Option<Part> {
+    /// Returns the part that begins with a piece, or `None` if directives do not match.
+    fn part(&mut self, piece: Piece, pieces: &mut Flat, end: ByteRange) -> Option<Part> {
         match piece {
             Piece::Literal(mut text) => {
                 while let Some(Piece::Literal(more)) =
@@ -64,8 +64,13 @@ impl Parser<'_> {
         }
     }
 
-    /// What an `if` chooses from.
-    fn sides(&mut self, pieces: &mut Flat, open: Place, end: Place) -> Option<(Vec<Part>, Vec<Part>)> {
+    /// Parses the two sides of an `if`.
+    fn sides(
+        &mut self,
+        pieces: &mut Flat,
+        open: ByteRange,
+        end: ByteRange,
+    ) -> Option<(Vec<Part>, Vec<Part>)> {
         let mut then = Vec::new();
         let mut otherwise = None;
         loop {
@@ -77,7 +82,7 @@ impl Parser<'_> {
                 Piece::Directive(Directive::EndIf, _) => return Some((then, otherwise.unwrap_or_default())),
                 Piece::Directive(Directive::Else, _) if otherwise.is_none() => otherwise = Some(Vec::new()),
                 Piece::Directive(directive @ (Directive::Else | Directive::EndFor), place) => {
-                    let detail = format!("The \"if\" at {} is to be ended by an \"endif\".", self.span(open));
+                    let detail = format!("The \"if\" at {} must be closed by an \"endif\".", self.span(open));
                     self.problem(&unexpected(&directive), &detail, place);
                     return None;
                 }
@@ -89,8 +94,8 @@ impl Parser<'_> {
         }
     }
 
-    /// What a `for` repeats.
-    fn repeated(&mut self, pieces: &mut Flat, open: Place, end: Place) -> Option<Vec<Part>> {
+    /// Parses the body of a `for`.
+    fn repeated(&mut self, pieces: &mut Flat, open: ByteRange, end: ByteRange) -> Option<Vec<Part>> {
         let mut body = Vec::new();
         loop {
             let Some(piece) = pieces.next() else {
@@ -101,7 +106,7 @@ impl Parser<'_> {
                 Piece::Directive(Directive::EndFor, _) => return Some(body),
                 Piece::Directive(directive @ (Directive::Else | Directive::EndIf), place) => {
                     let detail =
-                        format!("The \"for\" at {} is to be ended by an \"endfor\".", self.span(open));
+                        format!("The \"for\" at {} must be closed by an \"endfor\".", self.span(open));
                     self.problem(&unexpected(&directive), &detail, place);
                     return None;
                 }
@@ -113,14 +118,14 @@ impl Parser<'_> {
         }
     }
 
-    fn refuse_open(&mut self, keyword: &str, missing: &str, open: Place, end: Place) {
+    fn refuse_open(&mut self, keyword: &str, missing: &str, open: ByteRange, end: ByteRange) {
         let detail =
             format!("The template ends, but its \"{keyword}\" at {} has no \"{missing}\".", self.span(open));
         self.problem("Unexpected end of template", &detail, end);
     }
 }
 
-/// Adds a part, if it adds anything.
+/// Adds a part if it is not empty.
 fn add(parts: &mut Vec<Part>, part: Option<Part>) {
     match part {
         Some(Part::Literal(text)) if text.is_empty() => {}
