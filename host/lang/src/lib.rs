@@ -19,6 +19,7 @@ mod format;
 mod functions;
 mod node;
 mod provider_call;
+mod quote;
 mod reference;
 mod scope;
 mod source_bytes;
@@ -33,6 +34,7 @@ pub use functions::{
     is_function,
 };
 pub use provider_call::ProviderCall;
+pub use quote::quote_string;
 pub use reference::{Reference, ReferenceSubject, ResourceMode, Traversal, TraversalStep};
 pub use scope::{EmptyScope, Resolved, Scope};
 pub use source_bytes::SourceBytes;

@@ -1,10 +1,8 @@
 //! Encoding values as text. Values are wholly known and have no marks.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::sync::LazyLock;
 
-use regex::Regex;
+use wardian_lang::quote_string;
 use wardian_plugin::FunctionError;
 use wardian_value::{Str, Value, View};
 
@@ -49,7 +47,7 @@ fn write(value: &Value, lines: &mut Lines) -> Result<(), FunctionError> {
             lines.push(if number.is_sign_negative() { "-Inf" } else { "+Inf" });
         }
         View::Number(number) => lines.push(&number.to_string()),
-        View::String(text) => lines.push(&quoted(text)),
+        View::String(text) => lines.push(&quote_string(text)),
         View::List(elements) | View::Set(elements) | View::Tuple(elements) => {
             lines.open("[");
             for (position, element) in elements.iter().enumerate() {
@@ -82,7 +80,7 @@ fn pair(key: &str, value: &Value, lines: &mut Lines) -> Result<(), FunctionError
     if is_identifier(key) {
         lines.push(key);
     } else {
-        lines.push(&quoted(key));
+        lines.push(&quote_string(key));
     }
     lines.assign();
     write(value, lines)?;
@@ -98,48 +96,4 @@ fn is_identifier(text: &str) -> bool {
     let mut characters = text.chars();
     characters.next().is_some_and(|first| first == '_' || unicode_ident::is_xid_start(first))
         && characters.all(|character| character == '-' || unicode_ident::is_xid_continue(character))
-}
-
-/// Characters that are not visible, except the ordinary space.
-static INVISIBLE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"[^\p{L}\p{M}\p{N}\p{P}\p{S} ]").ok());
-
-/// Encodes a string literal. Template markers are doubled, and invisible characters are escaped.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    let mut rest = text;
-    while !rest.is_empty() {
-        let hidden = INVISIBLE.as_ref().and_then(|hidden| hidden.find(rest));
-        let (plain, next) = match hidden {
-            Some(found) => (&rest[..found.start()], Some(&rest[found.range()])),
-            None => (rest, None),
-        };
-        let mut characters = plain.chars().peekable();
-        while let Some(character) = characters.next() {
-            match character {
-                '"' | '\\' => quoted.push('\\'),
-                '$' | '%' if characters.peek() == Some(&'{') => quoted.push(character),
-                _ => {}
-            }
-            quoted.push(character);
-        }
-        for character in next.into_iter().flat_map(str::chars) {
-            escape(character, &mut quoted);
-        }
-        rest = &rest[plain.len() + next.map_or(0, str::len)..];
-    }
-    quoted.push('"');
-    quoted
-}
-
-fn escape(character: char, quoted: &mut String) {
-    // Writing to a string cannot fail.
-    let _ = match character {
-        '\n' => quoted.write_str("\\n"),
-        '\r' => quoted.write_str("\\r"),
-        '\t' => quoted.write_str("\\t"),
-        _ if u32::from(character) < 0x1_0000 => write!(quoted, "\\u{:04x}", u32::from(character)),
-        _ => write!(quoted, "\\U{:08x}", u32::from(character)),
-    };
 }

@@ -1,11 +1,10 @@
 //! Block labels: parsed, and quoted again.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use wardian_value::Str;
+
+use crate::quote::escape_into;
 
 /// Returns the canonical content of a quoted label. A label with a `$` or `%` is not changed.
 pub(super) fn requote(literal: &str) -> Cow<'_, str> {
@@ -47,41 +46,7 @@ pub(super) fn quote(label: Cow<'_, str>) -> Cow<'_, str> {
     if label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b' ')) {
         return label;
     }
-    let label = Str::new(&label);
     let mut literal = String::with_capacity(label.len());
-    let mut rest = label.chars().peekable();
-    while let Some(character) = rest.next() {
-        match character {
-            '\n' => literal.push_str("\\n"),
-            '\r' => literal.push_str("\\r"),
-            '\t' => literal.push_str("\\t"),
-            '"' => literal.push_str("\\\""),
-            '\\' => literal.push_str("\\\\"),
-            '$' | '%' => {
-                literal.push(character);
-                if rest.peek() == Some(&'{') {
-                    literal.push(character);
-                }
-            }
-            _ if is_printable(character) => literal.push(character),
-            _ if u32::from(character) <= 0xffff => escape(&mut literal, 'u', 4, character),
-            _ => escape(&mut literal, 'U', 8, character),
-        }
-    }
+    escape_into(&Str::new(&label), &mut literal);
     Cow::Owned(literal)
-}
-
-fn escape(literal: &mut String, letter: char, digits: usize, character: char) {
-    // Writing to a string does not fail.
-    let _ = write!(literal, "\\{letter}{:0digits$x}", u32::from(character));
-}
-
-fn is_printable(character: char) -> bool {
-    static PRINTABLE: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$").ok());
-    match character {
-        ' '..='~' => true,
-        _ if character.is_ascii() => false,
-        _ => PRINTABLE.as_ref().is_some_and(|pattern| pattern.is_match(character.encode_utf8(&mut [0; 4]))),
-    }
 }
