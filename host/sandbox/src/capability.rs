@@ -5,14 +5,14 @@
 //! 1. *Link*: its interfaces are put into the linker, one by one. An interface
 //!    that nothing links cannot be imported: [`crate::imports`] refuses the
 //!    component first and names what it wanted.
-//! 2. *Configure*: an instance is made, and gets what [`crate::Grants`] say. Where
-//!    every component imports an interface whether it needs it or not (Rust's
-//!    standard library imports all of `wasi:cli` and `wasi:filesystem`), this is
-//!    where the capability is given or not: an empty environment, no directory.
-//! 3. *Enter*: a call begins. Budgets are renewed, and what is recorded from here
-//!    on is recorded for that call.
-//! 4. *Rest*: the work is over that the call was part of. What goes on in its name
-//!    ends.
+//! 2. *Instantiate*: an instance is made and receives what [`crate::Grants`] contain. Rust's
+//!    standard library imports all of `wasi:cli` and `wasi:filesystem`, whether a component
+//!    needs them or not; for such interfaces the capability is given or withheld here, with
+//!    an empty environment or no directory.
+//! 3. *Begin call*: budgets are renewed, and accesses are recorded for this call from here
+//!    on.
+//! 4. *End call*: the operation that the call was part of is over. Its requests and
+//!    connections are closed.
 //!
 //! | capability | interfaces | default |
 //! |---|---|---|
@@ -31,19 +31,19 @@
 //! | [`process`] | `wardian:plugin/process` | by handles of one call, whose every use is decided |
 //! | [`communicator`] | `wardian:plugin/communicator` | by a handle of one call, which leads to one machine and whose every use is decided |
 //!
-//! Seats kept for what is not granted yet are in [`NOT_YET_GRANTED`]: whoever
-//! adds a capability takes its line from there, writes its module, and adds it
-//! to [`ALL`].
+//! To add a capability, write its module and add it to [`OF_PROVIDERS`] or
+//! [`OF_PROVISIONERS`]. Interfaces with a message of their own for a provider that imports
+//! them are in [`NOT_FOR_PROVIDERS`].
 
 mod baseline;
 mod communicator;
-mod deterministic;
+pub(crate) mod deterministic;
 mod file_mode;
-mod filesystem;
-mod http;
+pub(crate) mod filesystem;
+pub(crate) mod http;
 mod log;
 mod process;
-mod sockets;
+pub(crate) mod sockets;
 mod streams;
 mod ui;
 
@@ -52,20 +52,18 @@ use std::sync::Arc;
 use wasmtime::component::Linker;
 use wasmtime_wasi::WasiCtxBuilder;
 
+use self::deterministic::Deterministic;
+use self::sockets::destinations::Destinations;
 use crate::grants::Grants;
-use crate::imports::InterfaceName;
+use crate::interface_name::InterfaceName;
 use crate::output::Output;
 use crate::state::GuestState;
 
 pub(crate) use communicator::Here;
 pub use communicator::{Connection, RemoteCommand};
-pub(crate) use deterministic::Deterministic;
 pub use file_mode::WritableFile;
-pub(crate) use filesystem::{Files, GrantedFiles, Watch};
-pub(crate) use http::Requests;
 pub(crate) use process::Programs;
 pub use process::{RunningProcess, Spawner};
-pub(crate) use sockets::Destinations;
 
 /// One thing that a plugin may be able to do.
 trait Capability: Sync {
@@ -76,13 +74,13 @@ trait Capability: Sync {
     fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()>;
 
     /// Gives a new instance what was granted.
-    fn configure(&self, new: &mut NewInstance<'_>);
+    fn instantiate(&self, _new: &mut NewInstance<'_>) {}
 
-    /// A call begins.
-    fn enter(&self, state: &mut GuestState);
+    /// Prepares for a call.
+    fn begin_call(&self, _state: &mut GuestState) {}
 
-    /// The work is over.
-    fn rest(&self, _state: &mut GuestState) {}
+    /// Ends what the operation of the last call left running.
+    fn end_call(&self, _state: &mut GuestState) {}
 }
 
 /// An instance that is about to be made.
@@ -94,7 +92,8 @@ pub(crate) struct NewInstance<'a> {
     pub(crate) deterministic: Option<&'a Deterministic>,
 }
 
-const ALL: [&dyn Capability; 6] = [
+/// The capabilities of providers and provisioners.
+const OF_PROVIDERS: [&dyn Capability; 6] = [
     &baseline::Baseline,
     &filesystem::Filesystem,
     &file_mode::FileMode,
@@ -103,11 +102,11 @@ const ALL: [&dyn Capability; 6] = [
     &sockets::Sockets,
 ];
 
-/// What provisioners have besides.
+/// The capabilities of provisioners alone.
 const OF_PROVISIONERS: [&dyn Capability; 3] = [&ui::Ui, &process::Process, &communicator::Communicator];
 
-/// Paths of interfaces that plugins may come to have, and what they are for.
-const NOT_YET_GRANTED: [(&str, &str); 4] = [
+/// Paths of interfaces that no provider may import, and what they are for.
+const NOT_FOR_PROVIDERS: [(&str, &str); 4] = [
     ("wasi:config/", "it reads configuration of the host's"),
     ("wardian:plugin/process", "it runs programs"),
     ("wardian:plugin/communicator", "it connects to the machine that is provisioned"),
@@ -117,33 +116,33 @@ const NOT_YET_GRANTED: [(&str, &str); 4] = [
 /// Makes a linker that offers everything there is. What a component may import of it is
 /// seen before.
 pub(crate) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
-    ALL.iter().chain(&OF_PROVISIONERS).try_for_each(|capability| capability.link(linker))
+    OF_PROVIDERS.iter().chain(&OF_PROVISIONERS).try_for_each(|capability| capability.link(linker))
 }
 
 /// Gives a new instance what was granted.
-pub(crate) fn configure(new: &mut NewInstance<'_>) {
-    for capability in ALL {
-        capability.configure(new);
+pub(crate) fn instantiate(new: &mut NewInstance<'_>) {
+    for capability in OF_PROVIDERS {
+        capability.instantiate(new);
     }
 }
 
-/// A call begins.
-pub(crate) fn enter(state: &mut GuestState) {
-    for capability in ALL {
-        capability.enter(state);
+/// Prepares all capabilities for a call.
+pub(crate) fn begin_call(state: &mut GuestState) {
+    for capability in OF_PROVIDERS {
+        capability.begin_call(state);
     }
 }
 
-/// The work is over.
-pub(crate) fn rest(state: &mut GuestState) {
-    for capability in ALL {
-        capability.rest(state);
+/// Ends what the operation of the last call left running.
+pub(crate) fn end_call(state: &mut GuestState) {
+    for capability in OF_PROVIDERS {
+        capability.end_call(state);
     }
 }
 
 /// All interfaces of the host.
 pub(crate) fn interfaces() -> impl Iterator<Item = &'static InterfaceName<'static>> {
-    ALL.iter().flat_map(|capability| capability.interfaces())
+    OF_PROVIDERS.iter().flat_map(|capability| capability.interfaces())
 }
 
 /// Whether the host has an interface that serves the one that is wanted.
@@ -157,12 +156,7 @@ pub(crate) fn offers_provisioners(wanted: &InterfaceName<'_>) -> bool {
     offered.into_iter().any(|offered| offered.serves(wanted))
 }
 
-/// What an interface is for that plugins may come to have.
-pub(crate) fn not_yet_granted(path: &str) -> Option<&'static str> {
-    NOT_YET_GRANTED.iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, what)| *what)
-}
-
-/// An interface of WASI 0.2.
-const fn wasi(path: &'static str) -> InterfaceName<'static> {
-    InterfaceName { path, major: 0, minor: 2 }
+/// What an interface is for that no provider may import.
+pub(crate) fn not_for_providers(path: &str) -> Option<&'static str> {
+    NOT_FOR_PROVIDERS.iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, what)| *what)
 }

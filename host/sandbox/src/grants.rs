@@ -8,7 +8,7 @@ use wardian_monitor::Monitor;
 use wardian_plugin::PluginCall;
 use wardian_policy::{EnvironmentName, Request};
 
-use crate::capability::GrantedFiles;
+use crate::capability::filesystem::granted::GrantedFiles;
 
 /// Everything that one provider configuration may reach beyond clocks and
 /// randomness.

@@ -6,13 +6,12 @@
 //! another), so that a plugin built against an older minor version is met by
 //! this host's newer one.
 
-use std::fmt;
-
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::capability;
 use crate::error::{LoadError, SurplusImport};
+use crate::interface_name::InterfaceName;
 use crate::output::printable;
 
 /// The interface that makes a component a provider.
@@ -25,44 +24,6 @@ pub(crate) const PROVISIONER: InterfaceName<'static> =
 
 /// Interfaces of types alone, which nothing has to implement.
 const TYPES: InterfaceName<'static> = InterfaceName { path: "wardian:plugin/types", major: 0, minor: 1 };
-
-/// An interface on one semver track.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct InterfaceName<'a> {
-    pub(crate) path: &'a str,
-    pub(crate) major: u64,
-    /// Tells tracks apart where `major` is 0.
-    pub(crate) minor: u64,
-}
-
-impl<'a> InterfaceName<'a> {
-    /// `None` where the name is not one of an interface with a version.
-    pub(crate) fn parse(name: &'a str) -> Option<Self> {
-        let (path, version) = name.split_once('@')?;
-        path.split_once('/')?;
-        let version = semver::Version::parse(version).ok()?;
-        // A pre-release is on no track.
-        version.pre.is_empty().then_some(Self { path, major: version.major, minor: version.minor })
-    }
-
-    fn same_track(&self, other: &InterfaceName<'_>) -> bool {
-        self.major == other.major && (self.major > 0 || self.minor == other.minor)
-    }
-
-    pub(crate) fn serves(&self, wanted: &InterfaceName<'_>) -> bool {
-        self.path == wanted.path && self.same_track(wanted)
-    }
-}
-
-impl fmt::Display for InterfaceName<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.major > 0 {
-            write!(f, "{}@{}", self.path, self.major)
-        } else {
-            write!(f, "{}@{}.{}", self.path, self.major, self.minor)
-        }
-    }
-}
 
 /// What a component is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +105,7 @@ fn remedy(wanted: &InterfaceName<'_>) -> String {
     if let Some(offered) = capability::interfaces().find(|offered| offered.path == wanted.path) {
         return format!("this host offers {offered}; the plugin needs another version of the host");
     }
-    match capability::not_yet_granted(wanted.path) {
+    match capability::not_for_providers(wanted.path) {
         Some(what) => format!("{what}; this version of the host cannot grant it to a provider"),
         None => "it is no interface that this host knows".to_owned(),
     }

@@ -18,6 +18,7 @@ use crate::limits::{Bound, EffectiveLimits};
 use crate::network::ProviderNetwork;
 use crate::plugin::Plugin;
 use crate::state::GuestState;
+use crate::store;
 use crate::ticker::{Ticker, Ticking};
 
 /// A call on its way.
@@ -43,7 +44,7 @@ impl Instance {
         limits: &Arc<EffectiveLimits>,
         network: &Arc<ProviderNetwork>,
     ) -> Result<Self, PluginFailure> {
-        let mut store = GuestState::store(&plugin.engine, &plugin.name, grants, network, limits);
+        let mut store = store::create(&plugin.engine, &plugin.name, grants, network, limits);
         let call = PluginCall::outside_of_calls(&plugin.name);
         let running = begin(&plugin.ticker, &mut store, call)?;
         let (limit, clock) = (&limits.local_call, store.data().clock());
@@ -69,9 +70,9 @@ impl Instance {
         finish(&self.limits, &mut self.store, limit, answer)
     }
 
-    /// The work is over that its last call was part of: nothing goes on in its name.
-    pub(crate) fn rest(&mut self) {
-        self.store.data_mut().rest();
+    /// Ends the operation that the last call was part of.
+    pub(crate) fn end_call(&mut self) {
+        store::end_call(&mut self.store);
     }
 }
 
@@ -82,7 +83,7 @@ pub(crate) fn begin<'a>(
     call: PluginCall,
 ) -> Result<Ticking<'a>, PluginFailure> {
     let ticking = ticker.start().map_err(PluginFailure::NotStarted)?;
-    store.data_mut().begin(call);
+    store::begin_call(store, call);
     store.set_epoch_deadline(1);
     Ok(ticking)
 }

@@ -33,8 +33,8 @@ mod error;
 mod failure;
 mod grants;
 mod imports;
-mod in_flight;
 mod instance;
+mod interface_name;
 mod limits;
 mod network;
 mod output;
@@ -45,6 +45,7 @@ mod provisioner;
 mod sandbox;
 mod schema;
 mod state;
+mod store;
 mod ticker;
 
 pub use artifact::{ComponentDigest, LoadEvent};

@@ -120,7 +120,7 @@ impl Pool {
                 .call(call, limit, |guest, store| Box::pin(guest.call_stop_provider(store)))
                 .await?;
             answer.map_err(|reason| PluginFailure::InvalidResponse(crate::output::printable(&reason)))?;
-            idle.instance.rest();
+            idle.instance.end_call();
             self.state().idle.push(idle);
         }
         Ok(())
@@ -242,7 +242,7 @@ impl Lease<'_> {
     /// Puts the instance back, unless it has a configuration that is no longer
     /// the provider's, or the provider was closed meanwhile.
     pub(crate) fn give_back(mut self) {
-        self.in_use.instance.rest();
+        self.in_use.instance.end_call();
         let mut state = self.pool.state();
         let current = match (&self.in_use.configured, &state.configuration) {
             (None, _) => true,

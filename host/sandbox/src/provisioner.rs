@@ -34,6 +34,7 @@ use crate::limits::{Bound, EffectiveLimits, Limits};
 use crate::network::{NetworkOptions, ProviderNetwork};
 use crate::schema;
 use crate::state::GuestState;
+use crate::store;
 use crate::ticker::Ticker;
 
 /// Texts that wait to be shown.
@@ -117,10 +118,10 @@ impl ComponentProvisioner {
         &self,
         call: &PluginCall,
         limit: &Bound<Duration>,
-        audience: Option<mpsc::Sender<String>>,
+        sink: Option<mpsc::Sender<String>>,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, PluginDiagnostics> {
-        let answer = self.try_call(call.clone(), limit, audience, make).await;
+        let answer = self.try_call(call.clone(), limit, sink, make).await;
         answer.map_err(|failure| failure.into_diagnostics(call))
     }
 
@@ -128,20 +129,20 @@ impl ComponentProvisioner {
         &self,
         call: PluginCall,
         limit: &Bound<Duration>,
-        audience: Option<mpsc::Sender<String>>,
+        sink: Option<mpsc::Sender<String>>,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, PluginFailure> {
         let ProvisionerPlugin { name, engine, component, ticker, .. } = &*self.plugin;
         let limits = &self.limits;
-        let mut store = GuestState::store(engine, name, &self.grants, &self.network, limits);
+        let mut store = store::create(engine, name, &self.grants, &self.network, limits);
         let running = begin(ticker, &mut store, PluginCall::outside_of_calls(name))?;
         let clock = store.data().clock();
         let starting = component.instantiate_async(&mut store);
         let started = timeout(limits.local_call.value, clock.measure(starting)).await;
         drop(running);
         let exports = finish(limits, &mut store, &limits.local_call, started)?;
-        if let Some(audience) = audience {
-            store.data_mut().show_to(audience);
+        if let Some(sink) = sink {
+            store.data_mut().set_output_sink(sink);
         }
         let running = begin(ticker, &mut store, call)?;
         let answering = make(exports.wardian_plugin_provisioner(), &mut store);
@@ -204,9 +205,9 @@ impl ComponentProvisioner {
             connection_info: connection_info.map_err(|failure| failure.into_diagnostics(&call))?,
         };
         let spawner = Spawner { programs: Arc::clone(&self.programs), call: call.clone() };
-        let (audience, mut shown) = mpsc::channel(WAITING_TEXTS);
+        let (sink, mut shown) = mpsc::channel(WAITING_TEXTS);
         let limit = &self.limits.remote_call;
-        let work = self.call(&call, limit, Some(audience), move |guest, store| {
+        let work = self.call(&call, limit, Some(sink), move |guest, store| {
             Box::pin(async move {
                 let state = store.data_mut();
                 let own = state.table().push(spawner)?;

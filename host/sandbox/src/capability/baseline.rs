@@ -5,20 +5,21 @@
 //! None of it reaches anything outside the instance. Where a policy wants them
 //! deterministic, clocks and randomness are [`super::deterministic`].
 
-use wasmtime::component::{HasData, HasSelf, Linker, ResourceTable};
+use wasmtime::component::{HasData, HasSelf, Linker, Resource, ResourceTable};
 use wasmtime_wasi::cli::{WasiCli, WasiCliView as _};
 use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView as _};
 use wasmtime_wasi::p2::bindings::{cli, clocks, random};
 use wasmtime_wasi::random::{WasiRandom, WasiRandomView as _};
 use wasmtime_wasi_io::bindings::wasi::io;
+use wasmtime_wasi_io::poll::DynPollable;
 
-use super::{Capability, NewInstance, wasi};
-use crate::imports::InterfaceName;
+use super::{Capability, NewInstance};
+use crate::interface_name::InterfaceName;
 use crate::output::Stream;
 use crate::state::GuestState;
 
 /// The most random bytes of one host call.
-const MOST_RANDOM_BYTES: u64 = 16 << 20;
+const MAX_RANDOM_BYTES: u64 = 16 << 20;
 
 pub(super) struct Baseline;
 
@@ -32,24 +33,24 @@ impl HasData for Io {
 impl Capability for Baseline {
     fn interfaces(&self) -> &'static [InterfaceName<'static>] {
         const INTERFACES: &[InterfaceName<'static>] = &[
-            wasi("wasi:io/error"),
-            wasi("wasi:io/poll"),
-            wasi("wasi:io/streams"),
-            wasi("wasi:clocks/wall-clock"),
-            wasi("wasi:clocks/monotonic-clock"),
-            wasi("wasi:random/random"),
-            wasi("wasi:random/insecure"),
-            wasi("wasi:random/insecure-seed"),
-            wasi("wasi:cli/environment"),
-            wasi("wasi:cli/exit"),
-            wasi("wasi:cli/stdin"),
-            wasi("wasi:cli/stdout"),
-            wasi("wasi:cli/stderr"),
-            wasi("wasi:cli/terminal-input"),
-            wasi("wasi:cli/terminal-output"),
-            wasi("wasi:cli/terminal-stdin"),
-            wasi("wasi:cli/terminal-stdout"),
-            wasi("wasi:cli/terminal-stderr"),
+            InterfaceName::wasi("wasi:io/error"),
+            InterfaceName::wasi("wasi:io/poll"),
+            InterfaceName::wasi("wasi:io/streams"),
+            InterfaceName::wasi("wasi:clocks/wall-clock"),
+            InterfaceName::wasi("wasi:clocks/monotonic-clock"),
+            InterfaceName::wasi("wasi:random/random"),
+            InterfaceName::wasi("wasi:random/insecure"),
+            InterfaceName::wasi("wasi:random/insecure-seed"),
+            InterfaceName::wasi("wasi:cli/environment"),
+            InterfaceName::wasi("wasi:cli/exit"),
+            InterfaceName::wasi("wasi:cli/stdin"),
+            InterfaceName::wasi("wasi:cli/stdout"),
+            InterfaceName::wasi("wasi:cli/stderr"),
+            InterfaceName::wasi("wasi:cli/terminal-input"),
+            InterfaceName::wasi("wasi:cli/terminal-output"),
+            InterfaceName::wasi("wasi:cli/terminal-stdin"),
+            InterfaceName::wasi("wasi:cli/terminal-stdout"),
+            InterfaceName::wasi("wasi:cli/terminal-stderr"),
         ];
         INTERFACES
     }
@@ -76,22 +77,22 @@ impl Capability for Baseline {
         cli::terminal_stderr::add_to_linker::<State, WasiCli>(linker, State::cli)
     }
 
-    fn configure(&self, new: &mut NewInstance<'_>) {
+    fn instantiate(&self, new: &mut NewInstance<'_>) {
         new.wasi
-            .max_random_size(MOST_RANDOM_BYTES)
+            .max_random_size(MAX_RANDOM_BYTES)
             .stdout(new.output.stream(Stream::Out))
             .stderr(new.output.stream(Stream::Error));
         for (name, value) in &new.grants.environment {
             new.wasi.env(name, value);
         }
         if let Some(deterministic) = new.deterministic {
-            deterministic.configure(&new.output.call(), new.wasi);
+            deterministic.instantiate(&new.output.call(), new.wasi);
         }
     }
 
-    fn enter(&self, state: &mut GuestState) {
+    fn begin_call(&self, state: &mut GuestState) {
         if let Some(deterministic) = state.deterministic() {
-            deterministic.begin(&state.call());
+            deterministic.begin_call(&state.call());
         }
     }
 }
@@ -111,5 +112,30 @@ impl cli::environment::Host for GuestState {
             self.files_mut().knows_where_it_works();
         }
         Ok(directory)
+    }
+}
+
+impl clocks::monotonic_clock::Host for GuestState {
+    fn now(&mut self) -> wasmtime::Result<u64> {
+        clocks::monotonic_clock::Host::now(&mut self.clocks())
+    }
+
+    fn resolution(&mut self) -> wasmtime::Result<u64> {
+        clocks::monotonic_clock::Host::resolution(&mut self.clocks())
+    }
+
+    fn subscribe_instant(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        let pollable = clocks::monotonic_clock::Host::subscribe_instant(&mut self.clocks(), when)?;
+        if let Some(deterministic) = self.deterministic() {
+            deterministic.wait_until(when);
+        }
+        Ok(pollable)
+    }
+
+    fn subscribe_duration(&mut self, nanoseconds: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        if let Some(deterministic) = self.deterministic() {
+            deterministic.wait(nanoseconds);
+        }
+        clocks::monotonic_clock::Host::subscribe_duration(&mut self.clocks(), nanoseconds)
     }
 }

@@ -26,12 +26,12 @@ use wasmtime::component::{HasSelf, Linker, Resource};
 
 use self::authority::{Attempt, OneUser};
 use super::process::{asked, event_told};
-use super::{Capability, NewInstance, Watch};
+use super::{Capability, Watch};
 use crate::bindings::provisioner::wardian::plugin::communicator::{
     self, CommunicatorError, Host, HostConnection, HostRemoteCommand, TargetPlatform, Telling,
 };
 use crate::bindings::provisioner::wardian::plugin::process::ProcessEvent;
-use crate::imports::InterfaceName;
+use crate::interface_name::InterfaceName;
 use crate::state::GuestState;
 
 /// After how long a silence a machine is asked whether it is still there.
@@ -49,10 +49,6 @@ impl Capability for Communicator {
     fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
         communicator::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
     }
-
-    fn configure(&self, _new: &mut NewInstance<'_>) {}
-
-    fn enter(&self, _state: &mut GuestState) {}
 }
 
 /// Where this machine's part of a connection is.

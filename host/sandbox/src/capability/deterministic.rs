@@ -23,9 +23,6 @@ use wasmtime::component::Resource;
 use wasmtime_wasi::clocks::WasiClocksView as _;
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtxBuilder};
-use wasmtime_wasi_io::poll::DynPollable;
-
-use crate::state::GuestState;
 
 /// From the beginning of 1970 to that of 2000: 10,957 days.
 const MOMENT: Duration = Duration::from_hours(10_957 * 24);
@@ -64,7 +61,7 @@ impl Deterministic {
     }
 
     /// What an instance gets instead of the host's.
-    pub(super) fn configure(&self, call: &PluginCall, wasi: &mut WasiCtxBuilder) {
+    pub(super) fn instantiate(&self, call: &PluginCall, wasi: &mut WasiCtxBuilder) {
         let mut seed = [0; 16];
         seeded(&self.plugin, call, Kind::Seed).fill(&mut seed);
         wasi.wall_clock(StandingClock)
@@ -75,14 +72,20 @@ impl Deterministic {
     }
 
     /// A call begins.
-    pub(super) fn begin(&self, call: &PluginCall) {
+    pub(super) fn begin_call(&self, call: &PluginCall) {
         self.clock.store(0, Ordering::Relaxed);
         self.secure.restart(seeded(&self.plugin, call, Kind::Secure));
         self.insecure.restart(seeded(&self.plugin, call, Kind::Insecure));
     }
 
-    fn wait(&self, nanoseconds: u64) {
+    /// Advances the clock by the time that the guest waits.
+    pub(super) fn wait(&self, nanoseconds: u64) {
         advance(&self.clock, nanoseconds);
+    }
+
+    /// Advances the clock to the time that the guest waits for.
+    pub(super) fn wait_until(&self, when: u64) {
+        self.wait(when.saturating_sub(advance(&self.clock, 0)));
     }
 }
 
@@ -157,32 +160,6 @@ impl TryRng for Randomness {
     }
 }
 
-impl monotonic_clock::Host for GuestState {
-    fn now(&mut self) -> wasmtime::Result<u64> {
-        monotonic_clock::Host::now(&mut self.clocks())
-    }
-
-    fn resolution(&mut self) -> wasmtime::Result<u64> {
-        monotonic_clock::Host::resolution(&mut self.clocks())
-    }
-
-    fn subscribe_instant(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        let pollable = monotonic_clock::Host::subscribe_instant(&mut self.clocks(), when)?;
-        if let Some(deterministic) = self.deterministic() {
-            let now = advance(&deterministic.clock, 0);
-            deterministic.wait(when.saturating_sub(now));
-        }
-        Ok(pollable)
-    }
-
-    fn subscribe_duration(&mut self, nanoseconds: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        if let Some(deterministic) = self.deterministic() {
-            deterministic.wait(nanoseconds);
-        }
-        monotonic_clock::Host::subscribe_duration(&mut self.clocks(), nanoseconds)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use wardian_plugin::CallContext;
@@ -195,7 +172,7 @@ mod tests {
         let deterministic = Deterministic::new(&plugin, &start);
         let context = subject.map_or_else(CallContext::default, CallContext::new);
         let call = PluginCall { function, context, ..start };
-        deterministic.begin(&call);
+        deterministic.begin_call(&call);
         deterministic.secure.clone().try_next_u64().unwrap()
     }
 

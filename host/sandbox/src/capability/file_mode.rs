@@ -17,13 +17,13 @@ use std::sync::Arc;
 use wardian_policy::Access;
 use wasmtime::component::{HasSelf, Linker, Resource};
 
+use super::Capability;
 use super::filesystem::{
     Beginning, Directory, FileError, LONGEST_PATH, LastLink, OpenFile, Opened, Opening, Start, Watch,
     create_directories, open, set_mode,
 };
-use super::{Capability, NewInstance};
 use crate::bindings::wardian::plugin::file_mode::{self, Host, HostWritableFile, ModeError};
-use crate::imports::InterfaceName;
+use crate::interface_name::InterfaceName;
 use crate::state::GuestState;
 
 /// Reading, writing and searching. Bits that lend the owner's rights to others
@@ -42,10 +42,6 @@ impl Capability for FileMode {
     fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
         file_mode::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
     }
-
-    fn configure(&self, _new: &mut NewInstance<'_>) {}
-
-    fn enter(&self, _state: &mut GuestState) {}
 }
 
 /// A path, and where it starts.

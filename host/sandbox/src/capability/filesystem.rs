@@ -15,6 +15,7 @@
 //! | [`resolution`] | from a path to a name in an opened directory |
 //! | [`watch`] | decisions and records |
 //! | [`operations`] | what is done, and why the decision still holds then |
+//! | [`open_files`] | what an instance has open |
 //! | [`host`], [`about`] | the interface of WASI, and its words |
 //! | [`streams`] | what is read and written |
 //!
@@ -32,26 +33,24 @@
 
 mod about;
 mod beginning;
-mod granted;
+pub(crate) mod granted;
 mod host;
+pub(crate) mod open_files;
 mod operations;
 mod resolution;
 mod streams;
-mod watch;
+pub(crate) mod watch;
 
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
 pub(super) use beginning::{Beginning, Start};
-pub(crate) use granted::GrantedFiles;
-pub(crate) use host::Files;
 pub(super) use operations::{Directory, Opened, Opening, create_directories, open, set_mode};
 pub(super) use resolution::{LONGEST_PATH, LastLink};
-pub(crate) use watch::Watch;
-pub(super) use watch::{Extent, FileError, OpenFile};
+pub(super) use watch::{Extent, FileError, OpenFile, Watch};
 
-use super::{Capability, NewInstance, wasi};
-use crate::imports::InterfaceName;
+use super::{Capability, NewInstance};
+use crate::interface_name::InterfaceName;
 use crate::state::GuestState;
 
 pub(super) struct Filesystem;
@@ -59,7 +58,7 @@ pub(super) struct Filesystem;
 impl Capability for Filesystem {
     fn interfaces(&self) -> &'static [InterfaceName<'static>] {
         const INTERFACES: &[InterfaceName<'static>] =
-            &[wasi("wasi:filesystem/types"), wasi("wasi:filesystem/preopens")];
+            &[InterfaceName::wasi("wasi:filesystem/types"), InterfaceName::wasi("wasi:filesystem/preopens")];
         INTERFACES
     }
 
@@ -68,13 +67,13 @@ impl Capability for Filesystem {
         preopens::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
     }
 
-    fn configure(&self, new: &mut NewInstance<'_>) {
+    fn instantiate(&self, new: &mut NewInstance<'_>) {
         if let Some(directory) = &new.grants.working_directory {
             new.wasi.initial_cwd(directory).env("PWD", directory);
         }
     }
 
-    fn enter(&self, state: &mut GuestState) {
+    fn begin_call(&self, state: &mut GuestState) {
         state.files().watch().restart();
     }
 }

@@ -10,37 +10,21 @@
 
 mod authority;
 mod exchanges;
+pub(crate) mod requests;
 
-use std::sync::Arc;
-
-use http_body_util::BodyExt as _;
-use wardian_monitor::Capability as Capabilities;
-use wardian_network::{NetworkError, Timeouts, TlsError};
-use wardian_plugin::PluginCall;
 use wasmtime::component::Linker;
 use wasmtime_wasi_http::p2::add_only_http_to_linker_async;
-use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpHooks};
 
-use self::authority::OneRequest;
-use self::exchanges::Exchanges;
-use super::{Capability, NewInstance, wasi};
-use crate::imports::InterfaceName;
-use crate::in_flight::InFlight;
-use crate::network::ProviderNetwork;
+use super::Capability;
+use crate::interface_name::InterfaceName;
 use crate::state::GuestState;
-
-/// Bytes of one write to a request's body; as many again may wait to be sent. A guest
-/// can have hundreds of bodies open.
-const PORTION: usize = 64 << 10;
-/// How much of a destination that is none is recorded.
-const SHOWN: usize = 200;
 
 pub(super) struct Http;
 
 impl Capability for Http {
     fn interfaces(&self) -> &'static [InterfaceName<'static>] {
         const INTERFACES: &[InterfaceName<'static>] =
-            &[wasi("wasi:http/types"), wasi("wasi:http/outgoing-handler")];
+            &[InterfaceName::wasi("wasi:http/types"), InterfaceName::wasi("wasi:http/outgoing-handler")];
         INTERFACES
     }
 
@@ -48,169 +32,7 @@ impl Capability for Http {
         add_only_http_to_linker_async(linker)
     }
 
-    fn configure(&self, _new: &mut NewInstance<'_>) {}
-
-    fn enter(&self, _state: &mut GuestState) {}
-
-    fn rest(&self, state: &mut GuestState) {
-        state.requests().sender.exchanges.end();
-    }
-}
-
-/// What an instance's requests are made with.
-pub(crate) struct Requests {
-    pub(crate) context: WasiHttpCtx,
-    pub(crate) sender: Sender,
-}
-
-/// Sends the requests of one instance.
-pub(crate) struct Sender {
-    network: Arc<ProviderNetwork>,
-    in_flight: InFlight,
-    exchanges: Exchanges,
-}
-
-impl Requests {
-    pub(crate) fn new(network: Arc<ProviderNetwork>, in_flight: InFlight) -> Self {
-        let sender = Sender { network, in_flight, exchanges: Exchanges::default() };
-        Self { context: WasiHttpCtx::new(), sender }
-    }
-}
-
-type Sending = dyn Future<Output = Result<(http::Response<WasiBody>, Finishing), Error>> + Send;
-type Finishing = Box<dyn Future<Output = Result<(), Error>> + Send>;
-
-impl WasiHttpHooks for Sender {
-    /// The client writes it, from what was decided on.
-    fn set_host_header(&mut self) -> bool {
-        false
-    }
-
-    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
-        PORTION
-    }
-
-    fn send_request(
-        &mut self,
-        request: http::Request<WasiBody>,
-        options: Option<RequestOptions>,
-        _processed: Finishing,
-    ) -> Box<Sending> {
-        let (network, call) = (Arc::clone(&self.network), self.in_flight.call());
-        let (in_flight, exchange) = (self.in_flight.clone(), self.exchanges.begin());
-        let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
-        let destination = destination(request.uri());
-        // Turns are taken in the order in which the guest asks.
-        let ready = self.network.client().map(|client| (client.clone(), client.turn()));
-        Box::new(async move {
-            let refused = |reason: &dyn std::fmt::Display| {
-                in_flight.monitor().refuse(&call, Capabilities::Network, destination.clone(), reason);
-            };
-            let (client, turn) = ready.map_err(|error| {
-                refused(&error);
-                Error::ConfigurationError
-            })?;
-            let authority =
-                Arc::new(OneRequest::new(in_flight.monitor().clone(), call.clone(), Arc::clone(&network)));
-            let sending = client.send(turn, authority, request, timeouts(options.unwrap_or_default()));
-            let answer = exchange.within(sending).await.ok_or(Error::ConnectionTerminated)?;
-            let response = answer.map_err(|error| {
-                if is_refusal(&error) {
-                    refused(&error);
-                }
-                told(&call, &error);
-                error_for_guest(error)
-            })?;
-            let (parts, body) = response.into_parts();
-            let body = exchange.hold(body, call).ok_or(Error::ConnectionTerminated)?;
-            let finishing: Finishing = Box::new(std::future::ready(Ok(())));
-            Ok((http::Response::from_parts(parts, body.boxed_unsync()), finishing))
-        })
-    }
-}
-
-/// The guest gets a code; what the host knows besides is for its operator.
-fn told(call: &PluginCall, error: &NetworkError) {
-    tracing::debug!(target: "wardian::network", %call, "{error}");
-}
-
-fn timeouts(options: RequestOptions) -> Timeouts {
-    let usual = Timeouts::default();
-    Timeouts {
-        connect: options.connect_timeout.unwrap_or(usual.connect),
-        first_byte: options.first_byte_timeout.unwrap_or(usual.first_byte),
-        between_bytes: options.between_bytes_timeout.unwrap_or(usual.between_bytes),
-    }
-}
-
-/// Where a request was to go that could not be decided on, without what may be secret.
-fn destination(uri: &http::Uri) -> String {
-    let authority = uri.authority().map(http::uri::Authority::as_str).unwrap_or_default();
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let shown: String = host.chars().take(SHOWN).collect();
-    format!("{}://{shown}", uri.scheme_str().unwrap_or("https"))
-}
-
-/// Whether it was refused before anybody was asked, so that nothing is recorded yet.
-fn is_refusal(error: &NetworkError) -> bool {
-    matches!(
-        error,
-        NetworkError::Request(_)
-            | NetworkError::NoAuthority
-            | NetworkError::Host { .. }
-            | NetworkError::Forbidden(_)
-            | NetworkError::CredentialHeader(_)
-    )
-}
-
-fn error_for_guest(error: NetworkError) -> Error {
-    use std::io::ErrorKind;
-
-    match error {
-        NetworkError::Denied(_)
-        | NetworkError::Host { .. }
-        | NetworkError::Forbidden(_)
-        | NetworkError::CredentialHeader(_) => Error::HttpRequestDenied,
-        NetworkError::AddressDenied { .. } => Error::DestinationIpProhibited,
-        NetworkError::Request(_) | NetworkError::NoAuthority => Error::HttpRequestUriInvalid,
-        NetworkError::TooMany(_) => Error::ConnectionLimitReached,
-        NetworkError::LookUp { .. } => Error::DnsError { rcode: None, info_code: None },
-        NetworkError::NoAddress(_) => Error::DestinationNotFound,
-        NetworkError::Connect { error, .. } => match error.kind() {
-            ErrorKind::ConnectionRefused => Error::ConnectionRefused,
-            ErrorKind::TimedOut => Error::ConnectionTimeout,
-            ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Error::DestinationIpUnroutable,
-            _ => Error::DestinationUnavailable,
-        },
-        NetworkError::ConnectTimeout(_) => Error::ConnectionTimeout,
-        NetworkError::Tls { error: TlsError::NoRoots(_) | TlsError::Setup(_), .. } => {
-            Error::ConfigurationError
-        }
-        NetworkError::Tls { error, .. } if error.is_about_the_certificate() => Error::TlsCertificateError,
-        NetworkError::Tls { .. } => Error::TlsProtocolError,
-        NetworkError::Proxy { .. } => Error::DestinationUnavailable,
-        NetworkError::AnswerTimeout(_) => Error::HttpResponseTimeout,
-        NetworkError::Exchange { error, .. } if error.is_incomplete_message() || error.is_closed() => {
-            Error::ConnectionTerminated
-        }
-        NetworkError::Silent(_) => Error::ConnectionReadTimeout,
-        NetworkError::TooLarge { limit, .. } => Error::HttpResponseBodySize(Some(limit)),
-        _ => Error::HttpProtocolError,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_recorded_of_a_destination_is_no_secret() {
-        for (uri, shown) in [
-            ("https://user:secret@api.example/path?token=secret", "https://api.example"),
-            ("http://[::1]:80/", "http://[::1]:80"),
-            ("/path", "https://"),
-        ] {
-            assert_eq!(destination(&uri.parse().unwrap()), shown);
-        }
+    fn end_call(&self, state: &mut GuestState) {
+        state.requests().end_exchanges();
     }
 }

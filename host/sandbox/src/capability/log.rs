@@ -7,9 +7,9 @@
 
 use wasmtime::component::{HasSelf, Linker};
 
-use super::{Capability, NewInstance};
+use super::Capability;
 use crate::bindings::wardian::plugin::log::{self, Level};
-use crate::imports::InterfaceName;
+use crate::interface_name::InterfaceName;
 use crate::output::{Severity, is_heard};
 use crate::state::GuestState;
 
@@ -25,10 +25,6 @@ impl Capability for Log {
     fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
         log::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
     }
-
-    fn configure(&self, _new: &mut NewInstance<'_>) {}
-
-    fn enter(&self, _state: &mut GuestState) {}
 }
 
 impl log::Host for GuestState {

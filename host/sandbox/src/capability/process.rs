@@ -19,11 +19,11 @@ use wardian_process::{
 };
 use wasmtime::component::{HasSelf, Linker, Resource};
 
-use super::{Capability, NewInstance};
+use super::Capability;
 use crate::bindings::provisioner::wardian::plugin::process::{
     self as wit, Host, HostRunningProcess, HostSpawner, OutputStreams, ProcessError, ProcessEvent,
 };
-use crate::imports::InterfaceName;
+use crate::interface_name::InterfaceName;
 use crate::state::GuestState;
 
 pub(super) struct Process;
@@ -38,10 +38,6 @@ impl Capability for Process {
     fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
         wit::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
     }
-
-    fn configure(&self, _new: &mut NewInstance<'_>) {}
-
-    fn enter(&self, _state: &mut GuestState) {}
 }
 
 /// How programs are run for one plugin.

@@ -20,7 +20,7 @@
 //! speaks HTTP by itself has no more of it.
 
 mod connections;
-mod destinations;
+pub(crate) mod destinations;
 mod look_up;
 mod peers;
 mod tcp;
@@ -32,9 +32,8 @@ use wasmtime::component::Linker;
 use wasmtime_wasi::p2::bindings::sockets::{instance_network, network, tcp_create_socket, udp_create_socket};
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView as _};
 
-pub(crate) use self::destinations::Destinations;
-use super::{Capability, NewInstance, wasi};
-use crate::imports::InterfaceName;
+use super::{Capability, NewInstance};
+use crate::interface_name::InterfaceName;
 use crate::state::GuestState;
 
 pub(super) struct Sockets;
@@ -42,13 +41,13 @@ pub(super) struct Sockets;
 impl Capability for Sockets {
     fn interfaces(&self) -> &'static [InterfaceName<'static>] {
         const INTERFACES: &[InterfaceName<'static>] = &[
-            wasi("wasi:sockets/network"),
-            wasi("wasi:sockets/instance-network"),
-            wasi("wasi:sockets/tcp"),
-            wasi("wasi:sockets/tcp-create-socket"),
-            wasi("wasi:sockets/udp"),
-            wasi("wasi:sockets/udp-create-socket"),
-            wasi("wasi:sockets/ip-name-lookup"),
+            InterfaceName::wasi("wasi:sockets/network"),
+            InterfaceName::wasi("wasi:sockets/instance-network"),
+            InterfaceName::wasi("wasi:sockets/tcp"),
+            InterfaceName::wasi("wasi:sockets/tcp-create-socket"),
+            InterfaceName::wasi("wasi:sockets/udp"),
+            InterfaceName::wasi("wasi:sockets/udp-create-socket"),
+            InterfaceName::wasi("wasi:sockets/ip-name-lookup"),
         ];
         INTERFACES
     }
@@ -65,7 +64,7 @@ impl Capability for Sockets {
         look_up::link(linker)
     }
 
-    fn configure(&self, new: &mut NewInstance<'_>) {
+    fn instantiate(&self, new: &mut NewInstance<'_>) {
         let destinations = Arc::clone(new.destinations);
         new.wasi
             .allow_tcp(true)
@@ -73,11 +72,11 @@ impl Capability for Sockets {
             .socket_addr_check(move |address, purpose| destinations.permits(address, purpose));
     }
 
-    fn enter(&self, state: &mut GuestState) {
+    fn begin_call(&self, state: &mut GuestState) {
         state.destinations().end_uses();
     }
 
-    fn rest(&self, state: &mut GuestState) {
+    fn end_call(&self, state: &mut GuestState) {
         state.destinations().end_uses();
     }
 }

@@ -5,9 +5,9 @@
 
 use wasmtime::component::{HasSelf, Linker};
 
-use super::{Capability, NewInstance};
+use super::Capability;
 use crate::bindings::provisioner::wardian::plugin::ui::{self, Host};
-use crate::imports::InterfaceName;
+use crate::interface_name::InterfaceName;
 use crate::state::GuestState;
 
 pub(super) struct Ui;
@@ -22,17 +22,13 @@ impl Capability for Ui {
     fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
         ui::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
     }
-
-    fn configure(&self, _new: &mut NewInstance<'_>) {}
-
-    fn enter(&self, _state: &mut GuestState) {}
 }
 
 impl Host for GuestState {
     async fn output(&mut self, text: String) -> wasmtime::Result<()> {
-        if let Some(audience) = self.audience() {
+        if let Some(sink) = self.output_sink() {
             // Whoever has gone away hears nothing, and the call with it.
-            let _ = audience.send(text).await;
+            let _ = sink.send(text).await;
         }
         Ok(())
     }

@@ -9,8 +9,7 @@ use wardian_communicator::{Authority, Denied, Ended, Progress};
 use wardian_monitor::{Capability, Use};
 use wardian_policy::{Access, CommunicatorConnection, Request};
 
-use crate::capability::Watch;
-use crate::capability::filesystem::{Extent, FileError};
+use crate::capability::filesystem::{Extent, FileError, Watch};
 
 /// A call that uses a connection: it is decided by its plugin's monitor, and recorded on
 /// behalf of its resource.

@@ -4,7 +4,6 @@
 //! wasmtime's own implementation, once it is decided. Handles are wasmtime's too; beside
 //! them stands, by the same number, where each leads.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
@@ -24,7 +23,8 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 use wasmtime_wasi_io::streams::{DynInputStream, DynOutputStream};
 
 use super::about::{described, identity, moment};
-use super::beginning::{Beginning, Start};
+use super::beginning::Beginning;
+use super::open_files::OpenHandle;
 use super::operations::{self, Directory, Opened, Opening, Pair};
 use super::resolution::{Base, LastLink};
 use super::watch::{Extent, FileError, OpenFile, Watch};
@@ -34,55 +34,6 @@ use crate::state::GuestState;
 /// Files that are created get what the umask leaves of this.
 const NEW_FILE: u32 = 0o666;
 const NEW_DIRECTORY: u32 = 0o777;
-
-/// What an instance has open, by the number of its handle.
-pub(crate) struct Files {
-    watch: Watch,
-    open: HashMap<u32, Held>,
-    /// It has asked in which directory it works, and was told.
-    knows_where_it_works: bool,
-}
-
-#[derive(Clone)]
-enum Held {
-    Beginning(Beginning),
-    Directory(Directory),
-    File(Arc<OpenFile>),
-}
-
-impl Files {
-    pub(crate) fn new(watch: Watch) -> Self {
-        Self { watch, open: HashMap::new(), knows_where_it_works: false }
-    }
-
-    /// The guest was told in which directory it works.
-    pub(crate) fn knows_where_it_works(&mut self) {
-        self.knows_where_it_works = true;
-    }
-
-    pub(crate) fn watch(&self) -> &Watch {
-        &self.watch
-    }
-
-    fn held(&self, handle: &Resource<Descriptor>) -> FsResult<&Held> {
-        self.open.get(&handle.rep()).ok_or_else(|| ErrorCode::BadDescriptor.into())
-    }
-
-    fn start(&self, handle: &Resource<Descriptor>) -> FsResult<Start> {
-        match self.held(handle)? {
-            Held::Directory(directory) => Ok(Start::Directory(directory.clone())),
-            Held::Beginning(beginning) => Ok(Start::Beginning(beginning.of(self.knows_where_it_works))),
-            Held::File(_) => Err(ErrorCode::NotDirectory.into()),
-        }
-    }
-
-    fn file(&self, handle: &Resource<Descriptor>) -> FsResult<Arc<OpenFile>> {
-        match self.held(handle)? {
-            Held::File(file) => Ok(Arc::clone(file)),
-            Held::Directory(_) | Held::Beginning(_) => Err(ErrorCode::BadDescriptor.into()),
-        }
-    }
-}
 
 impl From<FileError> for FsError {
     fn from(error: FileError) -> Self {
@@ -126,7 +77,7 @@ impl GuestState {
         &mut self,
         act: impl FnOnce(&Watch) -> Result<T, FileError> + Send + 'static,
     ) -> FsResult<T> {
-        let watch = self.files().watch.clone();
+        let watch = self.files().watch().clone();
         let done = tokio::task::spawn_blocking(move || act(&watch)).await;
         Ok(done.map_err(|error| FsError::trap(wasmtime::Error::new(error)))??)
     }
@@ -134,14 +85,14 @@ impl GuestState {
     /// Before something is done by a handle alone. A granted directory that was not there
     /// when its handle was given may be there now.
     async fn check_handle(&mut self, handle: &Resource<Descriptor>) -> FsResult<()> {
-        match self.files().held(handle)?.clone() {
-            Held::File(file) => Ok(file.check()?),
-            Held::Beginning(_) | Held::Directory(Directory::Granted(_)) => {
+        match self.files().handle(handle)?.clone() {
+            OpenHandle::File(file) => Ok(file.check()?),
+            OpenHandle::Beginning(_) | OpenHandle::Directory(Directory::Granted(_)) => {
                 let (base, is_writable) = self.itself(handle, Access::Read).await?;
                 *self.table().get_mut(handle)? = Descriptor::Dir(dir(base.handle, is_writable)?);
                 Ok(())
             }
-            Held::Directory(Directory::Opened { .. }) => Ok(()),
+            OpenHandle::Directory(Directory::Opened { .. }) => Ok(()),
         }
     }
 
@@ -152,9 +103,9 @@ impl GuestState {
         self.at(handle, ".".to_owned(), access, itself).await
     }
 
-    fn hold(&mut self, descriptor: Descriptor, held: Held) -> wasmtime::Result<Resource<Descriptor>> {
+    fn hold(&mut self, descriptor: Descriptor, held: OpenHandle) -> wasmtime::Result<Resource<Descriptor>> {
         let handle = self.table().push(descriptor)?;
-        self.files_mut().open.insert(handle.rep(), held);
+        self.files_mut().insert(handle.rep(), held);
         Ok(handle)
     }
 }
@@ -172,19 +123,19 @@ fn dir(handle: Arc<File>, is_writable: bool) -> FsResult<Dir> {
 
 impl preopens::Host for GuestState {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
-        let watch = self.files().watch.clone();
+        let watch = self.files().watch().clone();
         // What a handle really leads to is found out when it is used: what is not there
         // yet has one all the same, and so has what is granted to nobody.
         let nowhere = Arc::new(File::open("/")?);
         let nowhere = || dir(Arc::clone(&nowhere), false).map_err(|error| wasmtime::format_err!("{error}"));
         let mut handles = Vec::new();
         for granted in watch.files().directories() {
-            let held = Held::Directory(Directory::Granted(Arc::clone(&granted.root)));
+            let held = OpenHandle::Directory(Directory::Granted(Arc::clone(&granted.root)));
             handles.push((self.hold(Descriptor::Dir(nowhere()?), held)?, granted.guest.clone()));
         }
         // To C libraries both names are none, and the last one of a name counts.
         for beginning in [Beginning::WorkingDirectory, Beginning::TopOrWorkingDirectory] {
-            let handle = self.hold(Descriptor::Dir(nowhere()?), Held::Beginning(beginning))?;
+            let handle = self.hold(Descriptor::Dir(nowhere()?), OpenHandle::Beginning(beginning))?;
             handles.push((handle, beginning.name().to_owned()));
         }
         Ok(handles)
@@ -242,14 +193,14 @@ impl HostDescriptor for GuestState {
         let (descriptor, held) = match opened {
             Opened::Directory(base) => {
                 let dir = dir(Arc::clone(&base.handle), is_writable)?;
-                (Descriptor::Dir(dir), Held::Directory(Directory::Opened { base, is_writable }))
+                (Descriptor::Dir(dir), OpenHandle::Directory(Directory::Opened { base, is_writable }))
             }
             Opened::File(file, open_file) => {
                 let mut mode = OpenMode::empty();
                 mode.set(OpenMode::WRITE, how.write || how.create || how.truncate);
                 mode.set(OpenMode::READ, how.read || !how.write);
                 let file = OpenedFile::new(file, permissions(is_writable), mode, false);
-                (Descriptor::File(file), Held::File(open_file))
+                (Descriptor::File(file), OpenHandle::File(open_file))
             }
         };
         self.hold(descriptor, held).map_err(FsError::trap)
@@ -369,13 +320,13 @@ impl HostDescriptor for GuestState {
     ) -> FsResult<()> {
         self.check_handle(&handle).await?;
         // A handle for reading is enough for the system.
-        let path = match self.files().held(&handle)? {
-            Held::File(file) => file.path().to_owned(),
-            Held::Directory(_) | Held::Beginning(_) => {
+        let path = match self.files().handle(&handle)? {
+            OpenHandle::File(file) => file.path().to_owned(),
+            OpenHandle::Directory(_) | OpenHandle::Beginning(_) => {
                 self.itself(&handle, Access::Write).await?.0.path.to_path_buf()
             }
         };
-        let changing = self.files().watch.begin(&path, Access::Write, Extent::Path)?;
+        let changing = self.files().watch().begin(&path, Access::Write, Extent::Path)?;
         let done = self.filesystem().set_times(handle, accessed, modified).await;
         drop(changing);
         done
@@ -419,7 +370,7 @@ impl HostDescriptor for GuestState {
         handle: Resource<Descriptor>,
         offset: Filesize,
     ) -> FsResult<Resource<DynInputStream>> {
-        if let Held::Directory(_) | Held::Beginning(_) = self.files().held(&handle)? {
+        if let OpenHandle::Directory(_) | OpenHandle::Beginning(_) = self.files().handle(&handle)? {
             return Err(ErrorCode::IsDirectory.into());
         }
         let file = self.files().file(&handle)?;
@@ -473,9 +424,9 @@ impl HostDescriptor for GuestState {
     }
 
     async fn get_type(&mut self, handle: Resource<Descriptor>) -> FsResult<DescriptorType> {
-        match self.files().held(&handle)? {
-            Held::Directory(_) | Held::Beginning(_) => Ok(DescriptorType::Directory),
-            Held::File(_) => Ok(DescriptorType::RegularFile),
+        match self.files().handle(&handle)? {
+            OpenHandle::Directory(_) | OpenHandle::Beginning(_) => Ok(DescriptorType::Directory),
+            OpenHandle::File(_) => Ok(DescriptorType::RegularFile),
         }
     }
 
@@ -503,7 +454,7 @@ impl HostDescriptor for GuestState {
     }
 
     fn drop(&mut self, handle: Resource<Descriptor>) -> wasmtime::Result<()> {
-        self.files_mut().open.remove(&handle.rep());
+        self.files_mut().remove(handle.rep());
         HostDescriptor::drop(&mut self.filesystem(), handle)
     }
 }

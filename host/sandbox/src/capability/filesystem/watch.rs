@@ -73,14 +73,9 @@ pub(crate) enum Extent {
 }
 
 impl Watch {
-    pub(crate) fn new(
-        monitor: Monitor,
-        files: Arc<GrantedFiles>,
-        call: CurrentCall,
-        limit: Option<Bound<u64>>,
-    ) -> Self {
+    pub(crate) fn new(files: Arc<GrantedFiles>, call: CurrentCall, limit: Option<Bound<u64>>) -> Self {
         let left = AtomicU64::new(limit.as_ref().map_or(u64::MAX, |limit| limit.value));
-        Self(Arc::new(Watching { monitor, files, call, limit, left }))
+        Self(Arc::new(Watching { files, call, limit, left }))
     }
 
     /// A call begins.
@@ -91,7 +86,7 @@ impl Watch {
 
     /// Decides on what the plugin does.
     pub(crate) fn monitor(&self) -> &Monitor {
-        &self.0.monitor
+        self.0.call.monitor()
     }
 
     /// The call as it is now.
@@ -117,7 +112,7 @@ impl Watch {
         extent: Extent,
     ) -> Result<Use, FileError> {
         let request = self.deciding(path, further, access, extent)?;
-        Ok(self.0.monitor.begin(&self.0.call.get(), request)?)
+        Ok(self.0.call.monitor().begin(&self.0.call.get(), request)?)
     }
 
     /// The request that is granted, or else the one whose denial counts.
@@ -136,7 +131,7 @@ impl Watch {
         if others.peek().is_none() && below.peek().is_none() {
             return Ok(own);
         }
-        let policy = self.0.monitor.policy();
+        let policy = self.0.call.monitor().policy();
         let is_granted = |request: &Request| policy.decide(request).is_allowed();
         let is_forbidden = |request: &Request| match policy.decide(request) {
             Decision::Allowed(_) => false,
@@ -169,7 +164,7 @@ impl Watch {
     /// Whether a path may be accessed, without any use of it.
     pub(crate) fn is_allowed(&self, path: &Path, access: Access, extent: Extent) -> bool {
         self.deciding(path, &[], access, extent)
-            .is_ok_and(|request| self.0.monitor.policy().decide(&request).is_allowed())
+            .is_ok_and(|request| self.0.call.monitor().policy().decide(&request).is_allowed())
     }
 
     /// Something is looked at: allowed where it may be read or written.
@@ -196,13 +191,13 @@ impl Watch {
 
     fn refuse(&self, path: &Path, access: Access, reason: &'static str) -> FileError {
         if let Ok(request) = request(path, access, Extent::Path)
-            && !self.0.monitor.policy().decide(&request).is_allowed()
-            && let Err(denied) = self.0.monitor.begin(&self.0.call.get(), request)
+            && !self.0.call.monitor().policy().decide(&request).is_allowed()
+            && let Err(denied) = self.0.call.monitor().begin(&self.0.call.get(), request)
         {
             return denied.into();
         }
         let target = path.to_string_lossy().into_owned();
-        self.0.monitor.refuse(&self.0.call.get(), Capability::Filesystem, target, reason).into()
+        self.0.call.monitor().refuse(&self.0.call.get(), Capability::Filesystem, target, reason).into()
     }
 
     /// A file with several hard links is all of the files that policies name and that
@@ -226,7 +221,7 @@ impl Watch {
             return Ok(());
         }
         let deciding = self.deciding(path, &same, access, Extent::Path)?;
-        if self.0.monitor.policy().decide(&deciding).is_allowed() {
+        if self.0.call.monitor().policy().decide(&deciding).is_allowed() {
             return Ok(());
         }
         self.begin_as(path, &same, access, Extent::Path).map(drop)

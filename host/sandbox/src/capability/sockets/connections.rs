@@ -10,7 +10,7 @@ use wardian_policy::Request;
 use wasmtime_wasi_io::streams::StreamResult;
 
 use crate::capability::streams::{Meter, denied};
-use crate::in_flight::InFlight;
+use crate::current_call::CurrentCall;
 use crate::limits::Bound;
 
 /// The connections of an instance, by the sockets that they are of.
@@ -28,7 +28,7 @@ pub(super) struct Connections {
 /// Its use is recorded for the call that began it. One that is kept for a later call is used
 /// anew there: it is decided on again, and recorded as what that call did.
 pub(super) struct Connection {
-    in_flight: InFlight,
+    current_call: CurrentCall,
     request: Request,
     address: IpAddr,
     /// What it may receive in one call.
@@ -90,8 +90,13 @@ impl Connections {
 }
 
 impl Connection {
-    pub(super) fn new(in_flight: InFlight, request: Request, address: IpAddr, most: Bound<u64>) -> Self {
-        Self { in_flight, request, address, most, state: Mutex::default() }
+    pub(super) fn new(
+        current_call: CurrentCall,
+        request: Request,
+        address: IpAddr,
+        most: Bound<u64>,
+    ) -> Self {
+        Self { current_call, request, address, most, state: Mutex::default() }
     }
 
     /// Waits for the turn, and is used from there on. Whether it may be.
@@ -114,8 +119,9 @@ impl Connection {
         match &mut state.usage {
             Some(usage) => Ok(usage),
             none => {
-                let call = self.in_flight.call();
-                let usage = self.in_flight.monitor().begin_at(&call, self.request.clone(), self.address)?;
+                let call = self.current_call.get();
+                let usage =
+                    self.current_call.monitor().begin_at(&call, self.request.clone(), self.address)?;
                 state.received = 0;
                 Ok(none.insert(usage))
             }
@@ -131,7 +137,7 @@ impl Connection {
             Request::Network(request) => request.destination(),
             request => request.to_string(),
         };
-        self.in_flight.monitor().refuse(&self.in_flight.call(), Capability::Network, target, reason);
+        self.current_call.monitor().refuse(&self.current_call.get(), Capability::Network, target, reason);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -12,7 +12,7 @@ use wasmtime_wasi::sockets::SocketAddrUse;
 
 use super::connections::{Connection, Connections, ReceivedTooMuch};
 use super::peers::Peers;
-use crate::in_flight::InFlight;
+use crate::current_call::CurrentCall;
 use crate::network::ProviderNetwork;
 
 /// Addresses whose names are remembered.
@@ -25,7 +25,7 @@ type Permission = Pin<Box<dyn Future<Output = bool> + Send + Sync>>;
 
 /// Decides where one instance's sockets may lead, and holds the uses that follow.
 pub(crate) struct Destinations {
-    in_flight: InFlight,
+    current_call: CurrentCall,
     network: Arc<ProviderNetwork>,
     known: Mutex<Known>,
     connections: Mutex<Connections>,
@@ -41,13 +41,13 @@ struct Known {
 }
 
 impl Destinations {
-    pub(crate) fn new(in_flight: InFlight, network: Arc<ProviderNetwork>) -> Self {
+    pub(crate) fn new(current_call: CurrentCall, network: Arc<ProviderNetwork>) -> Self {
         let (known, connections, peers) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { in_flight, network, known, connections, peers }
+        Self { current_call, network, known, connections, peers }
     }
 
-    pub(super) fn in_flight(&self) -> &InFlight {
-        &self.in_flight
+    pub(super) fn current_call(&self) -> &CurrentCall {
+        &self.current_call
     }
 
     /// A call begins, or the work is over: what is sent and received from here on is not
@@ -124,10 +124,10 @@ impl Destinations {
     /// A connection that is allowed begins, and with it the wait for its turn.
     fn may_connect(&self, address: SocketAddr) -> Option<(Arc<Connection>, Turn)> {
         let request = self.asked(Scheme::Tcp, address)?;
-        let monitor = self.in_flight.monitor();
+        let monitor = self.current_call.monitor();
         if !monitor.policy().decide_at(&request, address.ip()).is_allowed() {
             // The use begins when its turn has come; a denial is recorded at once.
-            let _ = monitor.begin_at(&self.in_flight.call(), request, address.ip());
+            let _ = monitor.begin_at(&self.current_call.get(), request, address.ip());
             return None;
         }
         let mut connections = self.connections();
@@ -143,7 +143,7 @@ impl Destinations {
             return None;
         }
         let most = self.network.response().clone();
-        let connection = Arc::new(Connection::new(self.in_flight.clone(), request, address.ip(), most));
+        let connection = Arc::new(Connection::new(self.current_call.clone(), request, address.ip(), most));
         connections.begin(Arc::clone(&connection));
         Some((connection, turns.take()))
     }
@@ -151,8 +151,8 @@ impl Destinations {
     fn may_send_datagram(&self, address: SocketAddr) -> bool {
         if !self.peers().contains(address) {
             let Some(request) = self.asked(Scheme::Udp, address) else { return false };
-            let call = self.in_flight.call();
-            match self.in_flight.monitor().begin_at(&call, request, address.ip()) {
+            let call = self.current_call.get();
+            match self.current_call.monitor().begin_at(&call, request, address.ip()) {
                 Ok(usage) => self.peers().begin(address, usage),
                 Err(_) => return false,
             }
@@ -164,7 +164,7 @@ impl Destinations {
     /// As which of its names an address is reached, or as itself: one that is granted, where
     /// one is.
     fn asked(&self, scheme: Scheme, address: SocketAddr) -> Option<Request> {
-        let policy = self.in_flight.monitor().policy();
+        let policy = self.current_call.monitor().policy();
         let mut requests = Vec::new();
         let names = self.known().names.get(&address.ip()).cloned().unwrap_or_default();
         let hosts = names.into_iter().map(|name| name.to_string()).chain([address.ip().to_string()]);
@@ -189,8 +189,8 @@ impl Destinations {
     }
 
     fn refuse(&self, target: String, reason: impl std::fmt::Display) {
-        let call = self.in_flight.call();
-        self.in_flight.monitor().refuse(&call, Capability::Network, target, reason);
+        let call = self.current_call.get();
+        self.current_call.monitor().refuse(&call, Capability::Network, target, reason);
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -224,13 +224,12 @@ mod tests {
     use wardian_plugin::PluginCall;
 
     use super::*;
-    use crate::current_call::CurrentCall;
 
     fn destinations() -> Destinations {
         let monitor = Monitor::that_denies_everything(&ProviderAddress::built_in("nobody"));
         let call = PluginCall::outside_of_calls(&"nobody".into());
         let network = Arc::new(ProviderNetwork::new(&Arc::default(), &monitor));
-        Destinations::new(InFlight::new(monitor, CurrentCall::new(call)), network)
+        Destinations::new(CurrentCall::new(monitor, call), network)
     }
 
     #[test]

@@ -71,11 +71,11 @@ pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
 }
 
 fn resolve(state: &GuestState, name: &str) -> Result<Answers, ErrorCode> {
-    let in_flight = state.destinations().in_flight();
+    let current_call = state.destinations().current_call();
     let host = Host::parse(name).map_err(|problem| {
         let target = name.chars().take(80).collect::<String>().escape_debug().to_string();
         let reason = format!("\"{target}\" is no host: {problem}");
-        in_flight.monitor().refuse(&in_flight.call(), Capability::NameLookUp, target, reason);
+        current_call.monitor().refuse(&current_call.get(), Capability::NameLookUp, target, reason);
         ErrorCode::InvalidArgument
     })?;
     // An address needs no look-up, and where it leads is decided when it is used.
@@ -84,7 +84,8 @@ fn resolve(state: &GuestState, name: &str) -> Result<Answers, ErrorCode> {
         Host::Name(text) => text.clone(),
     };
     let asked = Request::LookUp(host.clone());
-    let usage = in_flight.monitor().begin(&in_flight.call(), asked).map_err(|_| ErrorCode::AccessDenied)?;
+    let usage =
+        current_call.monitor().begin(&current_call.get(), asked).map_err(|_| ErrorCode::AccessDenied)?;
     let (resolver, destinations) = (Arc::clone(state.network().resolver()), Arc::clone(state.destinations()));
     Ok(Answers::Awaited(spawn(async move {
         let found = resolver.resolve(&text).await;

@@ -1,0 +1,120 @@
+//! Stores: an instance's state with its grants and limits, and the beginnings and ends of
+//! calls in it.
+
+use std::sync::Arc;
+
+use wardian_plugin::PluginCall;
+use wasmtime::component::ResourceTable;
+use wasmtime::{Engine, Store};
+use wasmtime_wasi::WasiCtxBuilder;
+
+use crate::capability::deterministic::Deterministic;
+use crate::capability::filesystem::open_files::Files;
+use crate::capability::filesystem::watch::Watch;
+use crate::capability::http::requests::Requests;
+use crate::capability::sockets::destinations::Destinations;
+use crate::capability::{self, NewInstance};
+use crate::computation::ComputationClock;
+use crate::current_call::CurrentCall;
+use crate::grants::Grants;
+use crate::limits::{EffectiveLimits, SpaceBudget};
+use crate::network::ProviderNetwork;
+use crate::output::Output;
+use crate::state::GuestState;
+
+/// Makes a store in which nothing runs yet, with these grants and limits.
+pub(crate) fn create(
+    engine: &Engine,
+    plugin: &Arc<str>,
+    grants: &Grants,
+    network: &Arc<ProviderNetwork>,
+    limits: &EffectiveLimits,
+) -> Store<GuestState> {
+    let call = PluginCall::outside_of_calls(plugin);
+    let current_call = CurrentCall::new(grants.monitor.clone(), call.clone());
+    let output = Output::new(call.clone(), limits.output);
+    let destinations = Arc::new(Destinations::new(current_call.clone(), Arc::clone(network)));
+    let policy = grants.monitor.policy();
+    let deterministic = grants.is_deterministic().then(|| Deterministic::new(policy.plugin(), &call));
+    let mut wasi = WasiCtxBuilder::new();
+    capability::instantiate(&mut NewInstance {
+        grants,
+        wasi: &mut wasi,
+        output: &output,
+        destinations: &destinations,
+        deterministic: deterministic.as_ref(),
+    });
+    let watch = Watch::new(Arc::clone(&grants.files), current_call.clone(), limits.bytes_written.clone());
+    let mut table = ResourceTable::new();
+    table.set_max_capacity(limits.host_handles());
+    let state = GuestState {
+        wasi: wasi.build(),
+        files: Files::new(watch),
+        requests: Requests::new(Arc::clone(network), current_call.clone()),
+        current_call,
+        table,
+        space: SpaceBudget::new(limits),
+        clock: Arc::new(ComputationClock::new(limits)),
+        output,
+        network: Arc::clone(network),
+        destinations,
+        deterministic,
+        output_sink: None,
+    };
+    let mut store = Store::new(engine, state);
+    store.limiter(|state| &mut state.space);
+    store.epoch_deadline_callback(|mut store| store.data_mut().clock.tick());
+    store.set_hostcall_fuel(limits.answer);
+    store.set_max_component_handles(limits.handles);
+    store
+}
+
+/// Begins a call.
+pub(crate) fn begin_call(store: &mut Store<GuestState>, call: PluginCall) {
+    store.data_mut().begin_call(call);
+    capability::begin_call(store.data_mut());
+}
+
+/// Ends the operation that the last call was part of.
+pub(crate) fn end_call(store: &mut Store<GuestState>) {
+    capability::end_call(store.data_mut());
+}
+
+#[cfg(test)]
+mod tests {
+    use wasmtime::{Instance, Module};
+
+    use super::*;
+    use crate::limits::Limits;
+
+    /// A core module with nothing in it but a table of that many functions.
+    fn module_with_table(elements: u32) -> Vec<u8> {
+        assert!((1 << 14..1 << 21).contains(&elements), "written as three bytes of seven bits");
+        let [low, middle, high, _] = elements.to_le_bytes();
+        let size = [low | 0x80, (middle << 1 | low >> 7) | 0x80, (high << 2 | middle >> 6) & 0x7f];
+        let mut module = vec![0, b'a', b's', b'm', 1, 0, 0, 0];
+        // The section of tables: its length, one table, functions, no maximum.
+        module.extend([4, 6, 1, 0x70, 0]);
+        module.extend(size);
+        module
+    }
+
+    #[test]
+    fn a_store_bounds_the_tables_of_what_runs_in_it() {
+        let engine = crate::engine::create().unwrap();
+        let limits = Limits { table_elements: 70_000, ..Limits::default() };
+        let grants = Grants::nothing();
+        let limits = EffectiveLimits::new(&limits, grants.monitor.policy());
+        let instantiate = |elements| {
+            let module = Module::from_binary(&engine, &module_with_table(elements)).unwrap();
+            let name = Arc::from("acme/x");
+            let network = Arc::new(ProviderNetwork::new(&Arc::default(), &grants.monitor));
+            let mut store = create(&engine, &name, &grants, &network, &limits);
+            store.set_epoch_deadline(1);
+            let error = Instance::new(&mut store, &module, &[]).err();
+            (error.is_some(), store.data_mut().space().take_refusal().is_some())
+        };
+        assert_eq!(instantiate(65_536), (false, false), "big SDKs need as many");
+        assert_eq!(instantiate(70_001), (true, true));
+    }
+}
