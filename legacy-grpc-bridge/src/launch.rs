@@ -27,8 +27,7 @@ use crate::said::{LastWords, Speaker};
 use crate::tls::{self, Identity, IdentityError};
 use crate::transport::{Bidirectional, Transport};
 use crate::{confine, executable};
-use wardian_plugin::RecentSecrets;
-use wardian_plugin::transport::format_seconds;
+use wardian_plugin::RecentSensitiveValues;
 use wardian_process::{Confinement, ConfinementError, Prepared, Spawner};
 
 /// What every plugin of the protocol expects to find in its environment; it says
@@ -230,7 +229,7 @@ pub(crate) async fn launch(
     };
     let mut child = spawn(package, spawner, &sockets, identity.as_ref(), offer).await?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let speaker = Speaker { plugin: Arc::clone(&package.name), secrets: RecentSecrets::default() };
+    let speaker = Speaker { plugin: Arc::clone(&package.name), secrets: RecentSensitiveValues::default() };
     let words = LastWords::default();
     let running = Running::watch(child, stderr, speaker.clone(), words, Arc::clone(spawner), sockets);
     let mut stdout = stdout.map(BufReader::new);
@@ -268,7 +267,7 @@ pub(crate) async fn attach(
                 address = %reattachment.address,
                 "a native plugin that is there already was connected to"
             );
-            let speaker = Speaker { plugin: Arc::clone(name), secrets: RecentSecrets::default() };
+            let speaker = Speaker { plugin: Arc::clone(name), secrets: RecentSensitiveValues::default() };
             Ok(Process::new(speaker, reattachment.version, transport, Owner::SomebodyElse))
         }
         Ok(Err(reason)) => failed(reason),

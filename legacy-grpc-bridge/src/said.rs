@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncReadExt};
-use wardian_plugin::{RecentSecrets, printable, printable_line};
+use wardian_plugin::{RecentSensitiveValues, printable, printable_line};
 
 /// The longest line that is kept together.
 const LONGEST_LINE: usize = 64 << 10;
@@ -115,7 +115,7 @@ pub(crate) struct Speaker {
     /// The plugin's name.
     pub(crate) plugin: Arc<str>,
     /// What it must not repeat.
-    pub(crate) secrets: RecentSecrets,
+    pub(crate) secrets: RecentSensitiveValues,
 }
 
 struct Listener {
@@ -142,7 +142,7 @@ impl Listener {
     fn begin_line_anew(&mut self) {
         let line = std::mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&line);
-        let (settled, rest) = text.split_at(self.speaker.secrets.masked_up_to(&text));
+        let (settled, rest) = text.split_at(self.speaker.secrets.settled_length(&text));
         self.line.extend_from_slice(rest.as_bytes());
         self.line_said(settled);
     }
@@ -168,7 +168,7 @@ impl Listener {
             Some(fields) => self.structured(fields),
             None => {
                 self.panicked |= is_panic(text);
-                self.words.hear(&self.speaker.secrets.mask(text));
+                self.words.hear(&self.speaker.secrets.redact(text));
                 let level = if self.panicked { Level::Error } else { level_in_brackets(text) };
                 self.speaker.emit(level, "", "", "", text);
             }
@@ -228,7 +228,7 @@ fn anybody_listens() -> bool {
 impl Speaker {
     fn emit(&self, level: Level, call: &str, resource: &str, module: &str, message: &str) {
         let plugin = &*self.plugin;
-        let shown = |text: &str| printable_line(&self.secrets.mask(text));
+        let shown = |text: &str| printable_line(&self.secrets.redact(text));
         macro_rules! event {
             ($level:expr) => {
                 if tracing::enabled!(target: "wardian::plugin", $level) {
@@ -254,7 +254,7 @@ mod tests {
 
     async fn words_after(said: &[u8]) -> Option<String> {
         let words = LastWords::default();
-        let speaker = Speaker { plugin: "acme/x".into(), secrets: RecentSecrets::default() };
+        let speaker = Speaker { plugin: "acme/x".into(), secrets: RecentSensitiveValues::default() };
         listen(speaker, said, words.clone()).await;
         words.text()
     }
@@ -287,8 +287,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_secret_is_masked_also_where_a_line_is_cut() {
-        let secrets = RecentSecrets::default();
-        let told = wardian_plugin::Secrets::default();
+        let secrets = RecentSensitiveValues::default();
+        let told = wardian_plugin::SensitiveValues::default();
         told.add_text("correct horse");
         let call = secrets.begin(told);
         let words = LastWords::default();

@@ -12,7 +12,7 @@ use wardian_address::ProviderAddress;
 use wardian_config::Module;
 use wardian_diagnostic::Diagnostic;
 use wardian_lang::ProviderCall;
-use wardian_plugin::{CallContext, Function, FunctionError, Parameter, Provider, Secrets};
+use wardian_plugin::{CallContext, Function, FunctionError, Parameter, Provider, SensitiveValues};
 use wardian_value::{Str, Type, Value, convert};
 
 use crate::function_results::{Consistency, FunctionResults};
@@ -133,7 +133,7 @@ fn call_function(
         let text = "provider functions cannot be called here".to_owned();
         return Err(FunctionError { text, argument: None });
     };
-    let secrets = Secrets::default();
+    let secrets = SensitiveValues::default();
     if call.is_sensitive() {
         for argument in &arguments {
             secrets.add_all(argument);

@@ -10,8 +10,8 @@ use wardian_address::{ProviderAddress, ProviderConfigAddress, ResourceMode};
 use wardian_config::Resource;
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_plugin::{
-    CallContext, ClientCapabilities, ConfigureRequest, MaskedProvider, PluginDiagnostics, Provider,
-    ProviderSchema, ProviderSource, Schema, Secrets,
+    CallContext, ClientCapabilities, ConfigureRequest, PluginDiagnostics, Provider, ProviderSchema,
+    ProviderSource, RedactingProvider, Schema, SensitiveValues,
 };
 
 use wardian_value::{Str, Value};
@@ -28,7 +28,7 @@ pub const TERRAFORM_VERSION: &str = "1.11.4";
 pub struct Schemas {
     providers: Arc<BTreeMap<ProviderAddress, Known>>,
     provisioners: Arc<Provisioners>,
-    secrets: Secrets,
+    secrets: SensitiveValues,
 }
 
 #[derive(Clone)]
@@ -42,7 +42,7 @@ impl Schemas {
     pub async fn load(
         source: &dyn ProviderSource,
         addresses: impl IntoIterator<Item = ProviderAddress>,
-        secrets: Secrets,
+        secrets: SensitiveValues,
     ) -> Result<Self, Diagnostics> {
         let common = &secrets;
         let loads = addresses.into_iter().map(|address| async move {
@@ -79,7 +79,7 @@ impl Schemas {
     }
 
     /// The sensitive values to redact in plugin output.
-    pub fn secrets(&self) -> &Secrets {
+    pub fn secrets(&self) -> &SensitiveValues {
         &self.secrets
     }
 
@@ -138,9 +138,9 @@ impl Schemas {
 async fn provider(
     source: &dyn ProviderSource,
     address: &ProviderAddress,
-    common: &Secrets,
+    common: &SensitiveValues,
 ) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
-    Ok(Arc::new(MaskedProvider::new(source.provider(address).await?, common.clone())))
+    Ok(Arc::new(RedactingProvider::new(source.provider(address).await?, common.clone())))
 }
 
 /// The providers that a run has configured, by configuration.
@@ -210,7 +210,7 @@ pub async fn configure(
     source: &dyn ProviderSource,
     address: &ProviderConfigAddress,
     config: Value,
-    common: &Secrets,
+    common: &SensitiveValues,
 ) -> Diagnosed<Arc<dyn Provider>> {
     let name = address.to_string();
     let provider = match provider(source, &address.provider, common).await {

@@ -9,8 +9,8 @@ use futures::future::join_all;
 use wardian_config::{Configuration, Provisioner as ProvisionerBlock};
 use wardian_diagnostic::{Diagnostic, Diagnostics, closest};
 use wardian_plugin::{
-    Attribute, AttributeType, Block, CallContext, Deprecation, Description, MaskedProvisioner, Provisioner,
-    ProvisionerSource, Schema, Secrets, Setting,
+    Attribute, AttributeType, Block, CallContext, Deprecation, Description, Provisioner, ProvisionerSource,
+    RedactingProvisioner, Schema, SensitiveValues, Setting,
 };
 use wardian_value::{Str, Type};
 
@@ -35,14 +35,14 @@ impl Provisioners {
     pub async fn load(
         source: &dyn ProvisionerSource,
         configuration: &Configuration,
-        secrets: &Secrets,
+        secrets: &SensitiveValues,
     ) -> Result<Self, Diagnostics> {
         let names: BTreeSet<&Str> = blocks(configuration).map(|block| &block.type_name).collect();
         let loads = names.into_iter().map(|name| async move {
             let loaded = match source.provisioner(name).await {
                 Ok(Some(provisioner)) => {
                     let provisioner: Arc<dyn Provisioner> =
-                        Arc::new(MaskedProvisioner::new(provisioner, secrets.clone()));
+                        Arc::new(RedactingProvisioner::new(provisioner, secrets.clone()));
                     provisioner
                         .schema(&CallContext::default())
                         .await

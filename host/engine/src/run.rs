@@ -6,7 +6,7 @@ use wardian_address::{ModuleInstance, ProviderAddress};
 use wardian_config::RootVariables;
 use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_lang::Expression;
-use wardian_plugin::Secrets;
+use wardian_plugin::SensitiveValues;
 use wardian_state::{OutputValue, State};
 use wardian_value::{Str, Value};
 
@@ -32,7 +32,7 @@ impl EngineContext {
         if let Some(state) = state {
             addresses.extend(state.resources().map(|(_, resource)| resource.provider.provider.clone()));
         }
-        let secrets = Secrets::default();
+        let secrets = SensitiveValues::default();
         let provisioners = Provisioners::load(&*self.provisioners, &self.configuration, &secrets).await?;
         Ok(Schemas::load(&*self.providers, addresses, secrets).await?.with_provisioners(provisioners))
     }

@@ -16,7 +16,7 @@
 //! - a use that cannot be recorded is not allowed: once the log cannot be written,
 //!   everything is denied;
 //! - a record holds names and numbers, and nothing of what was sent or read; what is secret
-//!   in a name is masked ([`wardian_plugin::Secrets`]).
+//!   in a name is masked ([`wardian_plugin::SensitiveValues`]).
 
 mod audit_log;
 mod denials;

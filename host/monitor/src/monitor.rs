@@ -119,7 +119,7 @@ impl Monitor {
         let described = Described { target, access: None, arguments: None };
         let mut record = self.record(call, capability, described, Outcome::Denied);
         let reason = reason.to_string();
-        record.reason = Some(call.sensitive_values().mask(&reason).into_owned());
+        record.reason = Some(call.sensitive_values().redact(&reason).into_owned());
         self.inner.log.deny(&record, || None);
         Denied { reason, rule_to_add: None }
     }
@@ -162,12 +162,11 @@ impl Monitor {
         let mut record = self.record(call, Capability::of(request), Described::of(request), Outcome::Denied);
         record.address = address.map(|address| address.to_string());
         record.rule = denial.rule().map(ToString::to_string);
-        record.reason = Some(call.sensitive_values().mask(&reason).into_owned());
+        record.reason = Some(call.sensitive_values().redact(&reason).into_owned());
         let lacks_grant = denial.is_lack_of_grant();
         let rule_to_add = lacks_grant.then(|| self.inner.policy.rule_for(request, address)).flatten();
         // A rule with something else in a secret's place would not be the one.
-        let can_be_shown =
-            |rule: &String| matches!(call.sensitive_values().mask(rule), Cow::Borrowed(same) if same == rule);
+        let can_be_shown = |rule: &String| matches!(call.sensitive_values().redact(rule), Cow::Borrowed(same) if same == rule);
         self.inner.log.deny(&record, || rule_to_add.clone().filter(can_be_shown));
         Denied { reason, rule_to_add }
     }
@@ -180,9 +179,9 @@ impl Monitor {
         decision: Outcome,
     ) -> Record {
         let identity = &self.inner.identity;
-        call.sensitive_values().mask_in_place(&mut what.target);
+        call.sensitive_values().redact_in_place(&mut what.target);
         for argument in what.arguments.iter_mut().flatten() {
-            call.sensitive_values().mask_in_place(argument);
+            call.sensitive_values().redact_in_place(argument);
         }
         Record {
             time: text_of(Timestamp::now()),

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use wardian_address::ProviderAddress;
-use wardian_plugin::MASK;
+use wardian_plugin::REDACTED;
 use wardian_policy::{LeastPolicy, NeededUse, least_policy};
 
 use crate::record::{Capability, Outcome, Record};
@@ -156,7 +156,7 @@ impl UseKey {
     /// Whether it is not known what it was of.
     fn is_masked(&self) -> bool {
         let arguments = self.arguments.iter().flatten();
-        std::iter::once(&self.target).chain(arguments).any(|text| text.contains(MASK))
+        std::iter::once(&self.target).chain(arguments).any(|text| text.contains(REDACTED))
     }
 
     /// What was asked for, where that can be told.

@@ -3,32 +3,32 @@
 //! Requests name resource types, as the protocol does; people know resource instances by
 //! their addresses. The engine makes one [`CallContext`] for each operation and passes it
 //! with every call. The crates that carry out calls name the address in diagnostics, log
-//! lines and audit records, and redact the [sensitive values](Secrets) in them.
+//! lines and audit records, and redact the [sensitive values](SensitiveValues) in them.
 
 use std::fmt;
 use std::sync::Arc;
 
 use wardian_value::{Str, Value};
 
-use crate::secrets::Secrets;
+use crate::redaction::SensitiveValues;
 
 /// What the calls of one operation have in common. Clones share the sensitive values.
 #[derive(Clone, Debug, Default)]
 pub struct CallContext {
     address: Option<Arc<str>>,
-    sensitive_values: Secrets,
+    sensitive_values: SensitiveValues,
 }
 
 impl CallContext {
     /// A context without sensitive values, for an object with this address: a resource
     /// instance, a provider configuration, or another name that people know the work by.
     pub fn new(address: impl Into<Arc<str>>) -> Self {
-        Self { address: Some(address.into()), sensitive_values: Secrets::default() }
+        Self { address: Some(address.into()), sensitive_values: SensitiveValues::default() }
     }
 
     /// A context for the same object, with other sensitive values.
     #[must_use]
-    pub fn with_sensitive_values(&self, sensitive_values: Secrets) -> Self {
+    pub fn with_sensitive_values(&self, sensitive_values: SensitiveValues) -> Self {
         Self { address: self.address.clone(), sensitive_values }
     }
 
@@ -38,7 +38,7 @@ impl CallContext {
     }
 
     /// The values that must not be shown in diagnostics, log lines and records.
-    pub fn sensitive_values(&self) -> &Secrets {
+    pub fn sensitive_values(&self) -> &SensitiveValues {
         &self.sensitive_values
     }
 
@@ -83,7 +83,7 @@ impl PluginCall {
     }
 
     /// The values that must not be shown in diagnostics, log lines and records.
-    pub fn sensitive_values(&self) -> &Secrets {
+    pub fn sensitive_values(&self) -> &SensitiveValues {
         self.context.sensitive_values()
     }
 
@@ -118,7 +118,7 @@ mod tests {
         let value = Value::object([("x", Value::from("hunter22").with_marks(Marks::SENSITIVE))]);
         let clone = context.clone();
         assert!(clone.unmark_and_register(&value).inside_marks().is_empty());
-        assert_eq!(context.sensitive_values().mask("hunter22"), crate::MASK);
+        assert_eq!(context.sensitive_values().redact("hunter22"), crate::REDACTED);
     }
 
     #[test]

@@ -3,30 +3,31 @@
 //!
 //! The sandbox and the bridge to native plugins implement [`Provider`] and
 //! [`Provisioner`]; the engine calls them and never learns which is behind. This
-//! crate knows no transport, no configuration language and no engine. It also keeps what was
-//! told to a plugin in confidence out of what is shown and recorded of it ([`Secrets`]).
+//! crate knows no configuration language and no engine. It also redacts the
+//! [sensitive values](SensitiveValues) that a plugin received in what is shown and
+//! recorded of it.
 
 mod call_context;
 mod diagnostic;
 mod file_gate;
-mod masked;
 mod printable;
 mod provider;
 mod provisioner;
+mod redacting;
+mod redaction;
 mod schema;
 mod schema_table;
-mod secrets;
 mod source;
 pub mod transport;
 
 pub use call_context::{CallContext, PluginCall};
 pub use diagnostic::{PluginDiagnostic, PluginDiagnostics, Severity, has_errors};
 pub use file_gate::FileGate;
-pub use masked::{MaskedProvider, MaskedProvisioner};
 pub use printable::{printable, printable_line};
 pub use provider::*;
 pub use provisioner::{ProvisionOutput, ProvisionRequest, Provisioner, Shareable, SharedByObject};
+pub use redacting::{RedactingProvider, RedactingProvisioner};
+pub use redaction::{CallScope, MAX_SENSITIVE_LENGTH, REDACTED, RecentSensitiveValues, SensitiveValues};
 pub use schema::*;
 pub use schema_table::{SchemaSource, SchemaTable};
-pub use secrets::{LONGEST_SECRET, MASK, RecentSecrets, Secrets, Telling};
 pub use source::{NoProvisioners, ProviderSource, ProvisionerSource};

@@ -19,10 +19,10 @@ use wasmtime_wasi_io::poll::Pollable;
 use wasmtime_wasi_io::streams::{DynOutputStream, OutputStream, StreamResult};
 
 pub(crate) use wardian_plugin::printable;
-use wardian_plugin::{LONGEST_SECRET, PluginCall, printable_line};
+use wardian_plugin::{MAX_SENSITIVE_LENGTH, PluginCall, printable_line};
 
 /// The longest line that is kept together.
-const LONGEST_LINE: usize = LONGEST_SECRET + (8 << 10);
+const LONGEST_LINE: usize = MAX_SENSITIVE_LENGTH + (8 << 10);
 /// How much of standard error is kept for the message about a trap.
 const LAST_WORDS: usize = 8 << 10;
 /// The most bytes of one write.
@@ -89,7 +89,7 @@ impl Output {
         let mut spoken = self.lock();
         spoken.finish_lines();
         let said = String::from_utf8_lossy(&spoken.last_words);
-        let words = printable(spoken.call.sensitive_values().mask_end(said.trim(), LAST_WORDS).trim());
+        let words = printable(spoken.call.sensitive_values().redact_end(said.trim(), LAST_WORDS).trim());
         (!words.is_empty()).then_some(words)
     }
 
@@ -103,7 +103,7 @@ impl Output {
         let mut text = message;
         for (name, value) in fields {
             // Writing into a string cannot fail.
-            let _ = write!(text, " {name}={:?}", spoken.call.sensitive_values().mask(value));
+            let _ = write!(text, " {name}={:?}", spoken.call.sensitive_values().redact(value));
         }
         spoken.say(severity, module, &text);
     }
@@ -139,7 +139,7 @@ impl Spoken {
         // Of a secret that is cut at their beginning enough is kept to find it.
         if stream == Stream::Error {
             self.last_words.extend_from_slice(bytes);
-            let surplus = self.last_words.len().saturating_sub(LONGEST_SECRET + LAST_WORDS);
+            let surplus = self.last_words.len().saturating_sub(MAX_SENSITIVE_LENGTH + LAST_WORDS);
             self.last_words.drain(..surplus);
         }
         if !self.afford(bytes.len()) {
@@ -176,7 +176,7 @@ impl Spoken {
             return;
         }
         let text = String::from_utf8_lossy(&line);
-        let (settled, rest) = text.split_at(self.call.sensitive_values().masked_up_to(&text));
+        let (settled, rest) = text.split_at(self.call.sensitive_values().settled_length(&text));
         self.line(stream).extend_from_slice(rest.as_bytes());
         self.say_line(stream, settled);
     }
@@ -201,7 +201,7 @@ impl Spoken {
         if !is_heard(severity) {
             return;
         }
-        let shown = |text: &str| printable_line(&self.call.sensitive_values().mask(text));
+        let shown = |text: &str| printable_line(&self.call.sensitive_values().redact(text));
         let (module, message) = (shown(module), shown(message));
         macro_rules! event {
             ($level:expr) => {

@@ -25,8 +25,9 @@ use wardian_value::Value;
 use wasmtime::component::{HasSelf, Linker, Resource};
 
 use self::authority::{Attempt, OneUser};
+use super::Capability;
+use super::filesystem::Watch;
 use super::process::{asked, event_told};
-use super::{Capability, Watch};
 use crate::bindings::provisioner::wardian::plugin::communicator::{
     self, CommunicatorError, Host, HostConnection, HostRemoteCommand, TargetPlatform, Telling,
 };
@@ -163,10 +164,10 @@ impl Connection {
     async fn connect(
         &self,
         telling: Telling,
-        audience: Option<mpsc::Sender<String>>,
+        sink: Option<mpsc::Sender<String>>,
     ) -> Result<(), CommunicatorError> {
         let shared = self.shared()?;
-        let Some(audience) = audience.filter(|_| telling == Telling::Shown) else {
+        let Some(sink) = sink.filter(|_| telling == Telling::Shown) else {
             return self.meanwhile(shared.connect()).await;
         };
         let mut attempts = self.machine.user.attempts();
@@ -179,17 +180,17 @@ impl Connection {
                 Some(Attempt) = attempts.recv() => {
                     is_shown = true;
                     // Whoever has gone away hears nothing.
-                    let _ = audience.send(block.clone()).await;
+                    let _ = sink.send(block.clone()).await;
                 }
                 connected = &mut connecting => break connected,
             }
         };
         // A connection that is there already is told of like one that is made.
         if attempts.try_recv().is_ok() || !is_shown && connected.is_ok() {
-            let _ = audience.send(block).await;
+            let _ = sink.send(block).await;
         }
         connected?;
-        let _ = audience.send(shown::CONNECTED.to_owned()).await;
+        let _ = sink.send(shown::CONNECTED.to_owned()).await;
         Ok(())
     }
 
@@ -250,10 +251,10 @@ impl HostConnection for GuestState {
         connection: Resource<Connection>,
         telling: Telling,
     ) -> wasmtime::Result<Result<(), CommunicatorError>> {
-        let audience = self.audience();
+        let sink = self.output_sink();
         let connection = self.table().get(&connection)?.clone();
         // Making a connection is a large machine of states, which stands on the heap.
-        Ok(Box::pin(connection.connect(telling, audience)).await)
+        Ok(Box::pin(connection.connect(telling, sink)).await)
     }
 
     async fn platform(&mut self, connection: Resource<Connection>) -> wasmtime::Result<TargetPlatform> {

@@ -9,6 +9,7 @@
 //! that nothing is sent or read in another one's name (`exchanges.rs`).
 
 mod authority;
+mod errors;
 mod exchanges;
 pub(crate) mod requests;
 

@@ -26,7 +26,6 @@ use crate::limits::{Bound, WroteTooMuch};
 pub(crate) struct Watch(Arc<Watching>);
 
 struct Watching {
-    monitor: Monitor,
     files: Arc<GrantedFiles>,
     call: CurrentCall,
     limit: Option<Bound<u64>>,

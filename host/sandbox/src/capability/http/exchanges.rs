@@ -16,7 +16,7 @@ use wardian_network::ResponseBody;
 use wardian_plugin::PluginCall;
 use wasmtime_wasi_http::Error;
 
-use super::{error_for_guest, told};
+use super::errors::{error_for_guest, log_error};
 
 /// All exchanges of an instance.
 pub(super) struct Exchanges(Arc<Mutex<Going>>);
@@ -110,7 +110,7 @@ impl Body for HeldBody {
             return Poll::Ready(Some(Err(Error::ConnectionTerminated)));
         };
         Pin::new(body).poll_frame(context).map_err(|error| {
-            told(&self.call, &error);
+            log_error(&self.call, &error);
             error_for_guest(error)
         })
     }

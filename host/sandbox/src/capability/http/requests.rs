@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use http_body_util::BodyExt as _;
 use wardian_monitor::Capability;
-use wardian_network::{NetworkError, Timeouts, TlsError};
-use wardian_plugin::PluginCall;
+use wardian_network::Timeouts;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpHooks};
 
 use super::authority::OneRequest;
+use super::errors::{error_for_guest, is_refusal, log_error};
 use super::exchanges::Exchanges;
 use crate::current_call::CurrentCall;
 use crate::network::ProviderNetwork;
@@ -96,11 +96,6 @@ impl WasiHttpHooks for Sender {
     }
 }
 
-/// Logs an error, of which the guest only gets a code.
-fn log_error(call: &PluginCall, error: &NetworkError) {
-    tracing::debug!(target: "wardian::network", %call, "{error}");
-}
-
 fn timeouts(options: RequestOptions) -> Timeouts {
     let usual = Timeouts::default();
     Timeouts {
@@ -116,54 +111,6 @@ fn destination(uri: &http::Uri) -> String {
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let shown: String = host.chars().take(SHOWN).collect();
     format!("{}://{shown}", uri.scheme_str().unwrap_or("https"))
-}
-
-/// Whether it was refused before anybody was asked, so that nothing is recorded yet.
-fn is_refusal(error: &NetworkError) -> bool {
-    matches!(
-        error,
-        NetworkError::Request(_)
-            | NetworkError::NoAuthority
-            | NetworkError::Host { .. }
-            | NetworkError::Forbidden(_)
-            | NetworkError::CredentialHeader(_)
-    )
-}
-
-fn error_for_guest(error: NetworkError) -> Error {
-    use std::io::ErrorKind;
-
-    match error {
-        NetworkError::Denied(_)
-        | NetworkError::Host { .. }
-        | NetworkError::Forbidden(_)
-        | NetworkError::CredentialHeader(_) => Error::HttpRequestDenied,
-        NetworkError::AddressDenied { .. } => Error::DestinationIpProhibited,
-        NetworkError::Request(_) | NetworkError::NoAuthority => Error::HttpRequestUriInvalid,
-        NetworkError::TooMany(_) => Error::ConnectionLimitReached,
-        NetworkError::LookUp { .. } => Error::DnsError { rcode: None, info_code: None },
-        NetworkError::NoAddress(_) => Error::DestinationNotFound,
-        NetworkError::Connect { error, .. } => match error.kind() {
-            ErrorKind::ConnectionRefused => Error::ConnectionRefused,
-            ErrorKind::TimedOut => Error::ConnectionTimeout,
-            ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Error::DestinationIpUnroutable,
-            _ => Error::DestinationUnavailable,
-        },
-        NetworkError::ConnectTimeout(_) => Error::ConnectionTimeout,
-        NetworkError::Tls { error: TlsError::NoRoots(_) | TlsError::Setup(_), .. } => {
-            Error::ConfigurationError
-        }
-        NetworkError::Tls { error, .. } if error.is_about_the_certificate() => Error::TlsCertificateError,
-        NetworkError::Tls { .. } => Error::TlsProtocolError,
-        NetworkError::Proxy { .. } => Error::DestinationUnavailable,
-        NetworkError::AnswerTimeout(_) => Error::HttpResponseTimeout,
-        NetworkError::Exchange { error, .. } if error.is_incomplete_message() || error.is_closed() => {
-            Error::ConnectionTerminated
-        }
-        NetworkError::Silent(_) => Error::ConnectionReadTimeout,
-        NetworkError::TooLarge { limit, .. } => Error::HttpResponseBodySize(Some(limit)),
-        _ => Error::HttpProtocolError,
-    }
 }
 
 #[cfg(test)]

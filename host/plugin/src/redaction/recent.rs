@@ -1,4 +1,4 @@
-//! Secrets of calls that go on beside each other in one process.
+//! Sensitive values of concurrent calls in one process.
 //!
 //! A process has one standard error, and what it writes there bears the name of no call.
 //! So everything that was told in a call that goes on, or did a moment ago, is looked for
@@ -11,20 +11,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::finder::Finder;
-use super::{Found, Secrets, forms};
+use super::{Matches, SensitiveValues, encodings};
 
 /// How long what is told is kept together.
 const PERIOD: Duration = Duration::from_secs(5);
 
 /// What a process was told of late. Clones are the same.
 #[derive(Clone, Default)]
-pub struct RecentSecrets(Arc<Mutex<Recent>>);
+pub struct RecentSensitiveValues(Arc<Mutex<Recent>>);
 
 #[derive(Default)]
 struct Recent {
     /// What counts for as long as the process is there.
-    kept: Vec<Secrets>,
-    running: BTreeMap<u64, Secrets>,
+    kept: Vec<SensitiveValues>,
+    running: BTreeMap<u64, SensitiveValues>,
     next: u64,
     current: Period,
     before: Period,
@@ -34,54 +34,54 @@ struct Recent {
 struct Period {
     began: Option<Instant>,
     /// Those that were not looked into yet.
-    new: Vec<Secrets>,
+    new: Vec<SensitiveValues>,
     /// Those that were, by where they are, and how much of what was told there.
-    seen: HashMap<usize, (Secrets, usize)>,
+    seen: HashMap<usize, (SensitiveValues, usize)>,
     finder: Finder,
 }
 
 /// A call that goes on.
 #[must_use = "dropping it ends the call"]
-pub struct Telling {
-    recent: RecentSecrets,
+pub struct CallScope {
+    recent: RecentSensitiveValues,
     number: u64,
 }
 
-impl RecentSecrets {
+impl RecentSensitiveValues {
     /// A call begins in which this is told.
-    pub fn begin(&self, secrets: Secrets) -> Telling {
+    pub fn begin(&self, secrets: SensitiveValues) -> CallScope {
         let mut recent = self.lock();
         recent.turn(Instant::now());
         recent.current.new.push(secrets.clone());
         let number = recent.next;
         recent.next += 1;
         recent.running.insert(number, secrets);
-        Telling { recent: self.clone(), number }
+        CallScope { recent: self.clone(), number }
     }
 
     /// This is told to the process for good.
-    pub fn keep(&self, secrets: Secrets) {
+    pub fn keep(&self, secrets: SensitiveValues) {
         self.lock().kept.push(secrets);
     }
 
     /// The text without what is secret.
-    pub fn mask<'text>(&self, text: &'text str) -> Cow<'text, str> {
-        self.find(text).mask(text)
+    pub fn redact<'text>(&self, text: &'text str) -> Cow<'text, str> {
+        self.find(text).redact(text)
     }
 
-    /// See [`Secrets::masked_up_to`].
-    pub fn masked_up_to(&self, text: &str) -> usize {
-        self.find(text).settled_up_to(text)
+    /// See [`SensitiveValues::settled_length`].
+    pub fn settled_length(&self, text: &str) -> usize {
+        self.find(text).settled_length(text)
     }
 
-    fn find(&self, text: &str) -> Found {
+    fn find(&self, text: &str) -> Matches {
         let mut recent = self.lock();
         recent.turn(Instant::now());
         let Recent { kept, current, before, .. } = &mut *recent;
-        let mut found = Found::default();
+        let mut found = Matches::default();
         for period in [current, before] {
             period.prepare();
-            found.look(&period.finder, text);
+            found.add_matches(&period.finder, text);
         }
         for secrets in kept {
             secrets.find(text, &mut found);
@@ -94,7 +94,7 @@ impl RecentSecrets {
     }
 }
 
-impl Drop for Telling {
+impl Drop for CallScope {
     fn drop(&mut self) {
         let mut recent = self.recent.lock();
         recent.turn(Instant::now());
@@ -128,10 +128,12 @@ impl Period {
                 self.seen.entry(Arc::as_ptr(&secrets.0).addr()).or_insert_with(|| (secrets.clone(), 0));
             let known = secrets.lock();
             for told in known.told.iter().skip(*count) {
-                told.each_text(&mut |text| forms::each_form(text, &mut |form| self.finder.add(form)));
+                told.each_string(&mut |text| {
+                    encodings::each_encoding(text, &mut |form| self.finder.add(form))
+                });
             }
             *count = known.told.len();
-            new.extend(secrets.0.beside.iter().cloned());
+            new.extend(secrets.0.chain.iter().cloned());
         }
     }
 }
@@ -140,15 +142,15 @@ impl Period {
 mod tests {
     use super::*;
 
-    fn secret(text: &str) -> Secrets {
-        let secrets = Secrets::default();
+    fn secret(text: &str) -> SensitiveValues {
+        let secrets = SensitiveValues::default();
         secrets.add_text(text);
         secrets
     }
 
     #[test]
     fn what_is_told_counts_while_its_call_goes_on_and_a_moment_longer() {
-        let recent = RecentSecrets::default();
+        let recent = RecentSensitiveValues::default();
         let long = recent.begin(secret("the long one"));
         drop(recent.begin(secret("the short one")));
         let said = "the long one, the short one";
@@ -156,13 +158,13 @@ mod tests {
         let after = |periods: u32| {
             recent.lock().turn(begin + PERIOD * periods + Duration::from_millis(100) * periods);
             recent.lock().current.prepare();
-            let mut found = Found::default();
+            let mut found = Matches::default();
             let known = recent.lock();
-            found.look(&known.current.finder, said);
-            found.look(&known.before.finder, said);
-            found.mask(said).into_owned()
+            found.add_matches(&known.current.finder, said);
+            found.add_matches(&known.before.finder, said);
+            found.redact(said).into_owned()
         };
-        assert_eq!(recent.mask(said), "(sensitive value), (sensitive value)");
+        assert_eq!(recent.redact(said), "(sensitive value), (sensitive value)");
         assert_eq!(after(1), "(sensitive value), (sensitive value)");
         assert_eq!(after(2), "(sensitive value), the short one");
         drop(long);
@@ -172,20 +174,20 @@ mod tests {
 
     #[test]
     fn what_is_kept_counts_for_good() {
-        let recent = RecentSecrets::default();
-        recent.keep(Secrets::beside([secret("of the configuration")]));
+        let recent = RecentSensitiveValues::default();
+        recent.keep(SensitiveValues::chain([secret("of the configuration")]));
         recent.lock().turn(Instant::now() + 10 * PERIOD);
-        assert_eq!(recent.mask("of the configuration"), "(sensitive value)");
+        assert_eq!(recent.redact("of the configuration"), "(sensitive value)");
     }
 
     #[test]
     fn what_is_added_in_a_call_counts() {
-        let recent = RecentSecrets::default();
-        let secrets = Secrets::default();
+        let recent = RecentSensitiveValues::default();
+        let secrets = SensitiveValues::default();
         let call = recent.begin(secrets.clone());
         secrets.add_text("added later");
-        assert_eq!(recent.mask("added later"), "(sensitive value)");
+        assert_eq!(recent.redact("added later"), "(sensitive value)");
         drop(call);
-        assert_eq!(recent.mask("added later"), "(sensitive value)");
+        assert_eq!(recent.redact("added later"), "(sensitive value)");
     }
 }

@@ -12,17 +12,17 @@ use crate::provider::{
     OpenEphemeralResponse, PlanActionResponse, PlanResponse, RawState, ReadDataSourceResponse,
     ReadResourceResponse, RenewEphemeralResponse, UpgradeStateResponse,
 };
+use crate::redaction::SensitiveValues;
 use crate::schema::{ProviderSchema, Schema};
-use crate::secrets::Secrets;
 
 /// A call that is about to be made.
-pub(super) struct MaskedCall {
+pub(super) struct RedactedCall {
     /// With all sensitive values that the plugin must not repeat in this call.
     pub(super) context: CallContext,
     pub(super) schema: Option<Arc<ProviderSchema>>,
 }
 
-impl MaskedCall {
+impl RedactedCall {
     /// An object that is sent or answered.
     pub(super) fn resource(&self, type_name: &str, object: &Value) {
         self.object(self.resource_schema(type_name), object);
@@ -61,13 +61,13 @@ impl MaskedCall {
     }
 
     /// Awaits a call that has only diagnostics to redact.
-    pub(super) async fn make<T: Said>(&self, call: impl Future<Output = T>) -> T {
+    pub(super) async fn make<T: Redact>(&self, call: impl Future<Output = T>) -> T {
         let mut answer = call.await;
-        answer.mask(self.sensitive_values());
+        answer.redact(self.sensitive_values());
         answer
     }
 
-    pub(super) fn sensitive_values(&self) -> &Secrets {
+    pub(super) fn sensitive_values(&self) -> &SensitiveValues {
         self.context.sensitive_values()
     }
 
@@ -83,56 +83,56 @@ impl MaskedCall {
 }
 
 /// An answer in which something may be said to people.
-pub(super) trait Said {
-    fn mask(&mut self, secrets: &Secrets);
+pub(super) trait Redact {
+    fn redact(&mut self, secrets: &SensitiveValues);
 }
 
-impl Said for PluginDiagnostic {
-    fn mask(&mut self, secrets: &Secrets) {
-        secrets.mask_in_place(&mut self.summary);
-        secrets.mask_in_place(&mut self.detail);
+impl Redact for PluginDiagnostic {
+    fn redact(&mut self, secrets: &SensitiveValues) {
+        secrets.redact_in_place(&mut self.summary);
+        secrets.redact_in_place(&mut self.detail);
     }
 }
 
-impl Said for PluginDiagnostics {
-    fn mask(&mut self, secrets: &Secrets) {
+impl Redact for PluginDiagnostics {
+    fn redact(&mut self, secrets: &SensitiveValues) {
         for diagnostic in self {
-            diagnostic.mask(secrets);
+            diagnostic.redact(secrets);
         }
     }
 }
 
-impl Said for String {
-    fn mask(&mut self, secrets: &Secrets) {
-        secrets.mask_in_place(self);
+impl Redact for String {
+    fn redact(&mut self, secrets: &SensitiveValues) {
+        secrets.redact_in_place(self);
     }
 }
 
-impl Said for FunctionError {
-    fn mask(&mut self, secrets: &Secrets) {
-        self.text.mask(secrets);
+impl Redact for FunctionError {
+    fn redact(&mut self, secrets: &SensitiveValues) {
+        self.text.redact(secrets);
     }
 }
 
-impl<T, E: Said> Said for Result<T, E> {
-    fn mask(&mut self, secrets: &Secrets) {
+impl<T, E: Redact> Redact for Result<T, E> {
+    fn redact(&mut self, secrets: &SensitiveValues) {
         if let Err(error) = self {
-            error.mask(secrets);
+            error.redact(secrets);
         }
     }
 }
 
-macro_rules! said_in_diagnostics {
+macro_rules! redact_diagnostics_of {
     ($($answer:ty),+ $(,)?) => {
-        $(impl Said for $answer {
-            fn mask(&mut self, secrets: &Secrets) {
-                self.diagnostics.mask(secrets);
+        $(impl Redact for $answer {
+            fn redact(&mut self, secrets: &SensitiveValues) {
+                self.diagnostics.redact(secrets);
             }
         })+
     };
 }
 
-said_in_diagnostics!(
+redact_diagnostics_of!(
     ApplyResponse,
     GenerateConfigResponse,
     ImportResponse,

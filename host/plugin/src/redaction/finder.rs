@@ -8,12 +8,12 @@
 use std::collections::BTreeSet;
 use std::ops::{Bound, Range};
 
-use super::LONGEST_SECRET;
+use super::MAX_SENSITIVE_LENGTH;
 
 /// The shortest text that is looked for, in bytes.
-pub(super) const SHORTEST: usize = 4;
+pub(super) const MIN_LENGTH: usize = 4;
 /// All texts together, in bytes.
-const MOST: usize = 16 << 20;
+const MAX_TOTAL_LENGTH: usize = 16 << 20;
 
 /// Texts to be found.
 #[derive(Default)]
@@ -30,12 +30,12 @@ impl Finder {
     /// Adds a text, if it is neither too short nor too long.
     pub(super) fn add(&mut self, text: &str) {
         let Some(&first) = text.as_bytes().first() else { return };
-        let is_length_right = (SHORTEST..=LONGEST_SECRET).contains(&text.len());
+        let is_length_right = (MIN_LENGTH..=MAX_SENSITIVE_LENGTH).contains(&text.len());
         if !is_length_right || self.is_full || self.texts.contains(text.as_bytes()) {
             return;
         }
         self.bytes += text.len();
-        if self.bytes > MOST {
+        if self.bytes > MAX_TOTAL_LENGTH {
             *self = Self { is_full: true, ..Self::default() };
             return;
         }
@@ -75,7 +75,7 @@ impl Finder {
 
     fn longest_at_start(&self, said: &[u8]) -> Option<usize> {
         let mut reach = said.len().min(self.longest);
-        while reach >= SHORTEST {
+        while reach >= MIN_LENGTH {
             let part = said.get(..reach)?;
             let near = self.texts.range::<[u8], _>((Bound::Unbounded, Bound::Included(part))).next_back()?;
             let common = near.iter().zip(part).take_while(|(one, other)| one == other).count();

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use wardian_value::{Marks, Path, Str, Value, View, json};
 
-use super::forms::SHORTEST_PART;
+use super::encodings::MIN_PART_LENGTH;
 use crate::provider::RawState;
 use crate::schema::{
     Attribute, AttributeType, Block, BlockNesting, NestedObject, ObjectNesting, ProviderSchema, Schema,
 };
 
 /// Something that a plugin was told.
-pub(super) enum Told {
+pub(super) enum SecretSource {
     /// Of which what is marked is secret.
     Marked(Value),
     /// All of which is secret.
@@ -29,9 +29,9 @@ pub(super) enum Told {
 
 type Tell<'a> = dyn FnMut(&str) + 'a;
 
-impl Told {
+impl SecretSource {
     /// Tells each secret text.
-    pub(super) fn each_text(&self, tell: &mut Tell<'_>) {
+    pub(super) fn each_string(&self, tell: &mut Tell<'_>) {
         match self {
             Self::Marked(value) => marked(value, tell),
             Self::All(value) => all(value, tell),
@@ -82,7 +82,7 @@ fn all(value: &Value, tell: &mut Tell<'_>) {
             View::String(text) => tell(text),
             View::Number(number) => {
                 let text = number.to_string();
-                if text.len() >= SHORTEST_PART {
+                if text.len() >= MIN_PART_LENGTH {
                     tell(&text);
                 }
             }

@@ -10,8 +10,8 @@ use crate::schema::{
     ObjectNesting, Setting,
 };
 
-fn secrets(texts: &[&str]) -> Secrets {
-    let secrets = Secrets::default();
+fn secrets(texts: &[&str]) -> SensitiveValues {
+    let secrets = SensitiveValues::default();
     for text in texts {
         secrets.add_text(*text);
     }
@@ -31,9 +31,9 @@ fn a_secret_is_found_in_its_forms() {
         "s3cr%22t%2F%C3%BC+%3Cx%3E",
         &URL_SAFE_NO_PAD.encode("s3cr\"t/ü <x>"),
     ] {
-        assert_eq!(secrets.mask(&format!("it is {said}!")), "it is (sensitive value)!", "{said}");
+        assert_eq!(secrets.redact(&format!("it is {said}!")), "it is (sensitive value)!", "{said}");
     }
-    assert!(matches!(secrets.mask("nothing of it"), Cow::Borrowed("nothing of it")));
+    assert!(matches!(secrets.redact("nothing of it"), Cow::Borrowed("nothing of it")));
 }
 
 #[test]
@@ -41,29 +41,29 @@ fn a_secret_is_found_wherever_it_begins_in_base64() {
     let secrets = secrets(&["correct horse"]);
     for user in ["a", "ab", "abc", "abcd"] {
         let header = STANDARD.encode(format!("{user}:correct horse"));
-        let masked = secrets.mask(&header).into_owned();
-        assert!(masked.contains(MASK), "{masked}");
-        assert!(masked.len() <= user.len() + 6 + MASK.len(), "{header} became {masked}");
+        let masked = secrets.redact(&header).into_owned();
+        assert!(masked.contains(REDACTED), "{masked}");
+        assert!(masked.len() <= user.len() + 6 + REDACTED.len(), "{header} became {masked}");
     }
 }
 
 #[test]
 fn secrets_that_overlap_are_masked_whole() {
     assert_eq!(
-        secrets(&["hunter", "hunter22"]).mask("hunter22 hunter"),
+        secrets(&["hunter", "hunter22"]).redact("hunter22 hunter"),
         "(sensitive value) (sensitive value)"
     );
-    assert_eq!(secrets(&["abcdef", "efghij"]).mask("abcdefghij"), MASK);
-    let two = Secrets::beside([secrets(&["hunter22"])]);
+    assert_eq!(secrets(&["abcdef", "efghij"]).redact("abcdefghij"), REDACTED);
+    let two = SensitiveValues::chain([secrets(&["hunter22"])]);
     two.add_text("hunter");
-    assert_eq!(two.mask("hunter22"), MASK, "whoever was told");
+    assert_eq!(two.redact("hunter22"), REDACTED, "whoever was told");
     two.add_text("hunter2233");
-    assert_eq!(two.mask("hunter2233"), MASK, "also after something was said");
+    assert_eq!(two.redact("hunter2233"), REDACTED, "also after something was said");
 }
 
 #[test]
 fn only_what_is_marked_is_secret() {
-    let secrets = Secrets::default();
+    let secrets = SensitiveValues::default();
     let list = Value::tuple([Value::from("inner secret"), Value::from(1_234_567_i64), Value::from(12_i64)]);
     secrets.add_marked(&Value::object([
         ("name", Value::from("not secret")),
@@ -72,7 +72,7 @@ fn only_what_is_marked_is_secret() {
         ("token", Value::from("short-lived").with_marks(Marks::EPHEMERAL)),
     ]));
     assert_eq!(
-        secrets.mask("not secret; inner secret; outer secret; short-lived; 1234567; 12"),
+        secrets.redact("not secret; inner secret; outer secret; short-lived; 1234567; 12"),
         "not secret; (sensitive value); (sensitive value); (sensitive value); (sensitive value); 12"
     );
 }
@@ -80,23 +80,23 @@ fn only_what_is_marked_is_secret() {
 #[test]
 fn lines_of_a_secret_are_secret_and_short_texts_and_words_are_not() {
     let secrets = secrets(&["-----BEGIN-----\r\nfirst\"line\r\n}\r\n", "abc", "", "true", "null"]);
-    assert_eq!(secrets.mask("first\"line"), MASK);
-    assert_eq!(secrets.mask("first\\\"line"), MASK);
-    assert_eq!(secrets.mask("} abc true null"), "} abc true null");
+    assert_eq!(secrets.redact("first\"line"), REDACTED);
+    assert_eq!(secrets.redact("first\\\"line"), REDACTED);
+    assert_eq!(secrets.redact("} abc true null"), "} abc true null");
 }
 
 #[test]
 fn a_long_secret_is_masked_from_its_beginning_to_its_end() {
     let long = "0123456789".repeat(10_000);
-    assert_eq!(secrets(&[&long]).mask(&format!("<{long}>")), "<(sensitive value)>");
+    assert_eq!(secrets(&[&long]).redact(&format!("<{long}>")), "<(sensitive value)>");
 }
 
 #[test]
 fn where_too_much_is_secret_nothing_is_shown() {
-    let secrets = Secrets::default();
+    let secrets = SensitiveValues::default();
     (0..10_000).for_each(|number| secrets.add_text(format!("{number}").repeat(500)));
-    assert_eq!(secrets.mask("hello"), ALL_MASKED);
-    assert_eq!(format!("{secrets:?}"), "Secrets");
+    assert_eq!(secrets.redact("hello"), ALL_REDACTED);
+    assert_eq!(format!("{secrets:?}"), "SensitiveValues");
 }
 
 #[test]
@@ -104,29 +104,29 @@ fn what_may_go_on_as_a_secret_is_not_settled() {
     let secrets = secrets(&["0123456789"]);
     let (before, after) = ("x".repeat(200), "y".repeat(40));
     let said = format!("{before}01234");
-    let settled = secrets.masked_up_to(&said);
+    let settled = secrets.settled_length(&said);
     assert!(settled <= 200, "{settled}");
     let said = format!("{before}0123456789{after}");
-    let settled = secrets.masked_up_to(&said);
+    let settled = secrets.settled_length(&said);
     assert!(settled == 200 || settled >= 210, "never within: {settled}");
 }
 
 #[test]
 fn an_end_that_begins_within_a_secret_shows_nothing_of_it() {
     let secrets = secrets(&["0123456789"]);
-    assert_eq!(secrets.mask_end("before 0123456789 after", 12), "(sensitive value) after");
-    assert_eq!(secrets.mask_end("before 0123456789 after", 6), " after");
-    assert_eq!(secrets.mask_end("before 0123456789 after", 100), "before (sensitive value) after");
+    assert_eq!(secrets.redact_end("before 0123456789 after", 12), "(sensitive value) after");
+    assert_eq!(secrets.redact_end("before 0123456789 after", 6), " after");
+    assert_eq!(secrets.redact_end("before 0123456789 after", 100), "before (sensitive value) after");
 }
 
 /// Cost: five thousand secrets, each followed by something that is said.
 #[test]
 fn many_secrets_between_many_lines_cost_little() {
-    let secrets = Secrets::default();
+    let secrets = SensitiveValues::default();
     let began = std::time::Instant::now();
     for number in 0..5_000 {
         secrets.add_text(format!("secret number {number}"));
-        assert_eq!(secrets.mask(&format!("it is secret number {number}.")), "it is (sensitive value).");
+        assert_eq!(secrets.redact(&format!("it is secret number {number}.")), "it is (sensitive value).");
     }
     assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
 }
@@ -181,21 +181,21 @@ const MASKED: &str =
 
 #[test]
 fn what_a_schema_calls_sensitive_or_write_only_is_secret() {
-    let secrets = Secrets::default();
+    let secrets = SensitiveValues::default();
     let object = wardian_value::json::decode_simple(STORED).unwrap();
     secrets.add_by_schema(&object, &schema());
-    assert_eq!(secrets.mask(SAID), MASKED);
+    assert_eq!(secrets.redact(SAID), MASKED);
 }
 
 #[test]
 fn so_it_is_in_an_object_as_it_is_stored() {
-    let secrets = Secrets::default();
+    let secrets = SensitiveValues::default();
     secrets.add_stored(&RawState::Json(STORED.into()), &schema());
-    assert_eq!(secrets.mask(SAID), MASKED);
-    let secrets = Secrets::default();
+    assert_eq!(secrets.redact(SAID), MASKED);
+    let secrets = SensitiveValues::default();
     let size = Path::root().attribute("disk").index(0).attribute("size");
     secrets.add_stored_parts(&RawState::Json(STORED.into()), &[size, Path::root().attribute("absent")]);
-    assert_eq!(secrets.mask("phrase-of-it size-of-it"), "phrase-of-it (sensitive value)");
+    assert_eq!(secrets.redact("phrase-of-it size-of-it"), "phrase-of-it (sensitive value)");
     let flat = [
         ("password", "pass-of-it"),
         ("user", "user-of-it"),
@@ -204,10 +204,10 @@ fn so_it_is_in_an_object_as_it_is_stored() {
         ("disk.0.size", "size-of-it"),
     ];
     let flat = flat.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-    let secrets = Secrets::default();
+    let secrets = SensitiveValues::default();
     secrets.add_stored(&RawState::Flatmap(Arc::new(flat)), &schema());
     assert_eq!(
-        secrets.mask("pass-of-it user-of-it phrase-of-it size-of-it"),
+        secrets.redact("pass-of-it user-of-it phrase-of-it size-of-it"),
         "(sensitive value) user-of-it (sensitive value) size-of-it"
     );
 }

@@ -5,41 +5,41 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use wardian_value::Value;
 
-use super::call::{MaskedCall, Said as _};
+use super::call::{Redact as _, RedactedCall};
 use crate::call_context::CallContext;
 use crate::diagnostic::PluginDiagnostics;
 use crate::provisioner::{ProvisionOutput, ProvisionRequest, Provisioner};
+use crate::redaction::SensitiveValues;
 use crate::schema::Schema;
-use crate::secrets::Secrets;
 
 /// What of a connection is secret, whoever marked it.
 const CONNECTION_SECRETS: [&str; 5] =
     ["password", "private_key", "bastion_password", "bastion_private_key", "proxy_user_password"];
 
 /// A provisioner, above whatever carries out its calls.
-pub struct MaskedProvisioner {
+pub struct RedactingProvisioner {
     provisioner: Arc<dyn Provisioner>,
-    common: Secrets,
+    common: SensitiveValues,
 }
 
-impl MaskedProvisioner {
+impl RedactingProvisioner {
     /// The same provisioner, with masked words. What is `common` it must not say either,
     /// whatever it was told.
-    pub fn new(provisioner: Arc<dyn Provisioner>, common: Secrets) -> Self {
+    pub fn new(provisioner: Arc<dyn Provisioner>, common: SensitiveValues) -> Self {
         Self { provisioner, common }
     }
 
-    async fn call(&self, context: &CallContext, config: &Value) -> MaskedCall {
-        let secrets = Secrets::beside([self.common.clone(), context.sensitive_values().clone()]);
+    async fn call(&self, context: &CallContext, config: &Value) -> RedactedCall {
+        let secrets = SensitiveValues::chain([self.common.clone(), context.sensitive_values().clone()]);
         if let Ok(schema) = self.provisioner.schema(context).await {
             secrets.add_by_schema(config, &schema);
         }
-        MaskedCall { context: context.with_sensitive_values(secrets), schema: None }
+        RedactedCall { context: context.with_sensitive_values(secrets), schema: None }
     }
 }
 
 #[async_trait]
-impl Provisioner for MaskedProvisioner {
+impl Provisioner for RedactingProvisioner {
     async fn schema(&self, context: &CallContext) -> Result<Arc<Schema>, PluginDiagnostics> {
         self.provisioner.schema(context).await
     }
@@ -60,13 +60,13 @@ impl Provisioner for MaskedProvisioner {
             call.sensitive_values().add_all(value);
         }
         let secrets = call.sensitive_values().clone();
-        let mut output = |text: &str| output(&secrets.mask(text));
+        let mut output = |text: &str| output(&secrets.redact(text));
         call.make(self.provisioner.provision(&call.context, request, &mut output)).await
     }
 
     async fn stop(&self) -> Result<(), String> {
         let mut answer = self.provisioner.stop().await;
-        answer.mask(&self.common);
+        answer.redact(&self.common);
         answer
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use wardian_value::{Str, Value};
 
-use super::call::{MaskedCall, Said as _};
+use super::call::{Redact as _, RedactedCall};
 use crate::call_context::CallContext;
 use crate::diagnostic::PluginDiagnostics;
 use crate::provider::{
@@ -16,30 +16,30 @@ use crate::provider::{
     RenewEphemeralResponse, UpgradeStateRequest, UpgradeStateResponse, ValidateConfigRequest,
     ValidateListRequest,
 };
+use crate::redaction::SensitiveValues;
 use crate::schema::ProviderSchema;
-use crate::secrets::Secrets;
 
 /// A provider, above whatever carries out its calls.
-pub struct MaskedProvider {
+pub struct RedactingProvider {
     provider: Arc<dyn Provider>,
     schema: OnceLock<Arc<ProviderSchema>>,
-    common: Secrets,
+    common: SensitiveValues,
     /// What it was configured with.
-    configured: OnceLock<Secrets>,
+    configured: OnceLock<SensitiveValues>,
 }
 
-impl MaskedProvider {
+impl RedactingProvider {
     /// The same provider, with masked words. What is `common` it must not say either, whatever
     /// it was told: where a secret was made a part of something else, only that crosses.
-    pub fn new(provider: Arc<dyn Provider>, common: Secrets) -> Self {
+    pub fn new(provider: Arc<dyn Provider>, common: SensitiveValues) -> Self {
         Self { provider, common, schema: OnceLock::new(), configured: OnceLock::new() }
     }
 
-    async fn call(&self, context: &CallContext) -> MaskedCall {
+    async fn call(&self, context: &CallContext) -> RedactedCall {
         let configured = self.configured.get().cloned();
         let common = [self.common.clone(), context.sensitive_values().clone()];
-        let secrets = Secrets::beside(configured.into_iter().chain(common));
-        MaskedCall {
+        let secrets = SensitiveValues::chain(configured.into_iter().chain(common));
+        RedactedCall {
             context: context.with_sensitive_values(secrets),
             schema: self.known_schema(context).await,
         }
@@ -56,7 +56,7 @@ impl MaskedProvider {
 }
 
 #[async_trait]
-impl Provider for MaskedProvider {
+impl Provider for RedactingProvider {
     async fn schema(&self, context: &CallContext) -> Result<Arc<ProviderSchema>, PluginDiagnostics> {
         let schema = self.provider.schema(context).await?;
         Ok(Arc::clone(self.schema.get_or_init(|| schema)))
@@ -71,7 +71,7 @@ impl Provider for MaskedProvider {
     }
 
     async fn configure(&self, context: &CallContext, request: ConfigureRequest) -> PluginDiagnostics {
-        let secrets = Secrets::beside([context.sensitive_values().clone()]);
+        let secrets = SensitiveValues::chain([context.sensitive_values().clone()]);
         if let Some(schema) = self.known_schema(context).await {
             secrets.add_configuration(&request.config, &schema);
         }
@@ -123,7 +123,7 @@ impl Provider for MaskedProvider {
         if let Some(object) = answer.new_state.as_ref().filter(|_| !answer.diagnostics.is_empty()) {
             call.resource(&type_name, object);
         }
-        answer.mask(call.sensitive_values());
+        answer.redact(call.sensitive_values());
         answer
     }
 
@@ -137,7 +137,7 @@ impl Provider for MaskedProvider {
         if let Some(object) = answer.planned_state.as_ref().filter(|_| !answer.diagnostics.is_empty()) {
             call.resource(&type_name, object);
         }
-        answer.mask(call.sensitive_values());
+        answer.redact(call.sensitive_values());
         answer
     }
 
@@ -151,7 +151,7 @@ impl Provider for MaskedProvider {
         if let Some(object) = answer.new_state.as_ref().filter(|_| !answer.diagnostics.is_empty()) {
             call.resource(&type_name, object);
         }
-        answer.mask(call.sensitive_values());
+        answer.redact(call.sensitive_values());
         answer
     }
 
@@ -161,7 +161,7 @@ impl Provider for MaskedProvider {
         for imported in answer.imported.iter().filter(|_| !answer.diagnostics.is_empty()) {
             call.resource(&imported.type_name, &imported.state);
         }
-        answer.mask(call.sensitive_values());
+        answer.redact(call.sensitive_values());
         answer
     }
 
@@ -173,7 +173,7 @@ impl Provider for MaskedProvider {
         if let Some(object) = answer.target_state.as_ref().filter(|_| !answer.diagnostics.is_empty()) {
             call.resource(&type_name, object);
         }
-        answer.mask(call.sensitive_values());
+        answer.redact(call.sensitive_values());
         answer
     }
 
@@ -200,7 +200,7 @@ impl Provider for MaskedProvider {
         if let Some(object) = answer.state.as_ref().filter(|_| !answer.diagnostics.is_empty()) {
             call.config(ConfigKind::DataSource, &type_name, object);
         }
-        answer.mask(call.sensitive_values());
+        answer.redact(call.sensitive_values());
         answer
     }
 
@@ -216,7 +216,7 @@ impl Provider for MaskedProvider {
             // It is what renewing and closing it is about, too.
             context.sensitive_values().add_all(result);
         }
-        answer.mask(call.sensitive_values());
+        answer.redact(call.sensitive_values());
         answer
     }
 
@@ -270,8 +270,8 @@ impl Provider for MaskedProvider {
         call.list_config(&request.type_name, &request.config);
         let secrets = call.sensitive_values().clone();
         let mut found = |mut event: ListEvent| {
-            event.display_name.mask(&secrets);
-            event.diagnostics.mask(&secrets);
+            event.display_name.redact(&secrets);
+            event.diagnostics.redact(&secrets);
             found(event)
         };
         call.make(self.provider.list_resource(&call.context, request, &mut found)).await
@@ -293,7 +293,7 @@ impl Provider for MaskedProvider {
         call.config(ConfigKind::Action, &request.action_type, &request.config);
         let secrets = call.sensitive_values().clone();
         let mut progress = |mut text: String| {
-            text.mask(&secrets);
+            text.redact(&secrets);
             progress(text);
         };
         call.make(self.provider.invoke_action(&call.context, request, &mut progress)).await
@@ -302,7 +302,7 @@ impl Provider for MaskedProvider {
     async fn stop(&self) -> Result<(), String> {
         let mut answer = self.provider.stop().await;
         if let Some(secrets) = self.configured.get() {
-            answer.mask(secrets);
+            answer.redact(secrets);
         }
         answer
     }

@@ -11,5 +11,5 @@ mod call;
 mod provider;
 mod provisioner;
 
-pub use provider::MaskedProvider;
-pub use provisioner::MaskedProvisioner;
+pub use provider::RedactingProvider;
+pub use provisioner::RedactingProvisioner;

@@ -5,43 +5,43 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-use super::finder::SHORTEST;
+use super::finder::MIN_LENGTH;
 use crate::printable::printable;
 
 /// The shortest line of a text with several, and the shortest number.
-pub(super) const SHORTEST_PART: usize = 6;
+pub(super) const MIN_PART_LENGTH: usize = 6;
 /// The longest text that is looked for in one piece.
-const LONGEST: usize = 4 << 10;
+const MAX_WHOLE_LENGTH: usize = 4 << 10;
 /// Words that say nothing of what they are a value of.
 const WORDS: [&str; 3] = ["true", "false", "null"];
 
 /// Tells each form in which a text is looked for; none, of one that is too short.
-pub(super) fn each_form(text: &str, tell: &mut dyn FnMut(&str)) {
-    if text.len() < SHORTEST || WORDS.contains(&text) {
+pub(super) fn each_encoding(text: &str, tell: &mut dyn FnMut(&str)) {
+    if text.len() < MIN_LENGTH || WORDS.contains(&text) {
         return;
     }
-    if text.len() <= LONGEST {
-        each_form_of_piece(text, tell);
+    if text.len() <= MAX_WHOLE_LENGTH {
+        each_encoding_of_piece(text, tell);
     } else {
         // Nobody repeats much of it but as it is.
         let mut rest = text;
         while !rest.is_empty() {
-            let (piece, after) = rest.split_at(rest.floor_char_boundary(LONGEST));
+            let (piece, after) = rest.split_at(rest.floor_char_boundary(MAX_WHOLE_LENGTH));
             tell(piece);
             tell(&in_json(piece));
             rest = after;
         }
     }
     if text.contains('\n') {
-        let lines = text.lines().map(str::trim).filter(|line| line.len() >= SHORTEST_PART);
-        for line in lines.filter(|line| line.len() <= LONGEST) {
+        let lines = text.lines().map(str::trim).filter(|line| line.len() >= MIN_PART_LENGTH);
+        for line in lines.filter(|line| line.len() <= MAX_WHOLE_LENGTH) {
             tell(line);
             tell(&in_json(line));
         }
     }
 }
 
-fn each_form_of_piece(text: &str, tell: &mut dyn FnMut(&str)) {
+fn each_encoding_of_piece(text: &str, tell: &mut dyn FnMut(&str)) {
     tell(text);
     let trimmed = text.trim();
     if trimmed.len() < text.len() {
@@ -75,7 +75,7 @@ fn each_base64(text: &[u8], tell: &mut dyn FnMut(&str)) {
         let end = bytes.len() * 8 / 6;
         for encoded in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
             let digits = encoded.get(first..end).unwrap_or_default();
-            if digits.len() >= SHORTEST_PART {
+            if digits.len() >= MIN_PART_LENGTH {
                 tell(digits);
             }
         }

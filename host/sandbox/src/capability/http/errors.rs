@@ -1,0 +1,59 @@
+//! Errors of requests, for the log and for the guest.
+
+use wardian_network::{NetworkError, TlsError};
+use wardian_plugin::PluginCall;
+use wasmtime_wasi_http::Error;
+
+/// Logs an error, of which the guest only gets a code.
+pub(super) fn log_error(call: &PluginCall, error: &NetworkError) {
+    tracing::debug!(target: "wardian::network", %call, "{error}");
+}
+
+/// Whether the request was rejected before policy decided on it, so that no record exists yet.
+pub(super) fn is_refusal(error: &NetworkError) -> bool {
+    matches!(
+        error,
+        NetworkError::Request(_)
+            | NetworkError::NoAuthority
+            | NetworkError::Host { .. }
+            | NetworkError::Forbidden(_)
+            | NetworkError::CredentialHeader(_)
+    )
+}
+
+/// The code that the guest receives for an error.
+pub(super) fn error_for_guest(error: NetworkError) -> Error {
+    use std::io::ErrorKind;
+
+    match error {
+        NetworkError::Denied(_)
+        | NetworkError::Host { .. }
+        | NetworkError::Forbidden(_)
+        | NetworkError::CredentialHeader(_) => Error::HttpRequestDenied,
+        NetworkError::AddressDenied { .. } => Error::DestinationIpProhibited,
+        NetworkError::Request(_) | NetworkError::NoAuthority => Error::HttpRequestUriInvalid,
+        NetworkError::TooMany(_) => Error::ConnectionLimitReached,
+        NetworkError::LookUp { .. } => Error::DnsError { rcode: None, info_code: None },
+        NetworkError::NoAddress(_) => Error::DestinationNotFound,
+        NetworkError::Connect { error, .. } => match error.kind() {
+            ErrorKind::ConnectionRefused => Error::ConnectionRefused,
+            ErrorKind::TimedOut => Error::ConnectionTimeout,
+            ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Error::DestinationIpUnroutable,
+            _ => Error::DestinationUnavailable,
+        },
+        NetworkError::ConnectTimeout(_) => Error::ConnectionTimeout,
+        NetworkError::Tls { error: TlsError::NoRoots(_) | TlsError::Setup(_), .. } => {
+            Error::ConfigurationError
+        }
+        NetworkError::Tls { error, .. } if error.is_about_the_certificate() => Error::TlsCertificateError,
+        NetworkError::Tls { .. } => Error::TlsProtocolError,
+        NetworkError::Proxy { .. } => Error::DestinationUnavailable,
+        NetworkError::AnswerTimeout(_) => Error::HttpResponseTimeout,
+        NetworkError::Exchange { error, .. } if error.is_incomplete_message() || error.is_closed() => {
+            Error::ConnectionTerminated
+        }
+        NetworkError::Silent(_) => Error::ConnectionReadTimeout,
+        NetworkError::TooLarge { limit, .. } => Error::HttpResponseBodySize(Some(limit)),
+        _ => Error::HttpProtocolError,
+    }
+}
