@@ -53,13 +53,13 @@ use wasmtime::component::Linker;
 use wasmtime_wasi::WasiCtxBuilder;
 
 use self::deterministic::Deterministic;
-use self::sockets::destinations::Destinations;
+use self::sockets::egress::SocketEgress;
 use crate::grants::Grants;
 use crate::interface_name::InterfaceName;
 use crate::output::Output;
 use crate::state::GuestState;
 
-pub(crate) use communicator::Here;
+pub(crate) use communicator::LocalPaths;
 pub use communicator::{Connection, RemoteCommand};
 pub use file_mode::WritableFile;
 pub(crate) use process::Programs;
@@ -88,7 +88,7 @@ pub(crate) struct NewInstance<'a> {
     pub(crate) grants: &'a Grants,
     pub(crate) wasi: &'a mut WasiCtxBuilder,
     pub(crate) output: &'a Output,
-    pub(crate) destinations: &'a Arc<Destinations>,
+    pub(crate) egress: &'a Arc<SocketEgress>,
     pub(crate) deterministic: Option<&'a Deterministic>,
 }
 

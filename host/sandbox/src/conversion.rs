@@ -17,9 +17,9 @@ use crate::bindings::wardian::plugin::types as wit;
 use crate::output::printable;
 
 /// How many diagnostics of one answer are kept.
-const MOST_DIAGNOSTICS: usize = 100;
+const MAX_DIAGNOSTICS: usize = 100;
 /// Bytes of all their summaries, of all their details, and of all their paths.
-const MOST_DIAGNOSTIC_TEXT: usize = 64 << 10;
+const MAX_DIAGNOSTIC_TEXT: usize = 64 << 10;
 
 /// Bytes as a value of a type; none are a null.
 pub(crate) fn decode(what: &str, bytes: &[u8], ty: &Type) -> Result<Value, PluginFailure> {
@@ -59,12 +59,12 @@ pub(crate) fn decode_result(
 pub(crate) fn diagnostics(answered: Vec<wit::Diagnostic>) -> PluginDiagnostics {
     let count = answered.len();
     let mut room = DiagnosticRoom {
-        count: MOST_DIAGNOSTICS,
-        summaries: MOST_DIAGNOSTIC_TEXT,
-        details: MOST_DIAGNOSTIC_TEXT,
-        paths: MOST_DIAGNOSTIC_TEXT,
+        count: MAX_DIAGNOSTICS,
+        summaries: MAX_DIAGNOSTIC_TEXT,
+        details: MAX_DIAGNOSTIC_TEXT,
+        paths: MAX_DIAGNOSTIC_TEXT,
     };
-    let mut kept: Vec<(usize, PluginDiagnostic)> = Vec::with_capacity(count.min(MOST_DIAGNOSTICS));
+    let mut kept: Vec<(usize, PluginDiagnostic)> = Vec::with_capacity(count.min(MAX_DIAGNOSTICS));
     let (errors, warnings): (Vec<_>, Vec<_>) =
         answered.into_iter().enumerate().partition(|(_, d)| matches!(d.severity, wit::Severity::Error));
     for (position, diagnostic) in errors.into_iter().chain(warnings) {
@@ -217,28 +217,28 @@ mod tests {
         let mut many = vec![diagnostic(wit::Severity::Warning, "warning", ""); 5_000];
         many.push(diagnostic(wit::Severity::Error, "error", ""));
         let said = diagnostics(many);
-        assert_eq!(said.len(), MOST_DIAGNOSTICS + 1);
+        assert_eq!(said.len(), MAX_DIAGNOSTICS + 1);
         assert_eq!(said.iter().filter(|d| d.is_error()).count(), 1);
-        let last = &said[MOST_DIAGNOSTICS];
+        let last = &said[MAX_DIAGNOSTICS];
         assert!(last.detail.contains("5001") && last.detail.contains("4901"), "{last:?}");
     }
 
     #[test]
     fn text_and_paths_of_diagnostics_are_cut() {
-        let long = "\u{e4}".repeat(MOST_DIAGNOSTIC_TEXT);
+        let long = "\u{e4}".repeat(MAX_DIAGNOSTIC_TEXT);
         let step = wit::PathStep::ElementKeyInt(0);
         let one = wit::Diagnostic {
-            attribute: Some(vec![step; MOST_DIAGNOSTIC_TEXT]),
+            attribute: Some(vec![step; MAX_DIAGNOSTIC_TEXT]),
             ..diagnostic(wit::Severity::Error, "short", &long)
         };
         let last = diagnostic(wit::Severity::Error, &long, &long);
         let said = diagnostics(vec![one.clone(), one.clone(), last, one]);
         assert_eq!(said.len(), 4, "three and what is said about the fourth");
         let total = |of: fn(&PluginDiagnostic) -> usize| said.iter().map(of).sum::<usize>();
-        assert!(total(|d| d.summary.len()) < MOST_DIAGNOSTIC_TEXT + 100);
-        assert!(total(|d| d.detail.len()) < MOST_DIAGNOSTIC_TEXT + 100);
+        assert!(total(|d| d.summary.len()) < MAX_DIAGNOSTIC_TEXT + 100);
+        assert!(total(|d| d.detail.len()) < MAX_DIAGNOSTIC_TEXT + 100);
         let steps = |d: &PluginDiagnostic| d.attribute.as_ref().map_or(0, |path| path.steps().len());
-        assert!(total(steps) <= MOST_DIAGNOSTIC_TEXT / 8);
+        assert!(total(steps) <= MAX_DIAGNOSTIC_TEXT / 8);
         assert!(said[0].detail.ends_with('\u{2026}'));
     }
 

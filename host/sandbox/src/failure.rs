@@ -7,7 +7,7 @@ use wardian_plugin::transport::{PluginFailure, format_seconds};
 use wasmtime::{Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
-use crate::computation::OutOfTime;
+use crate::cpu_budget::CpuTimeExceeded;
 use crate::error::chain;
 use crate::limits::{Bound, Refusal, WroteTooMuch};
 
@@ -33,7 +33,7 @@ pub(crate) fn from_guest(
     refusal: Option<Refusal>,
     answer_limit: usize,
 ) -> PluginFailure {
-    if let Some(OutOfTime(limit)) = error.downcast_ref::<OutOfTime>() {
+    if let Some(CpuTimeExceeded(limit)) = error.downcast_ref::<CpuTimeExceeded>() {
         let (time, origin) = (format_seconds(limit.value), limit.origin());
         return PluginFailure::transport(
             "Plugin timed out",

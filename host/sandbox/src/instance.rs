@@ -100,7 +100,7 @@ pub(crate) fn finish<R>(
     };
     result.map_err(|error| {
         let state = store.data_mut();
-        let refusal = state.space().take_refusal();
-        failure::from_guest(&error, state.output().last_words(), refusal, limits.answer)
+        let refusal = state.memory().take_refusal();
+        failure::from_guest(&error, state.output().last_output(), refusal, limits.answer)
     })
 }

@@ -163,7 +163,7 @@ impl std::fmt::Display for Refusal {
 /// Counts memories and tables of a store together, so that many small ones are
 /// bounded like one large one.
 #[derive(Debug)]
-pub(crate) struct SpaceBudget {
+pub(crate) struct MemoryLimiter {
     memory: usize,
     memory_limit: Bound<usize>,
     table_elements: usize,
@@ -172,7 +172,7 @@ pub(crate) struct SpaceBudget {
     refusal: Option<Refusal>,
 }
 
-impl SpaceBudget {
+impl MemoryLimiter {
     pub(crate) fn new(limits: &EffectiveLimits) -> Self {
         Self {
             memory: 0,
@@ -189,7 +189,7 @@ impl SpaceBudget {
     }
 }
 
-impl ResourceLimiter for SpaceBudget {
+impl ResourceLimiter for MemoryLimiter {
     fn memory_growing(
         &mut self,
         current: usize,
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn many_small_memories_count_as_one_large_one() {
-        let mut budget = SpaceBudget::new(&effective(&Limits { memory: 100, ..Limits::default() }, &[]));
+        let mut budget = MemoryLimiter::new(&effective(&Limits { memory: 100, ..Limits::default() }, &[]));
         assert!(budget.memory_growing(0, 60, None).unwrap());
         assert!(!budget.memory_growing(0, 60, None).unwrap());
         assert_eq!(budget.take_refusal(), Some(Refusal::Memory { wanted: 120, limit: Bound::of_host(100) }));
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn tables_of_big_sdks_fit() {
-        let mut budget = SpaceBudget::new(&effective(&Limits::default(), &[]));
+        let mut budget = MemoryLimiter::new(&effective(&Limits::default(), &[]));
         assert!(budget.table_growing(0, 65_536, None).unwrap());
         assert!(!budget.table_growing(65_536, usize::MAX, None).unwrap());
     }

@@ -22,11 +22,11 @@ pub(crate) use wardian_plugin::printable;
 use wardian_plugin::{MAX_SENSITIVE_LENGTH, PluginCall, printable_line};
 
 /// The longest line that is kept together.
-const LONGEST_LINE: usize = MAX_SENSITIVE_LENGTH + (8 << 10);
+const MAX_LINE_LENGTH: usize = MAX_SENSITIVE_LENGTH + (8 << 10);
 /// How much of standard error is kept for the message about a trap.
-const LAST_WORDS: usize = 8 << 10;
+const MAX_LAST_OUTPUT: usize = 8 << 10;
 /// The most bytes of one write.
-const LARGEST_WRITE: usize = 64 << 10;
+const MAX_WRITE_LENGTH: usize = 64 << 10;
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,26 +47,26 @@ pub(crate) enum Severity {
 
 /// One instance's output. Clones are the same output.
 #[derive(Clone)]
-pub(crate) struct Output(Arc<Mutex<Spoken>>);
+pub(crate) struct Output(Arc<Mutex<OutputState>>);
 
-struct Spoken {
+struct OutputState {
     call: PluginCall,
     budget: usize,
     left: usize,
     out: Vec<u8>,
     error: Vec<u8>,
-    last_words: Vec<u8>,
+    last_output: Vec<u8>,
 }
 
 impl Output {
     pub(crate) fn new(call: PluginCall, budget: usize) -> Self {
-        Self(Arc::new(Mutex::new(Spoken {
+        Self(Arc::new(Mutex::new(OutputState {
             call,
             budget,
             left: budget,
             out: Vec::new(),
             error: Vec::new(),
-            last_words: Vec::new(),
+            last_output: Vec::new(),
         })))
     }
 
@@ -74,7 +74,7 @@ impl Output {
     pub(crate) fn begin(&self, call: PluginCall) {
         let mut spoken = self.lock();
         spoken.finish_lines();
-        spoken.last_words.clear();
+        spoken.last_output.clear();
         spoken.left = spoken.budget;
         spoken.call = call;
     }
@@ -85,11 +85,11 @@ impl Output {
     }
 
     /// The call is over. What standard error said at its end, if anything.
-    pub(crate) fn last_words(&self) -> Option<String> {
+    pub(crate) fn last_output(&self) -> Option<String> {
         let mut spoken = self.lock();
         spoken.finish_lines();
-        let said = String::from_utf8_lossy(&spoken.last_words);
-        let words = printable(spoken.call.sensitive_values().redact_end(said.trim(), LAST_WORDS).trim());
+        let said = String::from_utf8_lossy(&spoken.last_output);
+        let words = printable(spoken.call.sensitive_values().redact_end(said.trim(), MAX_LAST_OUTPUT).trim());
         (!words.is_empty()).then_some(words)
     }
 
@@ -109,15 +109,15 @@ impl Output {
     }
 
     pub(crate) fn stream(&self, stream: Stream) -> impl StdoutStream + use<> {
-        Speaking { output: self.clone(), stream }
+        OutputStream { output: self.clone(), stream }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Spoken> {
+    fn lock(&self) -> MutexGuard<'_, OutputState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Spoken {
+impl OutputState {
     fn afford(&mut self, length: usize) -> bool {
         match self.left.checked_sub(length) {
             Some(left) => {
@@ -138,9 +138,9 @@ impl Spoken {
         // The end of a panic message must be there whatever was said before.
         // Of a secret that is cut at their beginning enough is kept to find it.
         if stream == Stream::Error {
-            self.last_words.extend_from_slice(bytes);
-            let surplus = self.last_words.len().saturating_sub(MAX_SENSITIVE_LENGTH + LAST_WORDS);
-            self.last_words.drain(..surplus);
+            self.last_output.extend_from_slice(bytes);
+            let surplus = self.last_output.len().saturating_sub(MAX_SENSITIVE_LENGTH + MAX_LAST_OUTPUT);
+            self.last_output.drain(..surplus);
         }
         if !self.afford(bytes.len()) {
             return;
@@ -150,7 +150,7 @@ impl Spoken {
             line.extend_from_slice(piece);
             if piece.ends_with(b"\n") {
                 self.finish_line(stream);
-            } else if line.len() > LONGEST_LINE {
+            } else if line.len() > MAX_LINE_LENGTH {
                 self.begin_line_anew(stream);
             }
         }
@@ -243,18 +243,18 @@ pub(crate) fn is_heard(severity: Severity) -> bool {
 }
 
 /// Standard output or error of an instance.
-struct Speaking {
+struct OutputStream {
     output: Output,
     stream: Stream,
 }
 
-impl IsTerminal for Speaking {
+impl IsTerminal for OutputStream {
     fn is_terminal(&self) -> bool {
         false
     }
 }
 
-impl StdoutStream for Speaking {
+impl StdoutStream for OutputStream {
     fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
         Box::new(Self { output: self.output.clone(), stream: self.stream })
     }
@@ -264,7 +264,7 @@ impl StdoutStream for Speaking {
     }
 }
 
-impl OutputStream for Speaking {
+impl OutputStream for OutputStream {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         self.output.lock().hear(self.stream, &bytes);
         Ok(())
@@ -275,16 +275,16 @@ impl OutputStream for Speaking {
     }
 
     fn check_write(&mut self) -> StreamResult<usize> {
-        Ok(LARGEST_WRITE)
+        Ok(MAX_WRITE_LENGTH)
     }
 }
 
 #[async_trait]
-impl Pollable for Speaking {
+impl Pollable for OutputStream {
     async fn ready(&mut self) {}
 }
 
-impl AsyncWrite for Speaking {
+impl AsyncWrite for OutputStream {
     fn poll_write(
         self: Pin<&mut Self>,
         _context: &mut std::task::Context<'_>,
@@ -326,10 +326,10 @@ mod tests {
         let output = output(1_000);
         hear(&output, "of the call before\n");
         output.begin(PluginCall::outside_of_calls(&Arc::from("acme/x")));
-        assert_eq!(output.last_words(), None);
+        assert_eq!(output.last_output(), None);
         hear(&output, "panicked at ");
         hear(&output, "lib.rs:1\n\u{1b}[31mred\n");
-        assert_eq!(output.last_words().as_deref(), Some("panicked at lib.rs:1\n\u{fffd}[31mred"));
+        assert_eq!(output.last_output().as_deref(), Some("panicked at lib.rs:1\n\u{fffd}[31mred"));
     }
 
     #[test]
@@ -348,11 +348,11 @@ mod tests {
     #[test]
     fn last_words_are_kept_after_a_flood() {
         let output = output(10);
-        hear(&output, &"x".repeat(3 * LAST_WORDS));
+        hear(&output, &"x".repeat(3 * MAX_LAST_OUTPUT));
         hear(&output, "the reason");
-        let words = output.last_words().unwrap();
+        let words = output.last_output().unwrap();
         assert!(words.ends_with("the reason"));
-        assert!(words.len() <= LAST_WORDS);
+        assert!(words.len() <= MAX_LAST_OUTPUT);
         assert_eq!(output.lock().left, 0);
         assert!(output.lock().error.is_empty());
     }

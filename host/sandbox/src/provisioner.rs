@@ -26,7 +26,7 @@ use wasmtime::{Engine, Store};
 
 use crate::bindings::provisioner::ProvisionerPluginPre;
 use crate::bindings::provisioner::exports::wardian::plugin::provisioner::{Guest, ProvisionResourceRequest};
-use crate::capability::{Connection, Here, Programs, Spawner};
+use crate::capability::{Connection, LocalPaths, Programs, Spawner};
 use crate::conversion::diagnostics;
 use crate::grants::Grants;
 use crate::instance::{Running, begin, finish};
@@ -89,7 +89,7 @@ impl LoadedProvisioner {
         environment.retain(|(name, _)| monitor.grants_variable(name));
         let (stop, stopping) = watch::channel(false);
         let grants = Grants::by_policy(monitor.clone(), &directory, []);
-        let here = Here { directory: directory.clone(), home, agent: ssh_agent };
+        let here = LocalPaths { directory: directory.clone(), home, agent: ssh_agent };
         let programs = Arc::new(Programs { runner, monitor, directory, environment, stopping });
         let network = Arc::new(ProviderNetwork::new(&self.plugin.network, &grants.monitor));
         let limits = EffectiveLimits::new(&self.plugin.limits, grants.monitor.policy());
@@ -104,7 +104,7 @@ struct ComponentProvisioner {
     limits: EffectiveLimits,
     network: Arc<ProviderNetwork>,
     programs: Arc<Programs>,
-    here: Here,
+    here: LocalPaths,
     stop: watch::Sender<bool>,
 }
 
@@ -215,8 +215,8 @@ impl ComponentProvisioner {
                 let connection = if block.is_null() {
                     None
                 } else {
-                    let watch = state.files().watch().clone();
-                    let connection = Connection::for_call(&block, &shared, watch, here, stopping);
+                    let guard = state.files().guard().clone();
+                    let connection = Connection::for_call(&block, &shared, guard, here, stopping);
                     Some(Resource::new_borrow(state.table().push(connection)?.rep()))
                 };
                 guest.call_provision_resource(store, &request, Some(spawner), connection).await

@@ -23,11 +23,11 @@ use crate::output::printable;
 
 /// Attributes and blocks of all schemas together, unfolded. The AWS provider has
 /// some hundreds of thousands.
-const MOST_ELEMENTS: usize = 1 << 21;
+const MAX_ELEMENTS: usize = 1 << 21;
 /// Bytes of all their names, types and descriptions together, unfolded.
-const MOST_TEXT: usize = 128 << 20;
+const MAX_TEXT: usize = 128 << 20;
 /// Blocks and objects inside each other.
-const DEEPEST_SCHEMA: usize = 64;
+const MAX_SCHEMA_DEPTH: usize = 64;
 /// Characters of a name that a message shows.
 const SHOWN_NAME: usize = 200;
 
@@ -142,8 +142,8 @@ impl Extent {
     }
 
     fn contain(&mut self, place: &str, inner: Self) -> Result<(), String> {
-        if inner.depth >= DEEPEST_SCHEMA {
-            return Err(format!("{place}: nested deeper than {DEEPEST_SCHEMA} levels"));
+        if inner.depth >= MAX_SCHEMA_DEPTH {
+            return Err(format!("{place}: nested deeper than {MAX_SCHEMA_DEPTH} levels"));
         }
         self.add(Self { depth: inner.depth + 1, ..inner });
         Ok(())
@@ -159,17 +159,17 @@ struct Budget {
 
 impl Budget {
     fn whole() -> Self {
-        Self { elements: MOST_ELEMENTS, text: MOST_TEXT }
+        Self { elements: MAX_ELEMENTS, text: MAX_TEXT }
     }
 
     fn spend(&mut self, place: &str, extent: Extent) -> Result<(), String> {
         let Some(elements) = self.elements.checked_sub(extent.elements) else {
             return Err(format!(
-                "{place}: here the schemas become larger than {MOST_ELEMENTS} attributes and blocks"
+                "{place}: here the schemas become larger than {MAX_ELEMENTS} attributes and blocks"
             ));
         };
         let Some(text) = self.text.checked_sub(extent.text) else {
-            return Err(format!("{place}: here the schemas become larger than {MOST_TEXT} bytes of text"));
+            return Err(format!("{place}: here the schemas become larger than {MAX_TEXT} bytes of text"));
         };
         *self = Self { elements, text };
         Ok(())
@@ -557,7 +557,7 @@ mod tests {
             let one = wit_types::Schema { version: 0, blocks, objects: Vec::new() };
             assert!(schema("it", one, &mut budget).is_ok());
         }
-        assert!(budget.elements > MOST_ELEMENTS / 2 && budget.text > MOST_TEXT / 2);
+        assert!(budget.elements > MAX_ELEMENTS / 2 && budget.text > MAX_TEXT / 2);
     }
 
     #[test]

@@ -11,10 +11,10 @@ use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 use crate::capability::deterministic::Deterministic;
 use crate::capability::filesystem::open_files::Files;
 use crate::capability::http::requests::Requests;
-use crate::capability::sockets::destinations::Destinations;
-use crate::computation::ComputationClock;
+use crate::capability::sockets::egress::SocketEgress;
+use crate::cpu_budget::CpuClock;
 use crate::current_call::CurrentCall;
-use crate::limits::SpaceBudget;
+use crate::limits::MemoryLimiter;
 use crate::network::ProviderNetwork;
 use crate::output::Output;
 
@@ -24,12 +24,12 @@ pub(crate) struct GuestState {
     pub(crate) files: Files,
     pub(crate) current_call: CurrentCall,
     pub(crate) table: ResourceTable,
-    pub(crate) space: SpaceBudget,
-    pub(crate) clock: Arc<ComputationClock>,
+    pub(crate) memory: MemoryLimiter,
+    pub(crate) clock: Arc<CpuClock>,
     pub(crate) output: Output,
     pub(crate) network: Arc<ProviderNetwork>,
     pub(crate) requests: Requests,
-    pub(crate) destinations: Arc<Destinations>,
+    pub(crate) egress: Arc<SocketEgress>,
     pub(crate) deterministic: Option<Deterministic>,
     /// Receives the output that a provisioner shows.
     pub(crate) output_sink: Option<mpsc::Sender<String>>,
@@ -44,7 +44,7 @@ impl GuestState {
     }
 
     /// What measures the call's computing.
-    pub(crate) fn clock(&self) -> Arc<ComputationClock> {
+    pub(crate) fn clock(&self) -> Arc<CpuClock> {
         Arc::clone(&self.clock)
     }
 
@@ -69,8 +69,8 @@ impl GuestState {
         self.deterministic.as_ref()
     }
 
-    pub(crate) fn space(&mut self) -> &mut SpaceBudget {
-        &mut self.space
+    pub(crate) fn memory(&mut self) -> &mut MemoryLimiter {
+        &mut self.memory
     }
 
     /// What this provider's requests are sent with.
@@ -82,8 +82,8 @@ impl GuestState {
         &mut self.requests
     }
 
-    pub(crate) fn destinations(&self) -> &Arc<Destinations> {
-        &self.destinations
+    pub(crate) fn egress(&self) -> &Arc<SocketEgress> {
+        &self.egress
     }
 
     /// Sends the output that is shown from here on to this sink.

@@ -9,15 +9,15 @@ use wasmtime::{Engine, Store};
 use wasmtime_wasi::WasiCtxBuilder;
 
 use crate::capability::deterministic::Deterministic;
+use crate::capability::filesystem::file_guard::FileGuard;
 use crate::capability::filesystem::open_files::Files;
-use crate::capability::filesystem::watch::Watch;
 use crate::capability::http::requests::Requests;
-use crate::capability::sockets::destinations::Destinations;
+use crate::capability::sockets::egress::SocketEgress;
 use crate::capability::{self, NewInstance};
-use crate::computation::ComputationClock;
+use crate::cpu_budget::CpuClock;
 use crate::current_call::CurrentCall;
 use crate::grants::Grants;
-use crate::limits::{EffectiveLimits, SpaceBudget};
+use crate::limits::{EffectiveLimits, MemoryLimiter};
 use crate::network::ProviderNetwork;
 use crate::output::Output;
 use crate::state::GuestState;
@@ -33,7 +33,7 @@ pub(crate) fn create(
     let call = PluginCall::outside_of_calls(plugin);
     let current_call = CurrentCall::new(grants.monitor.clone(), call.clone());
     let output = Output::new(call.clone(), limits.output);
-    let destinations = Arc::new(Destinations::new(current_call.clone(), Arc::clone(network)));
+    let egress = Arc::new(SocketEgress::new(current_call.clone(), Arc::clone(network)));
     let policy = grants.monitor.policy();
     let deterministic = grants.is_deterministic().then(|| Deterministic::new(policy.plugin(), &call));
     let mut wasi = WasiCtxBuilder::new();
@@ -41,20 +41,20 @@ pub(crate) fn create(
         grants,
         wasi: &mut wasi,
         output: &output,
-        destinations: &destinations,
+        egress: &egress,
         deterministic: deterministic.as_ref(),
     });
-    let watch = Watch::new(Arc::clone(&grants.files), current_call.clone(), limits.bytes_written.clone());
+    let guard = FileGuard::new(Arc::clone(&grants.files), current_call.clone(), limits.bytes_written.clone());
     let mut table = ResourceTable::new();
     table.set_max_capacity(limits.host_handles());
     let state = GuestState {
         wasi: wasi.build(),
-        files: Files::new(watch),
+        files: Files::new(guard),
         requests: Requests::new(Arc::clone(network), current_call.clone()),
         current_call,
         table,
-        space: SpaceBudget::new(limits),
-        clock: Arc::new(ComputationClock::new(limits)),
+        memory: MemoryLimiter::new(limits),
+        clock: Arc::new(CpuClock::new(limits)),
         output,
         network: Arc::clone(network),
         destinations,
@@ -62,7 +62,7 @@ pub(crate) fn create(
         output_sink: None,
     };
     let mut store = Store::new(engine, state);
-    store.limiter(|state| &mut state.space);
+    store.limiter(|state| &mut state.memory);
     store.epoch_deadline_callback(|mut store| store.data_mut().clock.tick());
     store.set_hostcall_fuel(limits.answer);
     store.set_max_component_handles(limits.handles);
@@ -112,7 +112,7 @@ mod tests {
             let mut store = create(&engine, &name, &grants, &network, &limits);
             store.set_epoch_deadline(1);
             let error = Instance::new(&mut store, &module, &[]).err();
-            (error.is_some(), store.data_mut().space().take_refusal().is_some())
+            (error.is_some(), store.data_mut().memory().take_refusal().is_some())
         };
         assert_eq!(instantiate(65_536), (false, false), "big SDKs need as many");
         assert_eq!(instantiate(70_001), (true, true));

@@ -109,7 +109,7 @@ impl cli::environment::Host for GuestState {
     fn initial_cwd(&mut self) -> wasmtime::Result<Option<String>> {
         let directory = self.cli().initial_cwd()?;
         if directory.is_some() {
-            self.files_mut().knows_where_it_works();
+            self.files_mut().set_knows_working_directory();
         }
         Ok(directory)
     }

@@ -7,7 +7,7 @@
 //! file. When the run is to end, what goes on over a connection is given up.
 
 mod authority;
-mod shown;
+mod connect_attempt;
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -24,10 +24,10 @@ use wardian_plugin::{Shareable, SharedByObject};
 use wardian_value::Value;
 use wasmtime::component::{HasSelf, Linker, Resource};
 
-use self::authority::{Attempt, OneUser};
+use self::authority::{Attempt, CallAuthority};
 use super::Capability;
-use super::filesystem::Watch;
-use super::process::{asked, event_told};
+use super::filesystem::FileGuard;
+use super::process::{event_told, is_stop_requested};
 use crate::bindings::provisioner::wardian::plugin::communicator::{
     self, CommunicatorError, Host, HostConnection, HostRemoteCommand, TargetPlatform, Telling,
 };
@@ -54,7 +54,7 @@ impl Capability for Communicator {
 
 /// Where this machine's part of a connection is.
 #[derive(Clone, Debug)]
-pub(crate) struct Here {
+pub(crate) struct LocalPaths {
     /// Where relative paths begin.
     pub(crate) directory: PathBuf,
     /// What `~` stands for.
@@ -63,7 +63,7 @@ pub(crate) struct Here {
     pub(crate) agent: Option<PathBuf>,
 }
 
-impl Here {
+impl LocalPaths {
     fn path(&self, said: &str) -> String {
         let at_home = match (said.strip_prefix('~'), &self.home) {
             (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
@@ -87,19 +87,19 @@ pub struct Connection {
 struct Machine {
     /// What the block says may make no sense: then that is what every use comes to.
     shared: Result<Shared, SettingsError>,
-    user: Arc<OneUser>,
-    here: Here,
+    user: Arc<CallAuthority>,
+    here: LocalPaths,
 }
 
 /// What the provisioners of an object have in common of a connection.
-struct Kept {
+struct KeptConnection {
     /// The block's value.
     block: Value,
     shared: Result<Shared, SettingsError>,
 }
 
 #[async_trait]
-impl Shareable for Kept {
+impl Shareable for KeptConnection {
     async fn close(&self) {
         if let Ok(shared) = &self.shared {
             shared.close().await;
@@ -112,13 +112,13 @@ impl Connection {
     pub(crate) fn for_call(
         block: &Value,
         object: &SharedByObject,
-        watch: Watch,
-        here: Here,
+        guard: FileGuard,
+        here: LocalPaths,
         stopping: watch::Receiver<bool>,
     ) -> Self {
-        let user = Arc::new(OneUser::new(watch));
+        let user = Arc::new(CallAuthority::new(guard));
         let kept = object.find_or_leave(
-            |kept: &Kept| kept.block == *block,
+            |kept: &KeptConnection| kept.block == *block,
             || {
                 let settings = ConnectionSettings::read(|name| block.get(name).and_then(text));
                 let surroundings = Surroundings {
@@ -127,7 +127,7 @@ impl Connection {
                     ..Surroundings::new(user.clone())
                 };
                 let shared = settings.map(|settings| Shared::new(settings, surroundings));
-                Kept { block: block.clone(), shared }
+                KeptConnection { block: block.clone(), shared }
             },
         );
         let shared = match &kept.shared {
@@ -150,14 +150,14 @@ impl Connection {
     ) -> Result<T, CommunicatorError> {
         let mut stopping = self.stopping.clone();
         let is_stopping = async {
-            if !asked(&mut stopping).await {
+            if !is_stop_requested(&mut stopping).await {
                 std::future::pending::<()>().await;
             }
         };
         tokio::select! {
             biased;
-            () = is_stopping => Err(given_up()),
-            done = doing => done.map_err(|error| told(&error)),
+            () = is_stopping => Err(cancelled()),
+            done = doing => done.map_err(|error| convert_error(&error)),
         }
     }
 
@@ -171,7 +171,7 @@ impl Connection {
             return self.meanwhile(shared.connect()).await;
         };
         let mut attempts = self.machine.user.attempts();
-        let block = shown::attempt(shared.settings(), self.machine.here.agent.is_some());
+        let block = connect_attempt::attempt(shared.settings(), self.machine.here.agent.is_some());
         let mut connecting = pin!(self.meanwhile(shared.connect()));
         let mut is_shown = false;
         let connected = loop {
@@ -190,7 +190,7 @@ impl Connection {
             let _ = sink.send(block).await;
         }
         connected?;
-        let _ = sink.send(shown::CONNECTED.to_owned()).await;
+        let _ = sink.send(connect_attempt::CONNECTED.to_owned()).await;
         Ok(())
     }
 
@@ -209,7 +209,7 @@ pub struct RemoteCommand {
 
 impl RemoteCommand {
     async fn next(&mut self) -> Result<Option<ProcessEvent>, CommunicatorError> {
-        let command = self.command.as_mut().ok_or_else(given_up)?;
+        let command = self.command.as_mut().ok_or_else(cancelled)?;
         let next = self.connection.meanwhile(command.next_event()).await;
         if next.is_err() {
             // What has a terminal ends with its channel.
@@ -219,13 +219,13 @@ impl RemoteCommand {
     }
 }
 
-fn given_up() -> CommunicatorError {
+fn cancelled() -> CommunicatorError {
     CommunicatorError::Failed(
         "the run is about to end: what went on there is given up, and nothing further is begun".into(),
     )
 }
 
-fn told(error: &Cause) -> CommunicatorError {
+fn convert_error(error: &Cause) -> CommunicatorError {
     let text = error.to_string();
     match error.kind() {
         FailureKind::Denied => CommunicatorError::Denied(text),
@@ -336,7 +336,8 @@ mod tests {
 
     #[test]
     fn paths_begin_at_the_root_module_or_at_home() {
-        let here = Here { directory: "/srv/module".into(), home: Some("/home/joe".into()), agent: None };
+        let here =
+            LocalPaths { directory: "/srv/module".into(), home: Some("/home/joe".into()), agent: None };
         for (said, meant) in [
             ("a/b", "/srv/module/a/b"),
             ("a/", "/srv/module/a/"),

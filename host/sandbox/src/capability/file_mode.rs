@@ -19,7 +19,7 @@ use wasmtime::component::{HasSelf, Linker, Resource};
 
 use super::Capability;
 use super::filesystem::{
-    Beginning, Directory, FileError, LONGEST_PATH, LastLink, OpenFile, Opened, Opening, Start, Watch,
+    Directory, FileError, FileGuard, LastLink, MAX_PATH_LENGTH, OpenFile, Opened, Opening, PathRoot, Start,
     create_directories, open, set_mode,
 };
 use crate::bindings::wardian::plugin::file_mode::{self, Host, HostWritableFile, ModeError};
@@ -53,14 +53,14 @@ struct Place {
 /// Where a guest's path leads, and whether something may get the mode there. Names are
 /// looked up as a guest's C library does it: the longest that fits, and the last of two
 /// that are alike. That finds a directory and protects none.
-fn place(watch: &Watch, path: &str, mode: u32) -> Result<Place, ModeError> {
+fn place(guard: &FileGuard, path: &str, mode: u32) -> Result<Place, ModeError> {
     if mode & !ALL_MODES != 0 {
         return Err(ModeError::Denied(format!("the mode {mode:#o} is beyond {ALL_MODES:#o}")));
     }
-    if path.len() > LONGEST_PATH {
-        return Err(ModeError::Failed(format!("the path is longer than {LONGEST_PATH} bytes")));
+    if path.len() > MAX_PATH_LENGTH {
+        return Err(ModeError::Failed(format!("the path is longer than {MAX_PATH_LENGTH} bytes")));
     }
-    let directories = watch.files().directories().iter().rev();
+    let directories = guard.files().directories().iter().rev();
     let found = directories
         .filter_map(|granted| beneath(&granted.guest, path).map(|rest| (granted, rest)))
         .min_by_key(|(_, rest)| rest.len());
@@ -69,8 +69,8 @@ fn place(watch: &Watch, path: &str, mode: u32) -> Result<Place, ModeError> {
         let start = Start::Directory(Directory::Granted(Arc::clone(&granted.root)));
         return Ok(Place { start, path: or_itself(rest) });
     }
-    let beginning = if path.starts_with('/') { Beginning::Top } else { Beginning::WorkingDirectory };
-    Ok(Place { start: Start::Beginning(beginning), path: or_itself(without_no_steps(path)) })
+    let beginning = if path.starts_with('/') { PathRoot::Top } else { PathRoot::WorkingDirectory };
+    Ok(Place { start: Start::PathRoot(beginning), path: or_itself(without_no_steps(path)) })
 }
 
 /// What of the path is left beneath the directory. Guests separate names by `/`,
@@ -105,7 +105,7 @@ struct Writing {
 }
 
 fn create_file(
-    watch: &Watch,
+    guard: &FileGuard,
     directory: &Directory,
     path: &str,
     mode: u32,
@@ -120,7 +120,7 @@ fn create_file(
         directory: false,
         mode,
     };
-    match open(watch, directory, path, how)? {
+    match open(guard, directory, path, how)? {
         Opened::File(file, open) => Ok(WritableFile(Arc::new(Writing { file, open }))),
         Opened::Directory(_) => Err(std::io::Error::from(ErrorKind::IsADirectory).into()),
     }
@@ -142,7 +142,7 @@ impl Host for GuestState {
         mode: u32,
     ) -> wasmtime::Result<Result<Resource<WritableFile>, ModeError>> {
         match self
-            .with_mode(&path, mode, move |watch, directory, path| create_file(watch, directory, path, mode))
+            .with_mode(&path, mode, move |guard, directory, path| create_file(guard, directory, path, mode))
             .await?
         {
             Ok(file) => Ok(Ok(self.table().push(file)?)),
@@ -151,14 +151,14 @@ impl Host for GuestState {
     }
 
     async fn create_directory(&mut self, path: String, mode: u32) -> wasmtime::Result<Result<(), ModeError>> {
-        self.with_mode(&path, mode, move |watch, directory, path| {
-            create_directories(watch, directory, path, mode)
+        self.with_mode(&path, mode, move |guard, directory, path| {
+            create_directories(guard, directory, path, mode)
         })
         .await
     }
 
     async fn set_mode(&mut self, path: String, mode: u32) -> wasmtime::Result<Result<(), ModeError>> {
-        self.with_mode(&path, mode, move |watch, directory, path| set_mode(watch, directory, path, mode))
+        self.with_mode(&path, mode, move |guard, directory, path| set_mode(guard, directory, path, mode))
             .await
     }
 }
@@ -185,12 +185,12 @@ impl GuestState {
         &mut self,
         path: &str,
         mode: u32,
-        act: impl FnOnce(&Watch, &Directory, &str) -> Result<T, FileError> + Send + 'static,
+        act: impl FnOnce(&FileGuard, &Directory, &str) -> Result<T, FileError> + Send + 'static,
     ) -> wasmtime::Result<Result<T, ModeError>> {
-        let watch = self.files().watch().clone();
-        match place(&watch, path, mode) {
+        let guard = self.files().guard().clone();
+        match place(&guard, path, mode) {
             Ok(Place { start, path }) => {
-                blocking(move || act(&watch, &start.directory(&watch, &path, Access::Write)?, &path)).await
+                blocking(move || act(&guard, &start.directory(&guard, &path, Access::Write)?, &path)).await
             }
             Err(error) => Ok(Err(error)),
         }

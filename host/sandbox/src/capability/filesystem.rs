@@ -16,7 +16,7 @@
 //! | [`watch`] | decisions and records |
 //! | [`operations`] | what is done, and why the decision still holds then |
 //! | [`open_files`] | what an instance has open |
-//! | [`host`], [`about`] | the interface of WASI, and its words |
+//! | [`host`], [`metadata`] | the interface of WASI, and its words |
 //! | [`streams`] | what is read and written |
 //!
 //! A directory that must not change is protected twice: the monitor denies each change,
@@ -31,23 +31,23 @@
 //!
 //! It is for systems in which a file is found beneath an opened directory: Unix.
 
-mod about;
-mod beginning;
+pub(crate) mod file_guard;
 pub(crate) mod granted;
 mod host;
+mod implicit_preopens;
+mod metadata;
 pub(crate) mod open_files;
 mod operations;
 mod resolution;
 mod streams;
-pub(crate) mod watch;
 
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
-pub(super) use beginning::{Beginning, Start};
+pub(super) use file_guard::{AccessScope, FileError, FileGuard, OpenFile};
+pub(super) use implicit_preopens::{PathRoot, Start};
 pub(super) use operations::{Directory, Opened, Opening, create_directories, open, set_mode};
-pub(super) use resolution::{LONGEST_PATH, LastLink};
-pub(super) use watch::{Extent, FileError, OpenFile, Watch};
+pub(super) use resolution::{LastLink, MAX_PATH_LENGTH};
 
 use super::{Capability, NewInstance};
 use crate::interface_name::InterfaceName;
@@ -74,6 +74,6 @@ impl Capability for Filesystem {
     }
 
     fn begin_call(&self, state: &mut GuestState) {
-        state.files().watch().restart();
+        state.files().guard().restart();
     }
 }

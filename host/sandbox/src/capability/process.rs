@@ -66,13 +66,13 @@ pub struct RunningProcess {
 }
 
 /// Puts one start to the monitor.
-struct OneStart {
+struct StartAuthority {
     monitor: Monitor,
     call: PluginCall,
     begun: Mutex<Option<Use>>,
 }
 
-impl Authority for OneStart {
+impl Authority for StartAuthority {
     fn may_start(&self, start: &Start<'_>) -> Result<(), Denied> {
         let request = ProcessStart::new(start.program, start.arguments.iter().cloned()).map_err(|problem| {
             self.monitor.refuse(&self.call, Used::Process, start.program.to_owned(), problem)
@@ -125,13 +125,14 @@ impl Spawner {
             leftovers: Leftovers::GoOn,
         };
         let authority =
-            OneStart { monitor: monitor.clone(), call: self.call.clone(), begun: Mutex::default() };
-        let running = runner.for_authority(Arc::new(authority)).start(command).await.map_err(told)?;
+            StartAuthority { monitor: monitor.clone(), call: self.call.clone(), begun: Mutex::default() };
+        let running =
+            runner.for_authority(Arc::new(authority)).start(command).await.map_err(convert_error)?;
         Ok(RunningProcess { running, stopping: stopping.clone(), is_interrupted: false })
     }
 }
 
-fn told(error: wardian_process::ProcessError) -> ProcessError {
+fn convert_error(error: wardian_process::ProcessError) -> ProcessError {
     use wardian_process::ProcessError as Cause;
     let text = error.to_string();
     match error {
@@ -147,7 +148,7 @@ impl RunningProcess {
         loop {
             tokio::select! {
                 event = running.next_event() => return event.map(event_told),
-                is_stopping = asked(stopping), if !*is_interrupted => {
+                is_stopping = is_stop_requested(stopping), if !*is_interrupted => {
                     *is_interrupted = true;
                     if is_stopping {
                         running.interrupt();
@@ -159,7 +160,7 @@ impl RunningProcess {
 }
 
 /// Waits until the run is to end; false where nobody can say so any more.
-pub(super) async fn asked(stopping: &mut watch::Receiver<bool>) -> bool {
+pub(super) async fn is_stop_requested(stopping: &mut watch::Receiver<bool>) -> bool {
     stopping.wait_for(|stopping| *stopping).await.is_ok()
 }
 

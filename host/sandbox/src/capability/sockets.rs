@@ -3,7 +3,7 @@
 //! Rust's standard library imports `wasi:sockets` wherever `std::net` is used, so the
 //! interfaces are always linked, and policy says where they lead (`schemes = ["tcp"]` or
 //! `["udp"]`). Sockets are wasmtime's own; what is asked at each use of an address is
-//! [`Destinations`]. Names are looked up here (`look_up.rs`), by name, and what a name
+//! [`SocketEgress`]. Names are looked up here (`look_up.rs`), by name, and what a name
 //! was found to lead to counts as that name from then on.
 //!
 //! | use | |
@@ -20,9 +20,9 @@
 //! speaks HTTP by itself has no more of it.
 
 mod connections;
-pub(crate) mod destinations;
-mod look_up;
-mod peers;
+mod datagram_accounting;
+pub(crate) mod egress;
+mod name_lookup;
 mod tcp;
 mod udp;
 
@@ -61,11 +61,11 @@ impl Capability for Sockets {
         udp_create_socket::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
         tcp::link(linker)?;
         udp::link(linker)?;
-        look_up::link(linker)
+        name_lookup::link(linker)
     }
 
     fn instantiate(&self, new: &mut NewInstance<'_>) {
-        let destinations = Arc::clone(new.destinations);
+        let egress = Arc::clone(new.egress);
         new.wasi
             .allow_tcp(true)
             .allow_udp(true)
@@ -73,11 +73,11 @@ impl Capability for Sockets {
     }
 
     fn begin_call(&self, state: &mut GuestState) {
-        state.destinations().end_uses();
+        state.egress().end_uses();
     }
 
     fn end_call(&self, state: &mut GuestState) {
-        state.destinations().end_uses();
+        state.egress().end_uses();
     }
 }
 

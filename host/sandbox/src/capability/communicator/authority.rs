@@ -9,12 +9,12 @@ use wardian_communicator::{Authority, Denied, Ended, Progress};
 use wardian_monitor::{Capability, Use};
 use wardian_policy::{Access, CommunicatorConnection, Request};
 
-use crate::capability::filesystem::{Extent, FileError, Watch};
+use crate::capability::filesystem::{AccessScope, FileError, FileGuard};
 
 /// A call that uses a connection: it is decided by its plugin's monitor, and recorded on
 /// behalf of its resource.
-pub(super) struct OneUser {
-    watch: Watch,
+pub(super) struct CallAuthority {
+    guard: FileGuard,
     used: Mutex<Used>,
 }
 
@@ -34,9 +34,9 @@ struct Machine {
 /// An attempt to connect begins.
 pub(super) struct Attempt;
 
-impl OneUser {
-    pub(super) fn new(watch: Watch) -> Self {
-        Self { watch, used: Mutex::default() }
+impl CallAuthority {
+    pub(super) fn new(guard: FileGuard) -> Self {
+        Self { guard, used: Mutex::default() }
     }
 
     /// Hears of attempts from here on.
@@ -57,14 +57,14 @@ impl Used {
     }
 }
 
-impl Authority for OneUser {
+impl Authority for CallAuthority {
     fn may_connect(&self, host: &str, port: u16) -> Result<(), Denied> {
         let mut used = self.used();
         // One attempt after the other is one use.
         if used.machine(host, port).is_some() {
             return Ok(());
         }
-        let (monitor, call) = (self.watch.monitor(), self.watch.call());
+        let (monitor, call) = (self.guard.monitor(), self.guard.call());
         let request = CommunicatorConnection::new(host, port).map_err(|problem| {
             monitor.refuse(&call, Capability::Communicator, format!("{host} port {port}"), problem)
         });
@@ -79,14 +79,14 @@ impl Authority for OneUser {
         let Some(machine) = used.machine(host, port) else {
             return Err(Denied("nobody has asked for this machine by its name".to_owned()));
         };
-        let checked = self.watch.monitor().check_at(&self.watch.call(), machine.begun.request(), address);
+        let checked = self.guard.monitor().check_at(&self.guard.call(), machine.begun.request(), address);
         checked.map_err(|denied| Denied(denied.reason))?;
         machine.begun.connected_to(address);
         Ok(())
     }
 
     fn may_read(&self, path: &Path) -> Result<(), Denied> {
-        match self.watch.begin(path, Access::Read, Extent::Path) {
+        match self.guard.begin(path, Access::Read, AccessScope::Path) {
             Ok(_recorded) => Ok(()),
             Err(FileError::Denied(denied)) => Err(Denied(denied.reason)),
             Err(FileError::System(error)) => Err(Denied(error.to_string())),

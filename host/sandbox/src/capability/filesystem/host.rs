@@ -22,12 +22,12 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::{FsError, FsResult};
 use wasmtime_wasi_io::streams::{DynInputStream, DynOutputStream};
 
-use super::about::{described, identity, moment};
-use super::beginning::Beginning;
+use super::file_guard::{AccessScope, FileError, FileGuard, OpenFile};
+use super::implicit_preopens::PathRoot;
+use super::metadata::{described, identity, moment};
 use super::open_files::OpenHandle;
 use super::operations::{self, Directory, Opened, Opening, Pair};
 use super::resolution::{Base, LastLink};
-use super::watch::{Extent, FileError, OpenFile, Watch};
 use crate::capability::streams::{CountedInput, CountedOutput};
 use crate::state::GuestState;
 
@@ -52,33 +52,33 @@ impl GuestState {
         handle: &Resource<Descriptor>,
         path: String,
         access: Access,
-        act: impl FnOnce(&Watch, &Directory, &str) -> Result<T, FileError> + Send + 'static,
+        act: impl FnOnce(&FileGuard, &Directory, &str) -> Result<T, FileError> + Send + 'static,
     ) -> FsResult<T> {
         let start = self.files().start(handle)?;
-        self.blocking(move |watch| act(watch, &start.directory(watch, &path, access)?, &path)).await
+        self.blocking(move |guard| act(guard, &start.directory(guard, &path, access)?, &path)).await
     }
 
     async fn in_two_directories(
         &mut self,
         (from, old): (&Resource<Descriptor>, String),
         (to, new): (&Resource<Descriptor>, String),
-        act: fn(&Watch, &Pair<'_>) -> Result<(), FileError>,
+        act: fn(&FileGuard, &Pair<'_>) -> Result<(), FileError>,
     ) -> FsResult<()> {
         let (from, to) = (self.files().start(from)?, self.files().start(to)?);
-        self.blocking(move |watch| {
-            let from = from.directory(watch, &old, Access::Write)?;
-            let to = to.directory(watch, &new, Access::Write)?;
-            act(watch, &Pair { from: (&from, &old), to: (&to, &new) })
+        self.blocking(move |guard| {
+            let from = from.directory(guard, &old, Access::Write)?;
+            let to = to.directory(guard, &new, Access::Write)?;
+            act(guard, &Pair { from: (&from, &old), to: (&to, &new) })
         })
         .await
     }
 
     async fn blocking<T: Send + 'static>(
         &mut self,
-        act: impl FnOnce(&Watch) -> Result<T, FileError> + Send + 'static,
+        act: impl FnOnce(&FileGuard) -> Result<T, FileError> + Send + 'static,
     ) -> FsResult<T> {
-        let watch = self.files().watch().clone();
-        let done = tokio::task::spawn_blocking(move || act(&watch)).await;
+        let guard = self.files().guard().clone();
+        let done = tokio::task::spawn_blocking(move || act(&guard)).await;
         Ok(done.map_err(|error| FsError::trap(wasmtime::Error::new(error)))??)
     }
 
@@ -87,7 +87,7 @@ impl GuestState {
     async fn check_handle(&mut self, handle: &Resource<Descriptor>) -> FsResult<()> {
         match self.files().handle(handle)?.clone() {
             OpenHandle::File(file) => Ok(file.check()?),
-            OpenHandle::Beginning(_) | OpenHandle::Directory(Directory::Granted(_)) => {
+            OpenHandle::PathRoot(_) | OpenHandle::Directory(Directory::Granted(_)) => {
                 let (base, is_writable) = self.itself(handle, Access::Read).await?;
                 *self.table().get_mut(handle)? = Descriptor::Dir(dir(base.handle, is_writable)?);
                 Ok(())
@@ -99,7 +99,7 @@ impl GuestState {
     /// The directory that a handle is of, and whether something may be made in it.
     async fn itself(&mut self, handle: &Resource<Descriptor>, access: Access) -> FsResult<(Base, bool)> {
         let itself =
-            |_: &Watch, directory: &Directory, _: &str| Ok((directory.base()?, directory.is_writable()));
+            |_: &FileGuard, directory: &Directory, _: &str| Ok((directory.base()?, directory.is_writable()));
         self.at(handle, ".".to_owned(), access, itself).await
     }
 
@@ -123,19 +123,19 @@ fn dir(handle: Arc<File>, is_writable: bool) -> FsResult<Dir> {
 
 impl preopens::Host for GuestState {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
-        let watch = self.files().watch().clone();
+        let guard = self.files().guard().clone();
         // What a handle really leads to is found out when it is used: what is not there
         // yet has one all the same, and so has what is granted to nobody.
         let nowhere = Arc::new(File::open("/")?);
         let nowhere = || dir(Arc::clone(&nowhere), false).map_err(|error| wasmtime::format_err!("{error}"));
         let mut handles = Vec::new();
-        for granted in watch.files().directories() {
+        for granted in guard.files().directories() {
             let held = OpenHandle::Directory(Directory::Granted(Arc::clone(&granted.root)));
             handles.push((self.hold(Descriptor::Dir(nowhere()?), held)?, granted.guest.clone()));
         }
         // To C libraries both names are none, and the last one of a name counts.
-        for beginning in [Beginning::WorkingDirectory, Beginning::TopOrWorkingDirectory] {
-            let handle = self.hold(Descriptor::Dir(nowhere()?), OpenHandle::Beginning(beginning))?;
+        for beginning in [PathRoot::WorkingDirectory, PathRoot::TopOrWorkingDirectory] {
+            let handle = self.hold(Descriptor::Dir(nowhere()?), OpenHandle::PathRoot(beginning))?;
             handles.push((handle, beginning.name().to_owned()));
         }
         Ok(handles)
@@ -186,8 +186,8 @@ impl HostDescriptor for GuestState {
         };
         let access = if how.writes() { Access::Write } else { Access::Read };
         let (opened, is_writable) = self
-            .at(&handle, path, access, move |watch, directory, path| {
-                Ok((operations::open(watch, directory, path, how)?, directory.is_writable()))
+            .at(&handle, path, access, move |guard, directory, path| {
+                Ok((operations::open(guard, directory, path, how)?, directory.is_writable()))
             })
             .await?;
         let (descriptor, held) = match opened {
@@ -207,8 +207,8 @@ impl HostDescriptor for GuestState {
     }
 
     async fn create_directory_at(&mut self, handle: Resource<Descriptor>, path: String) -> FsResult<()> {
-        self.at(&handle, path, Access::Write, |watch, directory, path| {
-            operations::create_directory(watch, directory, path, NEW_DIRECTORY)
+        self.at(&handle, path, Access::Write, |guard, directory, path| {
+            operations::create_directory(guard, directory, path, NEW_DIRECTORY)
         })
         .await
     }
@@ -231,8 +231,8 @@ impl HostDescriptor for GuestState {
         target: String,
         path: String,
     ) -> FsResult<()> {
-        self.at(&handle, path, Access::Write, move |watch, directory, path| {
-            operations::create_link(watch, directory, &target, path)
+        self.at(&handle, path, Access::Write, move |guard, directory, path| {
+            operations::create_link(guard, directory, &target, path)
         })
         .await
     }
@@ -291,8 +291,8 @@ impl HostDescriptor for GuestState {
         modified: NewTimestamp,
     ) -> FsResult<()> {
         let times = Timestamps { last_access: moment(accessed)?, last_modification: moment(modified)? };
-        self.at(&handle, path, Access::Write, move |watch, directory, path| {
-            operations::set_times(watch, directory, path, last_link(flags), &times)
+        self.at(&handle, path, Access::Write, move |guard, directory, path| {
+            operations::set_times(guard, directory, path, last_link(flags), &times)
         })
         .await
     }
@@ -302,8 +302,8 @@ impl HostDescriptor for GuestState {
         handle: Resource<Descriptor>,
     ) -> FsResult<Resource<DirectoryEntryStream>> {
         let listing = self
-            .at(&handle, ".".to_owned(), Access::Read, |watch, directory, _| {
-                watch.begin(&directory.base()?.path, Access::Read, Extent::Path)
+            .at(&handle, ".".to_owned(), Access::Read, |guard, directory, _| {
+                guard.begin(&directory.base()?.path, Access::Read, AccessScope::Path)
             })
             .await?;
         self.check_handle(&handle).await?;
@@ -322,11 +322,11 @@ impl HostDescriptor for GuestState {
         // A handle for reading is enough for the system.
         let path = match self.files().handle(&handle)? {
             OpenHandle::File(file) => file.path().to_owned(),
-            OpenHandle::Directory(_) | OpenHandle::Beginning(_) => {
+            OpenHandle::Directory(_) | OpenHandle::PathRoot(_) => {
                 self.itself(&handle, Access::Write).await?.0.path.to_path_buf()
             }
         };
-        let changing = self.files().watch().begin(&path, Access::Write, Extent::Path)?;
+        let changing = self.files().guard().begin(&path, Access::Write, AccessScope::Path)?;
         let done = self.filesystem().set_times(handle, accessed, modified).await;
         drop(changing);
         done
@@ -370,7 +370,7 @@ impl HostDescriptor for GuestState {
         handle: Resource<Descriptor>,
         offset: Filesize,
     ) -> FsResult<Resource<DynInputStream>> {
-        if let OpenHandle::Directory(_) | OpenHandle::Beginning(_) = self.files().handle(&handle)? {
+        if let OpenHandle::Directory(_) | OpenHandle::PathRoot(_) = self.files().handle(&handle)? {
             return Err(ErrorCode::IsDirectory.into());
         }
         let file = self.files().file(&handle)?;
@@ -425,7 +425,7 @@ impl HostDescriptor for GuestState {
 
     async fn get_type(&mut self, handle: Resource<Descriptor>) -> FsResult<DescriptorType> {
         match self.files().handle(&handle)? {
-            OpenHandle::Directory(_) | OpenHandle::Beginning(_) => Ok(DescriptorType::Directory),
+            OpenHandle::Directory(_) | OpenHandle::PathRoot(_) => Ok(DescriptorType::Directory),
             OpenHandle::File(_) => Ok(DescriptorType::RegularFile),
         }
     }
@@ -479,8 +479,8 @@ impl GuestState {
         flags: PathFlags,
         path: String,
     ) -> FsResult<Stat> {
-        self.at(handle, path, Access::Read, move |watch, directory, path| {
-            operations::look_at(watch, directory, path, last_link(flags))
+        self.at(handle, path, Access::Read, move |guard, directory, path| {
+            operations::look_at(guard, directory, path, last_link(flags))
         })
         .await
     }

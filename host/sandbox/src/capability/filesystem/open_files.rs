@@ -8,37 +8,37 @@ use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
-use super::beginning::{Beginning, Start};
+use super::file_guard::{FileGuard, OpenFile};
+use super::implicit_preopens::{PathRoot, Start};
 use super::operations::Directory;
-use super::watch::{OpenFile, Watch};
 
 /// What an instance has open, by the number of its handle.
 pub(crate) struct Files {
-    watch: Watch,
+    guard: FileGuard,
     open: HashMap<u32, OpenHandle>,
     /// It has asked in which directory it works, and was told.
-    knows_where_it_works: bool,
+    knows_working_directory: bool,
 }
 
 #[derive(Clone)]
 pub(super) enum OpenHandle {
-    Beginning(Beginning),
+    PathRoot(PathRoot),
     Directory(Directory),
     File(Arc<OpenFile>),
 }
 
 impl Files {
-    pub(crate) fn new(watch: Watch) -> Self {
-        Self { watch, open: HashMap::new(), knows_where_it_works: false }
+    pub(crate) fn new(guard: FileGuard) -> Self {
+        Self { guard, open: HashMap::new(), knows_working_directory: false }
     }
 
     /// The guest was told in which directory it works.
-    pub(crate) fn knows_where_it_works(&mut self) {
-        self.knows_where_it_works = true;
+    pub(crate) fn set_knows_working_directory(&mut self) {
+        self.knows_working_directory = true;
     }
 
-    pub(crate) fn watch(&self) -> &Watch {
-        &self.watch
+    pub(crate) fn guard(&self) -> &FileGuard {
+        &self.guard
     }
 
     pub(super) fn insert(&mut self, number: u32, handle: OpenHandle) {
@@ -56,7 +56,9 @@ impl Files {
     pub(super) fn start(&self, handle: &Resource<Descriptor>) -> FsResult<Start> {
         match self.handle(handle)? {
             OpenHandle::Directory(directory) => Ok(Start::Directory(directory.clone())),
-            OpenHandle::Beginning(beginning) => Ok(Start::Beginning(beginning.of(self.knows_where_it_works))),
+            OpenHandle::PathRoot(beginning) => {
+                Ok(Start::PathRoot(beginning.assume(self.knows_working_directory)))
+            }
             OpenHandle::File(_) => Err(ErrorCode::NotDirectory.into()),
         }
     }
@@ -64,7 +66,7 @@ impl Files {
     pub(super) fn file(&self, handle: &Resource<Descriptor>) -> FsResult<Arc<OpenFile>> {
         match self.handle(handle)? {
             OpenHandle::File(file) => Ok(Arc::clone(file)),
-            OpenHandle::Directory(_) | OpenHandle::Beginning(_) => Err(ErrorCode::BadDescriptor.into()),
+            OpenHandle::Directory(_) | OpenHandle::PathRoot(_) => Err(ErrorCode::BadDescriptor.into()),
         }
     }
 }

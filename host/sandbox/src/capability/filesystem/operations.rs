@@ -20,12 +20,12 @@ use rustix::fs::{
 use rustix::io::Errno;
 use wardian_policy::Access;
 
+use super::file_guard::{AccessScope, FileError, FileGuard, OpenFile};
 use super::granted::Root;
-use super::resolution::{Base, LastLink, Place, ResolutionError, resolve};
-use super::watch::{Extent, FileError, OpenFile, Watch};
+use super::resolution::{Base, LastLink, ResolutionError, ResolvedPath, resolve};
 
 /// Directories above a directory that is made.
-const MOST_PARENTS: usize = 256;
+const MAX_PARENTS: usize = 256;
 
 /// A directory that a guest holds.
 #[derive(Clone)]
@@ -61,10 +61,10 @@ impl Directory {
     }
 
     /// As [`Directory::base`]; a granted directory that is not there is made.
-    fn base_to_write(&self, watch: &Watch) -> Result<Base, FileError> {
+    fn base_to_write(&self, guard: &FileGuard) -> Result<Base, FileError> {
         match self.base() {
             Err(FileError::System(error)) if error.kind() == std::io::ErrorKind::NotFound => {
-                let making = watch.begin(self.path(), Access::Write, Extent::Path)?;
+                let making = guard.begin(self.path(), Access::Write, AccessScope::Path)?;
                 std::fs::create_dir_all(self.path())?;
                 drop(making);
                 self.base()
@@ -73,13 +73,19 @@ impl Directory {
         }
     }
 
-    fn find(&self, watch: &Watch, path: &str, last: LastLink, access: Access) -> Result<Place, FileError> {
-        find(watch, &self.base()?, path, last, access)
+    fn find(
+        &self,
+        guard: &FileGuard,
+        path: &str,
+        last: LastLink,
+        access: Access,
+    ) -> Result<ResolvedPath, FileError> {
+        find(guard, &self.base()?, path, last, access)
     }
 
     /// Finds where something is to be made.
-    fn find_new(&self, watch: &Watch, path: &str, last: LastLink) -> Result<Place, FileError> {
-        find(watch, &self.base_to_write(watch)?, path, last, Access::Write)
+    fn find_new(&self, guard: &FileGuard, path: &str, last: LastLink) -> Result<ResolvedPath, FileError> {
+        find(guard, &self.base_to_write(guard)?, path, last, Access::Write)
     }
 
     fn check_writable(&self) -> Result<(), FileError> {
@@ -116,19 +122,25 @@ pub(crate) enum Opened {
 
 /// What the answer tells of besides must be something that may be looked at: whether there
 /// is such a directory or link in a directory that is denied is not said either.
-fn find(watch: &Watch, base: &Base, path: &str, last: LastLink, access: Access) -> Result<Place, FileError> {
+fn find(
+    guard: &FileGuard,
+    base: &Base,
+    path: &str,
+    last: LastLink,
+    access: Access,
+) -> Result<ResolvedPath, FileError> {
     let mut passed = Vec::new();
     let found = resolve(base, path, last, &mut passed);
-    passed.iter().try_for_each(|passed| watch.look(passed))?;
+    passed.iter().try_for_each(|passed| guard.look(passed))?;
     found.map_err(|error| match error {
         ResolutionError::System(error) => FileError::System(error),
-        ResolutionError::Outside(beyond) => watch.refuse_outside(&base.path.join(beyond), access),
+        ResolutionError::Outside(beyond) => guard.refuse_outside(&base.path.join(beyond), access),
     })
 }
 
 /// Opens a file or a directory.
 pub(crate) fn open(
-    watch: &Watch,
+    guard: &FileGuard,
     directory: &Directory,
     path: &str,
     how: Opening,
@@ -136,23 +148,23 @@ pub(crate) fn open(
     let writes = how.writes();
     let reads = how.read || !writes;
     let place = match (how.create, writes) {
-        (true, _) => directory.find_new(watch, path, how.last)?,
-        (false, true) => directory.find(watch, path, how.last, Access::Write)?,
-        (false, false) => directory.find(watch, path, how.last, Access::Read)?,
+        (true, _) => directory.find_new(guard, path, how.last)?,
+        (false, true) => directory.find(guard, path, how.last, Access::Write)?,
+        (false, false) => directory.find(guard, path, how.last, Access::Read)?,
     };
     let is_directory = how.directory || place.is_directory;
     if is_directory && how.create {
         return Err(Errno::ISDIR.into());
     }
     let path = place.path();
-    let write = writes.then(|| watch.begin(&path, Access::Write, Extent::Path)).transpose()?;
+    let write = writes.then(|| guard.begin(&path, Access::Write, AccessScope::Path)).transpose()?;
     if writes {
         directory.check_writable()?;
     }
     let read = match (is_directory, reads) {
         // What is in it is read by listing it.
-        (true, _) => watch.look(&path).map(|()| None)?,
-        (false, true) => Some(watch.begin(&path, Access::Read, Extent::Path)?),
+        (true, _) => guard.look(&path).map(|()| None)?,
+        (false, true) => Some(guard.begin(&path, Access::Read, AccessScope::Path)?),
         (false, false) => None,
     };
     // A pipe without anybody at its other end, or a device, must not hold the thread.
@@ -174,29 +186,29 @@ pub(crate) fn open(
         return Err(Errno::PERM.into());
     }
     if reads {
-        watch.check_hard_links(&path, &about, Access::Read)?;
+        guard.check_hard_links(&path, &about, Access::Read)?;
     }
     if writes {
-        watch.check_hard_links(&path, &about, Access::Write)?;
+        guard.check_hard_links(&path, &about, Access::Write)?;
     }
     if how.truncate && about.len() > 0 {
         file.set_len(0)?;
     }
-    Ok(Opened::File(file, Arc::new(OpenFile::new(watch, path, read, write))))
+    Ok(Opened::File(file, Arc::new(OpenFile::new(guard, path, read, write))))
 }
 
 /// Makes a directory in one that is there.
 pub(crate) fn create_directory(
-    watch: &Watch,
+    guard: &FileGuard,
     directory: &Directory,
     path: &str,
     mode: u32,
 ) -> Result<(), FileError> {
-    let place = directory.find_new(watch, path, LastLink::Keep)?;
+    let place = directory.find_new(guard, path, LastLink::Keep)?;
     if place.name.is_none() {
         return Err(Errno::EXIST.into());
     }
-    let making = watch.begin(&place.path(), Access::Write, Extent::Path)?;
+    let making = guard.begin(&place.path(), Access::Write, AccessScope::Path)?;
     directory.check_writable()?;
     mkdirat(&place.parent.handle, place.name(), Mode::from_raw_mode(mode))?;
     drop(making);
@@ -205,13 +217,13 @@ pub(crate) fn create_directory(
 
 /// Makes a directory and those above it that are missing. One that is there stays.
 pub(crate) fn create_directories(
-    watch: &Watch,
+    guard: &FileGuard,
     directory: &Directory,
     path: &str,
     mode: u32,
 ) -> Result<(), FileError> {
     let is_there = |path: &str| {
-        let place = directory.find(watch, path, LastLink::Follow, Access::Read)?;
+        let place = directory.find(guard, path, LastLink::Follow, Access::Read)?;
         let about = statat(&place.parent.handle, place.name(), AtFlags::SYMLINK_NOFOLLOW)?;
         let is_directory = FileType::from_raw_mode(about.st_mode) == FileType::Directory;
         if is_directory { Ok(()) } else { Err(FileError::from(Errno::NOTDIR)) }
@@ -219,7 +231,7 @@ pub(crate) fn create_directories(
     // From the whole path up to the first that is there or can be made, and down again.
     let mut missing = vec![path];
     while let Some(path) = missing.last().copied() {
-        match create_directory(watch, directory, path, mode) {
+        match create_directory(guard, directory, path, mode) {
             Ok(()) => {
                 missing.pop();
             }
@@ -228,7 +240,7 @@ pub(crate) fn create_directories(
                 missing.pop();
             }
             Err(FileError::System(error))
-                if error.kind() == std::io::ErrorKind::NotFound && missing.len() <= MOST_PARENTS =>
+                if error.kind() == std::io::ErrorKind::NotFound && missing.len() <= MAX_PARENTS =>
             {
                 let parent = path.trim_end_matches('/').rsplit_once('/').map(|(parent, _)| parent);
                 missing.push(parent.filter(|parent| !parent.is_empty()).ok_or(error)?);
@@ -240,10 +252,15 @@ pub(crate) fn create_directories(
 }
 
 /// Gives what is there exactly this mode.
-pub(crate) fn set_mode(watch: &Watch, directory: &Directory, path: &str, mode: u32) -> Result<(), FileError> {
-    let place = directory.find(watch, path, LastLink::Follow, Access::Write)?;
+pub(crate) fn set_mode(
+    guard: &FileGuard,
+    directory: &Directory,
+    path: &str,
+    mode: u32,
+) -> Result<(), FileError> {
+    let place = directory.find(guard, path, LastLink::Follow, Access::Write)?;
     let path = place.path();
-    let changing = watch.begin(&path, Access::Write, Extent::Path)?;
+    let changing = guard.begin(&path, Access::Write, AccessScope::Path)?;
     directory.check_writable()?;
     let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = [OFlags::RDONLY, OFlags::WRONLY]
@@ -253,7 +270,7 @@ pub(crate) fn set_mode(watch: &Watch, directory: &Directory, path: &str, mode: u
     for opened in opened {
         match opened.map(File::from) {
             Ok(file) => {
-                watch.check_hard_links(&path, &file.metadata()?, Access::Write)?;
+                guard.check_hard_links(&path, &file.metadata()?, Access::Write)?;
                 file.set_permissions(std::fs::Permissions::from_mode(mode))?;
                 drop(changing);
                 return Ok(());
@@ -261,12 +278,12 @@ pub(crate) fn set_mode(watch: &Watch, directory: &Directory, path: &str, mode: u
             Err(error) => last = error,
         }
     }
-    if last == Errno::ACCESS { set_mode_of_closed(watch, &place, mode) } else { Err(last.into()) }
+    if last == Errno::ACCESS { set_mode_of_closed(guard, &place, mode) } else { Err(last.into()) }
 }
 
 /// What its owner can neither read nor write can still be given another mode.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn set_mode_of_closed(watch: &Watch, place: &Place, mode: u32) -> Result<(), FileError> {
+fn set_mode_of_closed(guard: &FileGuard, place: &ResolvedPath, mode: u32) -> Result<(), FileError> {
     use std::os::fd::AsRawFd as _;
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = File::from(openat(&place.parent.handle, place.name(), flags, Mode::empty())?);
@@ -274,25 +291,25 @@ fn set_mode_of_closed(watch: &Watch, place: &Place, mode: u32) -> Result<(), Fil
     if about.is_symlink() {
         return Err(Errno::LOOP.into());
     }
-    watch.check_hard_links(&place.path(), &about, Access::Write)?;
+    guard.check_hard_links(&place.path(), &about, Access::Write)?;
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     Ok(std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn set_mode_of_closed(_watch: &Watch, _place: &Place, _mode: u32) -> Result<(), FileError> {
+fn set_mode_of_closed(_watch: &FileGuard, _place: &ResolvedPath, _mode: u32) -> Result<(), FileError> {
     Err(Errno::ACCESS.into())
 }
 
 /// What the system knows of what is there.
 pub(crate) fn look_at(
-    watch: &Watch,
+    guard: &FileGuard,
     directory: &Directory,
     path: &str,
     last: LastLink,
 ) -> Result<Stat, FileError> {
-    let place = directory.find(watch, path, last, Access::Read)?;
-    watch.look(&place.path())?;
+    let place = directory.find(guard, path, last, Access::Read)?;
+    guard.look(&place.path())?;
     let about = statat(&place.parent.handle, place.name(), AtFlags::SYMLINK_NOFOLLOW)?;
     if place.is_directory && FileType::from_raw_mode(about.st_mode) != FileType::Directory {
         return Err(Errno::NOTDIR.into());
@@ -301,9 +318,9 @@ pub(crate) fn look_at(
 }
 
 /// Where a link leads. To know that is to look at it.
-pub(crate) fn read_link(watch: &Watch, directory: &Directory, path: &str) -> Result<String, FileError> {
-    let place = directory.find(watch, path, LastLink::Keep, Access::Read)?;
-    watch.look(&place.path())?;
+pub(crate) fn read_link(guard: &FileGuard, directory: &Directory, path: &str) -> Result<String, FileError> {
+    let place = directory.find(guard, path, LastLink::Keep, Access::Read)?;
+    guard.look(&place.path())?;
     let target = readlinkat(&place.parent.handle, place.name(), Vec::new())?;
     if target.as_bytes().starts_with(b"/") {
         return Err(Errno::PERM.into());
@@ -313,14 +330,14 @@ pub(crate) fn read_link(watch: &Watch, directory: &Directory, path: &str) -> Res
 
 /// Sets when it was read and changed.
 pub(crate) fn set_times(
-    watch: &Watch,
+    guard: &FileGuard,
     directory: &Directory,
     path: &str,
     last: LastLink,
     times: &Timestamps,
 ) -> Result<(), FileError> {
-    let place = directory.find(watch, path, last, Access::Write)?;
-    let changing = watch.begin(&place.path(), Access::Write, Extent::Path)?;
+    let place = directory.find(guard, path, last, Access::Write)?;
+    let changing = guard.begin(&place.path(), Access::Write, AccessScope::Path)?;
     directory.check_writable()?;
     utimensat(&place.parent.handle, place.name(), times, AtFlags::SYMLINK_NOFOLLOW)?;
     drop(changing);
@@ -333,14 +350,14 @@ pub(crate) fn set_times(
 /// sandbox follow it too, so that one which leads out is not made. One that leads up
 /// after it led down could, when what it goes through is a link itself.
 pub(crate) fn create_link(
-    watch: &Watch,
+    guard: &FileGuard,
     directory: &Directory,
     target: &str,
     path: &str,
 ) -> Result<(), FileError> {
-    let place = directory.find_new(watch, path, LastLink::Keep)?;
+    let place = directory.find_new(guard, path, LastLink::Keep)?;
     let path = place.path();
-    let making = watch.begin(&path, Access::Write, Extent::Tree)?;
+    let making = guard.begin(&path, Access::Write, AccessScope::Tree)?;
     directory.check_writable()?;
     let mut names = target.split('/').filter(|name| !matches!(*name, "" | ".")).peekable();
     let mut up = 0;
@@ -352,7 +369,7 @@ pub(crate) fn create_link(
     if target.starts_with('/') || up > beneath || names.any(|name| name == "..") {
         drop(making);
         let leads_to = place.parent.path.join(target);
-        return Err(watch.refuse_outside(&leads_to, Access::Write));
+        return Err(guard.refuse_outside(&leads_to, Access::Write));
     }
     if place.name.is_none() || place.is_directory {
         return Err(Errno::EXIST.into());
@@ -363,9 +380,13 @@ pub(crate) fn create_link(
 }
 
 /// Removes an empty directory.
-pub(crate) fn remove_directory(watch: &Watch, directory: &Directory, path: &str) -> Result<(), FileError> {
-    let place = directory.find(watch, path, LastLink::Keep, Access::Write)?;
-    let removing = watch.begin(&place.path(), Access::Write, Extent::Tree)?;
+pub(crate) fn remove_directory(
+    guard: &FileGuard,
+    directory: &Directory,
+    path: &str,
+) -> Result<(), FileError> {
+    let place = directory.find(guard, path, LastLink::Keep, Access::Write)?;
+    let removing = guard.begin(&place.path(), Access::Write, AccessScope::Tree)?;
     directory.check_writable()?;
     if place.name.is_none() {
         return Err(Errno::INVAL.into());
@@ -376,9 +397,9 @@ pub(crate) fn remove_directory(watch: &Watch, directory: &Directory, path: &str)
 }
 
 /// Removes a file or a link.
-pub(crate) fn remove_file(watch: &Watch, directory: &Directory, path: &str) -> Result<(), FileError> {
-    let place = directory.find(watch, path, LastLink::Keep, Access::Write)?;
-    let removing = watch.begin(&place.path(), Access::Write, Extent::Tree)?;
+pub(crate) fn remove_file(guard: &FileGuard, directory: &Directory, path: &str) -> Result<(), FileError> {
+    let place = directory.find(guard, path, LastLink::Keep, Access::Write)?;
+    let removing = guard.begin(&place.path(), Access::Write, AccessScope::Tree)?;
     directory.check_writable()?;
     if place.is_directory {
         return Err(Errno::ISDIR.into());
@@ -397,17 +418,20 @@ pub(crate) struct Pair<'a> {
 impl Pair<'_> {
     /// Both places. Whoever may do something under the new name must have been allowed
     /// it under the old one.
-    fn decide(&self, watch: &Watch) -> Result<(Place, Place, [wardian_monitor::Use; 2]), FileError> {
-        let from = self.from.0.find(watch, self.from.1, LastLink::Keep, Access::Write)?;
-        let to = self.to.0.find_new(watch, self.to.1, LastLink::Keep)?;
+    fn decide(
+        &self,
+        guard: &FileGuard,
+    ) -> Result<(ResolvedPath, ResolvedPath, [wardian_monitor::Use; 2]), FileError> {
+        let from = self.from.0.find(guard, self.from.1, LastLink::Keep, Access::Write)?;
+        let to = self.to.0.find_new(guard, self.to.1, LastLink::Keep)?;
         let (old, new) = (from.path(), to.path());
-        if watch.is_allowed(&new, Access::Read, Extent::Path)
-            && !watch.is_allowed(&old, Access::Read, Extent::Tree)
+        if guard.is_allowed(&new, Access::Read, AccessScope::Path)
+            && !guard.is_allowed(&old, Access::Read, AccessScope::Tree)
         {
-            watch.begin(&old, Access::Read, Extent::Tree).map(drop)?;
+            guard.begin(&old, Access::Read, AccessScope::Tree).map(drop)?;
         }
-        let taking = watch.begin(&old, Access::Write, Extent::Tree)?;
-        let putting = watch.begin(&new, Access::Write, Extent::Tree)?;
+        let taking = guard.begin(&old, Access::Write, AccessScope::Tree)?;
+        let putting = guard.begin(&new, Access::Write, AccessScope::Tree)?;
         self.from.0.check_writable()?;
         self.to.0.check_writable()?;
         if from.name.is_none() || to.name.is_none() {
@@ -418,8 +442,8 @@ impl Pair<'_> {
 }
 
 /// Gives a file a second name.
-pub(crate) fn create_hard_link(watch: &Watch, pair: &Pair<'_>) -> Result<(), FileError> {
-    let (from, to, uses) = pair.decide(watch)?;
+pub(crate) fn create_hard_link(guard: &FileGuard, pair: &Pair<'_>) -> Result<(), FileError> {
+    let (from, to, uses) = pair.decide(guard)?;
     if from.is_directory || to.is_directory {
         return Err(Errno::PERM.into());
     }
@@ -429,8 +453,8 @@ pub(crate) fn create_hard_link(watch: &Watch, pair: &Pair<'_>) -> Result<(), Fil
 }
 
 /// Gives something another name.
-pub(crate) fn rename(watch: &Watch, pair: &Pair<'_>) -> Result<(), FileError> {
-    let (from, to, uses) = pair.decide(watch)?;
+pub(crate) fn rename(guard: &FileGuard, pair: &Pair<'_>) -> Result<(), FileError> {
+    let (from, to, uses) = pair.decide(guard)?;
     if from.is_directory || to.is_directory {
         let about = statat(&from.parent.handle, from.name(), AtFlags::SYMLINK_NOFOLLOW)?;
         if FileType::from_raw_mode(about.st_mode) != FileType::Directory {

@@ -20,11 +20,11 @@ use rustix::fs::{Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 
 /// Bytes of a path.
-pub(crate) const LONGEST_PATH: usize = 4096;
+pub(crate) const MAX_PATH_LENGTH: usize = 4096;
 /// Links on one way.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 /// Directories that are opened on one way: going up begins anew at its beginning.
-const MOST_STEPS: usize = 4096;
+const MAX_STEPS: usize = 4096;
 
 /// To go through a directory takes no right to read it, where the system can tell that.
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -42,7 +42,7 @@ pub(crate) struct Base {
 
 /// Where a path leads.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ResolvedPath {
     /// The directory that it is in.
     pub(crate) parent: Base,
     /// Its name there, no link where links were to be followed. None: it is the
@@ -52,7 +52,7 @@ pub(crate) struct Place {
     pub(crate) is_directory: bool,
 }
 
-impl Place {
+impl ResolvedPath {
     /// Absolute, without links.
     pub(crate) fn path(&self) -> PathBuf {
         match &self.name {
@@ -120,21 +120,21 @@ pub(crate) fn resolve(
     path: &str,
     last: LastLink,
     passed: &mut Vec<PathBuf>,
-) -> Result<Place, ResolutionError> {
+) -> Result<ResolvedPath, ResolutionError> {
     if path.is_empty() {
         return Err(Errno::NOENT.into());
     }
     if path.contains('\0') {
         return Err(Errno::INVAL.into());
     }
-    if path.len() > LONGEST_PATH {
+    if path.len() > MAX_PATH_LENGTH {
         return Err(Errno::NAMETOOLONG.into());
     }
     if path.starts_with('/') {
         return Err(ResolutionError::Outside(PathBuf::from(path)));
     }
     let mut way =
-        Way { base, handle: Arc::clone(&base.handle), names: Vec::new(), passed, steps: 0, links: 0 };
+        PathWalker { base, handle: Arc::clone(&base.handle), names: Vec::new(), passed, steps: 0, links: 0 };
     let mut pending = Vec::new();
     let mut is_directory = ahead(&mut pending, OsStr::new(path));
     while let Some(name) = pending.pop() {
@@ -173,7 +173,7 @@ fn ahead(pending: &mut Vec<OsString>, path: &OsStr) -> bool {
 }
 
 /// How far one has come.
-struct Way<'a> {
+struct PathWalker<'a> {
     base: &'a Base,
     handle: Arc<File>,
     /// Beneath the base.
@@ -183,10 +183,10 @@ struct Way<'a> {
     links: usize,
 }
 
-impl Way<'_> {
-    fn place(self, name: Option<OsString>, is_directory: bool) -> Place {
+impl PathWalker<'_> {
+    fn place(self, name: Option<OsString>, is_directory: bool) -> ResolvedPath {
         let path = if self.names.is_empty() { Arc::clone(&self.base.path) } else { self.path().into() };
-        Place { parent: Base { handle: self.handle, path }, name, is_directory }
+        ResolvedPath { parent: Base { handle: self.handle, path }, name, is_directory }
     }
 
     fn path(&self) -> PathBuf {
@@ -221,7 +221,7 @@ impl Way<'_> {
             Err(error) => return Err(error.into()),
         };
         self.links += 1;
-        if self.links > MOST_LINKS {
+        if self.links > MAX_LINKS {
             return Err(Errno::LOOP.into());
         }
         if target.is_empty() {
@@ -255,7 +255,7 @@ impl Way<'_> {
 
     fn count_step(&mut self) -> Result<(), Errno> {
         self.steps += 1;
-        if self.steps > MOST_STEPS { Err(Errno::LOOP) } else { Ok(()) }
+        if self.steps > MAX_STEPS { Err(Errno::LOOP) } else { Ok(()) }
     }
 }
 
@@ -347,8 +347,8 @@ mod tests {
     #[test]
     fn what_is_no_way_is_none() {
         let tree = Tree::new();
-        let long = "a/../".repeat(LONGEST_PATH / 5);
-        let too_long = "a".repeat(LONGEST_PATH + 1);
+        let long = "a/../".repeat(MAX_PATH_LENGTH / 5);
+        let too_long = "a".repeat(MAX_PATH_LENGTH + 1);
         for (path, expected) in [
             ("", Errno::NOENT),
             ("absent/x", Errno::NOENT),

@@ -2,7 +2,7 @@
 
 use wasmtime_wasi_io::streams::{StreamError, StreamResult};
 
-use super::watch::{FileError, OpenFile};
+use super::file_guard::{FileError, OpenFile};
 use crate::capability::streams::{Meter, denied};
 
 impl Meter for OpenFile {

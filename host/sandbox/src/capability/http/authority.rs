@@ -11,7 +11,7 @@ use wardian_policy::{CredentialBinding, NetworkRequest, Request};
 
 use crate::network::ProviderNetwork;
 
-pub(super) struct OneRequest {
+pub(super) struct RequestAuthority {
     monitor: Monitor,
     call: PluginCall,
     network: Arc<ProviderNetwork>,
@@ -25,7 +25,7 @@ struct Begun {
     credentials: Vec<Credential>,
 }
 
-impl OneRequest {
+impl RequestAuthority {
     pub(super) fn new(monitor: Monitor, call: PluginCall, network: Arc<ProviderNetwork>) -> Self {
         Self { monitor, call, network, begun: Mutex::default() }
     }
@@ -65,7 +65,7 @@ impl OneRequest {
     }
 }
 
-impl Authority for OneRequest {
+impl Authority for RequestAuthority {
     fn reserved_headers(&self, request: &NetworkRequest) -> Vec<HeaderName> {
         let bindings = self.monitor.policy().credentials(request).into_iter();
         bindings.filter_map(|binding| HeaderName::from_bytes(binding.header.as_bytes()).ok()).collect()

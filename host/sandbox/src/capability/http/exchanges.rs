@@ -19,9 +19,9 @@ use wasmtime_wasi_http::Error;
 use super::errors::{error_for_guest, log_error};
 
 /// All exchanges of an instance.
-pub(super) struct Exchanges(Arc<Mutex<Going>>);
+pub(super) struct Exchanges(Arc<Mutex<OpenExchanges>>);
 
-struct Going {
+struct OpenExchanges {
     /// Replaced, and so closed, when the work is over.
     work: watch::Sender<()>,
     bodies: HashMap<u64, Weak<Mutex<Option<ResponseBody>>>>,
@@ -30,13 +30,13 @@ struct Going {
 
 /// One exchange that was begun.
 pub(super) struct Begun {
-    going: Arc<Mutex<Going>>,
+    going: Arc<Mutex<OpenExchanges>>,
     work: watch::Receiver<()>,
 }
 
 /// The body of an answer, as long as the work goes on in which it was asked for.
 pub(super) struct HeldBody {
-    going: Arc<Mutex<Going>>,
+    going: Arc<Mutex<OpenExchanges>>,
     number: u64,
     body: Arc<Mutex<Option<ResponseBody>>>,
     call: PluginCall,
@@ -44,7 +44,11 @@ pub(super) struct HeldBody {
 
 impl Default for Exchanges {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(Going { work: watch::Sender::new(()), bodies: HashMap::new(), next: 0 })))
+        Self(Arc::new(Mutex::new(OpenExchanges {
+            work: watch::Sender::new(()),
+            bodies: HashMap::new(),
+            next: 0,
+        })))
     }
 }
 
@@ -132,6 +136,6 @@ impl Drop for HeldBody {
     }
 }
 
-fn lock(going: &Mutex<Going>) -> MutexGuard<'_, Going> {
+fn lock(going: &Mutex<OpenExchanges>) -> MutexGuard<'_, OpenExchanges> {
     going.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,7 +7,7 @@ use wardian_monitor::Capability;
 use wardian_network::Timeouts;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpHooks};
 
-use super::authority::OneRequest;
+use super::authority::RequestAuthority;
 use super::errors::{error_for_guest, is_refusal, log_error};
 use super::exchanges::Exchanges;
 use crate::current_call::CurrentCall;
@@ -77,8 +77,11 @@ impl WasiHttpHooks for Sender {
                 refused(&error);
                 Error::ConfigurationError
             })?;
-            let authority =
-                Arc::new(OneRequest::new(current_call.monitor().clone(), call.clone(), Arc::clone(&network)));
+            let authority = Arc::new(RequestAuthority::new(
+                current_call.monitor().clone(),
+                call.clone(),
+                Arc::clone(&network),
+            ));
             let sending = client.send(turn, authority, request, timeouts(options.unwrap_or_default()));
             let answer = exchange.within(sending).await.ok_or(Error::ConnectionTerminated)?;
             let response = answer.map_err(|error| {

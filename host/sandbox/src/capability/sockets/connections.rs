@@ -77,7 +77,7 @@ impl Connections {
     }
 
     /// How many are connected, or about to be.
-    pub(super) fn going_on(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.of_sockets.values().filter(|connection| connection.state().going_on.is_some()).count()
     }
 

@@ -29,7 +29,7 @@ fn replace(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     let mut interface = linker.instance(INTERFACE)?;
     interface.resource("tcp-socket", ResourceType::host::<TcpSocket>(), |mut store, handle| {
         let state = store.data_mut();
-        state.destinations().connections().forget(handle);
+        state.egress().connections().forget(handle);
         HostTcpSocket::drop(&mut state.sockets(), Resource::new_own(handle))
     })?;
     interface.func_wrap(
@@ -51,7 +51,7 @@ fn start_connect(
     address: IpSocketAddress,
 ) -> wasmtime::Result<Result<(), ErrorCode>> {
     let number = socket.rep();
-    state.destinations().connections().before_connecting();
+    state.egress().connections().before_connecting();
     if let Err(error) = state.sockets().start_connect(socket, network, address) {
         return error.downcast().map(Err);
     }
@@ -59,7 +59,7 @@ fn start_connect(
     // is decided on, so it is told to begin.
     let socket = state.table().get_mut(&Resource::<TcpSocket>::new_borrow(number))?;
     let _ = pin!(socket.ready()).as_mut().poll(&mut Context::from_waker(Waker::noop()));
-    state.destinations().connections().keep(number);
+    state.egress().connections().keep(number);
     Ok(Ok(()))
 }
 
@@ -73,12 +73,12 @@ fn finish_connect(
         Err(error) => {
             let code: ErrorCode = error.downcast()?;
             if !matches!(code, ErrorCode::WouldBlock | ErrorCode::NotInProgress) {
-                state.destinations().connections().forget(number);
+                state.egress().connections().forget(number);
             }
             return Ok(Err(code));
         }
     };
-    let connection = state.destinations().connections().of(number).map(Arc::clone);
+    let connection = state.egress().connections().of(number).map(Arc::clone);
     let meter = connection.ok_or_else(|| wasmtime::format_err!("a connection that nobody decided on"))?;
     let socket = Resource::<TcpSocket>::new_borrow(number);
     let table = state.table();

@@ -43,10 +43,10 @@ fn send(
     datagrams: Vec<OutgoingDatagram>,
 ) -> wasmtime::Result<Result<u64, ErrorCode>> {
     let lengths: Vec<usize> = datagrams.iter().map(|datagram| datagram.data.len()).collect();
-    state.destinations().before_sending();
+    state.egress().before_sending();
     let sent = state.sockets().send(stream, datagrams);
     let count = sent.as_ref().map_or(0, |count| usize::try_from(*count).unwrap_or(usize::MAX));
-    state.destinations().after_sending(lengths.get(..count).unwrap_or(&lengths));
+    state.egress().after_sending(lengths.get(..count).unwrap_or(&lengths));
     sent.map_or_else(|error| error.downcast().map(Err), |count| Ok(Ok(count)))
 }
 
@@ -61,7 +61,7 @@ fn receive(
     };
     let mut received = Vec::with_capacity(came.len());
     for datagram in came {
-        match state.destinations().receives(SocketAddr::from(datagram.remote_address), datagram.data.len()) {
+        match state.egress().receives(SocketAddr::from(datagram.remote_address), datagram.data.len()) {
             Ok(true) => received.push(datagram),
             // It came when an earlier call was waiting for it.
             Ok(false) => {}

@@ -24,14 +24,14 @@ const INTERFACE: &str = "wasi:sockets/ip-name-lookup@0.2.12";
 /// The addresses of a name, once they are known.
 enum Answers {
     Awaited(AbortOnDropJoinHandle<Result<Vec<IpAddr>, ErrorCode>>),
-    Known(Result<vec::IntoIter<IpAddr>, ErrorCode>),
+    KnownNames(Result<vec::IntoIter<IpAddr>, ErrorCode>),
 }
 
 #[async_trait]
 impl Pollable for Answers {
     async fn ready(&mut self) {
         if let Self::Awaited(answers) = self {
-            *self = Self::Known(answers.await.map(Vec::into_iter));
+            *self = Self::KnownNames(answers.await.map(Vec::into_iter));
         }
     }
 }
@@ -55,8 +55,8 @@ pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
         |mut store, (answers,): (Resource<Answers>,)| {
             let next = match store.data_mut().table().get_mut(&answers)? {
                 Answers::Awaited(_) => Err(ErrorCode::WouldBlock),
-                Answers::Known(Ok(addresses)) => Ok(addresses.next().map(IpAddress::from)),
-                Answers::Known(Err(code)) => Err(*code),
+                Answers::KnownNames(Ok(addresses)) => Ok(addresses.next().map(IpAddress::from)),
+                Answers::KnownNames(Err(code)) => Err(*code),
             };
             Ok((next,))
         },
@@ -71,7 +71,7 @@ pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
 }
 
 fn resolve(state: &GuestState, name: &str) -> Result<Answers, ErrorCode> {
-    let current_call = state.destinations().current_call();
+    let current_call = state.egress().current_call();
     let host = Host::parse(name).map_err(|problem| {
         let target = name.chars().take(80).collect::<String>().escape_debug().to_string();
         let reason = format!("\"{target}\" is no host: {problem}");
@@ -80,13 +80,13 @@ fn resolve(state: &GuestState, name: &str) -> Result<Answers, ErrorCode> {
     })?;
     // An address needs no look-up, and where it leads is decided when it is used.
     let text: Box<str> = match &host {
-        Host::Address(address) => return Ok(Answers::Known(Ok(vec![*address].into_iter()))),
+        Host::Address(address) => return Ok(Answers::KnownNames(Ok(vec![*address].into_iter()))),
         Host::Name(text) => text.clone(),
     };
     let asked = Request::LookUp(host.clone());
     let usage =
         current_call.monitor().begin(&current_call.get(), asked).map_err(|_| ErrorCode::AccessDenied)?;
-    let (resolver, destinations) = (Arc::clone(state.network().resolver()), Arc::clone(state.destinations()));
+    let (resolver, destinations) = (Arc::clone(state.network().resolver()), Arc::clone(state.egress()));
     Ok(Answers::Awaited(spawn(async move {
         let found = resolver.resolve(&text).await;
         drop(usage);

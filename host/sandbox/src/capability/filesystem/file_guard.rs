@@ -23,9 +23,9 @@ use crate::limits::{Bound, WroteTooMuch};
 
 /// Who decides for an instance. Clones are the same.
 #[derive(Clone)]
-pub(crate) struct Watch(Arc<Watching>);
+pub(crate) struct FileGuard(Arc<GuardState>);
 
-struct Watching {
+struct GuardState {
     files: Arc<GrantedFiles>,
     call: CurrentCall,
     limit: Option<Bound<u64>>,
@@ -64,17 +64,17 @@ impl From<Errno> for FileError {
 
 /// What is decided on together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum AccessScope {
     /// What is at a path.
     Path,
     /// That and all below it.
     Tree,
 }
 
-impl Watch {
+impl FileGuard {
     pub(crate) fn new(files: Arc<GrantedFiles>, call: CurrentCall, limit: Option<Bound<u64>>) -> Self {
         let left = AtomicU64::new(limit.as_ref().map_or(u64::MAX, |limit| limit.value));
-        Self(Arc::new(Watching { files, call, limit, left }))
+        Self(Arc::new(GuardState { files, call, limit, left }))
     }
 
     /// A call begins.
@@ -98,17 +98,17 @@ impl Watch {
     }
 
     /// A use begins, if it may. `path` has no links in it.
-    pub(crate) fn begin(&self, path: &Path, access: Access, extent: Extent) -> Result<Use, FileError> {
+    pub(crate) fn begin(&self, path: &Path, access: Access, extent: AccessScope) -> Result<Use, FileError> {
         self.begin_as(path, &[], access, extent)
     }
 
-    /// As [`Watch::begin`], of a file that has these names beside its own.
+    /// As [`FileGuard::begin`], of a file that has these names beside its own.
     fn begin_as(
         &self,
         path: &Path,
         further: &[&Path],
         access: Access,
-        extent: Extent,
+        extent: AccessScope,
     ) -> Result<Use, FileError> {
         let request = self.deciding(path, further, access, extent)?;
         Ok(self.0.call.monitor().begin(&self.0.call.get(), request)?)
@@ -120,11 +120,11 @@ impl Watch {
         path: &Path,
         further: &[&Path],
         access: Access,
-        extent: Extent,
+        extent: AccessScope,
     ) -> Result<Request, FileError> {
         let names = self.0.files.names();
         let mut others = names.others(path).chain(further.iter().map(|path| path.to_path_buf())).peekable();
-        let below = (extent == Extent::Tree).then(|| names.others_below(path)).into_iter().flatten();
+        let below = (extent == AccessScope::Tree).then(|| names.others_below(path)).into_iter().flatten();
         let mut below = below.peekable();
         let own = request(path, access, extent)?;
         if others.peek().is_none() && below.peek().is_none() {
@@ -152,7 +152,7 @@ impl Watch {
             }
         }
         for name in below {
-            let other = request(&name, access, Extent::Path)?;
+            let other = request(&name, access, AccessScope::Path)?;
             if is_forbidden(&other) {
                 return Ok(other);
             }
@@ -161,19 +161,19 @@ impl Watch {
     }
 
     /// Whether a path may be accessed, without any use of it.
-    pub(crate) fn is_allowed(&self, path: &Path, access: Access, extent: Extent) -> bool {
+    pub(crate) fn is_allowed(&self, path: &Path, access: Access, extent: AccessScope) -> bool {
         self.deciding(path, &[], access, extent)
             .is_ok_and(|request| self.0.call.monitor().policy().decide(&request).is_allowed())
     }
 
     /// Something is looked at: allowed where it may be read or written.
     pub(crate) fn look(&self, path: &Path) -> Result<(), FileError> {
-        if self.is_allowed(path, Access::Read, Extent::Path)
-            || self.is_allowed(path, Access::Write, Extent::Path)
+        if self.is_allowed(path, Access::Read, AccessScope::Path)
+            || self.is_allowed(path, Access::Write, AccessScope::Path)
         {
             return Ok(());
         }
-        self.begin(path, Access::Read, Extent::Path).map(drop)
+        self.begin(path, Access::Read, AccessScope::Path).map(drop)
     }
 
     /// A path leads out of the directory that it begins at. Whether what is there is
@@ -189,7 +189,7 @@ impl Watch {
     }
 
     fn refuse(&self, path: &Path, access: Access, reason: &'static str) -> FileError {
-        if let Ok(request) = request(path, access, Extent::Path)
+        if let Ok(request) = request(path, access, AccessScope::Path)
             && !self.0.call.monitor().policy().decide(&request).is_allowed()
             && let Err(denied) = self.0.call.monitor().begin(&self.0.call.get(), request)
         {
@@ -219,11 +219,11 @@ impl Watch {
         if same.is_empty() {
             return Ok(());
         }
-        let deciding = self.deciding(path, &same, access, Extent::Path)?;
+        let deciding = self.deciding(path, &same, access, AccessScope::Path)?;
         if self.0.call.monitor().policy().decide(&deciding).is_allowed() {
             return Ok(());
         }
-        self.begin_as(path, &same, access, Extent::Path).map(drop)
+        self.begin_as(path, &same, access, AccessScope::Path).map(drop)
     }
 
     /// Bytes are about to be written.
@@ -235,11 +235,11 @@ impl Watch {
     }
 }
 
-fn request(path: &Path, access: Access, extent: Extent) -> Result<Request, FileError> {
+fn request(path: &Path, access: Access, extent: AccessScope) -> Result<Request, FileError> {
     let access = FileAccess::new(Path::new("/"), path, access).map_err(|_| Errno::INVAL)?;
     Ok(Request::File(match extent {
-        Extent::Path => access,
-        Extent::Tree => access.with_all_below(),
+        AccessScope::Path => access,
+        AccessScope::Tree => access.with_all_below(),
     }))
 }
 
@@ -249,21 +249,21 @@ fn request(path: &Path, access: Access, extent: Extent) -> Result<Request, FileE
 /// One that is still open when the next call begins is used anew then: what that call
 /// does with it is decided, and recorded, as its own.
 pub(crate) struct OpenFile {
-    watch: Watch,
+    guard: FileGuard,
     path: PathBuf,
-    uses: Mutex<Uses>,
+    uses: Mutex<OpenFileUses>,
 }
 
-struct Uses {
+struct OpenFileUses {
     call: CallNumber,
     read: Option<Use>,
     write: Option<Use>,
 }
 
 impl OpenFile {
-    pub(crate) fn new(watch: &Watch, path: PathBuf, read: Option<Use>, write: Option<Use>) -> Self {
-        let uses = Uses { call: watch.0.call.number(), read, write };
-        Self { watch: watch.clone(), path, uses: Mutex::new(uses) }
+    pub(crate) fn new(guard: &FileGuard, path: PathBuf, read: Option<Use>, write: Option<Use>) -> Self {
+        let uses = OpenFileUses { call: guard.0.call.number(), read, write };
+        Self { guard: guard.clone(), path, uses: Mutex::new(uses) }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -278,7 +278,7 @@ impl OpenFile {
     /// That many bytes are about to be written.
     pub(crate) fn check_write(&self, bytes: u64) -> Result<(), FileError> {
         self.check()?;
-        self.watch.take(bytes).map_err(FileError::TooMuch)
+        self.guard.take(bytes).map_err(FileError::TooMuch)
     }
 
     pub(crate) fn has_read(&self, bytes: usize) {
@@ -293,21 +293,21 @@ impl OpenFile {
         }
     }
 
-    fn current(&self) -> Result<MutexGuard<'_, Uses>, FileError> {
+    fn current(&self) -> Result<MutexGuard<'_, OpenFileUses>, FileError> {
         let mut uses = self.lock();
-        let call = self.watch.0.call.number();
+        let call = self.guard.0.call.number();
         if uses.call != call {
             let again = |before: &Option<Use>, access| match before {
-                Some(_) => self.watch.begin(&self.path, access, Extent::Path).map(Some),
+                Some(_) => self.guard.begin(&self.path, access, AccessScope::Path).map(Some),
                 None => Ok(None),
             };
             let (read, write) = (again(&uses.read, Access::Read)?, again(&uses.write, Access::Write)?);
-            *uses = Uses { call, read, write };
+            *uses = OpenFileUses { call, read, write };
         }
         Ok(uses)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Uses> {
+    fn lock(&self) -> MutexGuard<'_, OpenFileUses> {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

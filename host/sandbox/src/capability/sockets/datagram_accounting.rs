@@ -9,7 +9,7 @@ use super::connections::ReceivedTooMuch;
 use crate::limits::Bound;
 
 /// Places of one call whose uses go on. With one more, the use of the oldest ends.
-const MOST_PEERS: usize = 1_000;
+const MAX_PEERS: usize = 1_000;
 
 /// Where datagrams may go to in this call, and come from, since it was decided.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Peers {
 
     /// It was decided that they may go there.
     pub(super) fn begin(&mut self, address: SocketAddr, usage: Use) {
-        if self.order.len() >= MOST_PEERS
+        if self.order.len() >= MAX_PEERS
             && let Some(oldest) = self.order.pop_front()
         {
             self.uses.remove(&oldest);
@@ -55,7 +55,7 @@ impl Peers {
     }
 
     /// One of them is allowed to go there.
-    pub(super) fn goes_to(&mut self, address: SocketAddr) {
+    pub(super) fn will_send_to(&mut self, address: SocketAddr) {
         if let Some(sending) = &mut self.sending {
             sending.push(address);
         }
@@ -117,7 +117,7 @@ mod tests {
             let request = Request::Network(NetworkRequest::udp("127.0.0.1", port).unwrap());
             peers.begin(address(port), monitor.begin(&call, request).unwrap());
         }
-        assert_eq!((peers.uses.len(), peers.order.len()), (MOST_PEERS, MOST_PEERS));
+        assert_eq!((peers.uses.len(), peers.order.len()), (MAX_PEERS, MAX_PEERS));
         assert_eq!(peers.received(address(500), 1, &most), Ok(false));
         assert_eq!(peers.received(address(501), 10, &most), Ok(true));
         assert_eq!(peers.received(address(501), 1, &most), Err(ReceivedTooMuch(most.clone())));

@@ -11,36 +11,36 @@ use wardian_policy::{Host, NetworkRequest, Request, RequestError, Scheme};
 use wasmtime_wasi::sockets::SocketAddrUse;
 
 use super::connections::{Connection, Connections, ReceivedTooMuch};
-use super::peers::Peers;
+use super::datagram_accounting::Peers;
 use crate::current_call::CurrentCall;
 use crate::network::ProviderNetwork;
 
 /// Addresses whose names are remembered.
-const MOST_ADDRESSES: usize = 1_000;
+const MAX_ADDRESSES: usize = 1_000;
 /// Names of one address that are remembered.
-const MOST_NAMES: usize = 8;
+const MAX_NAMES: usize = 8;
 
 /// Whether a socket may be used so, once it is known.
 type Permission = Pin<Box<dyn Future<Output = bool> + Send + Sync>>;
 
 /// Decides where one instance's sockets may lead, and holds the uses that follow.
-pub(crate) struct Destinations {
+pub(crate) struct SocketEgress {
     current_call: CurrentCall,
     network: Arc<ProviderNetwork>,
-    known: Mutex<Known>,
+    known: Mutex<KnownNames>,
     connections: Mutex<Connections>,
     peers: Mutex<Peers>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownNames {
     /// Names that were looked up, by the addresses that they led to.
     names: HashMap<IpAddr, Vec<Host>>,
     /// The addresses, the oldest first.
     order: VecDeque<IpAddr>,
 }
 
-impl Destinations {
+impl SocketEgress {
     pub(crate) fn new(current_call: CurrentCall, network: Arc<ProviderNetwork>) -> Self {
         let (known, connections, peers) = (Mutex::default(), Mutex::default(), Mutex::default());
         Self { current_call, network, known, connections, peers }
@@ -82,7 +82,7 @@ impl Destinations {
         let mut known = self.known();
         for address in addresses {
             if !known.names.contains_key(address) {
-                if known.order.len() >= MOST_ADDRESSES
+                if known.order.len() >= MAX_ADDRESSES
                     && let Some(oldest) = known.order.pop_front()
                 {
                     known.names.remove(&oldest);
@@ -90,7 +90,7 @@ impl Destinations {
                 known.order.push_back(*address);
             }
             let names = known.names.entry(*address).or_default();
-            if names.len() < MOST_NAMES && !names.contains(name) {
+            if names.len() < MAX_NAMES && !names.contains(name) {
                 names.push(name.clone());
             }
         }
@@ -123,7 +123,7 @@ impl Destinations {
 
     /// A connection that is allowed begins, and with it the wait for its turn.
     fn may_connect(&self, address: SocketAddr) -> Option<(Arc<Connection>, Turn)> {
-        let request = self.asked(Scheme::Tcp, address)?;
+        let request = self.choose_request(Scheme::Tcp, address)?;
         let monitor = self.current_call.monitor();
         if !monitor.policy().decide_at(&request, address.ip()).is_allowed() {
             // The use begins when its turn has come; a denial is recorded at once.
@@ -133,7 +133,7 @@ impl Destinations {
         let mut connections = self.connections();
         let turns = self.network.turns();
         // Who waits for a place, and holds them all, waits for nothing.
-        if connections.going_on() >= turns.most() {
+        if connections.count() >= turns.most() {
             let origin = self.network.concurrent().origin();
             let most = turns.most();
             self.refuse(
@@ -150,20 +150,20 @@ impl Destinations {
 
     fn may_send_datagram(&self, address: SocketAddr) -> bool {
         if !self.peers().contains(address) {
-            let Some(request) = self.asked(Scheme::Udp, address) else { return false };
+            let Some(request) = self.choose_request(Scheme::Udp, address) else { return false };
             let call = self.current_call.get();
             match self.current_call.monitor().begin_at(&call, request, address.ip()) {
                 Ok(usage) => self.peers().begin(address, usage),
                 Err(_) => return false,
             }
         }
-        self.peers().goes_to(address);
+        self.peers().will_send_to(address);
         true
     }
 
     /// As which of its names an address is reached, or as itself: one that is granted, where
     /// one is.
-    fn asked(&self, scheme: Scheme, address: SocketAddr) -> Option<Request> {
+    fn choose_request(&self, scheme: Scheme, address: SocketAddr) -> Option<Request> {
         let policy = self.current_call.monitor().policy();
         let mut requests = Vec::new();
         let names = self.known().names.get(&address.ip()).cloned().unwrap_or_default();
@@ -193,7 +193,7 @@ impl Destinations {
         self.current_call.monitor().refuse(&call, Capability::Network, target, reason);
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownNames> {
         lock(&self.known)
     }
 
@@ -225,16 +225,16 @@ mod tests {
 
     use super::*;
 
-    fn destinations() -> Destinations {
+    fn egress() -> SocketEgress {
         let monitor = Monitor::that_denies_everything(&ProviderAddress::built_in("nobody"));
         let call = PluginCall::outside_of_calls(&"nobody".into());
         let network = Arc::new(ProviderNetwork::new(&Arc::default(), &monitor));
-        Destinations::new(CurrentCall::new(monitor, call), network)
+        SocketEgress::new(CurrentCall::new(monitor, call), network)
     }
 
     #[test]
     fn what_is_remembered_is_bounded_and_the_oldest_goes_first() {
-        let destinations = destinations();
+        let egress = destinations();
         let name = |number: usize| Host::parse(&format!("n{number}.example")).unwrap();
         let address = |number: u32| IpAddr::from((0x0a00_0000 + number).to_be_bytes());
         for number in 0..2_000 {
@@ -244,14 +244,14 @@ mod tests {
             destinations.remember(&name(number), &[address(1_999)]);
         }
         let known = destinations.known();
-        assert_eq!((known.names.len(), known.order.len()), (MOST_ADDRESSES, MOST_ADDRESSES));
+        assert_eq!((known.names.len(), known.order.len()), (MAX_ADDRESSES, MAX_ADDRESSES));
         assert!(!known.names.contains_key(&address(999)) && known.names.contains_key(&address(1_000)));
-        assert_eq!(known.names[&address(1_999)].len(), MOST_NAMES);
+        assert_eq!(known.names[&address(1_999)].len(), MAX_NAMES);
     }
 
     #[tokio::test]
     async fn nothing_but_an_address_of_the_systems_choice_is_bound() {
-        let destinations = destinations();
+        let egress = destinations();
         let permits = |address: &str, purpose| destinations.permits(address.parse().unwrap(), purpose);
         assert!(permits("0.0.0.0:0", SocketAddrUse::TcpBind).await);
         assert!(permits("[::]:0", SocketAddrUse::UdpBind).await);

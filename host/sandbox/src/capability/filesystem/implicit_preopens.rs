@@ -18,13 +18,13 @@ use std::sync::Arc;
 use rustix::io::Errno;
 use wardian_policy::Access;
 
+use super::file_guard::{FileError, FileGuard};
 use super::operations::Directory;
-use super::resolution::LONGEST_PATH;
-use super::watch::{FileError, Watch};
+use super::resolution::MAX_PATH_LENGTH;
 
 /// Where a path begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beginning {
+pub(crate) enum PathRoot {
     /// The root module's directory.
     WorkingDirectory,
     /// The directory of everything.
@@ -33,7 +33,7 @@ pub(crate) enum Beginning {
     TopOrWorkingDirectory,
 }
 
-impl Beginning {
+impl PathRoot {
     /// What guests know it by.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -43,9 +43,9 @@ impl Beginning {
     }
 
     /// As it is for a guest that knows where it works, or does not.
-    pub(crate) fn of(self, knows_where_it_works: bool) -> Self {
+    pub(crate) fn assume(self, knows_working_directory: bool) -> Self {
         match self {
-            Self::TopOrWorkingDirectory if knows_where_it_works => Self::Top,
+            Self::TopOrWorkingDirectory if knows_working_directory => Self::Top,
             beginning => beginning,
         }
     }
@@ -54,31 +54,36 @@ impl Beginning {
     ///
     /// # Errors
     /// Where there is none. That is recorded.
-    pub(crate) fn directory(self, watch: &Watch, path: &str, access: Access) -> Result<Directory, FileError> {
+    pub(crate) fn directory(
+        self,
+        guard: &FileGuard,
+        path: &str,
+        access: Access,
+    ) -> Result<Directory, FileError> {
         if path.is_empty() {
             return Err(Errno::NOENT.into());
         }
         if path.contains('\0') {
             return Err(Errno::INVAL.into());
         }
-        if path.len() > LONGEST_PATH {
+        if path.len() > MAX_PATH_LENGTH {
             return Err(Errno::NAMETOOLONG.into());
         }
-        let files = watch.files();
+        let files = guard.files();
         let from_top = Path::new("/").join(path);
         let granted = |root| Directory::Granted(Arc::clone(root));
         let working_directory = || {
-            let refusal = || watch.refuse_unnamed(&files.root_module().join(path), access);
+            let refusal = || guard.refuse_unnamed(&files.root_module().join(path), access);
             files.working_directory().map(granted).ok_or_else(refusal)
         };
         match self {
             Self::WorkingDirectory => working_directory(),
-            Self::Top => files.top().map(granted).ok_or_else(|| watch.refuse_unnamed(&from_top, access)),
+            Self::Top => files.top().map(granted).ok_or_else(|| guard.refuse_unnamed(&from_top, access)),
             Self::TopOrWorkingDirectory if is_absolute(files.root_module(), path, access) => {
                 match (files.top(), files.working_directory()) {
                     (Some(top), _) => Ok(granted(top)),
                     (None, root_module) => {
-                        let refusal = watch.refuse_unnamed(&from_top, access);
+                        let refusal = guard.refuse_unnamed(&from_top, access);
                         // There is nothing of the name in the root module's directory, and
                         // that is what the guest is told there.
                         root_module.map(granted).ok_or(refusal)
@@ -93,21 +98,21 @@ impl Beginning {
 /// Where a path starts.
 pub(crate) enum Start {
     /// With no directory's name.
-    Beginning(Beginning),
+    PathRoot(PathRoot),
     /// Beneath a directory that is granted.
     Directory(Directory),
 }
 
 impl Start {
-    /// As [`Beginning::directory`].
+    /// As [`PathRoot::directory`].
     pub(crate) fn directory(
         &self,
-        watch: &Watch,
+        guard: &FileGuard,
         path: &str,
         access: Access,
     ) -> Result<Directory, FileError> {
         match self {
-            Self::Beginning(beginning) => beginning.directory(watch, path, access),
+            Self::PathRoot(beginning) => beginning.directory(guard, path, access),
             Self::Directory(directory) => Ok(directory.clone()),
         }
     }

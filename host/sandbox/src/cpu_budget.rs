@@ -26,11 +26,11 @@ use crate::limits::{Bound, EffectiveLimits};
 /// The call computed for too long.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it computed for longer than {:?}", .0.value)]
-pub(crate) struct OutOfTime(pub(crate) Bound<Duration>);
+pub(crate) struct CpuTimeExceeded(pub(crate) Bound<Duration>);
 
 /// Measures what the calls of one instance compute, each by itself.
 #[derive(Debug)]
-pub(crate) struct ComputationClock {
+pub(crate) struct CpuClock {
     limit: Bound<Duration>,
     measured: Mutex<Measured>,
 }
@@ -46,7 +46,7 @@ struct Measured {
     has_waited: bool,
 }
 
-impl ComputationClock {
+impl CpuClock {
     pub(crate) fn new(limits: &EffectiveLimits) -> Self {
         Self { limit: limits.computation.clone(), measured: Mutex::default() }
     }
@@ -74,7 +74,7 @@ impl ComputationClock {
     /// epochs that have passed.
     pub(crate) fn tick(&self) -> wasmtime::Result<UpdateDeadline> {
         if self.measured().at(thread_clock()) > self.limit.value {
-            return Err(wasmtime::Error::new(OutOfTime(self.limit.clone())));
+            return Err(wasmtime::Error::new(CpuTimeExceeded(self.limit.clone())));
         }
         Ok(UpdateDeadline::Yield(1))
     }
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_thread_that_stands_still_computes_nothing_and_each_call_has_all_of_its_time() {
         let limits = Limits { computation: milliseconds(30), ..Limits::default() };
-        let clock = ComputationClock::new(&EffectiveLimits::new(&limits, Grants::nothing().monitor.policy()));
+        let clock = CpuClock::new(&EffectiveLimits::new(&limits, Grants::nothing().monitor.policy()));
         for _ in 0..2 {
             clock.restart();
             assert!(clock.tick().is_ok());
@@ -165,7 +165,7 @@ mod tests {
                 }
                 assert!(begun.elapsed() < Duration::from_mins(5), "it never came to an end");
             };
-            assert!(ended.is::<OutOfTime>());
+            assert!(ended.is::<CpuTimeExceeded>());
         }
     }
 }
