@@ -18,13 +18,13 @@ pub(crate) enum Reach {
 }
 
 /// One call in both protocols.
-pub(crate) struct Call<Q, A> {
+pub(crate) struct Rpc<Q, A> {
     five: Method<Q, A>,
     six: Method<Q, A>,
     reach: Reach,
 }
 
-impl<Q, A> Call<Q, A> {
+impl<Q, A> Rpc<Q, A> {
     const fn local(five: Method<Q, A>, six: Method<Q, A>) -> Self {
         Self { five, six, reach: Reach::Local }
     }
@@ -56,8 +56,8 @@ impl<Q, A> Call<Q, A> {
 /// A call that is asked with `Request` and answered with `Response` or `Event`.
 macro_rules! call {
     ($name:ident: $reach:ident, $module:ident::$answer:ident, $five:ident, $six:ident) => {
-        pub(crate) const $name: Call<m::$module::Request, m::$module::$answer> =
-            Call::$reach(five::$five, six::$six);
+        pub(crate) const $name: Rpc<m::$module::Request, m::$module::$answer> =
+            Rpc::$reach(five::$five, six::$six);
     };
 }
 

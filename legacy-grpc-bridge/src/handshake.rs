@@ -23,7 +23,7 @@ use wardian_plugin::printable_line;
 /// How much of a line a message shows.
 const SHOWN: usize = 300;
 /// What is shorter cannot be a certificate; some plugins print other things there.
-const SHORTEST_CERTIFICATE: usize = 50;
+const MIN_CERTIFICATE_LENGTH: usize = 50;
 /// Go writes no padding; who does means the same.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &ALPHABET,
@@ -180,7 +180,7 @@ impl Handshake {
             _ => return Err(unusable()),
         };
         let certificate = match more.get(1) {
-            Some(text) if text.len() > SHORTEST_CERTIFICATE => {
+            Some(text) if text.len() > MIN_CERTIFICATE_LENGTH => {
                 let der = BASE64
                     .decode(text)
                     .map_err(|error| HandshakeError::Certificate { reason: error.to_string() })?;

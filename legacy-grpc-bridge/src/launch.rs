@@ -21,12 +21,12 @@ use tokio::process::{ChildStdout, Command};
 use tokio::time::{Instant, timeout_at};
 
 use crate::handshake::{Handshake, HandshakeError, PluginAddress};
+use crate::http2::{Bidirectional, Http2Connection};
 use crate::process::{Owner, Process, Running};
 use crate::reattach::Reattachment;
-use crate::said::{LastWords, Speaker};
+use crate::stderr::{CrashOutput, StderrSource};
 use crate::tls::{self, Identity, IdentityError};
-use crate::transport::{Bidirectional, Transport};
-use crate::{confine, executable};
+use crate::{executable, sandbox_exec};
 use wardian_plugin::RecentSensitiveValues;
 use wardian_process::{Confinement, ConfinementError, Prepared, Spawner};
 
@@ -35,7 +35,7 @@ use wardian_process::{Confinement, ConfinementError, Prepared, Spawner};
 pub(crate) const MAGIC_COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 /// The longest handshake that is read.
-const LONGEST_HANDSHAKE: u64 = 64 << 10;
+const MAX_HANDSHAKE_LENGTH: u64 = 64 << 10;
 /// How often a file that somebody is still writing is tried again, and when.
 const BUSY_ATTEMPTS: u32 = 5;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
@@ -229,16 +229,17 @@ pub(crate) async fn launch(
     };
     let mut child = spawn(package, spawner, &sockets, identity.as_ref(), offer).await?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let speaker = Speaker { plugin: Arc::clone(&package.name), secrets: RecentSensitiveValues::default() };
-    let words = LastWords::default();
-    let running = Running::watch(child, stderr, speaker.clone(), words, Arc::clone(spawner), sockets);
+    let source =
+        StderrSource { plugin: Arc::clone(&package.name), secrets: RecentSensitiveValues::default() };
+    let words = CrashOutput::default();
+    let running = Running::watch(child, stderr, source.clone(), words, Arc::clone(spawner), sockets);
     let mut stdout = stdout.map(BufReader::new);
     match connect(package, &running, identity.as_ref(), &mut stdout, deadline, limit).await {
         Ok((handshake, transport)) => {
             if let Some(stdout) = stdout {
                 tokio::spawn(drain(stdout));
             }
-            Ok(Process::new(speaker, handshake.version, transport, Owner::Us(running)))
+            Ok(Process::new(source, handshake.version, transport, Owner::Us(running)))
         }
         Err(error) => {
             running.kill_and_wait().await;
@@ -257,7 +258,7 @@ pub(crate) async fn attach(
         |reason: String| Err(LaunchError::Reattach { address: reattachment.address.to_string(), reason });
     let connecting = async {
         let stream = reach(&reattachment.address).await.map_err(|error| error.to_string())?;
-        Transport::begin(stream).await.map_err(|error| error.to_string())
+        Http2Connection::begin(stream).await.map_err(|error| error.to_string())
     };
     match tokio::time::timeout(limit, connecting).await {
         Ok(Ok(transport)) => {
@@ -267,8 +268,8 @@ pub(crate) async fn attach(
                 address = %reattachment.address,
                 "a native plugin that is there already was connected to"
             );
-            let speaker = Speaker { plugin: Arc::clone(name), secrets: RecentSensitiveValues::default() };
-            Ok(Process::new(speaker, reattachment.version, transport, Owner::SomebodyElse))
+            let source = StderrSource { plugin: Arc::clone(name), secrets: RecentSensitiveValues::default() };
+            Ok(Process::new(source, reattachment.version, transport, Owner::SomebodyElse))
         }
         Ok(Err(reason)) => failed(reason),
         Err(_) => failed(format!("no connection within {}", format_seconds(limit))),
@@ -343,7 +344,7 @@ async fn spawn(
 /// What the kernel is told of the process, if it is to be confined.
 fn rules(package: &NativePackage, sockets: &TempDir) -> Result<Option<Prepared>, LaunchError> {
     let Some(granted) = &package.confinement else { return Ok(None) };
-    let rules = confine::with_necessities(granted, &package.executable, sockets.path());
+    let rules = sandbox_exec::with_necessities(granted, &package.executable, sockets.path());
     let prepared = rules.prepare();
     prepared
         .map(Some)
@@ -380,7 +381,7 @@ async fn connect(
     stdout: &mut Option<BufReader<ChildStdout>>,
     deadline: Instant,
     limit: Duration,
-) -> Result<(Handshake, Transport), Problem> {
+) -> Result<(Handshake, Http2Connection), Problem> {
     let Some(stdout) = stdout else { return Err(Problem::NoLine) };
     let line = match timeout_at(deadline, first_line(stdout)).await {
         Err(_) => return Err(Problem::TimedOut),
@@ -402,7 +403,7 @@ async fn connect(
                 Box::new(secured.map_err(|error| unreachable(tls::told(&error)))?)
             }
         };
-        Transport::begin(stream).await.map_err(|error| unreachable(error.to_string()))
+        Http2Connection::begin(stream).await.map_err(|error| unreachable(error.to_string()))
     };
     let transport = match timeout_at(deadline, connecting).await {
         Ok(transport) => transport?,
@@ -432,7 +433,7 @@ async fn reach(address: &PluginAddress) -> io::Result<Box<dyn Bidirectional>> {
 /// The first line, as far as it can be a handshake; nothing where there is none.
 async fn first_line(stdout: &mut (impl AsyncBufRead + Unpin)) -> Option<String> {
     let mut line = Vec::new();
-    let read = stdout.take(LONGEST_HANDSHAKE).read_until(b'\n', &mut line).await;
+    let read = stdout.take(MAX_HANDSHAKE_LENGTH).read_until(b'\n', &mut line).await;
     match read {
         Ok(0) | Err(_) => None,
         Ok(_) => Some(String::from_utf8_lossy(&line).into_owned()),

@@ -24,17 +24,17 @@
 //!   that the process showed.
 
 mod calls;
+mod cert_pinning;
 mod codec;
-mod confine;
 mod conversion;
 mod executable;
 mod failure;
 mod handshake;
 mod launch;
 pub mod method;
-mod pinned;
 mod plugin;
 mod process;
+mod sandbox_exec;
 #[allow(
     missing_docs,
     dead_code,
@@ -46,16 +46,17 @@ mod process;
 pub mod protocol {
     include!(concat!(env!("OUT_DIR"), "/protocol.rs"));
 }
+mod http2;
 mod provider;
 mod provisioner;
 mod reattach;
-mod said;
 mod schema;
 mod schema_cache;
 pub mod server;
-mod tenancy;
+mod shared;
+mod shared_process;
+mod stderr;
 mod tls;
-mod transport;
 
 pub use handshake::{HandshakeError, ProtocolVersion};
 pub use launch::{LaunchError, NativePackage, Security};

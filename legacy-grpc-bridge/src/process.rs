@@ -24,10 +24,10 @@ use wardian_plugin::{CallContext, printable};
 use crate::ProtocolVersion;
 use crate::codec::{Messages, Undecodable};
 use crate::failure::{self, Aftermath, EndedProcess};
+use crate::http2::{Http2Connection, Http2Error};
 use crate::method::Method;
 use crate::protocol::plugin::{grpccontroller, grpcstdio};
-use crate::said::{self, LastWords, Speaker};
-use crate::transport::{Broken, Transport};
+use crate::stderr::{self, CrashOutput, StderrSource};
 use wardian_process::Spawner;
 
 /// How long a process has to end when it was asked to.
@@ -36,9 +36,9 @@ const GRACE: Duration = Duration::from_secs(2);
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// How long standard error is listened to when the process is gone: something that
 /// it started may still hold it.
-const LAST_WORDS_PATIENCE: Duration = Duration::from_millis(500);
+const STDERR_PATIENCE: Duration = Duration::from_millis(500);
 /// The most that is sent or taken in one message.
-pub(crate) const LARGEST_MESSAGE: usize = 256 << 20;
+pub(crate) const MAX_MESSAGE_LENGTH: usize = 256 << 20;
 /// What HTTP calls a plugin.
 const ORIGIN: &str = "http://localhost";
 
@@ -47,7 +47,7 @@ pub(crate) struct Running {
     kill: Arc<Notify>,
     /// How it ended, once it has.
     end: watch::Receiver<Option<Arc<str>>>,
-    words: LastWords,
+    words: CrashOutput,
     /// Whether it was killed, so that its end is not its own.
     killed: AtomicBool,
     by_us: OnceLock<String>,
@@ -59,15 +59,15 @@ impl Running {
     pub(crate) fn watch(
         mut child: Child,
         stderr: Option<ChildStderr>,
-        speaker: Speaker,
-        words: LastWords,
+        source: StderrSource,
+        words: CrashOutput,
         spawner: Arc<Spawner>,
         sockets: TempDir,
     ) -> Self {
         let kill = Arc::new(Notify::new());
         let (ended, end) = watch::channel(None);
         let (told, heard) = (Arc::clone(&kill), words.clone());
-        let listening = stderr.map(|stderr| tokio::spawn(said::listen(speaker, stderr, heard)));
+        let listening = stderr.map(|stderr| tokio::spawn(stderr::listen(source, stderr, heard)));
         tokio::spawn(async move {
             let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
             let status = tokio::select! {
@@ -82,7 +82,7 @@ impl Running {
                 }
             };
             if let Some(listening) = listening {
-                let _ = timeout(LAST_WORDS_PATIENCE, listening).await;
+                let _ = timeout(STDERR_PATIENCE, listening).await;
             }
             let how = status.map_or_else(|error| error.to_string(), |status: ExitStatus| status.to_string());
             // Nobody may wait any more.
@@ -164,9 +164,9 @@ impl Owner {
 
 /// A plugin that is there to be called.
 pub(crate) struct Process {
-    speaker: Speaker,
+    source: StderrSource,
     version: ProtocolVersion,
-    transport: Transport,
+    transport: Http2Connection,
     owner: Owner,
     /// Held for reading by calls, for writing by whoever ends the process.
     in_use: RwLock<()>,
@@ -175,13 +175,13 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn new(
-        speaker: Speaker,
+        source: StderrSource,
         version: ProtocolVersion,
-        transport: Transport,
+        transport: Http2Connection,
         owner: Owner,
     ) -> Self {
         let process = Self {
-            speaker,
+            source,
             version,
             transport,
             owner,
@@ -209,20 +209,20 @@ impl Process {
     /// What it writes to its standard output while it serves comes as a stream.
     /// Not every plugin has it.
     fn listen_to_output(&self) {
-        let (mut grpc, speaker) = (self.grpc(LARGEST_MESSAGE), self.speaker.clone());
+        let (mut grpc, source) = (self.grpc(MAX_MESSAGE_LENGTH), self.source.clone());
         tokio::spawn(async move {
             let Ok(answer) = open_stream(&mut grpc, grpcstdio::STREAM_STDIO, ()).await else { return };
             let mut stream = answer;
             while let Ok(Some(output)) = stream.message().await {
-                said::unexpected_output(&speaker, &output.data);
+                stderr::unexpected_output(&source, &output.data);
             }
         });
     }
 
-    fn grpc(&self, largest_answer: usize) -> Grpc<Transport> {
+    fn grpc(&self, largest_answer: usize) -> Grpc<Http2Connection> {
         Grpc::with_origin(self.transport.clone(), Uri::from_static(ORIGIN))
             .max_decoding_message_size(largest_answer)
-            .max_encoding_message_size(LARGEST_MESSAGE)
+            .max_encoding_message_size(MAX_MESSAGE_LENGTH)
     }
 
     /// Makes a call with one answer, which must come in time.
@@ -239,7 +239,7 @@ impl Process {
         A: Message + Default + 'static,
     {
         let _in_use = self.begin().await?;
-        let _telling = self.speaker.secrets.begin(context.sensitive_values().clone());
+        let _telling = self.source.secrets.begin(context.sensitive_values().clone());
         let mut grpc = self.grpc(largest_answer);
         let answer = timeout(limit, async {
             grpc.ready().await.map_err(|broken| Status::from_error(Box::new(broken)))?;
@@ -268,8 +268,8 @@ impl Process {
         A: Message + Default + 'static,
     {
         let _in_use = self.begin().await?;
-        let _telling = self.speaker.secrets.begin(context.sensitive_values().clone());
-        let mut grpc = self.grpc(LARGEST_MESSAGE);
+        let _telling = self.source.secrets.begin(context.sensitive_values().clone());
+        let mut grpc = self.grpc(MAX_MESSAGE_LENGTH);
         let answers = timeout(limit, async {
             let mut stream = open_stream(&mut grpc, method, request).await?;
             while let Some(answer) = stream.message().await? {
@@ -281,14 +281,14 @@ impl Process {
         });
         match answers.await {
             Ok(Ok(result)) => Ok(result),
-            Ok(Err(status)) => Err(self.failed(status, LARGEST_MESSAGE).await),
+            Ok(Err(status)) => Err(self.failed(status, MAX_MESSAGE_LENGTH).await),
             Err(_) => Err(self.timed_out(method.name(), limit)),
         }
     }
 
     /// Registers the sensitive values of a call for as long as the process runs.
     pub(crate) fn keep_secrets(&self, context: &CallContext) {
-        self.speaker.secrets.keep(context.sensitive_values().clone());
+        self.source.secrets.keep(context.sensitive_values().clone());
     }
 
     async fn begin(&self) -> Result<tokio::sync::RwLockReadGuard<'_, ()>, PluginFailure> {
@@ -316,15 +316,15 @@ impl Process {
                 source.map(ToString::to_string).unwrap_or_default()
             ));
         }
-        let broken = source.and_then(|source| source.downcast_ref::<Broken>());
-        if let Some(problem @ Broken::NotGrpc { .. }) = broken {
+        let broken = source.and_then(|source| source.downcast_ref::<Http2Error>());
+        if let Some(problem @ Http2Error::NotGrpc { .. }) = broken {
             return PluginFailure::InvalidResponse(format!("{problem}."));
         }
-        let is_over = broken.is_some_and(Broken::is_of_all);
+        let is_over = broken.is_some_and(Http2Error::is_of_all);
         let broken = broken.map(ToString::to_string);
         if broken.is_some() || status.code() == Code::Unavailable {
             // It may have answered so because it is about to end.
-            let patience = if broken.is_some() { GRACE } else { LAST_WORDS_PATIENCE };
+            let patience = if broken.is_some() { GRACE } else { STDERR_PATIENCE };
             if let Some(running) = self.owner.running()
                 && let Some(how) = running.wait_for_end(patience).await
             {
@@ -336,7 +336,7 @@ impl Process {
             }
         }
         if let Some(broken) = broken {
-            if is_over || self.transport.ends_within(LAST_WORDS_PATIENCE).await {
+            if is_over || self.transport.ends_within(STDERR_PATIENCE).await {
                 return failure::lost_connection(
                     &broken,
                     self.owner.end(|| "its connection was lost".into()),
@@ -362,7 +362,7 @@ impl Process {
         }
         let _alone = timeout(GRACE, self.in_use.write()).await;
         if running.end.borrow().is_none() {
-            let mut grpc = self.grpc(LARGEST_MESSAGE);
+            let mut grpc = self.grpc(MAX_MESSAGE_LENGTH);
             let asking = async {
                 grpc.ready().await.map_err(|broken| Status::from_error(Box::new(broken)))?;
                 let path = http::uri::PathAndQuery::from_static(grpccontroller::SHUTDOWN.path());
@@ -374,7 +374,7 @@ impl Process {
             if running.wait_for_end(GRACE).await.is_none() {
                 tracing::warn!(
                     target: "wardian::plugin",
-                    plugin = &*self.speaker.plugin,
+                    plugin = &*self.source.plugin,
                     "the plugin did not end when it was asked to, and was killed"
                 );
             }
@@ -384,7 +384,7 @@ impl Process {
 }
 
 async fn open_stream<Q, A>(
-    grpc: &mut Grpc<Transport>,
+    grpc: &mut Grpc<Http2Connection>,
     method: Method<Q, A>,
     request: Q,
 ) -> Result<Streaming<A>, Status>

@@ -24,12 +24,12 @@ use wardian_plugin::{
 };
 use wardian_value::{Str, Value};
 
-use crate::calls::{self, Call};
+use crate::calls::{self, Rpc};
 use crate::conversion::{capabilities, decode, diagnostics, dynamic_value, encode};
-use crate::plugin::Shared;
 use crate::process::Process;
 use crate::protocol::tfplugin as m;
-use crate::tenancy::{Configured, Tenancy, leave};
+use crate::shared::Shared;
+use crate::shared_process::{Configured, SharedProcess, release};
 
 /// The calls of one provider configuration, which a process carries out.
 pub(crate) struct NativeWire {
@@ -41,7 +41,7 @@ pub(crate) struct NativeWire {
 enum Own {
     /// There is none before it is configured.
     Nothing,
-    Configured(Arc<Tenancy>),
+    Configured(Arc<SharedProcess>),
     Closed,
 }
 
@@ -56,7 +56,7 @@ impl NativeWire {
 
     fn own(&self) -> Option<Arc<Process>> {
         match &*self.lock() {
-            Own::Configured(tenancy) => tenancy.process().map(Arc::clone),
+            Own::Configured(shared) => shared.process().map(Arc::clone),
             Own::Nothing | Own::Closed => None,
         }
     }
@@ -64,7 +64,7 @@ impl NativeWire {
     fn plugin_call<Q, A>(
         &self,
         context: &CallContext,
-        rpc: &Call<Q, A>,
+        rpc: &Rpc<Q, A>,
         type_name: Option<&Str>,
     ) -> PluginCall {
         self.plugin.plugin_call(context, rpc.name(), type_name)
@@ -73,8 +73,8 @@ impl NativeWire {
     /// The process to ask.
     async fn process(&self, context: &CallContext) -> Result<Arc<Process>, PluginFailure> {
         match &*self.lock() {
-            Own::Configured(tenancy) => {
-                if let Some(process) = tenancy.process() {
+            Own::Configured(shared) => {
+                if let Some(process) = shared.process() {
                     return Ok(Arc::clone(process));
                 }
             }
@@ -88,7 +88,7 @@ impl NativeWire {
     async fn answer<Q, A>(
         &self,
         context: &CallContext,
-        rpc: &Call<Q, A>,
+        rpc: &Rpc<Q, A>,
         request: Q,
     ) -> Result<A, PluginFailure>
     where
@@ -99,7 +99,7 @@ impl NativeWire {
         self.plugin.ask(context, &process, rpc, request).await
     }
 
-    async fn ask<Q, A>(&self, call: &PluginCall, rpc: &Call<Q, A>, request: Q) -> WireResult<A>
+    async fn ask<Q, A>(&self, call: &PluginCall, rpc: &Rpc<Q, A>, request: Q) -> WireResult<A>
     where
         Q: Message + 'static,
         A: Message + Default + 'static,
@@ -111,7 +111,7 @@ impl NativeWire {
     async fn draw<Q, A, B>(
         &self,
         call: &PluginCall,
-        rpc: &Call<Q, A>,
+        rpc: &Rpc<Q, A>,
         request: Q,
         each: impl FnMut(A) -> ControlFlow<B> + Send,
     ) -> Result<Option<B>, PluginDiagnostics>
@@ -167,16 +167,16 @@ impl ConfigurationCalls for NativeWire {
         };
         if let Some(process) = self.own() {
             // Nobody else can rely on how it was configured before.
-            if let Own::Configured(tenancy) = &*self.lock() {
-                self.plugin.tenancies().forget(tenancy);
+            if let Own::Configured(shared) = &*self.lock() {
+                self.plugin.shared_processes().forget(shared);
             }
             process.keep_secrets(context);
             let answer =
                 or_diagnostics(&call, self.plugin.ask(context, &process, &calls::CONFIGURE, request).await)?;
             return Ok(diagnostics(answer.diagnostics));
         }
-        let tenancy = self.plugin.tenancies().of(request.encode_to_vec());
-        let configuring = tenancy.0.get_or_try_init(|| async {
+        let shared = self.plugin.shared_processes().for_request(request.encode_to_vec());
+        let configuring = shared.0.get_or_try_init(|| async {
             let process = self.plugin.to_configure(context).await?;
             process.keep_secrets(context);
             match self.plugin.ask(context, &process, &calls::CONFIGURE, request).await {
@@ -189,17 +189,17 @@ impl ConfigurationCalls for NativeWire {
         });
         let said = or_diagnostics(&call, configuring.await)?.said.clone();
         if has_errors(&said) {
-            self.plugin.tenancies().forget(&tenancy);
+            self.plugin.shared_processes().forget(&shared);
         }
         let surplus = match &mut *self.lock() {
             own @ Own::Nothing => {
-                *own = Own::Configured(tenancy);
+                *own = Own::Configured(shared);
                 return Ok(said);
             }
             Own::Configured(_) => Ok(said),
             Own::Closed => Err(PluginFailure::Closed),
         };
-        leave(tenancy).await;
+        release(shared).await;
         or_diagnostics(&call, surplus)
     }
 
@@ -276,8 +276,8 @@ impl ConfigurationCalls for NativeWire {
 
     async fn close(&self) {
         let before = std::mem::replace(&mut *self.lock(), Own::Closed);
-        if let Own::Configured(tenancy) = before {
-            leave(tenancy).await;
+        if let Own::Configured(shared) = before {
+            release(shared).await;
         }
     }
 }

@@ -20,7 +20,7 @@ use wardian_value::Value;
 use crate::conversion::{diagnostics, encode};
 use crate::launch::{LaunchError, NativePackage, Offer, launch};
 use crate::method::Method;
-use crate::process::{LARGEST_MESSAGE, Process};
+use crate::process::{MAX_MESSAGE_LENGTH, Process};
 use crate::protocol::tfplugin as m;
 use crate::protocol::tfplugin5::{
     get_provisioner_schema, provision_resource, provisioner as calls, validate_provisioner_config,
@@ -101,7 +101,10 @@ impl Shared {
         Q: prost::Message + 'static,
         A: prost::Message + Default + 'static,
     {
-        self.process().await?.unary(context, method, request, self.limits.local_call, LARGEST_MESSAGE).await
+        self.process()
+            .await?
+            .unary(context, method, request, self.limits.local_call, MAX_MESSAGE_LENGTH)
+            .await
     }
 
     /// The schema, which the plugin is asked for once.
@@ -181,7 +184,7 @@ impl Shared {
         let context = CallContext::default();
         let request = m::stop_provider::Request {};
         let answer =
-            process.unary(&context, calls::STOP, request, self.limits.local_call, LARGEST_MESSAGE).await;
+            process.unary(&context, calls::STOP, request, self.limits.local_call, MAX_MESSAGE_LENGTH).await;
         let answer = answer.map_err(|failure| {
             let said = failure.into_diagnostics(&self.plugin_call(&context, calls::STOP));
             said.into_iter().map(|diagnostic| diagnostic.detail).collect::<Vec<_>>().join("; ")

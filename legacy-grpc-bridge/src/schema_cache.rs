@@ -70,9 +70,9 @@ impl SchemaCache {
 /// The entry of a package, from its hash as lock files have it. What is no such hash
 /// has no entry.
 fn name(package: &str) -> Option<String> {
-    const LONGEST: usize = 100;
+    const MAX_ENTRIES: usize = 100;
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | ':');
-    if package.is_empty() || package.len() > LONGEST || !package.chars().all(allowed) {
+    if package.is_empty() || package.len() > MAX_ENTRIES || !package.chars().all(allowed) {
         return None;
     }
     let package = package.replace('+', "-").replace(['/', ':'], "_").replace('=', "");

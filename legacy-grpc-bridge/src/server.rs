@@ -32,11 +32,11 @@ use tokio::sync::Notify;
 use wardian_plugin::{CallContext, PluginDiagnostics, Provider};
 
 use crate::ProtocolVersion;
+use crate::http2::Bidirectional;
 use crate::launch::MAGIC_COOKIE;
 use crate::server::service::Service;
 use crate::server::tls::Acceptor;
 use crate::tls::{Identity, IdentityError};
-use crate::transport::Bidirectional;
 
 pub use multiplex::{MultiplexError, Multiplexed};
 

@@ -22,7 +22,7 @@ use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use tokio_rustls::rustls::{CertificateError, ClientConfig, Error};
 
-use crate::pinned::Pinned;
+use crate::cert_pinning::PinnedCertificate;
 
 /// The name that all certificates of this protocol are for.
 pub(crate) const SERVER_NAME: &str = "localhost";
@@ -33,7 +33,7 @@ pub(crate) const SERVER_NAME: &str = "localhost";
 pub struct IdentityError(#[from] rcgen::Error);
 
 /// Why a stream could not be secured.
-pub(crate) fn told(error: &std::io::Error) -> String {
+pub(crate) fn describe_error(error: &std::io::Error) -> String {
     let cause = error.get_ref().and_then(|error| error.downcast_ref::<Error>());
     match cause {
         Some(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)) => {
@@ -86,7 +86,7 @@ impl Identity {
         expected: Vec<u8>,
     ) -> std::io::Result<TlsStream<S>> {
         let provider = Arc::new(aws_lc_rs::default_provider());
-        let verifier = Pinned::new(expected.into(), &provider);
+        let verifier = PinnedCertificate::new(expected.into(), &provider);
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(self.key.clone()));
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()

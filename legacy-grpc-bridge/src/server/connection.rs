@@ -9,8 +9,8 @@ use tokio::sync::Notify;
 use tonic::{Code, Status};
 
 use super::service::Service;
-use crate::process::LARGEST_MESSAGE;
-use crate::transport::Bidirectional;
+use crate::http2::Bidirectional;
+use crate::process::MAX_MESSAGE_LENGTH;
 
 /// A frame's flag and length.
 const FRAME_HEAD: usize = 5;
@@ -81,7 +81,7 @@ async fn message(mut body: h2::RecvStream) -> Result<Bytes, Status> {
     while let Some(data) = body.data().await {
         let broken = |error: h2::Error| Status::new(Code::Internal, error.to_string());
         let data = data.map_err(broken)?;
-        if frame.len() + data.len() > LARGEST_MESSAGE + FRAME_HEAD {
+        if frame.len() + data.len() > MAX_MESSAGE_LENGTH + FRAME_HEAD {
             return Err(Status::new(Code::ResourceExhausted, "the request is too large"));
         }
         frame.extend_from_slice(&data);

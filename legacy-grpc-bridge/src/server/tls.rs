@@ -12,7 +12,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::server::TlsStream;
 
-use crate::pinned::Pinned;
+use crate::cert_pinning::PinnedCertificate;
 use crate::tls::Identity;
 
 /// Lets in one host.
@@ -22,7 +22,7 @@ impl Acceptor {
     pub(super) fn new(host_certificate: &str, own: &Identity) -> io::Result<Self> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let host = CertificateDer::from_pem_slice(host_certificate.as_bytes()).map_err(io::Error::other)?;
-        let verifier = Arc::new(Pinned::new(host, &provider));
+        let verifier = Arc::new(PinnedCertificate::new(host, &provider));
         let (certificate, key) = own.certificate_and_key();
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()

@@ -15,12 +15,12 @@ use tokio_rustls::rustls::{
 
 /// Accepts one certificate, and has the handshake verified with its key.
 #[derive(Debug)]
-pub(crate) struct Pinned {
+pub(crate) struct PinnedCertificate {
     expected: CertificateDer<'static>,
     provider: Arc<CryptoProvider>,
 }
 
-impl Pinned {
+impl PinnedCertificate {
     pub(crate) fn new(expected: CertificateDer<'static>, provider: &Arc<CryptoProvider>) -> Self {
         Self { expected, provider: Arc::clone(provider) }
     }
@@ -38,7 +38,7 @@ impl Pinned {
     }
 }
 
-impl ServerCertVerifier for Pinned {
+impl ServerCertVerifier for PinnedCertificate {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -73,7 +73,7 @@ impl ServerCertVerifier for Pinned {
     }
 }
 
-impl ClientCertVerifier for Pinned {
+impl ClientCertVerifier for PinnedCertificate {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }

@@ -15,7 +15,7 @@ use crate::process::Process;
 
 /// A configured process, once somebody has configured it.
 #[derive(Default)]
-pub(crate) struct Tenancy(pub(crate) OnceCell<Configured>);
+pub(crate) struct SharedProcess(pub(crate) OnceCell<Configured>);
 
 pub(crate) struct Configured {
     pub(crate) process: Arc<Process>,
@@ -23,7 +23,7 @@ pub(crate) struct Configured {
     pub(crate) said: PluginDiagnostics,
 }
 
-impl Tenancy {
+impl SharedProcess {
     /// The process, where there is one by now.
     pub(crate) fn process(&self) -> Option<&Arc<Process>> {
         self.0.get().map(|configured| &configured.process)
@@ -32,33 +32,33 @@ impl Tenancy {
 
 /// All that are shared now, by the request that configures them.
 #[derive(Default)]
-pub(crate) struct Tenancies(Mutex<HashMap<Vec<u8>, Weak<Tenancy>>>);
+pub(crate) struct SharedProcesses(Mutex<HashMap<Vec<u8>, Weak<SharedProcess>>>);
 
-impl Tenancies {
+impl SharedProcesses {
     /// The one of a request; a new one where there is none that could still serve.
-    pub(crate) fn of(&self, request: Vec<u8>) -> Arc<Tenancy> {
+    pub(crate) fn for_request(&self, request: Vec<u8>) -> Arc<SharedProcess> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|_, tenancy| tenancy.strong_count() > 0);
-        if let Some(tenancy) = known.get(&request).and_then(Weak::upgrade)
-            && tenancy.process().is_none_or(|process| process.is_alive())
+        known.retain(|_, shared| shared.strong_count() > 0);
+        if let Some(shared) = known.get(&request).and_then(Weak::upgrade)
+            && shared.process().is_none_or(|process| process.is_alive())
         {
-            return tenancy;
+            return shared;
         }
-        let tenancy = Arc::new(Tenancy::default());
-        known.insert(request, Arc::downgrade(&tenancy));
-        tenancy
+        let shared = Arc::new(SharedProcess::default());
+        known.insert(request, Arc::downgrade(&shared));
+        shared
     }
 
     /// Nobody shares this one any more, beside those that already do.
-    pub(crate) fn forget(&self, tenancy: &Arc<Tenancy>) {
+    pub(crate) fn forget(&self, shared: &Arc<SharedProcess>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|_, other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(tenancy)));
+        known.retain(|_, other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(shared)));
     }
 }
 
 /// Ends the process where nobody else shares it.
-pub(crate) async fn leave(tenancy: Arc<Tenancy>) {
-    let last = Arc::into_inner(tenancy).and_then(|tenancy| tenancy.0.into_inner());
+pub(crate) async fn release(shared: Arc<SharedProcess>) {
+    let last = Arc::into_inner(shared).and_then(|shared| shared.0.into_inner());
     if let Some(configured) = last {
         configured.process.shut_down().await;
     }

@@ -30,9 +30,9 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bidirectional for T {}
 
 /// Nobody answered in a way that means anything.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Broken {
+pub(crate) enum Http2Error {
     /// The connection, or a stream of it, is over.
-    #[error("{}", told(.0))]
+    #[error("{}", describe_error(.0))]
     Connection(#[source] h2::Error),
     /// What came is of HTTP, and not of gRPC.
     #[error("what it answered is {kind} with the status {status}, and nothing of gRPC")]
@@ -44,14 +44,14 @@ pub(crate) enum Broken {
     },
 }
 
-impl Broken {
+impl Http2Error {
     /// Whether the connection is over, and not one stream of it alone.
     pub(crate) fn is_of_all(&self) -> bool {
         matches!(self, Self::Connection(error) if error.is_io() || error.is_go_away())
     }
 }
 
-fn told(error: &h2::Error) -> String {
+fn describe_error(error: &h2::Error) -> String {
     let ended = error.get_io().is_some_and(|error| error.kind() == std::io::ErrorKind::UnexpectedEof);
     // Whoever closes a connection may still get as far as to give its streams up.
     let given_up = error.is_reset() && error.is_remote() && error.reason() == Some(h2::Reason::CANCEL);
@@ -67,12 +67,12 @@ pub(crate) type HandshakeError = h2::Error;
 
 /// A connection. Clones are the same.
 #[derive(Clone)]
-pub(crate) struct Transport {
+pub(crate) struct Http2Connection {
     requests: h2::client::SendRequest<Bytes>,
     closed: watch::Receiver<bool>,
 }
 
-impl Transport {
+impl Http2Connection {
     /// Begins to speak HTTP/2. The connection lives as long as somebody holds the
     /// transport or waits for an answer.
     pub(crate) async fn begin(stream: Box<dyn Bidirectional>) -> Result<Self, HandshakeError> {
@@ -107,25 +107,25 @@ impl Transport {
     }
 }
 
-type Answering<T> = Pin<Box<dyn Future<Output = Result<T, Broken>> + Send>>;
+type Answering<T> = Pin<Box<dyn Future<Output = Result<T, Http2Error>> + Send>>;
 
-impl tower_service::Service<http::Request<tonic::body::Body>> for Transport {
+impl tower_service::Service<http::Request<tonic::body::Body>> for Http2Connection {
     type Response = http::Response<Answer>;
-    type Error = Broken;
+    type Error = Http2Error;
     type Future = Answering<Self::Response>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
-        self.requests.poll_ready(context).map_err(Broken::Connection)
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Http2Error>> {
+        self.requests.poll_ready(context).map_err(Http2Error::Connection)
     }
 
     fn call(&mut self, request: http::Request<tonic::body::Body>) -> Self::Future {
         let requests = self.requests.clone();
         Box::pin(async move {
             let (head, body) = request.into_parts();
-            let mut requests = requests.ready().await.map_err(Broken::Connection)?;
+            let mut requests = requests.ready().await.map_err(Http2Error::Connection)?;
             let (response, sending) = requests
                 .send_request(http::Request::from_parts(head, ()), false)
-                .map_err(Broken::Connection)?;
+                .map_err(Http2Error::Connection)?;
             let mut response = std::pin::pin!(response);
             let mut sending = std::pin::pin!(send(body, sending));
             // A plugin may answer before it has read everything: that it refuses.
@@ -138,7 +138,7 @@ impl tower_service::Service<http::Request<tonic::body::Body>> for Transport {
                 Some(response) => response,
                 None => response.await,
             };
-            let response = response.map_err(Broken::Connection)?;
+            let response = response.map_err(Http2Error::Connection)?;
             refuse_other_content(&response)?;
             Ok(response.map(|stream| Answer { stream, data_ended: false }))
         })
@@ -146,12 +146,12 @@ impl tower_service::Service<http::Request<tonic::body::Body>> for Transport {
 }
 
 /// An answer of gRPC says that it is one; what else there may be is for people.
-fn refuse_other_content(response: &http::Response<h2::RecvStream>) -> Result<(), Broken> {
+fn refuse_other_content(response: &http::Response<h2::RecvStream>) -> Result<(), Http2Error> {
     let kind = response.headers().get(http::header::CONTENT_TYPE);
     let kind = kind.map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
     match kind {
         Some(kind) if kind.starts_with("application/grpc") => Ok(()),
-        kind => Err(Broken::NotGrpc {
+        kind => Err(Http2Error::NotGrpc {
             status: response.status().as_u16(),
             kind: kind.map_or_else(|| "something".to_owned(), |kind| shown(&kind)),
         }),
@@ -182,29 +182,31 @@ pub(crate) struct Answer {
 
 impl Body for Answer {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = Http2Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Http2Error>>> {
         if !self.data_ended {
             match self.stream.poll_data(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Some(Ok(data))) => {
                     let released = self.stream.flow_control().release_capacity(data.len());
                     return Poll::Ready(Some(
-                        released.map(|()| Frame::data(data)).map_err(Broken::Connection),
+                        released.map(|()| Frame::data(data)).map_err(Http2Error::Connection),
                     ));
                 }
-                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(Broken::Connection(error)))),
+                Poll::Ready(Some(Err(error))) => {
+                    return Poll::Ready(Some(Err(Http2Error::Connection(error))));
+                }
                 Poll::Ready(None) => self.data_ended = true,
             }
         }
         self.stream.poll_trailers(context).map(|trailers| match trailers {
             Ok(Some(trailers)) => Some(Ok(Frame::trailers(trailers))),
             Ok(None) => None,
-            Err(error) => Some(Err(Broken::Connection(error))),
+            Err(error) => Some(Err(Http2Error::Connection(error))),
         })
     }
 

@@ -17,9 +17,9 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use wardian_plugin::{RecentSensitiveValues, printable, printable_line};
 
 /// The longest line that is kept together.
-const LONGEST_LINE: usize = 64 << 10;
+const MAX_LINE_LENGTH: usize = 64 << 10;
 /// How much is kept for the message about a crash.
-const LAST_WORDS: usize = 8 << 10;
+const MAX_CRASH_OUTPUT: usize = 8 << 10;
 
 /// How much a line matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,10 +33,10 @@ enum Level {
 
 /// What a process said that was no log line. Clones are the same.
 #[derive(Clone, Default)]
-pub(crate) struct LastWords(Arc<Mutex<Words>>);
+pub(crate) struct CrashOutput(Arc<Mutex<OutputState>>);
 
 #[derive(Default)]
-struct Words {
+struct OutputState {
     /// The beginning of a panic: its reason, and the first of its stack.
     panic: Option<String>,
     /// The last lines, where there is no panic.
@@ -44,7 +44,7 @@ struct Words {
     tail_length: usize,
 }
 
-impl LastWords {
+impl CrashOutput {
     pub(crate) fn text(&self) -> Option<String> {
         let words = self.lock();
         let text = match &words.panic {
@@ -57,27 +57,27 @@ impl LastWords {
         (!text.is_empty()).then_some(text)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Words> {
+    fn lock(&self) -> MutexGuard<'_, OutputState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hear(&self, line: &str) {
+    fn feed(&self, line: &str) {
         let mut words = self.lock();
         if words.panic.is_none() && is_panic(line) {
             words.panic = Some(String::new());
         }
         match &mut words.panic {
             Some(panic) => {
-                let room = LAST_WORDS.saturating_sub(panic.len());
+                let room = MAX_CRASH_OUTPUT.saturating_sub(panic.len());
                 panic.push_str(beginning(line, room));
                 panic.push('\n');
-                panic.truncate(panic.floor_char_boundary(LAST_WORDS));
+                panic.truncate(panic.floor_char_boundary(MAX_CRASH_OUTPUT));
             }
             None => {
-                let line = beginning(line, LAST_WORDS);
+                let line = beginning(line, MAX_CRASH_OUTPUT);
                 words.tail_length += line.len() + 1;
                 words.tail.push_back(line.to_owned());
-                while words.tail_length > LAST_WORDS {
+                while words.tail_length > MAX_CRASH_OUTPUT {
                     match words.tail.pop_front() {
                         Some(oldest) => words.tail_length -= oldest.len() + 1,
                         None => break,
@@ -97,13 +97,13 @@ fn is_panic(line: &str) -> bool {
 }
 
 /// Reads a process's standard error to its end.
-pub(crate) async fn listen(speaker: Speaker, mut stream: impl AsyncRead + Unpin, words: LastWords) {
-    let mut listener = Listener { speaker, words, line: Vec::new(), panicked: false };
+pub(crate) async fn listen(source: StderrSource, mut stream: impl AsyncRead + Unpin, words: CrashOutput) {
+    let mut listener = StderrReader { source, words, line: Vec::new(), panicked: false };
     let mut buffer = vec![0; 8 << 10];
     loop {
         match stream.read(&mut buffer).await {
             Ok(0) | Err(_) => break,
-            Ok(length) => listener.hear(buffer.get(..length).unwrap_or_default()),
+            Ok(length) => listener.feed(buffer.get(..length).unwrap_or_default()),
         }
     }
     listener.finish_line();
@@ -111,27 +111,27 @@ pub(crate) async fn listen(speaker: Speaker, mut stream: impl AsyncRead + Unpin,
 
 /// Who speaks.
 #[derive(Clone)]
-pub(crate) struct Speaker {
+pub(crate) struct StderrSource {
     /// The plugin's name.
     pub(crate) plugin: Arc<str>,
     /// What it must not repeat.
     pub(crate) secrets: RecentSensitiveValues,
 }
 
-struct Listener {
-    speaker: Speaker,
-    words: LastWords,
+struct StderrReader {
+    source: StderrSource,
+    words: CrashOutput,
     line: Vec<u8>,
     panicked: bool,
 }
 
-impl Listener {
-    fn hear(&mut self, bytes: &[u8]) {
+impl StderrReader {
+    fn feed(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(piece);
             if piece.ends_with(b"\n") {
                 self.finish_line();
-            } else if self.line.len() >= LONGEST_LINE {
+            } else if self.line.len() >= MAX_LINE_LENGTH {
                 self.begin_line_anew();
             }
         }
@@ -142,7 +142,7 @@ impl Listener {
     fn begin_line_anew(&mut self) {
         let line = std::mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&line);
-        let (settled, rest) = text.split_at(self.speaker.secrets.settled_length(&text));
+        let (settled, rest) = text.split_at(self.source.secrets.settled_length(&text));
         self.line.extend_from_slice(rest.as_bytes());
         self.line_said(settled);
     }
@@ -168,9 +168,9 @@ impl Listener {
             Some(fields) => self.structured(fields),
             None => {
                 self.panicked |= is_panic(text);
-                self.words.hear(&self.speaker.secrets.redact(text));
+                self.words.feed(&self.source.secrets.redact(text));
                 let level = if self.panicked { Level::Error } else { level_in_brackets(text) };
-                self.speaker.emit(level, "", "", "", text);
+                self.source.emit(level, "", "", "", text);
             }
         }
     }
@@ -200,14 +200,14 @@ impl Listener {
             message.push('=');
             message.push_str(&value.to_string());
         }
-        self.speaker.emit(level, &call, &resource, &module, &message);
+        self.source.emit(level, &call, &resource, &module, &message);
     }
 }
 
 /// What a plugin wrote to its standard output while it served.
-pub(crate) fn unexpected_output(speaker: &Speaker, data: &[u8]) {
+pub(crate) fn unexpected_output(source: &StderrSource, data: &[u8]) {
     for line in data.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        speaker.emit(Level::Warn, "", "", "standard output", &String::from_utf8_lossy(line));
+        source.emit(Level::Warn, "", "", "standard output", &String::from_utf8_lossy(line));
     }
 }
 
@@ -225,7 +225,7 @@ fn anybody_listens() -> bool {
     tracing::enabled!(target: "wardian::plugin", tracing::Level::ERROR)
 }
 
-impl Speaker {
+impl StderrSource {
     fn emit(&self, level: Level, call: &str, resource: &str, module: &str, message: &str) {
         let plugin = &*self.plugin;
         let shown = |text: &str| printable_line(&self.secrets.redact(text));
@@ -253,9 +253,9 @@ mod tests {
     use super::*;
 
     async fn words_after(said: &[u8]) -> Option<String> {
-        let words = LastWords::default();
-        let speaker = Speaker { plugin: "acme/x".into(), secrets: RecentSensitiveValues::default() };
-        listen(speaker, said, words.clone()).await;
+        let words = CrashOutput::default();
+        let source = StderrSource { plugin: "acme/x".into(), secrets: RecentSensitiveValues::default() };
+        listen(source, said, words.clone()).await;
         words.text()
     }
 
@@ -274,15 +274,15 @@ mod tests {
         }
         let words = words_after(&said).await.unwrap();
         assert!(words.starts_with("panic: the reason\ngoroutine 1"), "{words}");
-        assert!(words.len() <= LAST_WORDS);
+        assert!(words.len() <= MAX_CRASH_OUTPUT);
     }
 
     #[tokio::test]
     async fn a_flood_leaves_its_end() {
-        let mut said = vec![b'x'; 10 * LONGEST_LINE];
+        let mut said = vec![b'x'; 10 * MAX_LINE_LENGTH];
         said.extend_from_slice(b"\nthe reason");
         let words = words_after(&said).await.unwrap();
-        assert!(words.ends_with("the reason") && words.len() <= LAST_WORDS + 1);
+        assert!(words.ends_with("the reason") && words.len() <= MAX_CRASH_OUTPUT + 1);
     }
 
     #[tokio::test]
@@ -291,12 +291,12 @@ mod tests {
         let told = wardian_plugin::SensitiveValues::default();
         told.add_text("correct horse");
         let call = secrets.begin(told);
-        let words = LastWords::default();
-        let speaker = Speaker { plugin: "acme/x".into(), secrets };
-        let mut said = vec![b'x'; LONGEST_LINE - 7];
+        let words = CrashOutput::default();
+        let source = StderrSource { plugin: "acme/x".into(), secrets };
+        let mut said = vec![b'x'; MAX_LINE_LENGTH - 7];
         said.extend_from_slice(b"correct horse\nat last: correct horse\n");
         let (mut writer, reader) = tokio::io::duplex(8 << 10);
-        let listening = tokio::spawn(listen(speaker, reader, words.clone()));
+        let listening = tokio::spawn(listen(source, reader, words.clone()));
         tokio::io::AsyncWriteExt::write_all(&mut writer, &said).await.unwrap();
         drop(writer);
         listening.await.unwrap();
